@@ -1,0 +1,26 @@
+/** @type {import('jest').Config} */
+export default {
+  roots: ['<rootDir>/lib', '<rootDir>/test'],
+  testMatch: ['**/*.spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/fixtures/'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: {
+          target: 'es2022',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+        },
+        module: { type: 'es6' },
+      },
+    ],
+  },
+  globalSetup: '<rootDir>/test/support/redis/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/redis/global-teardown.mjs',
+  testTimeout: 30_000,
+  maxWorkers: 2,
+};

@@ -1,0 +1,16 @@
+import { fixedWindow } from './fixed-window/fixed-window.js';
+import { gcra } from './gcra/gcra.js';
+import { slidingWindowCounter } from './sliding-window-counter/sliding-window-counter.js';
+import { slidingWindowLog } from './sliding-window-log/sliding-window-log.js';
+import { tokenBucket } from './token-bucket/token-bucket.js';
+
+/** Every algorithm by its name: a new one is a folder beside this file and a line here. */
+export const algorithms = {
+  'fixed-window': fixedWindow,
+  'sliding-window-log': slidingWindowLog,
+  'sliding-window-counter': slidingWindowCounter,
+  'token-bucket': tokenBucket,
+  gcra,
+} as const;
+
+export type AlgorithmName = keyof typeof algorithms;

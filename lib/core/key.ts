@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import type { CompiledRule } from './rule.js';
+
+/** Who is asking: one value, or several that count together (their order matters). */
+export type Subject = string | readonly string[];
+
+const PLAIN = /^[\w.:@/+=,~*!$%&-]{1,64}$/;
+
+/**
+ * The name of a rule's counter for a subject, the same on every process:
+ * `rl:{203.0.113.7}:login:gcra`.
+ *
+ * The braces make Redis Cluster keep all counters of one subject on one node. A rule that changes
+ * its algorithm starts a new counter, since the old one's state means nothing to it.
+ */
+export function keyOf(prefix: string, subject: Subject, suffix: string): string {
+  return `${prefix}{${spellSubject(subject)}}${suffix}`;
+}
+
+/**
+ * The part of the key that is the rule's, made once.
+ *
+ * @param owner the route that the counter belongs to, absent if it is shared
+ */
+export function keySuffix(rule: CompiledRule, owner?: string): string {
+  return `:${owner === undefined ? rule.name : `${rule.name}@${owner}`}:${rule.algorithm.name}`;
+}
+
+/**
+ * A subject in characters that are safe in a key, and never two subjects alike: short plain text as
+ * it is; a tuple with the length of each part; anything else as 128 bits of its SHA-256 behind `#`,
+ * a character that plain text cannot have, as the tuple's `|`.
+ */
+export function spellSubject(subject: Subject): string {
+  if (typeof subject === 'string') return PLAIN.test(subject) ? subject : digest('text', subject);
+  const tuple = subject.map((part) => `${part.length}|${part}`).join('|');
+  return tuple.length <= 64 && subject.every((part) => PLAIN.test(part)) ? tuple : digest('tuple', tuple);
+}
+
+/** UTF-16, not UTF-8, so that lone surrogates stay distinct. */
+function digest(kind: 'text' | 'tuple', text: string): string {
+  return `#${createHash('sha256').update(`${kind}:`).update(text, 'utf16le').digest('hex').slice(0, 32)}`;
+}

@@ -1,0 +1,20 @@
+/** Thrown when rules or options are wrong: names each key, the value given and the values allowed. */
+export class RateLimitConfigError extends Error {
+  override readonly name = 'RateLimitConfigError';
+
+  constructor(readonly problems: readonly string[]) {
+    super(['Rate limit configuration is wrong:', ...problems.map((problem) => `  - ${problem}`)].join('\n'));
+  }
+}
+
+/** One problem in the form that every message has. */
+export function problem(path: string, given: unknown, allowed: string): string {
+  return `${path}: got ${show(given)}; allowed: ${allowed}`;
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

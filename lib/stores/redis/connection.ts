@@ -1,0 +1,79 @@
+import { Redis, type RedisOptions } from 'ioredis';
+
+/** An ioredis client or Cluster that the user owns. It is duplicated, never changed and never closed. */
+export interface UserRedisClient {
+  readonly isCluster?: boolean;
+  duplicate(...args: never[]): unknown;
+}
+
+/** Where Redis is: a `redis://` or `rediss://` URL, ioredis options, or a client or Cluster you own. */
+export type RedisConnection = string | RedisOptions | UserRedisClient;
+
+/** The part of an ioredis client or Cluster that the store uses. */
+export interface StoreClient {
+  readonly status: string;
+  defineCommand(name: string, definition: { lua: string }): void;
+  unlink(...keys: string[]): Promise<number>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  once(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
+  disconnect(): void;
+}
+
+export const REDIS_ALLOWED =
+  'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
+
+const CONNECT_TIMEOUT_MS = 1000;
+
+/** Whether a value can be connected to, as far as can be told without trying. */
+export function isRedisConnection(value: unknown): value is RedisConnection {
+  if (typeof value === 'string') return /^rediss?:\/\//.test(value) && URL.canParse(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * A connection of our own whose every wait is bounded: a command is answered, fails, or is given up
+ * after `timeout` milliseconds, is never queued for later and never sent twice.
+ */
+export function connect(redis: RedisConnection, timeout: number): StoreClient {
+  const bounded = boundedOptions(timeout);
+  if (typeof redis === 'string') return new Redis(redis, bounded) as unknown as StoreClient;
+  if (!isUserClient(redis)) return new Redis({ ...redis, ...bounded }) as unknown as StoreClient;
+  const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
+  if (!redis.isCluster) return duplicate(bounded);
+  const { enableOfflineQueue, ...redisOptions } = bounded;
+  return duplicate([], { enableOfflineQueue, lazyConnect: false, redisOptions });
+}
+
+/** Waits until the first connection stands or has failed, and no longer than a second. */
+export function firstConnection(client: StoreClient): Promise<void> {
+  if (client.status === 'ready') return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, CONNECT_TIMEOUT_MS);
+    for (const event of ['ready', 'close', 'end'] as const) {
+      client.once(event, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    }
+  });
+}
+
+function isUserClient(redis: RedisOptions | UserRedisClient): redis is UserRedisClient {
+  return 'duplicate' in redis && typeof redis.duplicate === 'function';
+}
+
+function boundedOptions(timeout: number) {
+  return {
+    lazyConnect: false,
+    commandTimeout: timeout,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: Math.max(250, 5 * timeout),
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    enableAutoPipelining: false,
+    stringNumbers: false,
+    replyMapping: 'legacy',
+    retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000) * (0.5 + Math.random() / 2),
+  } as const satisfies RedisOptions;
+}

@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { countCommands } from './redis/command-counts.js';
+import { recordCommands } from './redis/record-commands.js';
+import { startRedisServer, type RedisServer } from './redis/redis-server.mjs';
+import { hasRedisBinary, redisUrl, uniquePrefix } from './redis/shared-redis.js';
+import { until } from './redis/until.mjs';
+
+const SET_TWICE = "redis.call('SET', KEYS[1], 1) return redis.call('INCR', KEYS[1])";
+const isAlive = (pid: number) => process.kill(pid, 0);
+
+describe('the shared Redis server', () => {
+  it('answers, and no two specs meet on a key', async () => {
+    const redis = new Redis(redisUrl());
+    const [mine, other] = [uniquePrefix(), uniquePrefix()];
+    await redis.set(`${mine}key`, 'mine', 'PX', 60_000);
+    expect(await redis.get(`${mine}key`)).toBe('mine');
+    expect(await redis.get(`${other}key`)).toBeNull();
+    redis.disconnect();
+  });
+});
+
+// Docker gives the shared server alone.
+(hasRedisBinary() ? describe : describe.skip)("a spec's own Redis server", () => {
+  let server: RedisServer;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    server = await startRedisServer({ args: ['--maxmemory', '64mb'] });
+    redis = new Redis(server.url);
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  it('answers PING, with the arguments given', async () => {
+    expect(await redis.ping()).toBe('PONG');
+    expect(await redis.config('GET', 'maxmemory')).toEqual(['maxmemory', String(64 * 1024 * 1024)]);
+  });
+
+  it('answers nothing while paused, and what was asked once resumed', async () => {
+    const hasty = new Redis(server.url, { commandTimeout: 50 });
+    await hasty.ping();
+    await server.pause();
+    await expect(hasty.ping()).rejects.toThrow('Command timed out');
+    hasty.disconnect();
+    const patient = redis.ping();
+    await server.resume();
+    expect(await patient).toBe('PONG');
+  });
+
+  it('comes back on the same port after a kill', async () => {
+    const { url, pid } = server;
+    await server.kill();
+    expect(() => isAlive(pid)).toThrow('ESRCH');
+    await server.restart();
+    expect(server.url).toBe(url);
+    expect(server.pid).not.toBe(pid);
+    expect(await redis.ping()).toBe('PONG');
+  });
+
+  it('leaves no process and no folder once stopped, even while paused', async () => {
+    const stopped = await startRedisServer();
+    expect(existsSync(stopped.folder)).toBe(true);
+    await stopped.pause();
+    await stopped.stop();
+    expect(() => isAlive(stopped.pid)).toThrow('ESRCH');
+    expect(existsSync(stopped.folder)).toBe(false);
+  });
+
+  it('does not outlive a process that is killed without a chance to stop it', async () => {
+    const module = new URL('./redis/redis-server.mjs', import.meta.url).href;
+    const script = `
+      const { startRedisServer } = await import(${JSON.stringify(module)});
+      const { folder, port } = await startRedisServer();
+      console.log(JSON.stringify({ folder, port }));
+      setInterval(() => {}, 1000);`;
+    const owner = spawn(process.execPath, ['--input-type=module', '-e', script]);
+    const [started] = (await owner.stdout.take(1).toArray()) as [Buffer];
+    const { folder, port } = JSON.parse(String(started)) as RedisServer;
+    expect(existsSync(folder)).toBe(true);
+    owner.kill('SIGKILL');
+    await until(() => !existsSync(folder), 'the orphan to be cleaned up');
+    const heir = await startRedisServer({ port });
+    await heir.stop();
+  });
+
+  it('says why it could not start', async () => {
+    await expect(startRedisServer({ args: ['--no-such-option', '1'] })).rejects.toThrow('no-such-option');
+    await expect(startRedisServer({ port: server.port })).rejects.toThrow('Address already in use');
+  });
+
+  it('shows what clients sent without what a script called', async () => {
+    const key = `${uniquePrefix()}key`;
+    const sha = (await redis.script('LOAD', SET_TWICE)) as string;
+    const recorded = await recordCommands(server.url, async () => {
+      await redis.evalsha(sha, 1, key);
+      await redis.eval(SET_TWICE, 1, key, 'say "hi"');
+    });
+    expect(recorded).toEqual([
+      { name: 'evalsha', args: [sha, '1', key] },
+      { name: 'eval', args: [SET_TWICE, '1', key, 'say "hi"'] },
+    ]);
+  });
+
+  it('counts the calls of clients and scripts alike', async () => {
+    const key = `${uniquePrefix()}key`;
+    const counts = await countCommands(redis, async () => {
+      await redis.eval(SET_TWICE, 1, key);
+      await redis.incr(key);
+    });
+    expect([...counts].sort()).toEqual([
+      ['eval', 1],
+      ['incr', 2],
+      ['set', 1],
+    ]);
+  });
+});

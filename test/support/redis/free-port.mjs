@@ -1,0 +1,26 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+
+/**
+ * Finds a port that is free on 127.0.0.1, with the cluster bus port 10,000 above it.
+ *
+ * It stays below 32768, where systems begin to lend ports to outgoing connections: one of those could take
+ * the port of a server that is down, and a client that reconnects could even connect to itself.
+ *
+ * @returns {Promise<number>}
+ */
+export async function freePort() {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = randomInt(15_000, 22_768);
+    if ((await canListen(port)) && (await canListen(port + 10_000))) return port;
+  }
+  throw new Error('Found no free port between 15000 and 22767 in 100 attempts');
+}
+
+function canListen(port) {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}

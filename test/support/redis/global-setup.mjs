@@ -1,0 +1,22 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { serverVersion } from './server-version.mjs';
+import { startSharedServer } from './shared-server.mjs';
+
+/** Runs once before all specs: embeds the Lua sources and gets the Redis server that the specs share. */
+export default async function globalSetup() {
+  const embedLua = fileURLToPath(new URL('../../../scripts/embed-lua.mjs', import.meta.url));
+  execFileSync(process.execPath, [embedLua], { stdio: 'inherit' });
+  try {
+    const { url, source } = await startSharedServer();
+    console.log(`Tests use ${await serverVersion(url)} at ${withoutPassword(url)} (${source}).`);
+    process.env.TEST_REDIS_URL_ACTIVE = url;
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}
+
+function withoutPassword(url) {
+  return url.replace(/\/\/[^@/]*@/, '//');
+}

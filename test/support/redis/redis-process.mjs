@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lastWill } from './last-will.mjs';
+import { answersPing } from './ping.mjs';
+import { findRedisBinary } from './redis-binary.mjs';
+import { until } from './until.mjs';
+
+/** One run of a server program in a folder of its own. */
+export class RedisProcess {
+  #child;
+  #exited;
+  #folder;
+
+  constructor(port, folder, args) {
+    const binary = findRedisBinary();
+    if (!binary)
+      throw new Error('No redis-server to start: put it on the PATH or name it in REDIS_SERVER_BIN');
+    const listen = [
+      '--bind',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--unixsocket',
+      join(folder, 'redis.sock'),
+    ];
+    const store = ['--dir', folder, '--save', '', '--appendonly', 'no'];
+    const log = openSync(join(folder, 'redis.log'), 'w');
+    this.#folder = folder;
+    this.#child = spawn(binary, [...listen, ...store, ...args], { stdio: ['ignore', log, log] });
+    this.#child.unref();
+    closeSync(log);
+    const clean = 'kill -KILL "$1"; rm -rf "$2"';
+    const revokeWill = lastWill(['sh', '-c', clean, 'sh', String(this.pid), folder]);
+    this.#exited = new Promise((resolve) => this.#child.once('exit', resolve)).then(revokeWill);
+  }
+
+  get pid() {
+    return this.#child.pid;
+  }
+
+  /** Waits until this process answers PING; its own socket tells it from another server on the port. */
+  async ready() {
+    const address = { path: join(this.#folder, 'redis.sock') };
+    await until(
+      () => this.#hasExited() || answersPing(address),
+      `the Redis in ${this.#folder} to answer PING`,
+    );
+    if (this.#hasExited()) throw new Error(`The Redis server ended at its start: ${this.#log()}`);
+  }
+
+  /** Stops it in its tracks and waits until the system says so: no command is answered after this. */
+  async pause() {
+    this.#child.kill('SIGSTOP');
+    const stat = `/proc/${this.pid}/stat`;
+    if (existsSync(stat)) await until(() => /\) T /.test(readFileSync(stat, 'utf8')), `${this.pid} to stop`);
+  }
+
+  async resume() {
+    this.#child.kill('SIGCONT');
+    await this.ready();
+  }
+
+  async kill() {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  #hasExited() {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  #log() {
+    return readFileSync(join(this.#folder, 'redis.log'), 'utf8').trim().split('\n').slice(-3).join(' | ');
+  }
+}
