@@ -1,3 +1,39 @@
-export * from './core/limiter.js';
-export { MemoryStore } from './stores/memory/memory.store.js';
-export { RedisStore } from './stores/redis/redis.store.js';
+export type { Clock } from './contracts/clock.js';
+export type { Decision, DecisionSource, RuleDecision } from './contracts/decision.js';
+export type { Hit, Store } from './contracts/store.js';
+export type { Algorithm, Verdict } from './contracts/algorithm.js';
+export type { AlgorithmName } from './algorithms/registry.js';
+export type { Duration } from './core/duration.js';
+export type { OnStoreError, StoreStateListener } from './core/failure-policy.js';
+export type { Subject } from './core/key.js';
+export { RateLimiter, type HitOptions, type RateLimiterOptions } from './core/limiter.js';
+export { RateLimitConfigError } from './core/rate-limit-config.error.js';
+export type { AlgorithmChoice, Rule, RuleBase } from './core/rule.js';
+export type { HeaderStyle } from './http/headers.js';
+export type { ProblemDetails } from './http/problem.js';
+export { overridesFromEnv, type ConfigReader } from './nest/overrides.js';
+export { RateLimit, SkipRateLimit } from './nest/rate-limit.decorator.js';
+export { RateLimitExceededException } from './nest/rate-limit.exception.js';
+export { RateLimitFilter } from './nest/rate-limit.filter.js';
+export { RateLimitGuard } from './nest/rate-limit.guard.js';
+export { RateLimitModule } from './nest/rate-limit.module.js';
+export type {
+  RateLimitModuleExtras,
+  RateLimitModuleOptions,
+  RuleOverrides,
+} from './nest/rate-limit.options.js';
+export { RateLimitService } from './nest/rate-limit.service.js';
+export { RateLimitUnavailableException } from './nest/rate-limit-unavailable.exception.js';
+export type {
+  By,
+  NamedRule,
+  OnMissingSubject,
+  PerRequest,
+  RouteRule,
+  RouteRuleFields,
+  SubjectResolver,
+} from './nest/route-rule.js';
+export { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './nest/tokens.js';
+export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
+export { RedisStore, type RedisStoreOptions } from './stores/redis/redis.store.js';
+export type { RedisConnection, UserRedisClient } from './stores/redis/connection.js';

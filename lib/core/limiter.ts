@@ -61,7 +61,11 @@ export class RateLimiter {
    * @param rules a rule or several of different names; each object is checked once and remembered
    * @throws RateLimitConfigError if a rule or the cost is wrong
    */
-  async consume(rules: Rule | readonly Rule[], subject: Subject, options: HitOptions = {}): Promise<Decision> {
+  async consume(
+    rules: Rule | readonly Rule[],
+    subject: Subject,
+    options: HitOptions = {},
+  ): Promise<Decision> {
     return this.decide(this.hits(rules, subject, options.cost));
   }
 
@@ -78,12 +82,18 @@ export class RateLimiter {
   /** Decides hits that may differ in subject, all or nothing. Never rejects because of the store. */
   async decide(hits: readonly RuleHit[], dryRun = false): Promise<Decision> {
     try {
-      const verdicts = await this.store.decide(hits.map((hit) => this.storeHit(hit)), dryRun);
+      const verdicts = await this.store.decide(
+        hits.map((hit) => this.storeHit(hit)),
+        dryRun,
+      );
       this.policy.succeeded();
       const decisions = hits.map(({ rule }, index) => ruleDecision(rule, verdicts[index]!));
       return decisionOf(decisions, this.store.source);
     } catch (error) {
-      return this.policy.failed(error, hits.map(({ rule }) => rule));
+      return this.policy.failed(
+        error,
+        hits.map(({ rule }) => rule),
+      );
     }
   }
 

@@ -23,13 +23,10 @@ export interface RuleBase {
   readonly cost?: number;
 }
 
-type OptionsOf<Name extends AlgorithmName> = (typeof algorithms)[Name] extends AlgorithmDefinition<
-  infer Options,
-  infer _State,
-  infer _Parameter
->
-  ? Options
-  : never;
+type OptionsOf<Name extends AlgorithmName> =
+  (typeof algorithms)[Name] extends AlgorithmDefinition<infer Options, infer _State, infer _Parameter>
+    ? Options
+    : never;
 
 /** The algorithm with the options that belong to it; those of another one do not compile. */
 export type AlgorithmChoice =
@@ -102,13 +99,16 @@ export function ruleProblems(
   for (const [field, value] of Object.entries(rule)) {
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
     if (!check) {
-      problems.push(`${path}.${field}: no such option of ${definition.name}; allowed: ${Object.keys(checks).join(', ')}`);
+      problems.push(
+        `${path}.${field}: no such option of ${definition.name}; allowed: ${Object.keys(checks).join(', ')}`,
+      );
     } else if (value !== undefined && !check.accepts(value)) {
       problems.push(problem(`${path}.${field}`, value, check.allowed));
     }
   }
   for (const field of ['limit', 'window'] as const) {
-    if (rule[field] === undefined) problems.push(`${path}.${field}: missing; allowed: ${RULE_FIELDS[field].allowed}`);
+    if (rule[field] === undefined)
+      problems.push(`${path}.${field}: missing; allowed: ${RULE_FIELDS[field].allowed}`);
   }
   return problems;
 }

@@ -74,6 +74,7 @@ function boundedOptions(timeout: number) {
     enableAutoPipelining: false,
     stringNumbers: false,
     replyMapping: 'legacy',
-    retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000) * (0.5 + Math.random() / 2),
+    retryStrategy: (attempt: number) =>
+      Math.min(50 * 2 ** Math.min(attempt, 5), 1000) * (0.5 + Math.random() / 2),
   } as const satisfies RedisOptions;
 }

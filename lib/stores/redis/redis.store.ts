@@ -69,7 +69,11 @@ export class RedisStore implements Store {
   }
 
   /** ARGV as decide.lua reads it. */
-  private encode(hits: readonly Hit[], algorithms: readonly Algorithm[], dryRun: boolean): (string | number)[] {
+  private encode(
+    hits: readonly Hit[],
+    algorithms: readonly Algorithm[],
+    dryRun: boolean,
+  ): (string | number)[] {
     const args: (string | number)[] = [this.clock ? toMicroseconds(this.clock()) : '', hits.length];
     for (const { algorithm, parameters } of hits) {
       const values = algorithm.parameters.map((name) => parameters[name]!);

@@ -28,7 +28,7 @@ export class RedisProcess {
     const log = openSync(join(folder, 'redis.log'), 'w');
     this.#folder = folder;
     this.#child = spawn(binary, [...listen, ...store, ...args], { stdio: ['ignore', log, log] });
-    this.#child.unref();
+    this.#child.unref(); // A server that nobody stops must not keep its owner from ending.
     closeSync(log);
     const clean = 'kill -KILL "$1"; rm -rf "$2"';
     const revokeWill = lastWill(['sh', '-c', clean, 'sh', String(this.pid), folder]);
@@ -62,6 +62,7 @@ export class RedisProcess {
   }
 
   async kill() {
+    this.#child.ref(); // Nothing else may hold the process until the answer is in.
     this.#child.kill('SIGKILL');
     await this.#exited;
   }

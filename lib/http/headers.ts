@@ -1,0 +1,124 @@
+import { compareStrictness, type Decision, type RuleDecision } from '../contracts/decision.js';
+
+/** How limits are told: by a draft of the IETF's RateLimit fields, or by the older `X-RateLimit-*`. */
+export type HeaderStyle = (typeof HEADER_STYLES)[number];
+
+export const HEADER_STYLES = ['draft-10', 'draft-7', 'draft-6', 'legacy'] as const;
+
+export type Header = [name: string, value: string];
+
+/**
+ * The response headers for a decision, in every style asked for and with `Retry-After` if it is denied.
+ *
+ * @param styles none of which may conflict, see `headerStyleConflict`; may be empty
+ * @param now the epoch in milliseconds, for the one style that tells an instant
+ */
+export function rateLimitHeaders(
+  decision: Decision,
+  styles: readonly HeaderStyle[],
+  now: () => number = Date.now,
+): Header[] {
+  const headers: Header[] = [];
+  for (const style of styles) {
+    if (style === 'draft-10') draft10(decision, headers);
+    else if (style === 'draft-7') draft7(decision, headers);
+    else if (style === 'draft-6') draft6(decision, headers);
+    else legacy(decision, now(), headers);
+  }
+  if (!decision.allowed && decision.retryAfterMs !== null) {
+    headers.push(['Retry-After', `${seconds(decision.retryAfterMs)}`]);
+  }
+  return headers;
+}
+
+/** Says why these styles cannot go together, `undefined` if they can. */
+export function headerStyleConflict(styles: readonly HeaderStyle[]): string | undefined {
+  const drafts = styles.filter((style) => style !== 'legacy').length;
+  if (drafts <= 1 && styles.length - drafts <= 1) return undefined;
+  const given = styles.map((style) => `"${style}"`).join(', ');
+  return `got ${given}; allowed: one of "draft-10", "draft-7" and "draft-6", which all write RateLimit-Policy, and "legacy" once`;
+}
+
+/** A decision's answers, one a rule, the strictest first. */
+export function strictestFirst(decision: Decision): readonly RuleDecision[] {
+  return decision.decisions.length > 1 ? decision.decisions.toSorted(compareStrictness) : [decision];
+}
+
+function draft10(decision: Decision, headers: Header[]): void {
+  const rules = strictestFirst(decision);
+  headers.push(
+    ['RateLimit-Policy', list(rules, namedPolicy)],
+    ['RateLimit', list(rules, decision.allowed ? quotaWhenAllowed : quotaWhenDenied)],
+  );
+}
+
+function draft7(decision: Decision, headers: Header[]): void {
+  const reset = seconds(resetMs(decision));
+  headers.push(
+    ['RateLimit-Policy', list(strictestFirst(decision), policy)],
+    ['RateLimit', `limit=${decision.limit}, remaining=${left(decision)}, reset=${reset}`],
+  );
+}
+
+function draft6(decision: Decision, headers: Header[]): void {
+  headers.push(
+    ['RateLimit-Policy', list(strictestFirst(decision), policy)],
+    ['RateLimit-Limit', `${decision.limit}`],
+    ['RateLimit-Remaining', `${left(decision)}`],
+    ['RateLimit-Reset', `${seconds(resetMs(decision))}`],
+  );
+}
+
+function legacy(decision: Decision, now: number, headers: Header[]): void {
+  headers.push(
+    ['X-RateLimit-Limit', `${decision.limit}`],
+    ['X-RateLimit-Remaining', `${left(decision)}`],
+    ['X-RateLimit-Reset', `${seconds(now + resetMs(decision))}`],
+  );
+}
+
+/** Without `w` for a window under a second, which the draft cannot express. */
+function namedPolicy(rule: RuleDecision): string {
+  const named = `${quoted(rule.rule)};q=${rule.limit}`;
+  return rule.windowMs < 1000 ? named : `${named};w=${seconds(rule.windowMs)}`;
+}
+
+/** The drafts up to 7 require `w`. */
+function policy(rule: RuleDecision): string {
+  return `${rule.limit};w=${Math.max(1, seconds(rule.windowMs))}`;
+}
+
+function quotaWhenAllowed(rule: RuleDecision): string {
+  return `${quoted(rule.rule)};r=${left(rule)};t=${seconds(rule.resetAfterMs)}`;
+}
+
+/** `Retry-After` must not be earlier than any `t`: so the rules that would allow do without. */
+function quotaWhenDenied(rule: RuleDecision): string {
+  const quota = `${quoted(rule.rule)};r=${left(rule)}`;
+  return rule.allowed || rule.retryAfterMs === null ? quota : `${quota};t=${seconds(rule.retryAfterMs)}`;
+}
+
+/** The drafts up to 7 want the same instant here and in `Retry-After`. */
+function resetMs(decision: Decision): number {
+  return decision.allowed ? decision.resetAfterMs : (decision.retryAfterMs ?? decision.resetAfterMs);
+}
+
+function list(rules: readonly RuleDecision[], member: (rule: RuleDecision) => string): string {
+  let text = '';
+  for (const rule of rules) text += text === '' ? member(rule) : `, ${member(rule)}`;
+  return text;
+}
+
+/** An RFC 9651 String. */
+function quoted(name: string): string {
+  if (!name.includes('"') && !name.includes('\\')) return `"${name}"`;
+  return `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+function left(rule: RuleDecision): number {
+  return Math.max(0, rule.remaining);
+}
+
+function seconds(milliseconds: number): number {
+  return Math.ceil(milliseconds / 1000);
+}

@@ -1,0 +1,76 @@
+import ipaddr from 'ipaddr.js';
+
+/** An address as bits, of the family it really is: IPv4-mapped IPv6 is IPv4. */
+export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** IPv6 with a dotted tail takes 45 characters, a zone id 16: nothing longer is looked at. */
+const LONGEST = 64;
+
+/**
+ * The address that a text spells, `undefined` if it spells none.
+ *
+ * IPv4 is four decimal octets without leading zeros and nothing else, since what parsers make of
+ * `010.1` or `127.1` differs. An IPv6 zone id is dropped. Brackets and ports are not part of an address.
+ */
+export function parseIp(text: string): IpAddress | undefined {
+  if (text.length > LONGEST) return undefined;
+  const dotted = dottedQuad(text);
+  if (dotted !== undefined) return new ipaddr.IPv4(dotted.split('.').map(Number));
+  const hex = text.includes(':') ? hexOnly(withoutZone(text)) : undefined;
+  return hex === undefined ? undefined : unmapped(hex);
+}
+
+/**
+ * The IPv4 address in the two spellings that nearly all come in: by itself, or behind the `::ffff:` with
+ * which a socket for both families writes it. Costs no more than a look at each character.
+ */
+export function dottedQuad(text: string): string | undefined {
+  const dotted = text.startsWith('::ffff:') ? text.slice(7) : text;
+  return isIPv4(dotted) ? dotted : undefined;
+}
+
+/** Whether a text is four decimal octets without leading zeros. */
+function isIPv4(text: string): boolean {
+  if (text.length > 15) return false;
+  let dots = 0;
+  let octet = -1;
+  for (let index = 0; index < text.length; index += 1) {
+    const digit = text.charCodeAt(index) - 48;
+    if (digit === -2 && octet >= 0) {
+      dots += 1;
+      octet = -1;
+    } else if (digit >= 0 && digit <= 9 && octet !== 0) {
+      octet = octet < 0 ? digit : octet * 10 + digit;
+      if (octet > 255) return false;
+    } else {
+      return false;
+    }
+  }
+  return dots === 3 && octet >= 0;
+}
+
+/** `fe80::1%eth0` without the zone, of the characters that RFC 6874 allows in one. */
+function withoutZone(text: string): string {
+  const zone = text.indexOf('%');
+  return zone >= 0 && /^%[\w.~-]+$/.test(text.slice(zone)) ? text.slice(0, zone) : text;
+}
+
+/** `::ffff:1.2.3.4` as `::ffff:102:304`; the library reads a dotted tail leniently, and `::1.2.3.4` as mapped. */
+function hexOnly(text: string): string | undefined {
+  if (!text.includes('.')) return text;
+  const tail = text.lastIndexOf(':') + 1;
+  const dotted = text.slice(tail);
+  if (!isIPv4(dotted)) return undefined;
+  const [a, b, c, d] = dotted.split('.').map(Number) as [number, number, number, number];
+  return `${text.slice(0, tail)}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+}
+
+function unmapped(hex: string): IpAddress | undefined {
+  try {
+    const address = ipaddr.IPv6.parse(hex);
+    const mapped = address.parts.every((part, index) => index > 5 || part === (index === 5 ? 0xffff : 0));
+    return mapped ? address.toIPv4Address() : address;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,79 @@
+import type { Decision, RuleDecision } from '../contracts/decision.js';
+import { strictestFirst } from './headers.js';
+
+/** The media type of an RFC 9457 body. */
+export const PROBLEM_JSON = 'application/problem+json';
+
+/** An RFC 9457 body, with the problem types of the RateLimit draft. */
+export interface ProblemDetails {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  /** One sentence for people: which rule denied, and how long to wait. */
+  readonly detail: string;
+  /** The names of the rules that denied, the strictest first. */
+  readonly 'violated-policies': readonly string[];
+  /** Milliseconds until the same request would be allowed, `null` if never. */
+  readonly retryAfterMs: number | null;
+}
+
+const TYPES = 'https://iana.org/assignments/http-problem-types#';
+
+/** The body of a 429: which rules denied, what they allow and how long to wait. */
+export function problemDetails(decision: Decision): ProblemDetails {
+  const violated = violatedRules(decision);
+  const limits = violated.map(
+    (rule) => `rule "${rule.rule}" allows ${rule.limit} per ${spell(rule.windowMs)}`,
+  );
+  return {
+    type: `${TYPES}quota-exceeded`,
+    title: 'Quota exceeded',
+    status: 429,
+    detail: sentence(limits.join(' and '), decision.retryAfterMs),
+    'violated-policies': violated.map(({ rule }) => rule),
+    retryAfterMs: decision.retryAfterMs,
+  };
+}
+
+/** The body of a 503: the limits could not be checked, which is not the client's fault. */
+export function unavailableDetails(decision: Decision): ProblemDetails {
+  return {
+    type: `${TYPES}temporary-reduced-capacity`,
+    title: 'Temporarily reduced capacity',
+    status: 503,
+    detail: sentence('the rate limit cannot be checked at the moment', decision.retryAfterMs),
+    'violated-policies': violatedRules(decision).map(({ rule }) => rule),
+    retryAfterMs: decision.retryAfterMs,
+  };
+}
+
+function violatedRules(decision: Decision): readonly RuleDecision[] {
+  return strictestFirst(decision).filter(({ allowed }) => !allowed);
+}
+
+function sentence(what: string, retryAfterMs: number | null): string {
+  const advice =
+    retryAfterMs === null ? 'waiting will not help' : `try again in ${spell(roundedWait(retryAfterMs))}`;
+  return `${what.charAt(0).toUpperCase()}${what.slice(1)}; ${advice}.`;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Nobody reads "43217 s": up to whole seconds below two minutes, whole minutes below two hours, hours beyond. */
+function roundedWait(milliseconds: number): number {
+  const unit = milliseconds < 2 * MINUTE ? SECOND : milliseconds < 2 * HOUR ? MINUTE : HOUR;
+  return Math.ceil(milliseconds / unit) * unit;
+}
+
+/** The largest unit that divides the time; what is no whole number of seconds is rounded up to one. */
+function spell(milliseconds: number): string {
+  if (milliseconds < SECOND && milliseconds > 0) return `${milliseconds} ms`;
+  const rounded = Math.ceil(milliseconds / SECOND) * SECOND;
+  if (rounded > 0 && rounded % DAY === 0) return `${rounded / DAY} d`;
+  if (rounded > 0 && rounded % HOUR === 0) return `${rounded / HOUR} h`;
+  if (rounded > 0 && rounded % MINUTE === 0) return `${rounded / MINUTE} m`;
+  return `${rounded / SECOND} s`;
+}

@@ -1,0 +1,52 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { HttpRequest } from '../http/subject.js';
+
+/** One request and, where there is one, the response that can carry headers. */
+export interface Exchange {
+  readonly request: HttpRequest;
+  readonly response?: unknown;
+}
+
+/** The request and response behind a context, whatever brought it: HTTP, GraphQL, WebSocket or RPC. */
+export function exchangeOf(context: ExecutionContext): Exchange {
+  switch (context.getType<string>()) {
+    case 'http': {
+      const http = context.switchToHttp();
+      return { request: http.getRequest<HttpRequest>(), response: http.getResponse<unknown>() };
+    }
+    case 'graphql':
+      return graphqlExchange(context.getArgByIndex<GraphqlContext | undefined>(2));
+    case 'ws':
+      return { request: socketRequest(context.switchToWs().getClient<SocketClient>()) };
+    default:
+      return { request: {} };
+  }
+}
+
+interface GraphqlContext {
+  req?: HttpRequest;
+  request?: HttpRequest;
+  res?: unknown;
+  reply?: unknown;
+}
+
+function graphqlExchange(graphql: GraphqlContext = {}): Exchange {
+  return { request: graphql.req ?? graphql.request ?? {}, response: graphql.res ?? graphql.reply };
+}
+
+/** A Socket.IO socket, or a `ws` one. */
+interface SocketClient {
+  handshake?: { address?: string; headers?: HttpRequest['headers'] };
+  _socket?: { remoteAddress?: string };
+  user?: unknown;
+  data?: { user?: unknown };
+}
+
+function socketRequest(client: SocketClient): HttpRequest {
+  const ip = client.handshake?.address ?? client._socket?.remoteAddress;
+  return {
+    ...(ip !== undefined && { ip }),
+    headers: client.handshake?.headers ?? {},
+    user: client.user ?? client.data?.user,
+  };
+}

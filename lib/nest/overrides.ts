@@ -1,0 +1,77 @@
+import type { RuleFields } from './rule-layers.js';
+import type { RuleOverrides } from './rate-limit.options.js';
+
+/** On the fields of overrides read from the environment: how the variable of a field is called. */
+const VARIABLE = Symbol('rate-limit:variable');
+
+type Spelling = (field: string) => string;
+type FromEnvironment = Record<string, unknown> & { [VARIABLE]?: Spelling };
+
+/** What reads configuration: Nest's ConfigService, or anything with its `get`. */
+export interface ConfigReader {
+  get(key: string): unknown;
+}
+
+/**
+ * The overrides in the environment, for the module's `overrides`: `RATE_LIMIT__LOGIN__LIMIT=10` sets
+ * `limit` of the rule `login`, `RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT=deny` sets
+ * `onMissingSubject` of `create-order`. Lists are separated by commas.
+ *
+ * @param config gives the values, so that those of `.env` files count
+ * @param names the variables to look for
+ * @default names those of the process
+ */
+export function overridesFromEnv(
+  config: ConfigReader,
+  names: readonly string[] = Object.keys(process.env),
+): RuleOverrides {
+  const overrides = new Map<string, FromEnvironment>();
+  for (const variable of names) {
+    const match = /^RATE_LIMIT__([A-Z0-9_]{1,64}?)__([A-Z0-9_]{1,64})$/.exec(variable);
+    if (!match) continue;
+    const [, rule, field] = match as unknown as [string, string, string];
+    const fields = overrides.get(rule) ?? { [VARIABLE]: spelling(rule) };
+    fields[camelCase(field)] = config.get(variable);
+    overrides.set(rule, fields);
+  }
+  return Object.fromEntries(overrides);
+}
+
+/** The rule that an override is for: that of its name, or for `CREATE_ORDER` the one spelled so in capitals. */
+export function ruleNamed(override: string, names: ReadonlySet<string>): string | undefined {
+  if (names.has(override)) return override;
+  const matches = [...names].filter((name) => capitals(name) === override);
+  return matches.length === 1 ? matches[0] : undefined;
+}
+
+/** An override's fields as a rule has them: numbers and lists out of the strings that configuration gives. */
+export function readOverride(fields: RuleFields): RuleFields {
+  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, fromText(field, value)]));
+}
+
+/** What a message calls an override's field: `overrides.login.limit`, or the variable's name. */
+export function overridePath(name: string, fields: RuleFields): Spelling {
+  return (fields as FromEnvironment)[VARIABLE] ?? ((field) => `overrides.${name}.${field}`);
+}
+
+function fromText(field: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (field === 'allowList') return value.split(',').map((entry) => entry.trim());
+  if (field === 'by') return value.includes(',') ? value.split(',').map((entry) => entry.trim()) : value;
+  return field !== 'name' && /^-?\d{1,16}(\.\d{1,6})?$/.test(value) ? Number(value) : value;
+}
+
+function spelling(rule: string): Spelling {
+  return (field) => `RATE_LIMIT__${rule}__${field.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+}
+
+function capitals(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase();
+}
+
+function camelCase(text: string): string {
+  return text.toLowerCase().replace(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
+}

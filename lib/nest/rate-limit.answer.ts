@@ -1,0 +1,45 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Decision } from '../contracts/decision.js';
+import { decisionOf } from '../core/decision.js';
+import { rateLimitHeaders, type HeaderStyle } from '../http/headers.js';
+import type { Exchange } from './exchange.js';
+import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
+import { RateLimitExceededException } from './rate-limit.exception.js';
+import type { RateLimitModuleOptions } from './rate-limit.options.js';
+import { RATE_LIMIT_OPTIONS } from './tokens.js';
+
+/** Tells a decision to the client: headers on the response, and an exception if it denies. */
+@Injectable()
+export class RateLimitAnswer {
+  private readonly styles: readonly HeaderStyle[];
+
+  constructor(
+    @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+  ) {
+    const { headers = 'draft-10' } = options;
+    this.styles = headers === false ? [] : typeof headers === 'string' ? [headers] : headers;
+  }
+
+  /** @throws RateLimitExceededException or RateLimitUnavailableException if the decision denies */
+  tell({ response }: Exchange, decision: Decision): void {
+    const unknown = decision.source === 'policy';
+    if (response && !(unknown && decision.allowed)) {
+      const { httpAdapter } = this.host;
+      for (const [name, value] of rateLimitHeaders(decision, unknown ? [] : this.styles)) {
+        httpAdapter.setHeader(response, name, value);
+      }
+    }
+    if (decision.allowed) return;
+    if (unknown) throw new RateLimitUnavailableException(decision);
+    throw new RateLimitExceededException(decision, this.options.body?.(decision));
+  }
+
+  /** The refusal of a request that has no subject, under `onMissingSubject: 'deny'`. */
+  withoutSubject(rule: string): RateLimitExceededException {
+    const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
+    const decision = decisionOf([{ ...denied, retryAfterMs: null }], 'policy');
+    return new RateLimitExceededException(decision, this.options.body?.(decision));
+  }
+}

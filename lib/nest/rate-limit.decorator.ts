@@ -1,0 +1,45 @@
+import type { RouteRule } from './route-rule.js';
+
+const RULES = Symbol('rate-limit:rules');
+const SKIPPED = Symbol('rate-limit:skipped');
+
+/** What one target, a class or a method, says by its decorators. */
+export interface TargetRules {
+  /** Its rules, in the order in which they are written. */
+  readonly rules: readonly RouteRule[];
+  /** Names of rules from further out that do not apply; `'*'` for all of them. */
+  readonly skipped: readonly string[];
+}
+
+/**
+ * Limits a handler, or every handler of a controller. Several rules may stand on one target, each of
+ * another name. A rule on the handler overrides that of the same name on the controller, and that one
+ * the module's, field by field.
+ *
+ * A wrong rule stops the application at start.
+ */
+export function RateLimit(rule: RouteRule): ClassDecorator & MethodDecorator {
+  return append(RULES, rule);
+}
+
+/** Takes the named rules from further out off a handler or a controller; without names, all of them. */
+export function SkipRateLimit(...names: string[]): ClassDecorator & MethodDecorator {
+  return append(SKIPPED, ...(names.length > 0 ? names : ['*']));
+}
+
+/** What the decorators said on this very class or method, nothing inherited. */
+export function targetRules(target: object): TargetRules {
+  return {
+    rules: (Reflect.getOwnMetadata(RULES, target) as RouteRule[] | undefined) ?? [],
+    skipped: (Reflect.getOwnMetadata(SKIPPED, target) as string[] | undefined) ?? [],
+  };
+}
+
+/** Decorators run from the last to the first, so each goes in front. */
+function append(key: symbol, ...values: unknown[]): ClassDecorator & MethodDecorator {
+  return (target: object, _name?: string | symbol, descriptor?: PropertyDescriptor): void => {
+    const decorated = (descriptor?.value as object | undefined) ?? target;
+    const present = (Reflect.getOwnMetadata(key, decorated) as unknown[] | undefined) ?? [];
+    Reflect.defineMetadata(key, [...values, ...present], decorated);
+  };
+}

@@ -1,0 +1,17 @@
+import { HttpException, HttpStatus } from '@nestjs/common';
+import type { Decision } from '../contracts/decision.js';
+import { PROBLEM_JSON, problemDetails } from '../http/problem.js';
+
+/** Thrown by the guard when a rule denies: a 429 that carries the decision. */
+export class RateLimitExceededException extends HttpException {
+  /** What the body is, for the header of that name; absent for a body of the user's own. */
+  readonly contentType: string | undefined;
+
+  constructor(
+    readonly decision: Decision,
+    body?: string | object,
+  ) {
+    super(body ?? problemDetails(decision), HttpStatus.TOO_MANY_REQUESTS);
+    this.contentType = body === undefined ? PROBLEM_JSON : undefined;
+  }
+}

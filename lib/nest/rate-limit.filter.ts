@@ -1,0 +1,45 @@
+import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { throwError, type Observable } from 'rxjs';
+import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
+import { RateLimitExceededException } from './rate-limit.exception.js';
+
+/** Answers a refused request: over HTTP with its status and body; the guard has set the headers. */
+@Catch(RateLimitExceededException, RateLimitUnavailableException)
+export class RateLimitFilter implements ExceptionFilter {
+  constructor(@Inject(HttpAdapterHost) private readonly host: HttpAdapterHost) {}
+
+  catch(
+    exception: RateLimitExceededException | RateLimitUnavailableException,
+    host: ArgumentsHost,
+  ): Observable<never> | void {
+    switch (host.getType<string>()) {
+      case 'http':
+        return this.answer(exception, host.switchToHttp().getResponse());
+      case 'ws':
+        host
+          .switchToWs()
+          .getClient<{ emit?(event: string, data: unknown): void }>()
+          .emit?.('exception', exception.getResponse());
+        return;
+      case 'rpc':
+        return throwError(() => exception.getResponse());
+      default:
+        throw exception;
+    }
+  }
+
+  private answer(
+    exception: RateLimitExceededException | RateLimitUnavailableException,
+    response: object,
+  ): void {
+    const { httpAdapter } = this.host;
+    const body = exception.getResponse();
+    if (exception.contentType === undefined) {
+      httpAdapter.reply(response, body, exception.getStatus());
+    } else {
+      httpAdapter.setHeader(response, 'Content-Type', exception.contentType);
+      httpAdapter.reply(response, JSON.stringify(body), exception.getStatus());
+    }
+  }
+}

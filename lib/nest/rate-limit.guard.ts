@@ -1,0 +1,43 @@
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import type { RuleHit } from '../core/limiter.js';
+import { RateLimiter } from '../core/limiter.js';
+import type { Exchange } from './exchange.js';
+import { exchangeOf } from './exchange.js';
+import { RateLimitAnswer } from './rate-limit.answer.js';
+import { RequestValues } from './route-limit.js';
+import { RouteRules } from './route-rules.js';
+
+/** Contexts that a guard has counted: Nest hands all guards of one call the same one. */
+const counted = new WeakSet<ExecutionContext>();
+
+/** Decides each request by the rules of its route, and refuses it with a 429 when one denies. */
+@Injectable()
+export class RateLimitGuard implements CanActivate {
+  constructor(
+    @Inject(RouteRules) private readonly rules: RouteRules,
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(RateLimitAnswer) private readonly answer: RateLimitAnswer,
+  ) {}
+
+  /** @throws RateLimitExceededException, or RateLimitUnavailableException when the store fails closed */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (counted.has(context)) return true;
+    counted.add(context);
+    const exchange = exchangeOf(context);
+    const hits = await this.hitsOf(context, exchange);
+    if (hits.length === 0) return true;
+    this.answer.tell(exchange, await this.limiter.decide(hits));
+    return true;
+  }
+
+  private async hitsOf(context: ExecutionContext, { request }: Exchange): Promise<readonly RuleHit[]> {
+    const values = new RequestValues(context);
+    const hits: RuleHit[] = [];
+    for (const limit of this.rules.of(context)) {
+      const applied = await limit.apply(request, context, values);
+      if (applied === 'deny') throw this.answer.withoutSubject(limit.name);
+      if (applied !== 'skip') hits.push(applied);
+    }
+    return hits;
+  }
+}

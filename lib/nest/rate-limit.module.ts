@@ -1,0 +1,75 @@
+import { Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
+import type { Store } from '../contracts/store.js';
+import { RateLimiter } from '../core/limiter.js';
+import { MemoryStore } from '../stores/memory/memory.store.js';
+import { RedisStore } from '../stores/redis/redis.store.js';
+import { checkOptions } from './check-options.js';
+import { RateLimitAnswer } from './rate-limit.answer.js';
+import { RateLimitFilter } from './rate-limit.filter.js';
+import { RateLimitGuard } from './rate-limit.guard.js';
+import { ConfigurableModuleClass, type RateLimitModuleOptions } from './rate-limit.options.js';
+import { RateLimitService } from './rate-limit.service.js';
+import { RouteRules } from './route-rules.js';
+import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
+
+const logger = new Logger('RateLimit');
+
+/** The store that the options ask for, after the options have been checked. */
+function createStore(options: RateLimitModuleOptions): Store {
+  checkOptions(options);
+  const { redis, timeout = 50, maxKeys = 100_000 } = options;
+  if (redis) return new RedisStore({ redis, timeout });
+  logger.log(
+    'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
+  );
+  return new MemoryStore({ maxKeys });
+}
+
+function createLimiter(
+  store: Store,
+  { prefix = 'rl:', onStoreError = 'allow' }: RateLimitModuleOptions,
+): RateLimiter {
+  const meanwhile = onStoreError === 'allow' ? 'let pass' : 'refused with a 503';
+  return new RateLimiter({
+    store,
+    prefix,
+    onStoreError,
+    listener: {
+      storeFailed: (error) =>
+        logger.warn(
+          `Redis does not answer (${String(error)}); until it does, limited requests are ${meanwhile}.`,
+        ),
+      storeRecovered: () => logger.log('Redis answers again.'),
+    },
+  });
+}
+
+const shared = [RateLimiter, RateLimitAnswer, RateLimitFilter, RateLimitGuard, RateLimitService, RouteRules];
+
+/**
+ * Limits every route of the application by the rules in its options and in decorators.
+ *
+ * Import it once, with `forRoot` or `forRootAsync`.
+ */
+@Module({
+  providers: [
+    { provide: RATE_LIMIT_STORE, useFactory: createStore, inject: [RATE_LIMIT_OPTIONS] },
+    { provide: RateLimiter, useFactory: createLimiter, inject: [RATE_LIMIT_STORE, RATE_LIMIT_OPTIONS] },
+    RateLimitAnswer,
+    RateLimitFilter,
+    RateLimitGuard,
+    RateLimitService,
+    RouteRules,
+  ],
+  exports: [RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE, ...shared],
+})
+export class RateLimitModule extends ConfigurableModuleClass implements OnApplicationShutdown {
+  constructor(@Inject(RATE_LIMIT_STORE) private readonly store: Store) {
+    super();
+  }
+
+  /** Closes the connection that the module opened; a client of the user's own stays open. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.store.close();
+  }
+}

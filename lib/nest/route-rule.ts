@@ -1,0 +1,72 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { Duration } from '../core/duration.js';
+import type { AlgorithmChoice } from '../core/rule.js';
+
+/** A value, or a function of the request that gives it, sync or async. */
+export type PerRequest<Value> = Value | ((context: ExecutionContext) => Value | Promise<Value>);
+
+/** Finds the subject of a request; nothing, `null` or `''` means that there is none. */
+export type SubjectResolver = (
+  context: ExecutionContext,
+) => string | number | null | undefined | Promise<string | number | null | undefined>;
+
+/**
+ * Who a rule counts: `'ip'`, `'user'` (`request.user`: its `id`, `sub` or `userId`), `'api-key'` (the
+ * header `x-api-key`), `'everyone'` (one counter for all), the name of any other header, or a function.
+ */
+export type By = 'ip' | 'user' | 'api-key' | 'everyone' | (string & {}) | SubjectResolver;
+
+/** What a request without the rule's subject counts as. */
+export type OnMissingSubject = 'ip' | 'skip' | 'deny';
+
+/** What a rule on a route may say besides its algorithm and that algorithm's options. */
+export interface RouteRuleFields {
+  /** Permits a window: an integer from 0 (which denies everything) to 1,000,000,000. */
+  readonly limit?: PerRequest<number>;
+  /** The window: milliseconds, or `'250ms' '10s' '1m' '1h' '1d' '1w'`; up to 366 days. */
+  readonly window?: PerRequest<Duration>;
+  /**
+   * Permits that a request takes: an integer from 0 (asks only) to 1,000,000,000.
+   * @default 1
+   */
+  readonly cost?: PerRequest<number>;
+  /**
+   * Who is counted; a list counts each combination by itself.
+   * @default 'ip'
+   */
+  readonly by?: By | readonly By[];
+  /**
+   * `'route'`: each handler has its own counter. `'shared'`: one counter wherever the name applies.
+   * @default 'route'
+   */
+  readonly scope?: 'route' | 'shared';
+  /**
+   * What to do with a request that has no subject: count it by its IP, let it pass, or deny it.
+   * @default 'ip'
+   */
+  readonly onMissingSubject?: OnMissingSubject;
+  /** The rule does not apply to requests for which this is true. */
+  readonly skipIf?: (context: ExecutionContext) => boolean | Promise<boolean>;
+  /** The rule does not apply to these IPs and CIDR ranges. */
+  readonly allowList?: readonly string[];
+  /**
+   * How many leading bits of an IPv6 address are one subject, an integer from 1 to 128.
+   * @default 64
+   */
+  readonly ipv6Prefix?: number;
+}
+
+/** A rule in the module's options, under its name. */
+export type NamedRule = RouteRuleFields & AlgorithmChoice;
+
+/**
+ * A rule in a decorator. What it leaves out comes from the rule of the same name further out:
+ * on the controller, or in the module's options.
+ */
+export type RouteRule = NamedRule & {
+  /**
+   * Its name in decisions, headers and overrides: 1 to 64 printable ASCII characters.
+   * @default 'default'
+   */
+  readonly name?: string;
+};

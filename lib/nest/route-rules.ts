@@ -1,0 +1,108 @@
+import { Inject, Injectable, type ExecutionContext, type OnModuleInit, type Type } from '@nestjs/common';
+import { MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import { targetRules } from './rate-limit.decorator.js';
+import type { RateLimitModuleOptions } from './rate-limit.options.js';
+import { RouteLimit } from './route-limit.js';
+import { RouteOwners } from './route-owners.js';
+import { missingFields, RuleBook, type Target } from './rule-book.js';
+import type { RuleFields } from './rule-layers.js';
+import { RATE_LIMIT_OPTIONS } from './tokens.js';
+
+type Handler = (...args: never[]) => unknown;
+
+/** The rules of every route, put together and checked at start, and looked up once a request. */
+@Injectable()
+export class RouteRules implements OnModuleInit {
+  private readonly book: RuleBook;
+  private readonly owners = new RouteOwners();
+  private readonly routes = new Map<Type, Map<Handler, readonly RouteLimit[]>>();
+  private readonly scanner = new MetadataScanner();
+
+  constructor(
+    @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+  ) {
+    this.book = new RuleBook(options);
+  }
+
+  /** @throws RateLimitConfigError naming everything that is wrong with any rule */
+  onModuleInit(): void {
+    for (const rule of this.book.rulesFor([])) this.limitOf(rule, 'the module');
+    for (const type of this.classes()) {
+      const { prototype } = type as { prototype: Record<string, Handler> };
+      for (const method of this.scanner.getAllMethodNames(prototype)) this.limitsOf(type, prototype[method]!);
+    }
+    this.book.checkOverrides();
+    this.book.throwIfWrong();
+  }
+
+  /** The limits of the handler that a request is for. */
+  of(context: ExecutionContext): readonly RouteLimit[] {
+    const type = context.getClass();
+    const handler = context.getHandler() as Handler;
+    return this.routes.get(type)?.get(handler) ?? this.limitsOf(type, handler);
+  }
+
+  /** The module's rule of a name. */
+  named(name: string): RuleFields | undefined {
+    return this.book.namedRule(name);
+  }
+
+  private limitsOf(type: Type, handler: Handler): readonly RouteLimit[] {
+    const owner = `${this.owners.nameOf(type)}.${handler.name}`;
+    const targets = [...lineage(type).map(classTarget), target(handler, `@RateLimit on ${owner}`)];
+    const limits = this.book.rulesFor(targets).flatMap((rule) => this.limitOf(rule, owner) ?? []);
+    const handlers = this.routes.get(type) ?? new Map<Handler, readonly RouteLimit[]>();
+    this.routes.set(type, handlers.set(handler, limits));
+    return limits;
+  }
+
+  private limitOf(rule: RuleFields, owner: string): RouteLimit | undefined {
+    const missing = missingFields(rule);
+    for (const problem of missing)
+      this.book.problems.add(`rule "${String(rule['name'])}" of ${owner}: ${problem}`);
+    if (missing.length > 0 || this.book.problems.size > 0) return undefined;
+    try {
+      return new RouteLimit(rule, owner);
+    } catch (error) {
+      if (!(error instanceof RateLimitConfigError)) throw error;
+      for (const problem of error.problems) this.book.problems.add(problem);
+      return undefined;
+    }
+  }
+
+  /** Controllers, and providers that handlers may live in, in the order of the modules. */
+  private *classes(): Iterable<Type> {
+    const seen = new Set<unknown>();
+    for (const { controllers, providers } of this.modules.values()) {
+      for (const { metatype, instance } of [...controllers.values(), ...providers.values()]) {
+        const isClass =
+          typeof metatype === 'function' && (controllers.has(metatype) || instance?.constructor === metatype);
+        if (!isClass || seen.has(metatype)) continue;
+        seen.add(metatype);
+        if (controllers.has(metatype) || isDecorated(metatype as Type, this.scanner)) yield metatype as Type;
+      }
+    }
+  }
+}
+
+/** A class behind the classes that it extends, whose rules it has too. */
+function lineage(type: Type): Type[] {
+  const parent = Object.getPrototypeOf(type) as Type | null;
+  return parent && parent !== Function.prototype ? [...lineage(parent), type] : [type];
+}
+
+function classTarget(type: Type): Target {
+  return target(type, `@RateLimit on ${type.name}`);
+}
+
+function target(decorated: object, path: string): Target {
+  return { ...targetRules(decorated), path };
+}
+
+function isDecorated(type: Type, scanner: MetadataScanner): boolean {
+  const prototype = type.prototype as Record<string, Handler>;
+  const targets = [...lineage(type), ...scanner.getAllMethodNames(prototype).map((name) => prototype[name]!)];
+  return targets.some((decorated) => targetRules(decorated).rules.length > 0);
+}
