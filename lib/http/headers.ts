@@ -85,7 +85,7 @@ function namedPolicy(rule: RuleDecision): string {
 
 /** The drafts up to 7 require `w`. */
 function policy(rule: RuleDecision): string {
-  return `${rule.limit};w=${Math.max(1, seconds(rule.windowMs))}`;
+  return `${rule.limit};w=${seconds(rule.windowMs)}`;
 }
 
 function quotaWhenAllowed(rule: RuleDecision): string {

@@ -15,7 +15,7 @@ export function canonicalIp(address: string | undefined, ipv6Prefix = 64): strin
   const dotted = dottedQuad(address);
   if (dotted !== undefined) return dotted;
   const ip = parseIp(address);
-  return ip instanceof ipaddr.IPv6 ? `${network(ip, ipv6Prefix)}/${ipv6Prefix}` : ip?.toString();
+  return ip instanceof ipaddr.IPv6 ? `${network(ip, ipv6Prefix).toString()}/${ipv6Prefix}` : ip?.toString();
 }
 
 function network({ parts }: ipaddr.IPv6, bits: number): ipaddr.IPv6 {

@@ -19,18 +19,14 @@ export interface ProblemDetails {
 
 const TYPES = 'https://iana.org/assignments/http-problem-types#';
 
-/** The body of a 429: which rules denied, what they allow and how long to wait. */
-export function problemDetails(decision: Decision): ProblemDetails {
-  const violated = violatedRules(decision);
-  const limits = violated.map(
-    (rule) => `rule "${rule.rule}" allows ${rule.limit} per ${spell(rule.windowMs)}`,
-  );
+/** The body of a 429: which rules denied, and in words what they allow and how long to wait. */
+export function problemDetails(decision: Decision, detail = detailOf(decision)): ProblemDetails {
   return {
     type: `${TYPES}quota-exceeded`,
     title: 'Quota exceeded',
     status: 429,
-    detail: sentence(limits.join(' and '), decision.retryAfterMs),
-    'violated-policies': violated.map(({ rule }) => rule),
+    detail,
+    'violated-policies': violatedRules(decision).map(({ rule }) => rule),
     retryAfterMs: decision.retryAfterMs,
   };
 }
@@ -49,6 +45,14 @@ export function unavailableDetails(decision: Decision): ProblemDetails {
 
 function violatedRules(decision: Decision): readonly RuleDecision[] {
   return strictestFirst(decision).filter(({ allowed }) => !allowed);
+}
+
+function detailOf(decision: Decision): string {
+  return sentence(violatedRules(decision).map(limitOf).join(' and '), decision.retryAfterMs);
+}
+
+function limitOf({ rule, limit, windowMs }: RuleDecision): string {
+  return `rule "${rule}" allows ${limit}${windowMs > 0 ? ` per ${spell(windowMs)}` : ''}`;
 }
 
 function sentence(what: string, retryAfterMs: number | null): string {

@@ -38,8 +38,8 @@ export const apiKeySubject = headerSubject('x-api-key');
 /**
  * Makes a function that finds the value of a header, `undefined` if it is missing or empty.
  *
- * Secrets (`x-api-key`, `authorization`, `proxy-authorization`, `cookie`) come as `#` and 128 bits of their
- * SHA-256 in hex, so that no store ever sees them.
+ * Secrets (`x-api-key`, `authorization`, `proxy-authorization`, `cookie`) come as 128 bits of their SHA-256
+ * in hex, so that no store ever sees them.
  *
  * @param name in any case
  */
@@ -54,7 +54,7 @@ export function headerSubject(name: string): (request: HttpRequest) => string | 
 }
 
 function hashed(secret: string): string {
-  return `#${createHash('sha256').update(secret).digest('hex').slice(0, 32)}`;
+  return createHash('sha256').update(secret).digest('hex').slice(0, 32);
 }
 
 function idOf(value: unknown): string | undefined {

@@ -40,6 +40,7 @@ export class RateLimitAnswer {
   withoutSubject(rule: string): RateLimitExceededException {
     const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
     const decision = decisionOf([{ ...denied, retryAfterMs: null }], 'policy');
-    return new RateLimitExceededException(decision, this.options.body?.(decision));
+    const detail = `Rule "${rule}" counts by something that this request does not have.`;
+    return new RateLimitExceededException(decision, this.options.body?.(decision), detail);
   }
 }

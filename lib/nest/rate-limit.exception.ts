@@ -7,11 +7,16 @@ export class RateLimitExceededException extends HttpException {
   /** What the body is, for the header of that name; absent for a body of the user's own. */
   readonly contentType: string | undefined;
 
+  /**
+   * @param body replaces the problem details
+   * @param detail replaces the sentence in them
+   */
   constructor(
     readonly decision: Decision,
     body?: string | object,
+    detail?: string,
   ) {
-    super(body ?? problemDetails(decision), HttpStatus.TOO_MANY_REQUESTS);
+    super(body ?? problemDetails(decision, detail), HttpStatus.TOO_MANY_REQUESTS);
     this.contentType = body === undefined ? PROBLEM_JSON : undefined;
   }
 }

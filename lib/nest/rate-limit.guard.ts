@@ -25,8 +25,7 @@ export class RateLimitGuard implements CanActivate {
     counted.add(context);
     const exchange = exchangeOf(context);
     const hits = await this.hitsOf(context, exchange);
-    if (hits.length === 0) return true;
-    this.answer.tell(exchange, await this.limiter.decide(hits));
+    if (hits.length > 0) this.answer.tell(exchange, await this.limiter.decide(hits));
     return true;
   }
 
@@ -34,9 +33,10 @@ export class RateLimitGuard implements CanActivate {
     const values = new RequestValues(context);
     const hits: RuleHit[] = [];
     for (const limit of this.rules.of(context)) {
-      const applied = await limit.apply(request, context, values);
-      if (applied === 'deny') throw this.answer.withoutSubject(limit.name);
-      if (applied !== 'skip') hits.push(applied);
+      const applied = limit.apply(request, context, values);
+      const hit = applied instanceof Promise ? await applied : applied;
+      if (hit === 'deny') throw this.answer.withoutSubject(limit.name);
+      if (hit !== 'skip') hits.push(hit);
     }
     return hits;
   }

@@ -1,0 +1,183 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Decision, RuleDecision } from '../contracts/decision.js';
+import { HEADER_STYLES, headerStyleConflict, rateLimitHeaders, strictestFirst } from './headers.js';
+
+const ALLOWED: RuleDecision = {
+  allowed: true,
+  rule: 'default',
+  limit: 100,
+  windowMs: 60_000,
+  remaining: 42,
+  retryAfterMs: 0,
+  resetAfterMs: 17_000,
+  delayMs: 0,
+};
+const DENIED: RuleDecision = { ...ALLOWED, allowed: false, remaining: 0, retryAfterMs: 12_000 };
+
+const answer = (strictest: RuleDecision, ...others: RuleDecision[]): Decision => ({
+  ...strictest,
+  source: 'redis',
+  decisions: [...others, strictest],
+});
+const at = () => 1_700_000_000_000;
+
+describe('rateLimitHeaders', () => {
+  it.each([
+    ['draft-10', { 'RateLimit-Policy': '"default";q=100;w=60', RateLimit: '"default";r=42;t=17' }],
+    ['draft-7', { 'RateLimit-Policy': '100;w=60', RateLimit: 'limit=100, remaining=42, reset=17' }],
+    [
+      'draft-6',
+      {
+        'RateLimit-Policy': '100;w=60',
+        'RateLimit-Limit': '100',
+        'RateLimit-Remaining': '42',
+        'RateLimit-Reset': '17',
+      },
+    ],
+    [
+      'legacy',
+      { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '42', 'X-RateLimit-Reset': '1700000017' },
+    ],
+  ] as const)('tells a client of %s what its parser expects', (style, expected) => {
+    expect(Object.fromEntries(rateLimitHeaders(answer(ALLOWED), [style], at))).toEqual(expected);
+  });
+
+  it('serves clients old and new at once', () => {
+    const names = rateLimitHeaders(answer(ALLOWED), ['draft-7', 'legacy'], at).map(([name]) => name);
+    expect(names).toEqual([
+      'RateLimit-Policy',
+      'RateLimit',
+      'X-RateLimit-Limit',
+      'X-RateLimit-Remaining',
+      'X-RateLimit-Reset',
+    ]);
+  });
+
+  it('shows every rule of an allowed request, the tightest first, so that a client paces itself by it', () => {
+    const hourly = {
+      ...ALLOWED,
+      rule: 'hourly',
+      limit: 1000,
+      windowMs: 3_600_000,
+      remaining: 7,
+      resetAfterMs: 900_000,
+    };
+    const decision = answer(hourly, ALLOWED);
+    expect(rateLimitHeaders(decision, ['draft-10'])).toEqual([
+      ['RateLimit-Policy', '"hourly";q=1000;w=3600, "default";q=100;w=60'],
+      ['RateLimit', '"hourly";r=7;t=900, "default";r=42;t=17'],
+    ]);
+    expect(rateLimitHeaders(decision, ['draft-7'])).toEqual([
+      ['RateLimit-Policy', '1000;w=3600, 100;w=60'],
+      ['RateLimit', 'limit=1000, remaining=7, reset=900'],
+    ]);
+  });
+
+  it('never names a time after Retry-After on a denial: a client that waits for the later one waits too long', () => {
+    const long = {
+      ...ALLOWED,
+      rule: 'daily',
+      limit: 9000,
+      windowMs: 86_400_000,
+      remaining: 5,
+      resetAfterMs: 80_000_000,
+    };
+    const quick = { ...DENIED, rule: 'burst', limit: 5, windowMs: 1000, retryAfterMs: 150 };
+    expect(rateLimitHeaders(answer(DENIED, long, quick), ['draft-10'])).toEqual([
+      ['RateLimit-Policy', '"default";q=100;w=60, "burst";q=5;w=1, "daily";q=9000;w=86400'],
+      ['RateLimit', '"default";r=0;t=12, "burst";r=0;t=1, "daily";r=5'],
+      ['Retry-After', '12'],
+    ]);
+  });
+
+  it.each([
+    ['draft-7', 'RateLimit', 'limit=100, remaining=0, reset=12'],
+    ['draft-6', 'RateLimit-Reset', '12'],
+    ['legacy', 'X-RateLimit-Reset', '1700000012'],
+  ] as const)('agrees with Retry-After in %s: a client may believe either', (style, name, value) => {
+    const headers = Object.fromEntries(rateLimitHeaders(answer(DENIED), [style], at));
+    expect(headers).toMatchObject({ [name]: value, 'Retry-After': '12' });
+  });
+
+  it.each([
+    [1, '1'],
+    [1000, '1'],
+    [1001, '2'],
+    [16_999.5, '17'],
+  ])(
+    'rounds a wait of %d ms up: a client that comes back in time is not denied again',
+    (retryAfterMs, seconds) => {
+      expect(rateLimitHeaders(answer({ ...DENIED, retryAfterMs }), [])).toEqual([['Retry-After', seconds]]);
+    },
+  );
+
+  it('sends nobody back who can never get through, in any style', () => {
+    const decision = answer({ ...DENIED, retryAfterMs: null });
+    expect(rateLimitHeaders(decision, ['draft-10'])).toEqual([
+      ['RateLimit-Policy', '"default";q=100;w=60'],
+      ['RateLimit', '"default";r=0'],
+    ]);
+    expect(rateLimitHeaders(decision, ['draft-7'])[1]).toEqual([
+      'RateLimit',
+      'limit=100, remaining=0, reset=17',
+    ]);
+  });
+
+  it('rounds an instant up after adding, not before', () => {
+    const decision = answer({ ...ALLOWED, resetAfterMs: 500 });
+    expect(rateLimitHeaders(decision, ['legacy'], () => 1_700_000_000_400)[2]).toEqual([
+      'X-RateLimit-Reset',
+      '1700000001',
+    ]);
+  });
+
+  it('tells a window under a second as each draft can: not at all, or as one second where `w` is required', () => {
+    const decision = answer({ ...ALLOWED, windowMs: 250 });
+    expect(rateLimitHeaders(decision, ['draft-10'])[0]).toEqual(['RateLimit-Policy', '"default";q=100']);
+    expect(rateLimitHeaders(decision, ['draft-6'])[0]).toEqual(['RateLimit-Policy', '100;w=1']);
+  });
+
+  it('keeps a header parseable when a name holds quotes or backslashes', () => {
+    const decision = answer({ ...ALLOWED, rule: 'a"b\\c' });
+    expect(rateLimitHeaders(decision, ['draft-10'])[1]).toEqual(['RateLimit', '"a\\"b\\\\c";r=42;t=17']);
+  });
+
+  it.each(HEADER_STYLES)('never tells a client of %s of less than nothing left', (style) => {
+    const values = rateLimitHeaders(answer({ ...ALLOWED, remaining: -3 }), [style], at).map(
+      ([, value]) => value,
+    );
+    expect(values.join()).not.toContain('-');
+  });
+});
+
+describe('strictestFirst', () => {
+  it('orders as the members of a header go: who never lets through, who makes wait longest, who has least left', () => {
+    const never = { ...DENIED, rule: 'never', retryAfterMs: null };
+    const soon = { ...DENIED, rule: 'soon', retryAfterMs: 5 };
+    const few = { ...ALLOWED, rule: 'few', remaining: 1 };
+    const slow = { ...ALLOWED, rule: 'slow', resetAfterMs: 17_001 };
+    const twin = { ...ALLOWED, rule: 'twin' };
+    const decision = answer(never, ALLOWED, twin, few, slow, soon, DENIED);
+    const names = strictestFirst(decision).map(({ rule, allowed }) => (allowed ? rule : `!${rule}`));
+    expect(names).toEqual(['!never', '!default', '!soon', 'few', 'slow', 'default', 'twin']);
+  });
+});
+
+describe('headerStyleConflict', () => {
+  it.each([[[]], [['draft-10']], [['draft-6', 'legacy']], [['legacy']]] as const)(
+    'lets %j start',
+    (styles) => {
+      expect(headerStyleConflict(styles)).toBeUndefined();
+    },
+  );
+
+  it.each([[['draft-10', 'draft-7']], [['draft-7', 'legacy', 'draft-6']], [['legacy', 'legacy']]] as const)(
+    'names %j instead of sending two values for one header',
+    (styles) => {
+      expect(headerStyleConflict(styles)).toBe(
+        `got ${styles.map((style) => `"${style}"`).join(', ')}; allowed: one of "draft-10", "draft-7" and ` +
+          '"draft-6", which all write RateLimit-Policy, and "legacy" once',
+      );
+    },
+  );
+});

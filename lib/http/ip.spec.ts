@@ -1,0 +1,171 @@
+import { describe, expect, it } from '@jest/globals';
+import { canonicalIp, parseRanges } from './ip.js';
+
+describe('canonicalIp', () => {
+  it.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['0.0.0.0', '0.0.0.0'],
+    ['255.255.255.255', '255.255.255.255'],
+    ['::ffff:1.2.3.4', '1.2.3.4'],
+    ['::FFFF:1.2.3.4', '1.2.3.4'],
+    ['::ffff:102:304', '1.2.3.4'],
+    ['0:0:0:0:0:ffff:0102:0304', '1.2.3.4'],
+    ['::ffff:1.2.3.4%eth0', '1.2.3.4'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::', '2001:db8:1:2::/64'],
+    ['2001:db8:0:1::1', '2001:db8:0:1::/64'],
+    ['fe80::1%eth0', 'fe80::/64'],
+    ['fe80::1%eth0.100', 'fe80::/64'],
+    ['::1', '::/64'],
+    ['64:ff9b::1.2.3.4', '64:ff9b::/64'],
+  ])('counts %s as %s, however the client or a proxy spells it', (address, expected) => {
+    expect(canonicalIp(address)).toBe(expected);
+  });
+
+  it('gives a client one counter for all the addresses of its network', () => {
+    const addresses = Array.from(
+      { length: 1000 },
+      (_, n) => `2001:db8:1:2:${n.toString(16)}::${(n * 61).toString(16)}`,
+    );
+    expect(new Set(addresses.map((address) => canonicalIp(address)))).toEqual(new Set(['2001:db8:1:2::/64']));
+    expect(canonicalIp('2001:db8:1:3::1')).toBe('2001:db8:1:3::/64');
+  });
+
+  it.each([
+    [128, '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff/128'],
+    [121, '2001:db8:ffff:ffff:ffff:ffff:ffff:ff80/121'],
+    [56, '2001:db8:ffff:ff00::/56'],
+    [48, '2001:db8:ffff::/48'],
+    [33, '2001:db8:8000::/33'],
+    [1, '::/1'],
+  ])('masks to the bit with a prefix of %d', (prefix, expected) => {
+    expect(canonicalIp('2001:db8:ffff:ffff:ffff:ffff:ffff:ffff', prefix)).toBe(expected);
+  });
+
+  it('unmaps before it masks, or all of IPv4 would share one counter', () => {
+    expect(canonicalIp('::ffff:102:304', 32)).toBe('1.2.3.4');
+  });
+
+  it('does not take an address that only ends like an IPv4 one for it', () => {
+    expect(canonicalIp('::1.2.3.4', 128)).toBe('::102:304/128');
+    expect(canonicalIp('::fffe:1.2.3.4', 128)).toBe('::fffe:102:304/128');
+    expect(canonicalIp('::ffff:0:1.2.3.4', 128)).toBe('::ffff:0:102:304/128');
+  });
+
+  it.each([
+    ...['127.1', '0x7f.0.0.1', '2130706433', '010.0.0.1', '1.2.3.04', '256.0.0.1', '1.2.3', '1.2.3.4.5'],
+    ...[
+      '1.2.3.',
+      '.1.2.3',
+      '1..2.3',
+      '1.2.3.4 ',
+      ' 1.2.3.4',
+      '1.2.3.4\n',
+      '1.2.3.4\0',
+      '-1.2.3.4',
+      '１.2.3.4',
+    ],
+    ...[
+      '1.2.3.4:80',
+      '[::1]',
+      '[::1]:80',
+      '1.2.3.4/32',
+      '::1/128',
+      '1.2.3.4%eth0',
+      'fe80::1%',
+      'fe80::1%a%b',
+    ],
+    ...['::ffff:010.0.0.1', '::ffff:1.2.3', '::ffff:0x1.2.3.4', '::ffff:256.1.1.1', '1.2.3.4::'],
+    ...[':', ':::', '1::2::3', '1:2:3:4:5:6:7', '1:2:3:4:5:6:7:8:9', '1:2:3:4:5:6:7:', '12345::', '::g'],
+    ...['', 'localhost', 'unknown', '__proto__', 'constructor', '1.2.3.4, 5.6.7.8'],
+  ])('refuses %j: two parsers that disagree about it are two counters for one client', (address) => {
+    expect(canonicalIp(address)).toBeUndefined();
+  });
+
+  it('answers at once to megabytes', () => {
+    for (const unit of ['1', '1.', '::', '1:', '%', '::ffff:']) {
+      expect(canonicalIp(unit.repeat(2_000_000))).toBeUndefined();
+    }
+  });
+
+  it('knows no address where there is none', () => {
+    expect(canonicalIp(undefined)).toBeUndefined();
+  });
+});
+
+describe('parseRanges', () => {
+  const ranges = parseRanges(['203.0.113.7', '10.9.8.7/8', '2001:db8::/33', '::1', '::ffff:192.168.0.0/112']);
+
+  it.each([
+    ['203.0.113.7', true],
+    ['203.0.113.8', false],
+    ['::ffff:203.0.113.7', true],
+    ['10.0.0.0', true],
+    ['10.255.255.255', true],
+    ['11.0.0.0', false],
+    ['::ffff:a00:1', true],
+    ['192.168.255.1', true],
+    ['192.169.0.1', false],
+    ['2001:db8:7fff::1', true],
+    ['2001:db8:8000::1', false],
+    ['::1', true],
+    ['::1%lo', true],
+    ['::2', false],
+    ['::10.0.0.1', false],
+    ['10.1', false],
+    ['not an address', false],
+    ['', false],
+    [undefined, false],
+  ])('lets through whom the list means and nobody else: %s, %s', (address, expected) => {
+    expect(ranges.contains(address)).toBe(expected);
+  });
+
+  it.each([
+    ['0.0.0.0/0', '203.0.113.7', true],
+    ['0.0.0.0/0', '::1', false],
+    ['::/0', '2001:db8::1', true],
+    ['::/0', '203.0.113.7', false],
+    ['::ffff:0:0/96', '203.0.113.7', true],
+    ['::ffff:0:0/96', '::1', false],
+  ])('keeps %s to its own family: %s, %s', (range, address, expected) => {
+    expect(parseRanges([range]).contains(address)).toBe(expected);
+  });
+
+  it('exempts nobody with an empty list', () => {
+    expect(parseRanges([]).contains('127.0.0.1')).toBe(false);
+  });
+
+  it.each([
+    ...[
+      '',
+      '10',
+      '10.0.0.0/33',
+      '10.0.0.0/',
+      '10.0.0.0/08',
+      '10.0.0.0/+8',
+      '10.0.0.0/-1',
+      '10.0.0.0/8/8',
+      '010.0.0.0/8',
+    ],
+    ...[
+      '10.0.0.0/255.0.0.0',
+      '::/129',
+      '::ffff:10.0.0.0/95',
+      'fe80::1%eth0',
+      'localhost',
+      '10.0.0.1:80',
+      ' 10.0.0.1',
+    ],
+  ])('stops the start at %j instead of exempting the wrong clients', (entry) => {
+    expect(() => parseRanges(['127.0.0.1', entry])).toThrow(
+      new RangeError(
+        `got ${JSON.stringify(entry)}; allowed: an IP address or a CIDR range, such as "203.0.113.7", ` +
+          '"10.0.0.0/8" or "2001:db8::/32", without zone id or port',
+      ),
+    );
+  });
+
+  it('stops the start at what a configuration file gives for a text', () => {
+    expect(() => parseRanges([10 as unknown as string])).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Decision, RuleDecision } from '../contracts/decision.js';
+import { PROBLEM_JSON, problemDetails, unavailableDetails } from './problem.js';
+
+const LOGIN: RuleDecision = {
+  allowed: false,
+  rule: 'login',
+  limit: 5,
+  windowMs: 60_000,
+  remaining: 0,
+  retryAfterMs: 12_000,
+  resetAfterMs: 60_000,
+  delayMs: 0,
+};
+const denial = (strictest: RuleDecision, ...others: RuleDecision[]): Decision => ({
+  ...strictest,
+  source: 'redis',
+  decisions: [...others, strictest],
+});
+const detail = (fields: Partial<RuleDecision>) => problemDetails(denial({ ...LOGIN, ...fields })).detail;
+
+describe('problemDetails', () => {
+  it('tells a program and a person why and for how long', () => {
+    expect(PROBLEM_JSON).toBe('application/problem+json');
+    expect(problemDetails(denial(LOGIN))).toEqual({
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      title: 'Quota exceeded',
+      status: 429,
+      detail: 'Rule "login" allows 5 per 1 m; try again in 12 s.',
+      'violated-policies': ['login'],
+      retryAfterMs: 12_000,
+    });
+  });
+
+  it('names each rule that denied and no other, in the order of the headers', () => {
+    const burst = { ...LOGIN, rule: 'burst', limit: 2, windowMs: 250, retryAfterMs: 100 };
+    const daily = { ...LOGIN, rule: 'daily', allowed: true, retryAfterMs: 0 };
+    const { 'violated-policies': violated, detail } = problemDetails(denial(LOGIN, burst, daily));
+    expect(violated).toEqual(['login', 'burst']);
+    expect(detail).toBe(
+      'Rule "login" allows 5 per 1 m and rule "burst" allows 2 per 250 ms; try again in 12 s.',
+    );
+  });
+
+  it('names no window where a rule has none', () => {
+    expect(detail({ limit: 0, windowMs: 0, retryAfterMs: null })).toBe(
+      'Rule "login" allows 0; waiting will not help.',
+    );
+  });
+
+  it('does not send back a client whose request can never be allowed', () => {
+    const problem = problemDetails(denial({ ...LOGIN, limit: 0, retryAfterMs: null }));
+    expect(problem.detail).toBe('Rule "login" allows 0 per 1 m; waiting will not help.');
+    expect(problem.retryAfterMs).toBeNull();
+  });
+
+  it.each([
+    [1, '1 ms'],
+    [999, '999 ms'],
+    [1000, '1 s'],
+    [90_000, '90 s'],
+    [83_334, '84 s'],
+    [150_000, '150 s'],
+    [3_600_000, '1 h'],
+    [604_800_000, '7 d'],
+  ])('states a window of %d ms as the rule does: %s', (windowMs, spelled) => {
+    expect(detail({ windowMs })).toBe(`Rule "login" allows 5 per ${spelled}; try again in 12 s.`);
+  });
+
+  it.each([
+    [0, '0 s'],
+    [1, '1 s'],
+    [11_001, '12 s'],
+    [119_000, '119 s'],
+    [121_000, '3 m'],
+    [3_725_000, '63 m'],
+    [43_217_000, '13 h'],
+    [172_800_000, '2 d'],
+  ])('states a wait of %d ms as a time that is enough and that people read: %s', (retryAfterMs, spelled) => {
+    expect(detail({ retryAfterMs })).toBe(`Rule "login" allows 5 per 1 m; try again in ${spelled}.`);
+  });
+});
+
+describe('unavailableDetails', () => {
+  it('does not blame the client for a store that does not answer', () => {
+    expect(unavailableDetails({ ...denial({ ...LOGIN, retryAfterMs: 1000 }), source: 'policy' })).toEqual({
+      type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
+      title: 'Temporarily reduced capacity',
+      status: 503,
+      detail: 'The rate limit cannot be checked at the moment; try again in 1 s.',
+      'violated-policies': ['login'],
+      retryAfterMs: 1000,
+    });
+  });
+});

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { apiKeySubject, headerSubject, ipSubject, userSubject, type HttpRequest } from './subject.js';
+
+describe('ipSubject', () => {
+  it.each<[string, HttpRequest, string | undefined]>([
+    ['the ip', { ip: '::ffff:102:304', socket: { remoteAddress: '10.0.0.1' } }, '1.2.3.4'],
+    ['the peer without an ip', { socket: { remoteAddress: '::ffff:10.0.0.1' } }, '10.0.0.1'],
+    ['the peer if the ip is none', { ip: 'evil', socket: { remoteAddress: '10.0.0.1' } }, '10.0.0.1'],
+    ['nobody', {}, undefined],
+    ['nobody once the socket is closed', { ip: undefined, socket: { remoteAddress: undefined } }, undefined],
+  ])('counts %s', (_, request, expected) => {
+    expect(ipSubject(request)).toBe(expected);
+  });
+
+  it('gives no fresh counter for a forged X-Forwarded-For', () => {
+    const headers = { 'x-forwarded-for': '6.6.6.6', 'x-real-ip': '6.6.6.6', forwarded: 'for=6.6.6.6' };
+    expect(ipSubject({ ip: '1.2.3.4', headers })).toBe('1.2.3.4');
+    expect(ipSubject({ headers })).toBeUndefined();
+  });
+
+  it('masks as wide as asked for, 64 bits unless told', () => {
+    expect(ipSubject({ ip: '2001:db8:1:2::1' })).toBe('2001:db8:1:2::/64');
+    expect(ipSubject({ ip: '2001:db8:1:2::1' }, 48)).toBe('2001:db8:1::/48');
+  });
+});
+
+describe('userSubject', () => {
+  it.each<[unknown, string | undefined]>([
+    ['alice', 'alice'],
+    [0, '0'],
+    [7n, '7'],
+    [{ id: 7, sub: 'no', userId: 'no' }, '7'],
+    [{ id: '', sub: 'alice', userId: 'no' }, 'alice'],
+    [{ id: {}, userId: 'alice' }, 'alice'],
+    [{ id: 2n ** 64n }, '18446744073709551616'],
+    [{ id: '__proto__' }, '__proto__'],
+    ['constructor', 'constructor'],
+  ])('tells users apart: %p is %s', (user, expected) => {
+    expect(userSubject({ user })).toBe(expected);
+  });
+
+  it.each([
+    undefined,
+    null,
+    '',
+    NaN,
+    true,
+    [],
+    {},
+    { id: null },
+    { id: ['a'] },
+    { id: NaN },
+    () => 'a',
+    Object.create(null),
+  ])('does not take %p for a user whom others would share', (user) => {
+    expect(userSubject({ user })).toBeUndefined();
+  });
+
+  it('reads the getters of an entity', () => {
+    class User {
+      get id() {
+        return 'alice';
+      }
+    }
+    expect(userSubject({ user: new User() })).toBe('alice');
+  });
+});
+
+describe('headerSubject', () => {
+  const tenant = headerSubject('X-Tenant');
+
+  it.each<[HttpRequest, string | undefined]>([
+    [{ headers: { 'x-tenant': 'acme' } }, 'acme'],
+    [{ headers: { 'x-tenant': ['acme', 'b'] } }, 'acme,b'],
+    [{ headers: { 'x-tenant': '__proto__' } }, '__proto__'],
+    [{ headers: { 'x-tenant': '' } }, undefined],
+    [{ headers: { 'x-tenant': [] } }, undefined],
+    [{ headers: { 'x-tenant': undefined } }, undefined],
+    [{ headers: Object.create({ 'x-tenant': 'everyone' }) as Record<string, string> }, undefined],
+    [{ headers: {} }, undefined],
+    [{}, undefined],
+  ])('finds the tenant in %j', (request, expected) => {
+    expect(tenant(request)).toBe(expected);
+  });
+
+  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
+    'takes nothing that every object has for a header: %s',
+    (name) => {
+      expect(headerSubject(name)({ headers: {} })).toBeUndefined();
+      expect(headerSubject(name)({ headers: Object.create(null) as Record<string, string> })).toBeUndefined();
+    },
+  );
+
+  it.each(['x-api-key', 'Authorization', 'proxy-authorization', 'Cookie'])(
+    'keeps the secret in %s from whoever reads the keys in Redis',
+    (name) => {
+      const headers = { [name.toLowerCase()]: 'secret' };
+      // printf secret | sha256sum
+      expect(headerSubject(name)({ headers })).toBe('2bb80d537b1da3e38bd30361aa855686');
+    },
+  );
+
+  it('answers to megabytes in one pass', () => {
+    const value = 'a,'.repeat(5_000_000);
+    const digest = createHash('sha256').update(value).digest('hex').slice(0, 32);
+    expect(apiKeySubject({ headers: { 'x-api-key': value } })).toBe(digest);
+    expect(tenant({ headers: { 'x-tenant': value } })).toBe(value);
+  });
+});
+
+describe('apiKeySubject', () => {
+  it('tells keys apart without telling them', () => {
+    expect(apiKeySubject({ headers: { 'x-api-key': 'secret' } })).toBe('2bb80d537b1da3e38bd30361aa855686');
+    expect(apiKeySubject({ headers: { 'x-api-key': 'Secret' } })).not.toBe(
+      '2bb80d537b1da3e38bd30361aa855686',
+    );
+    expect(apiKeySubject({ headers: {} })).toBeUndefined();
+  });
+});
