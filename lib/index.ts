@@ -1,14 +1,30 @@
 export type { Clock } from './contracts/clock.js';
 export type { Decision, DecisionSource, RuleDecision } from './contracts/decision.js';
-export type { Hit, Store } from './contracts/store.js';
-export type { Algorithm, Verdict } from './contracts/algorithm.js';
+export type { Algorithm, Patience, Receipt, Verdict } from './contracts/algorithm.js';
+export type { Amendment, Ask, Block, Counter, Hit, Outcome, Store } from './contracts/store.js';
 export type { AlgorithmName } from './algorithms/registry.js';
-export type { Duration } from './core/duration.js';
+export type { Duration } from './contracts/duration.js';
 export type { OnStoreError, StoreStateListener } from './core/failure-policy.js';
 export type { Subject } from './core/key.js';
-export { RateLimiter, type HitOptions, type RateLimiterOptions } from './core/limiter.js';
+export {
+  RateLimiter,
+  type AcquireOptions,
+  type HitOptions,
+  type RateLimiterOptions,
+} from './core/limiter.js';
+export { Permit } from './core/permit.js';
 export { RateLimitConfigError } from './core/rate-limit-config.error.js';
-export type { AlgorithmChoice, Rule, RuleBase } from './core/rule.js';
+export { Reservation } from './core/reservation.js';
+export type {
+  AlgorithmChoice,
+  BlockingRule,
+  Candidate,
+  LeaseRule,
+  QueueRule,
+  RateRule,
+  Rule,
+  RuleBase,
+} from './core/rule.js';
 export type { HeaderStyle } from './http/headers.js';
 export type { ProblemDetails } from './http/problem.js';
 export { overridesFromEnv, type ConfigReader } from './nest/overrides.js';

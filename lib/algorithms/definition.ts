@@ -1,4 +1,4 @@
-import type { Algorithm, Step } from '../contracts/algorithm.js';
+import type { Algorithm, Denied, Next, Patience, Receipt, Step } from '../contracts/algorithm.js';
 
 /** What an option may be, in words and as a test. */
 export interface OptionCheck {
@@ -25,6 +25,8 @@ export interface AlgorithmDefinition<
   readonly options: { readonly [Name in keyof Required<Options>]: OptionCheck };
   /** Says what is wrong with options that are fine one by one, `undefined` if nothing is. */
   check?(rule: Quota & Options): string | undefined;
+  /** The most permits that can be had at once; absent if that is the limit. */
+  capacity?(parameters: Readonly<Record<Parameter, number>>): number;
   /** The numbers that the script and the twin work with. */
   compile(rule: Quota & Options): Readonly<Record<Parameter, number>>;
   step(
@@ -32,5 +34,26 @@ export interface AlgorithmDefinition<
     now: number,
     cost: number,
     parameters: Readonly<Record<Parameter, number>>,
+    patience?: Patience,
+    lease?: string,
   ): Step<State>;
+  refund(
+    state: State,
+    now: number,
+    cost: number,
+    parameters: Readonly<Record<Parameter, number>>,
+    receipt: Receipt,
+    onlyLast: boolean,
+  ): Next<State> | undefined;
+  renew?(
+    state: State,
+    now: number,
+    parameters: Readonly<Record<Parameter, number>>,
+    lease: string,
+  ): Next<State> | undefined;
+  /** Whether it can say how long a hit has to wait for its place. */
+  readonly queues?: boolean;
 }
+
+/** The verdict of a limit of 0, which denies everything. */
+export const NEVER: Denied = { allowed: false, remaining: 0, retryAfter: null, resetAfter: 0, delay: 0 };

@@ -1,5 +1,8 @@
+import { concurrency } from './concurrency/concurrency.js';
 import { fixedWindow } from './fixed-window/fixed-window.js';
 import { gcra } from './gcra/gcra.js';
+import { leakyBucket } from './leaky-bucket/leaky-bucket.js';
+import { slidingWindowCells } from './sliding-window-cells/sliding-window-cells.js';
 import { slidingWindowCounter } from './sliding-window-counter/sliding-window-counter.js';
 import { slidingWindowLog } from './sliding-window-log/sliding-window-log.js';
 import { tokenBucket } from './token-bucket/token-bucket.js';
@@ -9,8 +12,11 @@ export const algorithms = {
   'fixed-window': fixedWindow,
   'sliding-window-log': slidingWindowLog,
   'sliding-window-counter': slidingWindowCounter,
+  'sliding-window-cells': slidingWindowCells,
   'token-bucket': tokenBucket,
   gcra,
+  'leaky-bucket': leakyBucket,
+  concurrency,
 } as const;
 
 export type AlgorithmName = keyof typeof algorithms;

@@ -16,6 +16,8 @@ export interface RuleDecision {
   readonly resetAfterMs: number;
   /** Milliseconds for which the caller should hold the hit back before it goes on. */
   readonly delayMs: number;
+  /** There if the rule is only observed: it has denied nothing, whatever it says. */
+  readonly observed?: boolean;
 }
 
 /** Who answered: a store, or the policy for a store that did not. */
@@ -29,10 +31,11 @@ export interface Decision extends RuleDecision {
 }
 
 /**
- * Orders answers, the strictest first: denials before the rest and by the longest wait, the others
+ * Orders answers, the strictest first: enforced rules before observed ones, denials before the rest and by the longest wait, the others
  * by the fewest permits left and then by the longest time until the full limit is back.
  */
 export function compareStrictness(a: RuleDecision, b: RuleDecision): number {
+  if (a.observed !== b.observed) return a.observed ? 1 : -1;
   if (a.allowed !== b.allowed) return a.allowed ? 1 : -1;
   if (!a.allowed) return waitOf(b) - waitOf(a) || 0;
   return a.remaining - b.remaining || b.resetAfterMs - a.resetAfterMs;

@@ -6,11 +6,56 @@ import {
   type DecisionSource,
   type RuleDecision,
 } from '../contracts/decision.js';
+import type { Hit, Outcome } from '../contracts/store.js';
 import type { CompiledRule } from './rule.js';
+
+/** What a decision has charged, and when. */
+export interface Charge {
+  readonly hits: readonly Hit[];
+  readonly outcome: Outcome;
+}
+
+/** The answer for a hit: that of the strictest rule that is enforced, and all of them. */
+export class DecidedHit implements Decision {
+  readonly allowed: boolean;
+  readonly rule: string;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly remaining: number;
+  readonly retryAfterMs: number | null;
+  readonly resetAfterMs: number;
+  readonly delayMs: number;
+  #charge: Charge | undefined;
+
+  constructor(
+    readonly decisions: readonly RuleDecision[],
+    readonly source: DecisionSource,
+    charge?: Charge,
+  ) {
+    const strictest = strictestOf(decisions);
+    this.allowed = strictest.allowed || strictest.observed === true;
+    this.rule = strictest.rule;
+    this.limit = strictest.limit;
+    this.windowMs = strictest.windowMs;
+    this.remaining = strictest.remaining;
+    this.retryAfterMs = this.allowed ? 0 : strictest.retryAfterMs;
+    this.resetAfterMs = strictest.resetAfterMs;
+    this.delayMs = this.allowed ? longestDelay(decisions) : 0;
+    this.#charge = charge;
+  }
+
+  /** What a decision has charged; nothing the second time, so that it is not given back twice. */
+  static takeCharge(decision: Decision): Charge | undefined {
+    if (!(decision instanceof DecidedHit) || !decision.allowed) return undefined;
+    const charge = decision.#charge;
+    decision.#charge = undefined;
+    return charge;
+  }
+}
 
 /** The answer for one rule, from the store's microseconds to the user's milliseconds. */
 export function ruleDecision(rule: CompiledRule, verdict: Verdict): RuleDecision {
-  const { allowed, remaining, retryAfter, resetAfter } = verdict;
+  const { allowed, remaining, retryAfter, resetAfter, delay } = verdict;
   return {
     allowed,
     rule: rule.name,
@@ -19,15 +64,21 @@ export function ruleDecision(rule: CompiledRule, verdict: Verdict): RuleDecision
     remaining,
     retryAfterMs: retryAfter === null ? null : toMilliseconds(retryAfter),
     resetAfterMs: toMilliseconds(resetAfter),
-    delayMs: 0,
+    delayMs: toMilliseconds(delay),
+    ...(rule.observe && { observed: true }),
   };
 }
 
-/** The answer for a hit: that of the strictest rule, and all of them. */
-export function decisionOf(decisions: readonly RuleDecision[], source: DecisionSource): Decision {
+function strictestOf(decisions: readonly RuleDecision[]): RuleDecision {
   let strictest = decisions[0]!;
   for (const decision of decisions) {
     if (compareStrictness(decision, strictest) < 0) strictest = decision;
   }
-  return { ...strictest, source, decisions };
+  return strictest;
+}
+
+function longestDelay(decisions: readonly RuleDecision[]): number {
+  let longest = 0;
+  for (const { delayMs, observed } of decisions) if (!observed && delayMs > longest) longest = delayMs;
+  return longest;
 }

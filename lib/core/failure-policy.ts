@@ -1,5 +1,5 @@
 import type { Decision } from '../contracts/decision.js';
-import { decisionOf } from './decision.js';
+import { DecidedHit } from './decision.js';
 import type { CompiledRule } from './rule.js';
 
 /**
@@ -31,25 +31,28 @@ export class FailurePolicy {
     this.listener?.storeRecovered();
   }
 
+  /** Notes that the store has failed where nothing has to be decided. */
+  noticed(error: unknown): void {
+    if (this.failing) return;
+    this.failing = true;
+    this.listener?.storeFailed(error);
+  }
+
   /** The decision for rules that the store could not be asked about; nothing has been charged. */
   failed(error: unknown, rules: readonly CompiledRule[]): Decision {
-    if (!this.failing) {
-      this.failing = true;
-      this.listener?.storeFailed(error);
-    }
+    this.noticed(error);
     const allowed = this.onStoreError === 'allow';
-    return decisionOf(
-      rules.map((rule) => ({
-        allowed,
-        rule: rule.name,
-        limit: rule.capacity,
-        windowMs: rule.capacityWindowMs,
-        remaining: 0,
-        retryAfterMs: allowed ? 0 : RETRY_AFTER_MS,
-        resetAfterMs: 0,
-        delayMs: 0,
-      })),
-      'policy',
-    );
+    const decisions = rules.map((rule) => ({
+      allowed,
+      rule: rule.name,
+      limit: rule.capacity,
+      windowMs: rule.capacityWindowMs,
+      remaining: 0,
+      retryAfterMs: allowed ? 0 : RETRY_AFTER_MS,
+      resetAfterMs: 0,
+      delayMs: 0,
+      ...(rule.observe && { observed: true }),
+    }));
+    return new DecidedHit(decisions, 'policy');
   }
 }

@@ -21,9 +21,11 @@ export function keyOf(prefix: string, subject: Subject, suffix: string): string 
  * The part of the key that is the rule's, made once.
  *
  * @param owner the route that the counter belongs to, absent if it is shared
+ * @param instance the process that the counter belongs to, absent if it is the cluster's
  */
-export function keySuffix(rule: CompiledRule, owner?: string): string {
-  return `:${owner === undefined ? rule.name : `${rule.name}@${owner}`}:${rule.algorithm.name}`;
+export function keySuffix(rule: CompiledRule, owner?: string, instance?: string): string {
+  const route = owner === undefined ? rule.name : `${rule.name}@${owner}`;
+  return `:${route}:${rule.algorithm.name}${instance === undefined ? '' : `:${instance}`}`;
 }
 
 /**

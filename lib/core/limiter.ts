@@ -1,10 +1,19 @@
+import type { Patience, Verdict } from '../contracts/algorithm.js';
+import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
-import type { Hit, Store } from '../contracts/store.js';
-import { decisionOf, ruleDecision } from './decision.js';
+import type { Amendment, Hit, Store } from '../contracts/store.js';
+import { holdBack } from './hold-back.js';
+import { compileRule, RULE_FIELDS } from './compile-rule.js';
+import { DecidedHit, ruleDecision, type Charge } from './decision.js';
+import { DURATION_ALLOWED, parseDuration, type Duration } from '../contracts/duration.js';
 import { FailurePolicy, type OnStoreError, type StoreStateListener } from './failure-policy.js';
-import { keyOf, keySuffix, type Subject } from './key.js';
+import type { Subject } from './key.js';
+import { Leases } from './leases.js';
+import { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
-import { compileRule, RULE_FIELDS, type CompiledRule, type Rule } from './rule.js';
+import { Reservation } from './reservation.js';
+import { Keys, type KeyedRule, type RuleHit } from './rule-hit.js';
+import type { BlockingRule, CompiledRule, LeaseRule, QueueRule, RateRule, Rule } from './rule.js';
 
 export interface RateLimiterOptions {
   /** Where the state lives: a `MemoryStore` or a `RedisStore`. */
@@ -29,20 +38,26 @@ export interface HitOptions {
   readonly cost?: number;
 }
 
-/** A compiled rule asked about a subject: what the limiter turns into a key and a hit. */
-export interface RuleHit {
-  readonly rule: CompiledRule;
-  readonly suffix: string;
-  readonly subject: Subject;
-  readonly cost: number;
+/** How `acquire` waits. */
+export interface AcquireOptions extends HitOptions {
+  /**
+   * Milliseconds to wait at the most; a longer wait is refused at once.
+   * @default no limit
+   */
+  readonly timeoutMs?: number;
+  /** Gives the place up when it aborts. */
+  readonly signal?: AbortSignal;
 }
+
+type Rules<Each> = Each | readonly Each[];
 
 /** Limits anything: requests, jobs, outbound calls. Rules given together are decided all or nothing. */
 export class RateLimiter {
   private readonly store: Store;
-  private readonly prefix: string;
+  private readonly keys: Keys;
   private readonly policy: FailurePolicy;
-  private readonly compiled = new WeakMap<Rule, { rule: CompiledRule; suffix: string }>();
+  private readonly leases: Leases;
+  private readonly compiled = new WeakMap<Rule, readonly KeyedRule[]>();
 
   /** @throws RateLimitConfigError if the prefix is not as allowed */
   constructor({ store, prefix = 'rl:', onStoreError = 'allow', listener }: RateLimiterOptions) {
@@ -51,8 +66,9 @@ export class RateLimiter {
       throw new RateLimitConfigError([problem('prefix', prefix, allowed)]);
     }
     this.store = store;
-    this.prefix = prefix;
+    this.keys = new Keys(prefix);
     this.policy = new FailurePolicy(onStoreError, listener);
+    this.leases = new Leases((renewals) => this.amend(renewals));
   }
 
   /**
@@ -61,51 +77,173 @@ export class RateLimiter {
    * @param rules a rule or several of different names; each object is checked once and remembered
    * @throws RateLimitConfigError if a rule or the cost is wrong
    */
-  async consume(
-    rules: Rule | readonly Rule[],
-    subject: Subject,
-    options: HitOptions = {},
-  ): Promise<Decision> {
+  async consume(rules: Rules<RateRule>, subject: Subject, options: HitOptions = {}): Promise<Decision> {
     return this.decide(this.hits(rules, subject, options.cost));
   }
 
-  /** Tells what `consume` would answer now, and charges nothing. */
-  async peek(rules: Rule | readonly Rule[], subject: Subject, options: HitOptions = {}): Promise<Decision> {
-    return this.decide(this.hits(rules, subject, options.cost), true);
+  /** Tells what `consume` or `enter` would answer now, and changes nothing. */
+  async peek(rules: Rules<Rule>, subject: Subject, options: HitOptions = {}): Promise<Decision> {
+    return this.decide(this.hits(rules, subject, options.cost), { dryRun: true });
   }
 
-  /** Forgets what the subject has used of the rules: its next hit finds them fresh. */
-  async reset(rules: Rule | readonly Rule[], subject: Subject): Promise<void> {
-    await this.store.reset(this.hits(rules, subject).map((hit) => this.key(hit)));
+  /**
+   * Takes permits for work whose cost is known only afterwards: `settle` it with the actual cost, or
+   * `cancel` it. What is never settled stays charged as reserved, until it is gone by itself.
+   *
+   * @throws RateLimitConfigError if a rule or the cost is wrong
+   */
+  async reserve(rules: Rules<RateRule>, subject: Subject, options: HitOptions = {}): Promise<Reservation> {
+    const hits = this.hits(rules, subject, options.cost);
+    return new Reservation(await this.decide(hits), (charge, from, to) => this.settle(charge, from, to));
+  }
+
+  /**
+   * Takes permits as soon as they are there: reserves a place once and waits for it, first come first
+   * served across processes. Answers a denial at once if the wait would exceed the timeout.
+   *
+   * @throws the signal's reason if it aborts; the place is given back if nobody stands behind it
+   */
+  async acquire(rule: QueueRule, subject: Subject, options: AcquireOptions = {}): Promise<Decision> {
+    const { cost, timeoutMs = Number.MAX_SAFE_INTEGER / 1e6, signal } = options;
+    if (!(timeoutMs >= 0))
+      throw new RateLimitConfigError([problem('timeoutMs', timeoutMs, 'a number from 0')]);
+    signal?.throwIfAborted();
+    const decision = await this.decide(this.hits(rule, subject, cost), {
+      patience: toMicroseconds(timeoutMs),
+    });
+    if (decision.delayMs > 0) {
+      await holdBack(decision.delayMs, signal).catch(async (reason: unknown) => {
+        await this.refund(decision, { onlyLast: true });
+        throw reason;
+      });
+    }
+    return decision;
+  }
+
+  /**
+   * Takes permits that are held until they are released: at most the limit at any time. Look at
+   * `permit.allowed` before going on.
+   *
+   * @throws RateLimitConfigError if the rule or the cost is wrong
+   */
+  async enter(rule: LeaseRule, subject: Subject, options: HitOptions = {}): Promise<Permit> {
+    return this.permit(await this.decide(this.hits(rule, subject, options.cost)));
+  }
+
+  /** What a decision holds by leases, renewed until it is released. */
+  permit(decision: Decision): Permit {
+    const charge = DecidedHit.takeCharge(decision);
+    const held = charge ? amendmentsOf(charge, 'renew').filter(({ algorithm }) => algorithm.leases) : [];
+    this.leases.hold(held);
+    return new Permit(decision, async () => {
+      this.leases.drop(held);
+      await this.amend(held.map((lease) => ({ ...lease, kind: 'refund' })));
+    });
+  }
+
+  /**
+   * Gives back what a decision has charged, once: never more than that, and nothing where the charge
+   * is gone by itself already.
+   *
+   * @param options.onlyLast give back only what nobody has been charged behind
+   * @param options.rules the names of the rules to give back; all unless given
+   * @returns whether there was anything to give back
+   */
+  async refund(
+    decision: Decision,
+    options: { onlyLast?: boolean; rules?: readonly string[] } = {},
+  ): Promise<boolean> {
+    const charge = DecidedHit.takeCharge(decision);
+    if (!charge) return false;
+    const names = options.rules && new Set(options.rules);
+    const amendments = amendmentsOf(charge, options.onlyLast ? 'refund-last' : 'refund', (index) =>
+      names ? names.has(decision.decisions[index]!.rule) : true,
+    );
+    return (await this.amend(amendments)).includes(true);
+  }
+
+  /** Blocks the subject from now for as long as said, whatever the rule would say meanwhile. */
+  async block(rule: BlockingRule, subject: Subject, duration: Duration): Promise<void> {
+    const microseconds = parseDuration(duration);
+    if (microseconds === undefined)
+      throw new RateLimitConfigError([problem('duration', duration, DURATION_ALLOWED)]);
+    for (const keyed of this.compile(rule)) {
+      const { block } = this.keys.counter(keyed, subject);
+      if (block) await this.store.block({ key: block.key, duration: microseconds });
+    }
+  }
+
+  /** Forgets what the subject has used of the rules, and its blocks: its next hit finds them fresh. */
+  async reset(rules: Rules<Rule>, subject: Subject): Promise<void> {
+    const counters = this.hits(rules, subject).map((hit) => this.keys.counter(hit, subject));
+    await this.store.reset(counters.flatMap(({ key, block }) => (block ? [key, block.key] : [key])));
+  }
+
+  /** Makes a rule ready for any subject: itself, and its candidate if it has one. */
+  keyed(rule: CompiledRule, owner?: string): readonly KeyedRule[] {
+    return this.keys.keyed(rule, owner);
   }
 
   /** Decides hits that may differ in subject, all or nothing. Never rejects because of the store. */
-  async decide(hits: readonly RuleHit[], dryRun = false): Promise<Decision> {
+  async decide(
+    ruleHits: readonly RuleHit[],
+    ask: { dryRun?: boolean; patience?: Patience } = {},
+  ): Promise<Decision> {
+    const hits = ruleHits.map((hit) => this.keys.hit(hit));
     try {
-      const verdicts = await this.store.decide(
-        hits.map((hit) => this.storeHit(hit)),
-        dryRun,
-      );
+      const outcome = await this.store.decide(hits, ask);
       this.policy.succeeded();
-      const decisions = hits.map(({ rule }, index) => ruleDecision(rule, verdicts[index]!));
-      return decisionOf(decisions, this.store.source);
+      const decisions = ruleHits.map(({ rule }, index) => ruleDecision(rule, outcome.verdicts[index]!));
+      return new DecidedHit(decisions, this.store.source, ask.dryRun ? undefined : { hits, outcome });
     } catch (error) {
       return this.policy.failed(
         error,
-        hits.map(({ rule }) => rule),
+        ruleHits.map(({ rule }) => rule),
       );
     }
   }
 
-  private hits(rules: Rule | readonly Rule[], subject: Subject, cost?: number): RuleHit[] {
+  /** Stops renewing what is held. The store is its owner's to close. */
+  close(): void {
+    this.leases.close();
+  }
+
+  /** Never rejects because of the store, as `amend`. */
+  private async settle(charge: Charge, reserved: number, actual: number): Promise<void> {
+    if (actual < reserved) {
+      const refunds = amendmentsOf(charge, 'refund');
+      await this.amend(refunds.map((refund) => ({ ...refund, cost: reserved - actual })));
+    } else if (actual > reserved) {
+      await this.owe(chargedHits(charge).map(([hit]) => ({ ...hit, cost: actual - reserved })));
+    }
+  }
+
+  private async owe(debts: readonly Hit[]): Promise<void> {
+    try {
+      await this.store.decide(debts, { patience: Infinity });
+    } catch (error) {
+      this.policy.noticed(error);
+    }
+  }
+
+  /** Never rejects because of the store: what could not be amended is gone by itself in time. */
+  private async amend(amendments: readonly Amendment[]): Promise<readonly boolean[]> {
+    try {
+      return amendments.length > 0 ? await this.store.amend(amendments) : [];
+    } catch (error) {
+      this.policy.noticed(error);
+      return amendments.map(() => false);
+    }
+  }
+
+  private hits(rules: Rules<Rule>, subject: Subject, cost?: number): RuleHit[] {
     if (cost !== undefined && !RULE_FIELDS.cost.accepts(cost)) {
       throw new RateLimitConfigError([problem('cost', cost, RULE_FIELDS.cost.allowed)]);
     }
     const list = (Array.isArray(rules) ? rules : [rules]) as readonly Rule[];
-    const hits = list.map((rule) => {
-      const compiled = this.compile(rule);
-      return { ...compiled, subject, cost: cost ?? compiled.rule.cost };
-    });
+    const hits = list
+      .flatMap((rule) => this.compile(rule))
+      .map((keyed) => ({ ...keyed, subject, cost: cost ?? keyed.rule.cost }));
     const names = new Set(hits.map(({ rule }) => rule.name));
     if (names.size < hits.length || hits.length === 0) {
       const given = hits.map(({ rule }) => rule.name);
@@ -114,21 +252,33 @@ export class RateLimiter {
     return hits;
   }
 
-  private compile(rule: Rule): { rule: CompiledRule; suffix: string } {
+  private compile(rule: Rule): readonly KeyedRule[] {
     const known = this.compiled.get(rule);
     if (known) return known;
-    const compiled = compileRule(rule);
-    const entry = { rule: compiled, suffix: keySuffix(compiled) };
-    this.compiled.set(rule, entry);
-    return entry;
+    const keyed = this.keys.keyed(compileRule(rule));
+    this.compiled.set(rule, keyed);
+    return keyed;
   }
+}
 
-  private storeHit(hit: RuleHit): Hit {
-    const { algorithm, parameters } = hit.rule;
-    return { key: this.key(hit), algorithm, parameters, cost: hit.cost };
-  }
+/** The hits that were charged: an observed rule that denied was not. */
+function chargedHits({ hits, outcome }: Charge): [hit: Hit, verdict: Verdict, index: number][] {
+  return hits.flatMap((hit, index) => {
+    const verdict = outcome.verdicts[index]!;
+    return verdict.allowed && hit.cost > 0 ? [[hit, verdict, index]] : [];
+  });
+}
 
-  private key({ suffix, subject }: RuleHit): string {
-    return keyOf(this.prefix, subject, suffix);
-  }
+function amendmentsOf(
+  charge: Charge,
+  kind: Amendment['kind'],
+  isMeant: (index: number) => boolean = () => true,
+): Amendment[] {
+  return chargedHits(charge)
+    .filter(([, , index]) => isMeant(index))
+    .map(([hit, { resetAfter }]) => ({
+      ...hit,
+      kind,
+      receipt: hit.lease ?? charge.outcome.now + resetAfter,
+    }));
 }

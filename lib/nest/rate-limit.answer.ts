@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Decision } from '../contracts/decision.js';
-import { decisionOf } from '../core/decision.js';
+import { DecidedHit } from '../core/decision.js';
 import { rateLimitHeaders, type HeaderStyle } from '../http/headers.js';
 import type { Exchange } from './exchange.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
@@ -39,7 +39,7 @@ export class RateLimitAnswer {
   /** The refusal of a request that has no subject, under `onMissingSubject: 'deny'`. */
   withoutSubject(rule: string): RateLimitExceededException {
     const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
-    const decision = decisionOf([{ ...denied, retryAfterMs: null }], 'policy');
+    const decision = new DecidedHit([{ ...denied, retryAfterMs: null }], 'policy');
     const detail = `Rule "${rule}" counts by something that this request does not have.`;
     return new RateLimitExceededException(decision, this.options.body?.(decision), detail);
   }

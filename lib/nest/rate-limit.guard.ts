@@ -1,6 +1,6 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import type { RuleHit } from '../core/limiter.js';
 import { RateLimiter } from '../core/limiter.js';
+import type { RuleHit } from '../core/rule-hit.js';
 import type { Exchange } from './exchange.js';
 import { exchangeOf } from './exchange.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
@@ -36,7 +36,7 @@ export class RateLimitGuard implements CanActivate {
       const applied = limit.apply(request, context, values);
       const hit = applied instanceof Promise ? await applied : applied;
       if (hit === 'deny') throw this.answer.withoutSubject(limit.name);
-      if (hit !== 'skip') hits.push(hit);
+      if (hit !== 'skip') hits.push(...hit);
     }
     return hits;
   }

@@ -10,6 +10,7 @@ import { RateLimitGuard } from './rate-limit.guard.js';
 import { ConfigurableModuleClass, type RateLimitModuleOptions } from './rate-limit.options.js';
 import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './route-rules.js';
+import { RuleBook } from './rule-book.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 
 const logger = new Logger('RateLimit');
@@ -25,26 +26,27 @@ function createStore(options: RateLimitModuleOptions): Store {
   return new MemoryStore({ maxKeys });
 }
 
-function createLimiter(
+function createService(
   store: Store,
+  book: RuleBook,
   { prefix = 'rl:', onStoreError = 'allow' }: RateLimitModuleOptions,
-): RateLimiter {
+): RateLimitService {
   const meanwhile = onStoreError === 'allow' ? 'let pass' : 'refused with a 503';
-  return new RateLimiter({
-    store,
-    prefix,
-    onStoreError,
-    listener: {
-      storeFailed: (error) =>
-        logger.warn(
-          `Redis does not answer (${String(error)}); until it does, limited requests are ${meanwhile}.`,
-        ),
-      storeRecovered: () => logger.log('Redis answers again.'),
-    },
-  });
+  const listener = {
+    storeFailed: (error: unknown) =>
+      logger.warn(
+        `Redis does not answer (${String(error)}); until it does, limited requests are ${meanwhile}.`,
+      ),
+    storeRecovered: () => logger.log('Redis answers again.'),
+  };
+  return new RateLimitService({ store, prefix, onStoreError, listener }, book);
 }
 
-const shared = [RateLimiter, RateLimitAnswer, RateLimitFilter, RateLimitGuard, RateLimitService, RouteRules];
+function createBook(options: RateLimitModuleOptions): RuleBook {
+  return new RuleBook(options);
+}
+
+const shared = [RateLimitAnswer, RateLimitFilter, RateLimitGuard, RouteRules];
 
 /**
  * Limits every route of the application by the rules in its options and in decorators.
@@ -54,22 +56,28 @@ const shared = [RateLimiter, RateLimitAnswer, RateLimitFilter, RateLimitGuard, R
 @Module({
   providers: [
     { provide: RATE_LIMIT_STORE, useFactory: createStore, inject: [RATE_LIMIT_OPTIONS] },
-    { provide: RateLimiter, useFactory: createLimiter, inject: [RATE_LIMIT_STORE, RATE_LIMIT_OPTIONS] },
-    RateLimitAnswer,
-    RateLimitFilter,
-    RateLimitGuard,
-    RateLimitService,
-    RouteRules,
+    { provide: RuleBook, useFactory: createBook, inject: [RATE_LIMIT_OPTIONS] },
+    {
+      provide: RateLimitService,
+      useFactory: createService,
+      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS],
+    },
+    { provide: RateLimiter, useExisting: RateLimitService },
+    ...shared,
   ],
-  exports: [RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE, ...shared],
+  exports: [RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE, RateLimitService, RateLimiter, ...shared],
 })
 export class RateLimitModule extends ConfigurableModuleClass implements OnApplicationShutdown {
-  constructor(@Inject(RATE_LIMIT_STORE) private readonly store: Store) {
+  constructor(
+    @Inject(RATE_LIMIT_STORE) private readonly store: Store,
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+  ) {
     super();
   }
 
   /** Closes the connection that the module opened; a client of the user's own stays open. */
   async onApplicationShutdown(): Promise<void> {
+    this.limiter.close();
     await this.store.close();
   }
 }

@@ -1,59 +1,49 @@
-import { Inject, Injectable } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
 import type { Subject } from '../core/key.js';
-import { RateLimiter, type HitOptions } from '../core/limiter.js';
-import type { Rule } from '../core/rule.js';
+import { RateLimiter, type HitOptions, type RateLimiterOptions } from '../core/limiter.js';
+import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import type { RateRule, Rule } from '../core/rule.js';
 import { coreRule } from './route-limit.js';
-import { RouteRules } from './route-rules.js';
+import type { RuleBook } from './rule-book.js';
 
-/** Limits what is not a route: jobs, messages, the items of a batch. */
-@Injectable()
-export class RateLimitService {
+/**
+ * Limits what is not a route: jobs, messages, the items of a batch, calls to others. It is the
+ * `RateLimiter` that the guard decides by, and knows the module's rules by name.
+ */
+export class RateLimitService extends RateLimiter {
   private readonly named = new Map<string, Rule>();
 
   constructor(
-    @Inject(RateLimiter) private readonly limiter: RateLimiter,
-    @Inject(RouteRules) private readonly rules: RouteRules,
-  ) {}
-
-  /**
-   * Takes permits from every rule given, or from none if one of them denies.
-   *
-   * @throws RateLimitConfigError if a rule or the cost is wrong
-   */
-  consume(rules: Rule | readonly Rule[], subject: Subject, options?: HitOptions): Promise<Decision> {
-    return this.limiter.consume(rules, subject, options);
-  }
-
-  /** Tells what `consume` would answer now, and charges nothing. */
-  peek(rules: Rule | readonly Rule[], subject: Subject, options?: HitOptions): Promise<Decision> {
-    return this.limiter.peek(rules, subject, options);
-  }
-
-  /** Forgets what the subject has used of the rules: its next hit finds them fresh. */
-  reset(rules: Rule | readonly Rule[], subject: Subject): Promise<void> {
-    return this.limiter.reset(rules, subject);
+    options: RateLimiterOptions,
+    private readonly book: RuleBook,
+  ) {
+    super(options);
   }
 
   /**
    * Takes permits from a rule of the module's `rules`, overrides included. It counts together with the
    * routes on which that rule has `scope: 'shared'`.
    *
-   * @throws RateLimitConfigError if there is no rule of that name, or it depends on the request
+   * @throws RateLimitConfigError if there is no rule of that name, it depends on the request, or it is
+   * one to `enter`
    */
   async check(name: string, subject: Subject, options?: HitOptions): Promise<Decision> {
-    return this.limiter.consume(this.rule(name), subject, options);
+    const rule = this.rule(name);
+    if (rule.algorithm === 'concurrency') {
+      throw new RateLimitConfigError([`rule "${name}": its permits are held; use enter(rule("${name}"), …)`]);
+    }
+    return this.consume(rule as RateRule, subject, options);
   }
 
   /**
-   * The rule of a name in the module's `rules`, overrides included, for `peek` and `reset`.
+   * The rule of a name in the module's `rules`, overrides included, for the other operations.
    *
    * @throws RateLimitConfigError if there is no rule of that name, or it depends on the request
    */
   rule(name: string): Rule {
     const known = this.named.get(name);
     if (known) return known;
-    const rule = coreRule(name, this.rules.named(name));
+    const rule = coreRule(name, this.book.namedRule(name));
     this.named.set(name, rule);
     return rule;
   }

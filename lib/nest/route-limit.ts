@@ -1,55 +1,59 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { keySuffix, type Subject } from '../core/key.js';
-import type { RuleHit } from '../core/limiter.js';
+import { compileRule, RULE_FIELDS } from '../core/compile-rule.js';
+import type { Subject } from '../core/key.js';
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
-import { compileRule, RULE_FIELDS, type CompiledRule, type Rule } from '../core/rule.js';
+import type { KeyedRule, RuleHit } from '../core/rule-hit.js';
+import type { CompiledRule, Rule } from '../core/rule.js';
 import type { HttpRequest } from '../http/subject.js';
 import { allowListOf } from './allow-list.js';
 import type { RouteRuleFields } from './route-rule.js';
-import type { RuleFields } from './rule-layers.js';
-import { ROUTE_FIELDS } from './rule-layers.js';
+import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 import { fallbackSubject, subjectOf, type SubjectOf } from './subject-of.js';
 
-/** What a rule says of one request: a hit, nothing (it does not apply), or that it has no subject. */
-export type Applied = RuleHit | 'skip' | 'deny';
+/** What a rule says of one request: its hits, that it does not apply, or that there is no subject. */
+export type Applied = readonly RuleHit[] | 'skip' | 'deny';
+
+/** Gives a rule its place in the store, see `RateLimiter.keyed`. */
+export type KeyRule = (rule: CompiledRule, owner?: string) => readonly KeyedRule[];
 
 const DYNAMIC = ['limit', 'window', 'cost'] as const;
 
-/** A rule on a route, made ready once: turns a request into a hit. */
+/** A rule on a route, made ready once: turns a request into hits. */
 export class RouteLimit {
   readonly name: string;
-  /** The rule as it stands when nothing in it depends on the request. */
-  private readonly compiled: CompiledRule | undefined;
   private readonly fields: RuleFields & RouteRuleFields;
+  /** The rule as it stands when nothing in it depends on the request. */
+  private readonly fixed: readonly KeyedRule[] | undefined;
+  private readonly isConditional: boolean;
   private readonly subjectOf: SubjectOf;
-  private readonly allowed: ((request: HttpRequest) => boolean) | undefined;
-  private readonly suffix: string;
-  private readonly isPlain: boolean;
+  private readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
+  private readonly path: string;
+  private readonly keyed: (rule: CompiledRule) => readonly KeyedRule[];
 
   /**
    * @param owner the route that the counter belongs to
    * @throws RateLimitConfigError if the rule is wrong
    */
-  constructor(fields: RuleFields, owner: string) {
+  constructor(fields: RuleFields, owner: string, keyed: KeyRule) {
     this.fields = fields;
     this.name = fields['name'] as string;
+    this.path = `rule "${this.name}" of ${owner}`;
     const { by = 'ip', ipv6Prefix = 64, scope = 'route', allowList, skipIf } = this.fields;
+    this.keyed = (rule) => keyed(rule, scope === 'route' ? owner : undefined);
     const isDynamic = DYNAMIC.some((field) => typeof fields[field] === 'function');
-    const sample = { ...fields, ...(isDynamic && placeholders(fields)) };
-    const compiled = compileRule(ruleOf(sample), `rule "${this.name}" of ${owner}`);
-    this.compiled = isDynamic ? undefined : compiled;
-    this.suffix = keySuffix(compiled, scope === 'route' ? owner : undefined);
+    const compiled = compileRule(ruleOf(isDynamic ? withPlaceholders(fields) : fields), this.path);
+    this.fixed = isDynamic ? undefined : this.keyed(compiled);
+    this.isConditional = isDynamic || skipIf !== undefined || allowList !== undefined;
     this.subjectOf = subjectOf(by, ipv6Prefix);
-    this.allowed = allowList && allowListOf(allowList);
-    this.isPlain = !isDynamic && !skipIf && !allowList;
+    this.isAllowed = allowList && allowListOf(allowList);
   }
 
   /** What the rule says of a request; a promise only if something in the rule is asynchronous. */
   apply(request: HttpRequest, context: ExecutionContext, values: RequestValues): Applied | Promise<Applied> {
-    if (!this.isPlain) return this.applyConditionally(request, context, values);
+    if (this.isConditional) return this.applyConditionally(request, context, values);
     const subject = this.subjectOf(request, context);
-    if (subject instanceof Promise) return subject.then((found) => this.hit(found, this.compiled!, request));
-    return this.hit(subject, this.compiled!, request);
+    if (subject instanceof Promise) return subject.then((found) => this.hits(found, this.fixed!, request));
+    return this.hits(subject, this.fixed!, request);
   }
 
   private async applyConditionally(
@@ -57,33 +61,28 @@ export class RouteLimit {
     context: ExecutionContext,
     values: RequestValues,
   ): Promise<Applied> {
-    if (this.allowed?.(request)) return 'skip';
+    if (this.isAllowed?.(request)) return 'skip';
     if (this.fields.skipIf && (await values.of(this.fields.skipIf))) return 'skip';
-    const rule = this.compiled ?? (await this.compileFor(values));
-    return this.hit(await this.subjectOf(request, context), rule, request);
+    const rules = this.fixed ?? this.keyed(await this.compileFor(values));
+    return this.hits(await this.subjectOf(request, context), rules, request);
   }
 
-  private hit(subject: Subject | undefined, rule: CompiledRule, request: HttpRequest): Applied {
+  private hits(subject: Subject | undefined, rules: readonly KeyedRule[], request: HttpRequest): Applied {
     const { onMissingSubject = 'ip', ipv6Prefix = 64 } = this.fields;
-    if (subject === undefined) {
-      if (onMissingSubject !== 'ip') return onMissingSubject;
-      subject = fallbackSubject(request, ipv6Prefix);
-    }
-    return { rule, suffix: this.suffix, subject, cost: rule.cost };
+    if (subject === undefined && onMissingSubject !== 'ip') return onMissingSubject;
+    const found = subject ?? fallbackSubject(request, ipv6Prefix);
+    return rules.map(({ rule, suffix }) => ({ rule, suffix, subject: found, cost: rule.cost }));
   }
 
   private async compileFor(values: RequestValues): Promise<CompiledRule> {
     const { limit, window, cost = 1 } = this.fields;
-    const resolved = {
-      limit: await values.of(limit),
-      window: await values.of(window),
-    };
+    const resolved = { limit: await values.of(limit), window: await values.of(window) };
     const given = await values.of(cost);
-    const path = `rule "${this.name}"${this.suffix}`;
     if (!RULE_FIELDS.cost.accepts(given)) {
-      throw new RateLimitConfigError([problem(`${path}.cost`, given, RULE_FIELDS.cost.allowed)]);
+      throw new RateLimitConfigError([problem(`${this.path}.cost`, given, RULE_FIELDS.cost.allowed)]);
     }
-    return { ...compileRule(ruleOf({ ...this.fields, ...resolved, cost: 0 }), path), cost: given as number };
+    const compiled = compileRule(ruleOf({ ...this.fields, ...resolved, cost: 0 }), this.path);
+    return { ...compiled, cost: given as number };
   }
 }
 
@@ -127,8 +126,8 @@ function ruleOf(fields: RuleFields): Rule {
 }
 
 /** Values in the place of functions, so that the rest of the rule can be checked at start. */
-function placeholders(fields: RuleFields): RuleFields {
+function withPlaceholders(fields: RuleFields): RuleFields {
   const limit = typeof fields['limit'] === 'function' ? 1 : fields['limit'];
   const window = typeof fields['window'] === 'function' ? '1s' : fields['window'];
-  return { limit, window, cost: 0 };
+  return { ...fields, limit, ...(window !== undefined && { window }), cost: 0 };
 }

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { Duration } from '../core/duration.js';
+import type { Duration } from '../contracts/duration.js';
 import type { AlgorithmChoice } from '../core/rule.js';
 
 /** A value, or a function of the request that gives it, sync or async. */

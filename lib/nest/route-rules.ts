@@ -1,30 +1,27 @@
 import { Inject, Injectable, type ExecutionContext, type OnModuleInit, type Type } from '@nestjs/common';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { RateLimiter } from '../core/limiter.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { targetRules } from './rate-limit.decorator.js';
-import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RouteLimit } from './route-limit.js';
 import { RouteOwners } from './route-owners.js';
 import { missingFields, RuleBook, type Target } from './rule-book.js';
 import type { RuleFields } from './rule-layers.js';
-import { RATE_LIMIT_OPTIONS } from './tokens.js';
 
 type Handler = (...args: never[]) => unknown;
 
 /** The rules of every route, put together and checked at start, and looked up once a request. */
 @Injectable()
 export class RouteRules implements OnModuleInit {
-  private readonly book: RuleBook;
   private readonly owners = new RouteOwners();
   private readonly routes = new Map<Type, Map<Handler, readonly RouteLimit[]>>();
   private readonly scanner = new MetadataScanner();
 
   constructor(
-    @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
+    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
-  ) {
-    this.book = new RuleBook(options);
-  }
+  ) {}
 
   /** @throws RateLimitConfigError naming everything that is wrong with any rule */
   onModuleInit(): void {
@@ -44,11 +41,6 @@ export class RouteRules implements OnModuleInit {
     return this.routes.get(type)?.get(handler) ?? this.limitsOf(type, handler);
   }
 
-  /** The module's rule of a name. */
-  named(name: string): RuleFields | undefined {
-    return this.book.namedRule(name);
-  }
-
   private limitsOf(type: Type, handler: Handler): readonly RouteLimit[] {
     const owner = `${this.owners.nameOf(type)}.${handler.name}`;
     const targets = [...lineage(type).map(classTarget), target(handler, `@RateLimit on ${owner}`)];
@@ -64,7 +56,7 @@ export class RouteRules implements OnModuleInit {
       this.book.problems.add(`rule "${String(rule['name'])}" of ${owner}: ${problem}`);
     if (missing.length > 0 || this.book.problems.size > 0) return undefined;
     try {
-      return new RouteLimit(rule, owner);
+      return new RouteLimit(rule, owner, (...ruleAndOwner) => this.limiter.keyed(...ruleAndOwner));
     } catch (error) {
       if (!(error instanceof RateLimitConfigError)) throw error;
       for (const problem of error.problems) this.book.problems.add(problem);

@@ -1,3 +1,4 @@
+import { algorithmOf, requiredFields } from '../core/compile-rule.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { DEFAULT_RULE_NAME } from '../core/rule.js';
 import { overridePath, readOverride, ruleNamed } from './overrides.js';
@@ -97,9 +98,9 @@ export class RuleBook {
   }
 }
 
-/** Whether a rule says enough to be decided: a limit and a window. */
+/** What a rule lacks to be decided: a limit, or a window. */
 export function missingFields(rule: RuleFields): string[] {
-  return (['limit', 'window'] as const)
+  return requiredFields(algorithmOf(rule['algorithm'] as string | undefined))
     .filter((field) => rule[field] === undefined)
     .map((field) => `${field}: missing; allowed: ${ROUTE_FIELDS[field]!.allowed}`);
 }

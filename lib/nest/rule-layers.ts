@@ -1,6 +1,5 @@
 import type { OptionCheck } from '../algorithms/definition.js';
-import { problem } from '../core/rate-limit-config.error.js';
-import { algorithmOf, RULE_FIELDS } from '../core/rule.js';
+import { fieldProblems, oneOf, RULE_FIELDS } from '../core/compile-rule.js';
 import { isBy } from './subject-of.js';
 import { isAllowList } from './allow-list.js';
 
@@ -18,11 +17,6 @@ const isFunction = (value: unknown): boolean => typeof value === 'function';
 const orFunction = ({ allowed, accepts }: OptionCheck): OptionCheck => ({
   allowed: `${allowed}, or a function of the ExecutionContext`,
   accepts: (value) => isFunction(value) || accepts(value),
-});
-
-const oneOf = (...values: readonly string[]): OptionCheck => ({
-  allowed: values.map((value) => `"${value}"`).join(', '),
-  accepts: (value) => values.includes(value as string),
 });
 
 /** What the fields of a rule on a route may be, besides its algorithm's options. */
@@ -48,30 +42,13 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   },
 };
 
-/**
- * Says what is wrong with the fields of one layer, for a rule of the given algorithm.
- *
- * @param path what a message calls a field
- */
+/** Says what is wrong with the fields of one layer, for a rule of the given algorithm. */
 export function layerProblems(
-  path: (field: string) => string,
+  spell: (field: string) => string,
   layer: RuleFields,
   algorithm: unknown,
 ): string[] {
-  if (algorithm !== undefined && !RULE_FIELDS.algorithm.accepts(algorithm)) {
-    return 'algorithm' in layer ? [problem(path('algorithm'), algorithm, RULE_FIELDS.algorithm.allowed)] : [];
-  }
-  const definition = algorithmOf(algorithm as string | undefined);
-  const checks: Readonly<Record<string, OptionCheck>> = { ...ROUTE_FIELDS, ...definition.options };
-  return Object.entries(layer).flatMap(([field, value]) => {
-    if (value === undefined) return [];
-    const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
-    if (!check)
-      return [
-        `${path(field)}: no such option of ${definition.name}; allowed: ${Object.keys(checks).join(', ')}`,
-      ];
-    return check.accepts(value) ? [] : [problem(path(field), value, check.allowed)];
-  });
+  return fieldProblems(spell, layer, ROUTE_FIELDS, algorithm);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { AlgorithmDefinition } from '../definition.js';
+import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import lua from './fixed-window.lua.js';
 
 /** Options of `algorithm: 'fixed-window'`. */
@@ -16,6 +16,39 @@ export interface FixedWindowState {
   readonly count: number;
   /** The window's start, in microseconds. */
   readonly start: number;
+  /** Permits that the windows after it will start with. */
+  readonly debt: number;
+}
+
+type FixedWindowParameters = Readonly<Record<'limit' | 'window' | 'aligned', number>>;
+
+/** The window as it is now. */
+function read(
+  state: FixedWindowState | undefined,
+  now: number,
+  { limit, window, aligned }: FixedWindowParameters,
+): FixedWindowState {
+  const fresh = { count: 0, start: aligned === 1 ? now - (now % window) : now, debt: 0 };
+  if (!state) return fresh;
+
+  const reached = aligned === 1 ? fresh.start : now;
+  if (state.start + (aligned === 1 ? 1 : window) > reached) return state;
+  const passed = Math.max(1, Math.floor((reached - state.start) / window));
+  const debt = state.debt - limit * (passed - 1);
+  if (debt <= 0) return fresh;
+  const count = Math.min(debt, limit);
+  return { count, start: aligned === 1 ? fresh.start : state.start + passed * window, debt: debt - count };
+}
+
+/** How long until nothing of it counts any more. */
+function resetOf(
+  { count, start, debt }: FixedWindowState,
+  now: number,
+  limit: number,
+  window: number,
+): number {
+  if (count === 0 && debt === 0) return 0;
+  return start + window - now + Math.ceil(debt / limit) * window;
 }
 
 /**
@@ -31,36 +64,54 @@ export const fixedWindow: AlgorithmDefinition<
   parameters: ['limit', 'window', 'aligned'],
   options: {
     align: {
-      allowed: "'first-hit' or 'clock'",
+      allowed: '"first-hit" or "clock"',
       accepts: (value) => value === 'first-hit' || value === 'clock',
     },
   },
   compile: ({ limit, window, align }) => ({ limit, window, aligned: align === 'clock' ? 1 : 0 }),
   lua,
 
-  step(state, now, cost, { limit, window, aligned }) {
-    let count = 0;
-    let start = aligned === 1 ? now - (now % window) : now;
-    if (state && (aligned === 1 ? state.start >= start : now < state.start + window)) {
-      count = state.count;
-      start = state.start;
+  step(state, now, cost, parameters, patience = 0) {
+    const { limit, window } = parameters;
+    if (limit === 0) return NEVER;
+
+    const current = read(state, now, parameters);
+    const { count, start, debt } = current;
+    const remaining = Math.max(0, limit - count - debt);
+    if (cost > remaining && patience < Infinity) {
+      const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
+      const retryAfter = cost > limit ? null : start + ahead * window - now;
+      return {
+        allowed: false,
+        remaining,
+        retryAfter,
+        resetAfter: resetOf(current, now, limit, window),
+        delay: 0,
+      };
     }
 
-    const left = start + window - now;
-    if ((count + cost > limit && cost > 0) || limit === 0) {
-      const retryAfter = cost > limit || limit === 0 ? null : left;
-      const resetAfter = count > 0 ? left : 0;
-      return { allowed: false, remaining: Math.max(0, limit - count), retryAfter, resetAfter };
-    }
-
-    count += cost;
+    const taken = Math.min(cost, remaining);
+    const next = { count: count + taken, start, debt: debt + cost - taken };
+    const resetAfter = resetOf(next, now, limit, window);
     return {
       allowed: true,
-      remaining: Math.max(0, limit - count),
+      remaining: remaining - taken,
       retryAfter: 0,
-      resetAfter: count > 0 ? left : 0,
-      state: { count, start },
-      expiresAfter: left,
+      resetAfter,
+      delay: 0,
+      state: next,
+      expiresAfter: resetAfter,
     };
+  },
+
+  refund(state, now, cost, parameters, receipt, onlyLast) {
+    const { limit, window } = parameters;
+    if (limit === 0) return undefined;
+    const { count, start, debt } = read(state, now, parameters);
+    const gone = Number(receipt) <= now || Number(receipt) < start + window;
+    if (onlyLast || gone || count + debt === 0) return undefined;
+    const forgiven = Math.min(cost, debt);
+    const next = { count: Math.max(0, count - (cost - forgiven)), start, debt: debt - forgiven };
+    return { state: next, expiresAfter: resetOf(next, now, limit, window) };
   },
 };

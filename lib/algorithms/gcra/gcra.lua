@@ -2,46 +2,69 @@
 -- than a burst ahead of it.
 --
 -- KEYS  the rule's key: a string, `tat` or `tat part` (microseconds; part in 1/limit of one)
--- ARGV  now (microseconds), cost (permits), limit (permits), window (microseconds), burst (permits)
--- Returns  allowed, remaining, retry_after (-1: never), reset_after, state, expires_after
+-- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+--       limit (permits), window (microseconds), burst (permits)
+-- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 
-local function step(key, now, cost, limit, window, burst)
+-- Returns: how far the TAT is ahead of now (microseconds, part).
+local function read(key, now, limit)
+  local stored = redis.call('GET', key)
+  if not stored then return 0, 0 end
+  local tat, part = tonumber(stored), 0
+  if not tat then
+    tat, part = string.match(stored, '^(%d+) (%d+)$')
+    tat, part = tonumber(tat) or now, math.min(tonumber(part) or 0, limit - 1)
+  end
+  if tat < now then return 0, 0 end
+  return tat - now, part
+end
+
+-- Returns: the state for a TAT so far ahead, and when it may be forgotten.
+local function write(now, ahead, part)
+  local tat = string.format('%.0f', now + ahead)
+  if part == 0 then return tat, ahead end
+  return tat .. string.format(' %.0f', part), ahead + 1
+end
+
+local function step(key, now, cost, patience, _, limit, window, burst)
   if limit == 0 then return false, 0, -1, 0 end
 
-  local ahead, ahead_part = 0, 0
-  local stored = redis.call('GET', key)
-  if stored then
-    local tat, part = tonumber(stored), 0
-    if not tat then
-      tat, part = string.match(stored, '^(%d+) (%d+)$')
-      tat, part = tonumber(tat) or now, math.min(tonumber(part) or 0, limit - 1)
-    end
-    if tat >= now then ahead, ahead_part = tat - now, part end
-  end
-
+  local ahead, part = read(key, now, limit)
   local capacity, capacity_part = span_of(burst, limit, window)
-  local free, free_part = capacity - ahead, capacity_part - ahead_part
+  local free, free_part = capacity - ahead, capacity_part - part
   if free_part < 0 then free, free_part = free - 1, free_part + limit end
   local remaining = permits_in(free, free_part, limit, window)
   local need, need_part = span_of(cost, limit, window)
 
+  local wait = 0
   if cost > remaining then
-    local retry_after = need - free
-    if need_part > free_part then retry_after = retry_after + 1 end
-    if cost > burst then retry_after = -1 end
-    if ahead_part > 0 then ahead = ahead + 1 end
-    return false, remaining, retry_after, ahead
+    wait = need - free
+    if need_part > free_part then wait = wait + 1 end
+    if patience < math.huge and (cost > burst or wait > patience) then
+      if cost > burst then wait = -1 end
+      if part > 0 then ahead = ahead + 1 end
+      return false, remaining, wait, ahead
+    end
   end
 
-  ahead, ahead_part = ahead + need, ahead_part + need_part
-  if ahead_part >= limit then ahead, ahead_part = ahead + 1, ahead_part - limit end
-  local state = string.format('%.0f', now + ahead)
-  local reset_after = ahead
-  if ahead_part > 0 then
-    state = state .. string.format(' %.0f', ahead_part)
-    reset_after = ahead + 1
-  end
-  return true, remaining - cost, 0, reset_after, state, reset_after
+  ahead, part = ahead + need, part + need_part
+  if part >= limit then ahead, part = ahead + 1, part - limit end
+  local state, expires_after = write(now, ahead, part)
+  return true, math.max(0, remaining - cost), wait, expires_after, state, expires_after
 end
 
-return { step = step }
+-- A charge is gone once its own TAT has passed, even where later ones have moved it on.
+local function refund(key, now, cost, receipt, only_last, limit, window)
+  if limit == 0 then return nil end
+  local ahead, part = read(key, now, limit)
+  local ends_at = now + ahead + (part > 0 and 1 or 0)
+  if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
+
+  local back, back_part = span_of(cost, limit, window)
+  ahead, part = ahead - back, part - back_part
+  if part < 0 then ahead, part = ahead - 1, part + limit end
+  if ahead < 0 then ahead, part = 0, 0 end
+  return write(now, ahead, part)
+end
+
+return { step = step, refund = refund }

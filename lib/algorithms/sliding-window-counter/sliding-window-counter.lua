@@ -2,8 +2,25 @@
 -- much as of it still lies within the sliding window.
 --
 -- KEYS  the rule's key: a string, `start current previous` (microseconds, permits, permits)
--- ARGV  now (microseconds), cost (permits), limit (permits), window (microseconds)
--- Returns  allowed, remaining, retry_after (-1: never), reset_after, state, expires_after
+-- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+--       limit (permits), window (microseconds)
+-- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+
+-- Returns: the two windows as they are now (start, current, previous).
+local function read(key, now, window)
+  local start = now - now % window
+  local stored = redis.call('GET', key)
+  if not stored then return start, 0, 0 end
+  local s_start, current, previous = string.match(stored, '^(%d+) (%d+) (%d+)$')
+  s_start = tonumber(s_start)
+  if s_start and s_start >= start then return s_start, tonumber(current), tonumber(previous) end
+  if s_start == start - window then return start, 0, tonumber(current) end
+  return start, 0, 0
+end
+
+local function write(start, current, previous)
+  return string.format('%.0f %.0f %.0f', start, current, previous)
+end
 
 -- Returns: the longest time before the window's end at which `count` permits weigh at most `room`.
 local function left_when(count, room, window)
@@ -13,21 +30,10 @@ local function left_when(count, room, window)
   return left
 end
 
-local function step(key, now, cost, limit, window)
+local function step(key, now, cost, patience, _, limit, window)
   if limit == 0 then return false, 0, -1, 0 end
 
-  local start, current, previous = now - now % window, 0, 0
-  local stored = redis.call('GET', key)
-  if stored then
-    local s_start, s_current, s_previous = string.match(stored, '^(%d+) (%d+) (%d+)$')
-    s_start = tonumber(s_start)
-    if s_start and s_start >= start then
-      start, current, previous = s_start, tonumber(s_current), tonumber(s_previous)
-    elseif s_start == start - window then
-      previous = tonumber(s_current)
-    end
-  end
-
+  local start, current, previous = read(key, now, window)
   local ends_after = start + window - now
   local left = math.min(window, ends_after)
   local weighted = math.ceil(previous * left / window)
@@ -35,7 +41,7 @@ local function step(key, now, cost, limit, window)
   local reset_after = previous > 0 and ends_after or 0
   if current > 0 then reset_after = ends_after + window end
 
-  if cost > remaining then
+  if cost > remaining and patience < math.huge then
     local retry_after = -1
     if cost <= limit - current then
       retry_after = ends_after - left_when(previous, limit - current - cost, window)
@@ -45,10 +51,23 @@ local function step(key, now, cost, limit, window)
     return false, remaining, retry_after, reset_after
   end
 
-  current = current + cost
   if cost > 0 then reset_after = ends_after + window end
-  local state = string.format('%.0f %.0f %.0f', start, current, previous)
-  return true, remaining - cost, 0, reset_after, state, ends_after + window
+  local state = write(start, current + cost, previous)
+  return true, math.max(0, remaining - cost), 0, reset_after, state, ends_after + window
 end
 
-return { step = step }
+-- The window of a charge ends a window before the charge is gone.
+local function refund(key, now, cost, receipt, only_last, limit, window)
+  local start, current, previous = read(key, now, window)
+  if only_last or receipt <= now then return nil end
+  if receipt == start + 2 * window and current > 0 then
+    current = math.max(0, current - cost)
+  elseif receipt == start + window and previous > 0 then
+    previous = math.max(0, previous - cost)
+  else
+    return nil
+  end
+  return write(start, current, previous), start + 2 * window - now
+end
+
+return { step = step, refund = refund }

@@ -1,4 +1,4 @@
-import type { AlgorithmDefinition } from '../definition.js';
+import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import lua from './sliding-window-counter.lua.js';
 
 /** `algorithm: 'sliding-window-counter'` has no options of its own. */
@@ -11,6 +11,17 @@ export interface SlidingWindowCounterState {
   readonly current: number;
   /** Permits taken in the one before it. */
   readonly previous: number;
+}
+
+/** The two windows as they are now. */
+function read(
+  state: SlidingWindowCounterState | undefined,
+  now: number,
+  window: number,
+): SlidingWindowCounterState {
+  const start = now - (now % window);
+  if (state && state.start >= start) return state;
+  return { start, current: 0, previous: state?.start === start - window ? state.current : 0 };
 }
 
 /** The longest time before the window's end at which `count` permits weigh at most `room`. */
@@ -37,18 +48,10 @@ export const slidingWindowCounter: AlgorithmDefinition<
   compile: ({ limit, window }) => ({ limit, window }),
   lua,
 
-  step(state, now, cost, { limit, window }) {
-    if (limit === 0) return { allowed: false, remaining: 0, retryAfter: null, resetAfter: 0 };
+  step(state, now, cost, { limit, window }, patience = 0) {
+    if (limit === 0) return NEVER;
 
-    let start = now - (now % window);
-    let current = 0;
-    let previous = 0;
-    if (state && state.start >= start) {
-      ({ start, current, previous } = state);
-    } else if (state && state.start === start - window) {
-      previous = state.current;
-    }
-
+    const { start, current, previous } = read(state, now, window);
     const endsAfter = start + window - now;
     const left = Math.min(window, endsAfter);
     const weighted = Math.ceil((previous * left) / window);
@@ -56,25 +59,39 @@ export const slidingWindowCounter: AlgorithmDefinition<
     let resetAfter = previous > 0 ? endsAfter : 0;
     if (current > 0) resetAfter = endsAfter + window;
 
-    if (cost > remaining) {
+    if (cost > remaining && patience < Infinity) {
       let retryAfter: number | null = null;
       if (cost <= limit - current) {
         retryAfter = endsAfter - leftWhen(previous, limit - current - cost, window);
       } else if (cost <= limit) {
         retryAfter = endsAfter + window - leftWhen(current, limit - cost, window);
       }
-      return { allowed: false, remaining, retryAfter, resetAfter };
+      return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
     }
 
-    current += cost;
     if (cost > 0) resetAfter = endsAfter + window;
     return {
       allowed: true,
-      remaining: remaining - cost,
+      remaining: Math.max(0, remaining - cost),
       retryAfter: 0,
       resetAfter,
-      state: { start, current, previous },
+      delay: 0,
+      state: { start, current: current + cost, previous },
       expiresAfter: endsAfter + window,
     };
+  },
+
+  /** The window of a charge ends a window before the charge is gone. */
+  refund(state, now, cost, { window }, receipt, onlyLast) {
+    const { start, current, previous } = read(state, now, window);
+    if (onlyLast || Number(receipt) <= now) return undefined;
+    const expiresAfter = start + 2 * window - now;
+    if (receipt === start + 2 * window && current > 0) {
+      return { state: { start, current: Math.max(0, current - cost), previous }, expiresAfter };
+    }
+    if (receipt === start + window && previous > 0) {
+      return { state: { start, current, previous: Math.max(0, previous - cost) }, expiresAfter };
+    }
+    return undefined;
   },
 };

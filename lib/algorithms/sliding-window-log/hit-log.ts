@@ -25,8 +25,9 @@ export class HitLog {
     return this.totals[this.end - 1]!;
   }
 
+  /** `Infinity` beyond the end. */
   instant(index: number): number {
-    return this.instants[this.first + index]!;
+    return this.first + index < this.end ? this.instants[this.first + index]! : Infinity;
   }
 
   total(index: number): number {
@@ -55,6 +56,15 @@ export class HitLog {
     this.instants[this.end] = instant;
     this.totals[this.end] = total;
     return new HitLog(this.instants, this.totals, first, this.end + 1);
+  }
+
+  /** The log with `cost` less from the hit at `index`, and from every total behind it. */
+  reduce(index: number, cost: number): HitLog {
+    const before = this.total(index - 1);
+    const instants = this.instants.slice(this.first, this.end);
+    const totals = this.totals.slice(this.first, this.end);
+    for (let at = index; at < totals.length; at++) totals[at] = Math.max(before, totals[at]! - cost);
+    return new HitLog(instants, totals, 0, totals.length);
   }
 
   /** Looks close by first, since most hits expire one by one. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Verdict } from '../../contracts/algorithm.js';
+import type { Patience, Step } from '../../contracts/algorithm.js';
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
-import type { Hit, Store } from '../../contracts/store.js';
+import type { Amendment, Ask, Block, Counter, Hit, Outcome, Store } from '../../contracts/store.js';
 
 export interface MemoryStoreOptions {
   /**
@@ -16,11 +16,15 @@ export interface MemoryStoreOptions {
   readonly maxKeys?: number;
 }
 
+type BlockableStep = Step<unknown> & { readonly isBlocked?: boolean };
+
 interface Entry {
   state: unknown;
   expiresAt: number;
 }
 
+/** A clock that is not the system's may step back further: states are kept an hour longer, as in Redis. */
+const SLACK = 3600e6;
 const SWEEP_EVERY_MS = 1000;
 const SWEPT_AT_ONCE = 1000;
 
@@ -28,16 +32,18 @@ const SWEPT_AT_ONCE = 1000;
 export class MemoryStore implements Store {
   readonly source = 'memory';
   private readonly clock: Clock;
+  private readonly slack: number;
   private readonly entries: LRUCache<string, Entry>;
   private sweeper: NodeJS.Timeout | undefined;
   private sweepable: Iterator<string, unknown> | undefined;
 
   /** @throws RangeError if `maxKeys` is not an integer from 1 */
-  constructor({ clock = Date.now, maxKeys = 100_000 }: MemoryStoreOptions = {}) {
+  constructor({ clock, maxKeys = 100_000 }: MemoryStoreOptions = {}) {
     if (!Number.isInteger(maxKeys) || maxKeys < 1) {
       throw new RangeError(`maxKeys: got ${String(maxKeys)}; allowed: an integer from 1`);
     }
-    this.clock = clock;
+    this.clock = clock ?? Date.now;
+    this.slack = clock ? SLACK : 0;
     this.entries = new LRUCache({ max: maxKeys });
   }
 
@@ -46,17 +52,36 @@ export class MemoryStore implements Store {
     return this.entries.size;
   }
 
-  decide(hits: readonly Hit[], dryRun: boolean): readonly Verdict[] {
+  decide(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): Outcome {
     const now = toMicroseconds(this.clock());
-    const steps = hits.map((hit) => this.step(hit, now, hit.cost));
-    if (dryRun || !steps.every(({ allowed }) => allowed)) {
-      return steps.map((step, index) => (step.allowed ? this.step(hits[index]!, now, 0) : step));
-    }
-    steps.forEach((step, index) => {
-      const { key, cost } = hits[index]!;
-      if (step.allowed && cost > 0) this.save(key, step.state, now + step.expiresAfter);
+    const steps = hits.map((hit) => this.stepOrBlock(hit, now, patience));
+    const isDenied = steps.some(({ allowed }, index) => !allowed && !hits[index]!.observe);
+    const verdicts = steps.map((step, index) => {
+      const hit = hits[index]!;
+      if (step.allowed && (dryRun || isDenied)) return this.step(hit, now, 0);
+      if (!dryRun) this.charge(hit, step, now);
+      return step;
     });
-    return steps;
+    return { verdicts, now };
+  }
+
+  async amend(amendments: readonly Amendment[]): Promise<readonly boolean[]> {
+    const now = toMicroseconds(this.clock());
+    return amendments.map((amendment) => {
+      const { key, algorithm, parameters, kind, cost, receipt } = amendment;
+      const state = this.entries.get(key)?.state;
+      if (state === undefined) return false;
+      const next =
+        kind === 'renew'
+          ? algorithm.renew?.(state, now, parameters, String(receipt))
+          : algorithm.refund(state, now, cost, parameters, receipt, kind === 'refund-last');
+      if (next) this.save(key, next.state, now + next.expiresAfter);
+      return next !== undefined;
+    });
+  }
+
+  async block({ key, duration }: Block): Promise<void> {
+    this.blockUntil(key, toMicroseconds(this.clock()) + duration);
   }
 
   async reset(keys: readonly string[]): Promise<void> {
@@ -69,8 +94,45 @@ export class MemoryStore implements Store {
     this.entries.clear();
   }
 
-  private step({ key, algorithm, parameters }: Hit, now: number, cost: number) {
-    return algorithm.step(this.entries.get(key)?.state, now, cost, parameters);
+  private step(
+    { key, algorithm, parameters }: Counter,
+    now: number,
+    cost: number,
+    patience?: Patience,
+    lease?: string,
+  ) {
+    return algorithm.step(this.entries.get(key)?.state, now, cost, parameters, patience, lease);
+  }
+
+  /** What the algorithm says of the hit; of a blocked one, that it is denied until the block ends. */
+  private stepOrBlock(hit: Hit, now: number, patience: Patience): BlockableStep {
+    const { block, cost, lease } = hit;
+    if (!block) return this.step(hit, now, cost, patience, lease);
+    const blockedUntil = this.entries.get(block.key)?.state as number | undefined;
+    if (blockedUntil !== undefined && blockedUntil > now) {
+      const { remaining, resetAfter } = this.step(hit, now, 0);
+      return {
+        allowed: false,
+        remaining,
+        retryAfter: blockedUntil - now,
+        resetAfter,
+        delay: 0,
+        isBlocked: true,
+      };
+    }
+    const step = this.step(hit, now, cost, patience, lease);
+    if (step.allowed || step.retryAfter === null) return step;
+    return { ...step, retryAfter: Math.max(step.retryAfter, block.duration) };
+  }
+
+  private charge({ key, cost, block }: Hit, step: BlockableStep, now: number): void {
+    if (cost === 0) return;
+    if (step.allowed) this.save(key, step.state, now + step.expiresAfter);
+    else if (block && block.duration > 0 && !step.isBlocked) this.blockUntil(block.key, now + block.duration);
+  }
+
+  private blockUntil(key: string, until: number): void {
+    this.save(key, until, until);
   }
 
   private save(key: string, state: unknown, expiresAt: number): void {
@@ -95,7 +157,7 @@ export class MemoryStore implements Store {
         break;
       }
       const entry = this.entries.peek(key as string);
-      if (entry && entry.expiresAt <= now) this.entries.delete(key as string);
+      if (entry && entry.expiresAt + this.slack <= now) this.entries.delete(key as string);
     }
     if (this.entries.size > 0) return;
     clearInterval(this.sweeper);

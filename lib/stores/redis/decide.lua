@@ -1,68 +1,59 @@
 -- Decides a list of requests, each all or nothing: checks every hit of a request, and charges them
--- only if all are allowed. The algorithms in use stand above, as `algorithms[1]`, `algorithms[2]`, …
+-- only if all are allowed. What the call needs stands above: the algorithms in use, as
+-- `algorithms[1]`, `algorithms[2]`, …, and what protocol.lua reads.
 --
--- KEYS  one a hit, in the order of the hits
--- ARGV  now          microseconds since the epoch, or '' for the server's time
---       rules        how many rules follow; each is: algorithm (index), parameters (count), then
---                    its parameters (integers) in the order of the algorithm's function
---       requests     for the rest of ARGV, each is: dry_run (1: charge nothing), hits (count), then
---                    for each hit: rule (index), cost (permits)
--- Returns  four integers a hit: allowed (1 or 0), remaining (permits), retry_after (microseconds,
---          0 if allowed, -1 if never), reset_after (microseconds)
+-- KEYS  for each hit, in order: its key, and its block's key if its rule can block
+-- ARGV  clock and rules, see protocol.lua; then, to the end, each request:
+--       dry_run (1: charge nothing), patience (microseconds; -1: endless), hits (count); and each hit:
+--       rule (index), cost (permits), lease (a name, only if the algorithm has leases)
+-- Returns  now (microseconds), then five integers a hit: allowed (1 or 0), remaining (permits),
+--          retry_after (microseconds, 0 if allowed, -1 if never), reset_after (microseconds),
+--          delay (microseconds)
 
-local cursor = 0
-local function next_number()
-  cursor = cursor + 1
-  return tonumber(ARGV[cursor])
-end
+local reply = { now }
 
--- A clock that is not the server's may run slower than keys expire: they are kept an hour longer.
-local now, slack_ms = next_number(), 3600000
-if not now then
-  local time = redis.call('TIME')
-  now, slack_ms = tonumber(time[1]) * 1000000 + tonumber(time[2]), 0
-end
-
-local rules = {}
-for rule = 1, next_number() do
-  local algorithm, count = algorithms[next_number()], next_number()
-  local parameters = {}
-  for index = 1, count do parameters[index] = next_number() end
-  rules[rule] = { step = algorithm.step, save = algorithm.save, parameters = parameters }
-end
-
-local function save_string(key, state, expires_ms)
-  redis.call('SET', key, state, 'PX', expires_ms)
-end
-
-local reply, key_index = {}, 0
-
-local function put(slot, allowed, remaining, retry_after, reset_after)
+local function put(slot, allowed, remaining, wait, reset_after)
   reply[slot], reply[slot + 1] = allowed and 1 or 0, remaining
-  reply[slot + 2], reply[slot + 3] = retry_after, reset_after
+  reply[slot + 2], reply[slot + 3] = allowed and 0 or wait, reset_after
+  reply[slot + 4] = allowed and wait or 0
 end
 
-while cursor < #ARGV do
-  local charge, hits = next_number() == 0, {}
-  for hit = 1, next_number() do
+-- Returns: what the algorithm says of the hit; of a blocked one, that it is denied until the block ends.
+local function decide(rule, key, block_key, cost, patience, lease)
+  local blocked_until = block_key and tonumber(redis.call('GET', block_key) or nil)
+  if not blocked_until or blocked_until <= now then
+    return rule.step(key, now, cost, patience, lease, unpack(rule.parameters))
+  end
+  local _, remaining, _, reset_after = rule.step(key, now, 0, 0, lease, unpack(rule.parameters))
+  return false, remaining, blocked_until - now, reset_after, nil, nil, true
+end
+
+while has_more() do
+  local charge, patience, hits = next_number() == 0, next_number(), {}
+  if patience < 0 then patience = math.huge end
+
+  for index = 1, next_number() do
     local rule, cost = rules[next_number()], next_number()
-    key_index = key_index + 1
-    local key, slot = KEYS[key_index], #reply + 1
-    local allowed, remaining, retry_after, reset_after, state, expires_after =
-      rule.step(key, now, cost, unpack(rule.parameters))
-    put(slot, allowed, remaining, retry_after, reset_after)
-    charge = charge and allowed
-    hits[hit] = { rule, key, cost, slot, allowed, state, expires_after }
+    local lease = rule.leases and next_argument()
+    local key, block_key = next_key(), rule.block >= 0 and next_key()
+    local allowed, remaining, wait, reset_after, state, expires_after, blocked =
+      decide(rule, key, block_key, cost, patience, lease)
+    if not allowed and not blocked and rule.block > 0 and wait >= 0 then wait = math.max(wait, rule.block) end
+    local slot = #reply + 1
+    put(slot, allowed, remaining, wait, reset_after)
+    hits[index] = { rule, key, block_key, cost, slot, allowed, state, expires_after, blocked }
+    if not rule.observe and not allowed then hits.denied = true end
   end
 
   for _, hit in ipairs(hits) do
-    local rule, key, cost, slot, allowed, state, expires_after = unpack(hit, 1, 7)
-    if charge and cost > 0 then
-      local save = rule.save or save_string
-      save(key, state, math.max(1, math.ceil(expires_after / 1000)) + slack_ms)
-    elseif allowed and not charge then
-      local _, remaining, _, reset_after = rule.step(key, now, 0, unpack(rule.parameters))
+    local rule, key, block_key, cost, slot, allowed, state, expires_after, blocked = unpack(hit, 1, 9)
+    if charge and not hits.denied and allowed and cost > 0 then
+      rule.save(key, state, milliseconds(expires_after))
+    elseif allowed and (hits.denied or not charge) then
+      local _, remaining, _, reset_after = rule.step(key, now, 0, 0, '', unpack(rule.parameters))
       put(slot, true, remaining, 0, reset_after)
+    elseif charge and not allowed and not blocked and rule.block > 0 and cost > 0 then
+      redis.call('SET', block_key, string.format('%.0f', now + rule.block), 'PX', milliseconds(rule.block))
     end
   end
 end

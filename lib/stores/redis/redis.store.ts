@@ -1,6 +1,7 @@
-import type { Algorithm, Verdict } from '../../contracts/algorithm.js';
-import { toMicroseconds, type Clock } from '../../contracts/clock.js';
-import type { Hit, Store } from '../../contracts/store.js';
+import type { Algorithm } from '../../contracts/algorithm.js';
+import type { Clock } from '../../contracts/clock.js';
+import type { Amendment, Ask, Block, Hit, Outcome, Store } from '../../contracts/store.js';
+import { Call } from './call.js';
 import {
   connect,
   firstConnection,
@@ -10,7 +11,7 @@ import {
   type StoreClient,
 } from './connection.js';
 import { readReply } from './reply.js';
-import { assembleScript } from './script.js';
+import { assembleScript, type ScriptMain } from './script.js';
 
 export interface RedisStoreOptions {
   /** A `redis://` or `rediss://` URL, ioredis options, or a client or Cluster you own (it is duplicated). */
@@ -32,7 +33,7 @@ export class RedisStore implements Store {
   readonly source = 'redis';
   private readonly client: StoreClient;
   private readonly clock: Clock | undefined;
-  private readonly commands = new Map<string, string>();
+  private readonly commands = new Set<string>();
   private connecting: Promise<void> | undefined;
 
   /** @throws TypeError or RangeError if an option is not as allowed */
@@ -51,12 +52,24 @@ export class RedisStore implements Store {
     });
   }
 
-  async decide(hits: readonly Hit[], dryRun: boolean): Promise<readonly Verdict[]> {
-    if (this.connecting) await this.connecting;
-    const algorithms = distinctAlgorithms(hits);
-    const call = this.command(algorithms);
-    const keys = hits.map(({ key }) => key);
-    return readReply(await call(keys.length, ...keys, ...this.encode(hits, algorithms, dryRun)));
+  async decide(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): Promise<Outcome> {
+    const call = new Call(hits, this.clock);
+    call.args.push(dryRun ? 1 : 0, patience === Infinity ? -1 : patience, hits.length);
+    for (const hit of hits) call.addHit(hit);
+    return readReply((await this.run('decide', call)) as number[]);
+  }
+
+  async amend(amendments: readonly Amendment[]): Promise<readonly boolean[]> {
+    const call = new Call(amendments, this.clock);
+    for (const amendment of amendments) call.addAmendment(amendment);
+    return ((await this.run('amend', call)) as number[]).map((amended) => amended === 1);
+  }
+
+  async block({ key, duration }: Block): Promise<void> {
+    const call = new Call([], this.clock);
+    call.keys.push(key);
+    call.args.push(duration);
+    await this.run('block', call);
   }
 
   async reset(keys: readonly string[]): Promise<void> {
@@ -68,38 +81,20 @@ export class RedisStore implements Store {
     this.client.disconnect();
   }
 
-  /** ARGV as decide.lua reads it. */
-  private encode(
-    hits: readonly Hit[],
-    algorithms: readonly Algorithm[],
-    dryRun: boolean,
-  ): (string | number)[] {
-    const args: (string | number)[] = [this.clock ? toMicroseconds(this.clock()) : '', hits.length];
-    for (const { algorithm, parameters } of hits) {
-      const values = algorithm.parameters.map((name) => parameters[name]!);
-      args.push(algorithms.indexOf(algorithm) + 1, values.length, ...values);
-    }
-    args.push(dryRun ? 1 : 0, hits.length);
-    hits.forEach(({ cost }, index) => args.push(index + 1, cost));
-    return args;
+  private async run(main: ScriptMain, { algorithms, keys, args }: Call): Promise<unknown> {
+    if (this.connecting) await this.connecting;
+    const name = this.command(main, algorithms);
+    const commands = this.client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    return commands[name]!(keys.length, ...keys, ...args);
   }
 
-  /** The script for these algorithms, as a command of the client. */
-  private command(algorithms: readonly Algorithm[]): (...args: unknown[]) => Promise<number[]> {
-    const id = algorithms.map(({ name }) => name).join('+');
-    let name = this.commands.get(id);
-    if (name === undefined) {
-      name = `rateLimit:${id}`;
-      this.client.defineCommand(name, { lua: assembleScript(algorithms) });
-      this.commands.set(id, name);
+  /** The script for these algorithms, as the name of a command of the client. */
+  private command(main: ScriptMain, algorithms: readonly Algorithm[]): string {
+    const name = `rateLimit:${main}:${algorithms.map(({ name }) => name).join('+')}`;
+    if (!this.commands.has(name)) {
+      this.client.defineCommand(name, { lua: assembleScript(main, algorithms) });
+      this.commands.add(name);
     }
-    const commands = this.client as unknown as Record<string, (...args: unknown[]) => Promise<number[]>>;
-    return commands[name]!.bind(this.client);
+    return name;
   }
-}
-
-/** In one order, so that each set of algorithms is one script. */
-function distinctAlgorithms(hits: readonly Hit[]): Algorithm[] {
-  const algorithms = [...new Set(hits.map(({ algorithm }) => algorithm))];
-  return algorithms.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,11 +1,19 @@
 import type { Algorithm } from '../../contracts/algorithm.js';
+import amend from './amend.lua.js';
+import block from './block.lua.js';
 import decide from './decide.lua.js';
+import protocol from './protocol.lua.js';
 
-/** The Lua that decides hits of the given algorithms, and no others: what it need not define costs nothing. */
-export function assembleScript(algorithms: readonly Algorithm[]): string {
+const MAINS = { decide, amend, block };
+
+/** What a script does with the algorithms in front of it. */
+export type ScriptMain = keyof typeof MAINS;
+
+/** The Lua that serves the given algorithms, and no others: what it need not define costs nothing. */
+export function assembleScript(main: ScriptMain, algorithms: readonly Algorithm[]): string {
   const preludes = new Set(algorithms.map(({ prelude }) => prelude).filter((text) => text !== undefined));
   const modules = algorithms.map(
     ({ name, lua }, index) => `-- ${name}\nalgorithms[${index + 1}] = (function()\n${lua}end)()\n`,
   );
-  return [...preludes, 'local algorithms = {}\n', ...modules, decide].join('\n');
+  return [...preludes, 'local algorithms = {}\n', ...modules, protocol, MAINS[main]].join('\n');
 }

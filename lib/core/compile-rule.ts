@@ -1,0 +1,149 @@
+import type { AlgorithmDefinition, OptionCheck, Quota } from '../algorithms/definition.js';
+import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
+import { toMilliseconds } from '../contracts/clock.js';
+import { DURATION_ALLOWED, parseDuration } from '../contracts/duration.js';
+import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type CompiledRule, type Rule } from './rule.js';
+
+type Definition = AlgorithmDefinition<object, unknown, string>;
+
+const COUNT: OptionCheck = {
+  allowed: 'an integer from 0 to 1000000000',
+  accepts: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 1e9,
+};
+
+/** A field that takes one of a few words. */
+export function oneOf(...words: readonly string[]): OptionCheck {
+  return {
+    allowed: words.map((word) => `"${word}"`).join(', '),
+    accepts: (value) => words.includes(value as string),
+  };
+}
+
+/** What the fields that every rule has may be. */
+export const RULE_FIELDS = {
+  name: {
+    allowed: '1 to 64 printable ASCII characters',
+    accepts: (value) => typeof value === 'string' && /^[\x20-\x7e]{1,64}$/.test(value),
+  },
+  algorithm: oneOf(...Object.keys(algorithms)),
+  limit: COUNT,
+  window: { allowed: DURATION_ALLOWED, accepts: (value) => parseDuration(value) !== undefined },
+  cost: COUNT,
+  block: {
+    allowed: `${DURATION_ALLOWED}; or "manual"`,
+    accepts: (value) => value === 'manual' || parseDuration(value) !== undefined,
+  },
+  mode: oneOf('enforce', 'observe'),
+  per: oneOf('cluster', 'instance'),
+  candidate: {
+    allowed: 'an object with a limit, a window or both',
+    accepts: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  },
+} as const satisfies Record<string, OptionCheck>;
+
+const CANDIDATE_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
+
+/** The definition of an algorithm, with the types of its own options set aside. */
+export function algorithmOf(name: string = DEFAULT_ALGORITHM): Definition {
+  return algorithms[name as AlgorithmName] as Definition;
+}
+
+/** What the fields of a rule of this algorithm may be. */
+export function fieldsOf(
+  definition: Definition,
+  fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
+): Readonly<Record<string, OptionCheck>> {
+  const { window, ...others } = { ...fields, ...definition.options } as Record<string, OptionCheck>;
+  return definition.leases || !window ? others : { ...others, window };
+}
+
+/** The fields that a rule of this algorithm cannot do without. */
+export function requiredFields(definition: Definition): readonly ('limit' | 'window')[] {
+  return definition.leases ? ['limit'] : ['limit', 'window'];
+}
+
+/**
+ * Says what is wrong with the fields of a rule, or of a part of one.
+ *
+ * @param spell what a message calls a field, such as `rules.login.limit`
+ * @param fields what a rule may say besides its algorithm's options
+ * @param algorithm the rule's, wherever it is said
+ */
+export function fieldProblems(
+  spell: (field: string) => string,
+  rule: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
+  algorithm: unknown = rule['algorithm'],
+): string[] {
+  if (algorithm !== undefined && !RULE_FIELDS.algorithm.accepts(algorithm)) {
+    return 'algorithm' in rule ? [problem(spell('algorithm'), algorithm, RULE_FIELDS.algorithm.allowed)] : [];
+  }
+  const definition = algorithmOf(algorithm as string | undefined);
+  const checks = fieldsOf(definition, fields);
+  return Object.entries(rule).flatMap(([field, value]) => {
+    if (value === undefined) return [];
+    const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
+    if (!check) {
+      return [
+        `${spell(field)}: no such option of ${definition.name}; allowed: ${Object.keys(checks).join(', ')}`,
+      ];
+    }
+    return check.accepts(value) ? [] : [problem(spell(field), value, check.allowed)];
+  });
+}
+
+/**
+ * Makes a rule ready for a store.
+ *
+ * @param path what a message calls the rule
+ * @throws RateLimitConfigError naming everything that is wrong with it
+ */
+export function compileRule(rule: Rule, path = `rule "${rule.name ?? DEFAULT_RULE_NAME}"`): CompiledRule {
+  const fields = { ...rule } as Readonly<Record<string, unknown>>;
+  const problems = fieldProblems((field) => `${path}.${field}`, fields);
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  const definition = algorithmOf(rule.algorithm);
+  for (const field of requiredFields(definition)) {
+    if (fields[field] === undefined)
+      problems.push(`${path}.${field}: missing; allowed: ${RULE_FIELDS[field].allowed}`);
+  }
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  return compileChecked(rule, definition, path);
+}
+
+function compileChecked(rule: Rule, definition: Definition, path: string): CompiledRule {
+  const window = definition.leases ? 0 : parseDuration((rule as { window?: unknown }).window)!;
+  const quota: Quota = { ...rule, window };
+  const { limit, cost = 1, block } = rule;
+  const contradiction = limit > 0 ? definition.check?.(quota) : undefined;
+  if (contradiction !== undefined) throw new RateLimitConfigError([`${path}: ${contradiction}`]);
+
+  const parameters = definition.compile(quota);
+  const capacity = limit === 0 ? 0 : (definition.capacity?.(parameters) ?? limit);
+  if (cost > capacity && limit > 0) {
+    throw new RateLimitConfigError([
+      problem(`${path}.cost`, cost, `at most ${capacity}, the most permits that can be had at once`),
+    ]);
+  }
+  return {
+    name: rule.name ?? DEFAULT_RULE_NAME,
+    algorithm: definition,
+    parameters,
+    cost,
+    capacity,
+    capacityWindowMs: toMilliseconds(limit === 0 ? window : (window * capacity) / limit),
+    block: block === 'manual' ? 0 : parseDuration(block),
+    observe: rule.mode === 'observe',
+    perInstance: rule.per === 'instance',
+    candidate: compileCandidate(rule, path),
+  };
+}
+
+function compileCandidate({ candidate, ...live }: Rule, path: string): CompiledRule | undefined {
+  if (candidate === undefined) return undefined;
+  const problems = fieldProblems((field) => `${path}.candidate.${field}`, { ...candidate }, CANDIDATE_FIELDS);
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  const rule = { ...live, ...candidate, mode: 'observe' } as Rule;
+  return { ...compileRule(rule, `${path}.candidate`), name: `${live.name ?? DEFAULT_RULE_NAME}?` };
+}

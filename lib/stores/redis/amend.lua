@@ -1,0 +1,25 @@
+-- Amends what counters have been charged, one by one. What the call needs stands above: the
+-- algorithms in use, as `algorithms[1]`, `algorithms[2]`, …, and what protocol.lua reads.
+--
+-- KEYS  for each amendment, in order: its key
+-- ARGV  clock and rules, see protocol.lua; then, to the end, each amendment:
+--       kind (0: refund; 1: refund only if nobody has been charged since; 2: renew a lease),
+--       rule (index), cost (permits), receipt (microseconds, or the lease's name)
+-- Returns  for each amendment whether there was anything to amend (1 or 0)
+
+local reply = {}
+
+while has_more() do
+  local kind, rule, cost = next_number(), rules[next_number()], next_number()
+  local receipt, key = rule.leases and next_argument() or next_number(), next_key()
+  local state, expires_after
+  if kind == 2 then
+    state, expires_after = rule.renew(key, now, receipt, unpack(rule.parameters))
+  else
+    state, expires_after = rule.refund(key, now, cost, receipt, kind == 1, unpack(rule.parameters))
+  end
+  if state then rule.save(key, state, milliseconds(expires_after)) end
+  reply[#reply + 1] = state and 1 or 0
+end
+
+return reply
