@@ -6,12 +6,13 @@ export type { AlgorithmName } from './algorithms/registry.js';
 export type { Duration } from './contracts/duration.js';
 export type { OnStoreError, StoreStateListener } from './core/failure-policy.js';
 export type { Subject } from './core/key.js';
-export {
-  RateLimiter,
-  type AcquireOptions,
-  type HitOptions,
-  type RateLimiterOptions,
-} from './core/limiter.js';
+export { RateLimiter } from './core/limiter.js';
+export type {
+  AcquireOptions,
+  HitOptions,
+  RateLimiterOptions,
+  RefundOptions,
+} from './core/limiter-options.js';
 export { Permit } from './core/permit.js';
 export { RateLimitConfigError } from './core/rate-limit-config.error.js';
 export { Reservation } from './core/reservation.js';
@@ -42,6 +43,8 @@ export { RateLimitService } from './nest/rate-limit.service.js';
 export { RateLimitUnavailableException } from './nest/rate-limit-unavailable.exception.js';
 export type {
   By,
+  ChargeResult,
+  ChargeWhen,
   NamedRule,
   OnMissingSubject,
   PerRequest,

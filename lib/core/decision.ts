@@ -6,14 +6,8 @@ import {
   type DecisionSource,
   type RuleDecision,
 } from '../contracts/decision.js';
-import type { Hit, Outcome } from '../contracts/store.js';
+import type { Charge } from './charge.js';
 import type { CompiledRule } from './rule.js';
-
-/** What a decision has charged, and when. */
-export interface Charge {
-  readonly hits: readonly Hit[];
-  readonly outcome: Outcome;
-}
 
 /** The answer for a hit: that of the strictest rule that is enforced, and all of them. */
 export class DecidedHit implements Decision {
@@ -25,12 +19,13 @@ export class DecidedHit implements Decision {
   readonly retryAfterMs: number | null;
   readonly resetAfterMs: number;
   readonly delayMs: number;
-  #charge: Charge | undefined;
+  readonly #charge: (() => Charge) | undefined;
+  #taken: Charge | undefined;
 
   constructor(
     readonly decisions: readonly RuleDecision[],
     readonly source: DecisionSource,
-    charge?: Charge,
+    charge?: () => Charge,
   ) {
     const strictest = strictestOf(decisions);
     this.allowed = strictest.allowed || strictest.observed === true;
@@ -44,12 +39,11 @@ export class DecidedHit implements Decision {
     this.#charge = charge;
   }
 
-  /** What a decision has charged; nothing the second time, so that it is not given back twice. */
-  static takeCharge(decision: Decision): Charge | undefined {
+  /** What a decision has charged; nothing if it denied, or was only asked. */
+  static chargeOf(decision: Decision): Charge | undefined {
     if (!(decision instanceof DecidedHit) || !decision.allowed) return undefined;
-    const charge = decision.#charge;
-    decision.#charge = undefined;
-    return charge;
+    decision.#taken ??= decision.#charge?.();
+    return decision.#taken;
   }
 }
 

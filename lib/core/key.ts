@@ -4,6 +4,12 @@ import type { CompiledRule } from './rule.js';
 /** Who is asking: one value, or several that count together (their order matters). */
 export type Subject = string | readonly string[];
 
+/** What every key may begin with. */
+export const PREFIX = {
+  allowed: '0 to 64 printable ASCII characters without braces and spaces',
+  accepts: (value: unknown): boolean => typeof value === 'string' && /^[\x21-\x7a|~]{0,64}$/.test(value),
+};
+
 const PLAIN = /^[\w.:@/+=,~*!$%&-]{1,64}$/;
 
 /**

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Counter, Hit } from '../contracts/store.js';
-import { keyOf, keySuffix, type Subject } from './key.js';
+import { keyOf, keySuffix, PREFIX, type Subject } from './key.js';
+import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import type { CompiledRule } from './rule.js';
 
 /** A rule with the part of its keys that is the same for every subject. */
@@ -21,7 +22,10 @@ export class Keys {
   private readonly instance = randomBytes(6).toString('hex');
   private leases = 0;
 
-  constructor(private readonly prefix: string) {}
+  /** @throws RateLimitConfigError if the prefix is not as allowed */
+  constructor(private readonly prefix: string) {
+    if (!PREFIX.accepts(prefix)) throw new RateLimitConfigError([problem('prefix', prefix, PREFIX.allowed)]);
+  }
 
   /**
    * The rule, and its candidate if it has one, ready for any subject.

@@ -19,6 +19,7 @@ export function rateLimitHeaders(
   now: () => number = Date.now,
 ): Header[] {
   const headers: Header[] = [];
+  if (decision.decisions.every(({ observed }) => observed)) return headers;
   for (const style of styles) {
     if (style === 'draft-10') draft10(decision, headers);
     else if (style === 'draft-7') draft7(decision, headers);
@@ -41,7 +42,8 @@ export function headerStyleConflict(styles: readonly HeaderStyle[]): string | un
 
 /** A decision's answers, one a rule, the strictest first. */
 export function strictestFirst(decision: Decision): readonly RuleDecision[] {
-  return decision.decisions.length > 1 ? decision.decisions.toSorted(compareStrictness) : [decision];
+  if (decision.decisions.length === 1) return decision.decisions;
+  return decision.decisions.filter(({ observed }) => !observed).toSorted(compareStrictness);
 }
 
 function draft10(decision: Decision, headers: Header[]): void {

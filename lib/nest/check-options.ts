@@ -1,4 +1,5 @@
 import type { OptionCheck } from '../algorithms/definition.js';
+import { PREFIX } from '../core/key.js';
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../http/headers.js';
 import { isRedisConnection, REDIS_ALLOWED } from '../stores/redis/connection.js';
@@ -33,10 +34,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
     accepts: isHeaders,
   },
   body: { allowed: 'a function of the decision', accepts: (value) => typeof value === 'function' },
-  prefix: {
-    allowed: '0 to 64 printable ASCII characters without braces and spaces',
-    accepts: (value) => typeof value === 'string' && /^[\x21-\x7a|~]{0,64}$/.test(value),
-  },
+  prefix: PREFIX,
   onStoreError: { allowed: '"allow" or "deny"', accepts: (value) => value === 'allow' || value === 'deny' },
   timeout: { ...fromOne, allowed: `${fromOne.allowed}, in milliseconds` },
   maxKeys: fromOne,

@@ -1,11 +1,11 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { RateLimiter } from '../core/limiter.js';
-import type { RuleHit } from '../core/rule-hit.js';
 import type { Exchange } from './exchange.js';
 import { exchangeOf } from './exchange.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
-import { RequestValues } from './route-limit.js';
+import { RequestValues, type RouteHit } from './route-limit.js';
 import { RouteRules } from './route-rules.js';
+import { Settlement } from './settlement.js';
 
 /** Contexts that a guard has counted: Nest hands all guards of one call the same one. */
 const counted = new WeakSet<ExecutionContext>();
@@ -17,6 +17,7 @@ export class RateLimitGuard implements CanActivate {
     @Inject(RouteRules) private readonly rules: RouteRules,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(RateLimitAnswer) private readonly answer: RateLimitAnswer,
+    @Inject(Settlement) private readonly settlement: Settlement,
   ) {}
 
   /** @throws RateLimitExceededException, or RateLimitUnavailableException when the store fails closed */
@@ -25,13 +26,16 @@ export class RateLimitGuard implements CanActivate {
     counted.add(context);
     const exchange = exchangeOf(context);
     const hits = await this.hitsOf(context, exchange);
-    if (hits.length > 0) this.answer.tell(exchange, await this.limiter.decide(hits));
+    if (hits.length === 0) return true;
+    const decision = await this.limiter.decide(hits);
+    this.answer.tell(exchange, decision);
+    await this.settlement.settle(exchange.response, decision, hits, context);
     return true;
   }
 
-  private async hitsOf(context: ExecutionContext, { request }: Exchange): Promise<readonly RuleHit[]> {
+  private async hitsOf(context: ExecutionContext, { request }: Exchange): Promise<readonly RouteHit[]> {
     const values = new RequestValues(context);
-    const hits: RuleHit[] = [];
+    const hits: RouteHit[] = [];
     for (const limit of this.rules.of(context)) {
       const applied = limit.apply(request, context, values);
       const hit = applied instanceof Promise ? await applied : applied;

@@ -11,6 +11,7 @@ import { ConfigurableModuleClass, type RateLimitModuleOptions } from './rate-lim
 import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './route-rules.js';
 import { RuleBook } from './rule-book.js';
+import { Settlement } from './settlement.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 
 const logger = new Logger('RateLimit');
@@ -46,7 +47,7 @@ function createBook(options: RateLimitModuleOptions): RuleBook {
   return new RuleBook(options);
 }
 
-const shared = [RateLimitAnswer, RateLimitFilter, RateLimitGuard, RouteRules];
+const shared = [RateLimitAnswer, RateLimitFilter, RateLimitGuard, RouteRules, Settlement];
 
 /**
  * Limits every route of the application by the rules in its options and in decorators.

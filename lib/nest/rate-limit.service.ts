@@ -1,6 +1,7 @@
 import type { Decision } from '../contracts/decision.js';
 import type { Subject } from '../core/key.js';
-import { RateLimiter, type HitOptions, type RateLimiterOptions } from '../core/limiter.js';
+import { RateLimiter } from '../core/limiter.js';
+import type { HitOptions, RateLimiterOptions } from '../core/limiter-options.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import type { RateRule, Rule } from '../core/rule.js';
 import { coreRule } from './route-limit.js';

@@ -6,12 +6,17 @@ import type { KeyedRule, RuleHit } from '../core/rule-hit.js';
 import type { CompiledRule, Rule } from '../core/rule.js';
 import type { HttpRequest } from '../http/subject.js';
 import { allowListOf } from './allow-list.js';
-import type { RouteRuleFields } from './route-rule.js';
+import type { ChargeWhen, RouteRuleFields } from './route-rule.js';
 import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 import { fallbackSubject, subjectOf, type SubjectOf } from './subject-of.js';
 
+/** A hit with when it counts. */
+export interface RouteHit extends RuleHit {
+  readonly charge: ChargeWhen;
+}
+
 /** What a rule says of one request: its hits, that it does not apply, or that there is no subject. */
-export type Applied = readonly RuleHit[] | 'skip' | 'deny';
+export type Applied = readonly RouteHit[] | 'skip' | 'deny';
 
 /** Gives a rule its place in the store, see `RateLimiter.keyed`. */
 export type KeyRule = (rule: CompiledRule, owner?: string) => readonly KeyedRule[];
@@ -68,10 +73,10 @@ export class RouteLimit {
   }
 
   private hits(subject: Subject | undefined, rules: readonly KeyedRule[], request: HttpRequest): Applied {
-    const { onMissingSubject = 'ip', ipv6Prefix = 64 } = this.fields;
+    const { onMissingSubject = 'ip', ipv6Prefix = 64, charge = 'always' } = this.fields;
     if (subject === undefined && onMissingSubject !== 'ip') return onMissingSubject;
     const found = subject ?? fallbackSubject(request, ipv6Prefix);
-    return rules.map(({ rule, suffix }) => ({ rule, suffix, subject: found, cost: rule.cost }));
+    return rules.map(({ rule, suffix }) => ({ rule, suffix, subject: found, cost: rule.cost, charge }));
   }
 
   private async compileFor(values: RequestValues): Promise<CompiledRule> {

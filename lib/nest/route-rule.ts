@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Duration } from '../contracts/duration.js';
-import type { AlgorithmChoice } from '../core/rule.js';
+import type { AlgorithmChoice, RuleBase } from '../core/rule.js';
 
 /** A value, or a function of the request that gives it, sync or async. */
 export type PerRequest<Value> = Value | ((context: ExecutionContext) => Value | Promise<Value>);
@@ -19,8 +19,19 @@ export type By = 'ip' | 'user' | 'api-key' | 'everyone' | (string & {}) | Subjec
 /** What a request without the rule's subject counts as. */
 export type OnMissingSubject = 'ip' | 'skip' | 'deny';
 
+/** How a request ended. */
+export interface ChargeResult {
+  /** The status of the response. */
+  readonly statusCode: number;
+  readonly context: ExecutionContext;
+}
+
+/** When a request counts: always, or by how it ended; failures are statuses from 400. */
+export type ChargeWhen =
+  'always' | 'failures' | 'successes' | ((result: ChargeResult) => boolean | Promise<boolean>);
+
 /** What a rule on a route may say besides its algorithm and that algorithm's options. */
-export interface RouteRuleFields {
+export interface RouteRuleFields extends Pick<RuleBase, 'block' | 'mode' | 'per' | 'candidate'> {
   /** Permits a window: an integer from 0 (which denies everything) to 1,000,000,000. */
   readonly limit?: PerRequest<number>;
   /** The window: milliseconds, or `'250ms' '10s' '1m' '1h' '1d' '1w'`; up to 366 days. */
@@ -45,6 +56,12 @@ export interface RouteRuleFields {
    * @default 'ip'
    */
   readonly onMissingSubject?: OnMissingSubject;
+  /**
+   * Which requests count in the end. Each is charged before its handler runs, and given back after
+   * the response if it does not count. A response that is cut off counts.
+   * @default 'always'
+   */
+  readonly charge?: ChargeWhen;
   /** The rule does not apply to requests for which this is true. */
   readonly skipIf?: (context: ExecutionContext) => boolean | Promise<boolean>;
   /** The rule does not apply to these IPs and CIDR ranges. */

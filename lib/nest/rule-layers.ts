@@ -14,8 +14,8 @@ export interface LayeredRule {
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
-const orFunction = ({ allowed, accepts }: OptionCheck): OptionCheck => ({
-  allowed: `${allowed}, or a function of the ExecutionContext`,
+const orFunction = ({ allowed, accepts }: OptionCheck, of = 'the ExecutionContext'): OptionCheck => ({
+  allowed: `${allowed}, or a function of ${of}`,
   accepts: (value) => isFunction(value) || accepts(value),
 });
 
@@ -31,6 +31,7 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   },
   scope: oneOf('route', 'shared'),
   onMissingSubject: oneOf('ip', 'skip', 'deny'),
+  charge: orFunction(oneOf('always', 'failures', 'successes'), 'the result'),
   skipIf: { allowed: 'a function of the ExecutionContext', accepts: isFunction },
   allowList: {
     allowed: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',

@@ -1,0 +1,47 @@
+import type { Store } from '../contracts/store.js';
+import type { OnStoreError, StoreStateListener } from './failure-policy.js';
+
+export interface RateLimiterOptions {
+  /** Where the state lives: a `MemoryStore` or a `RedisStore`. */
+  readonly store: Store;
+  /**
+   * What every key begins with: 0 to 64 printable ASCII characters without braces and spaces.
+   * @default 'rl:'
+   */
+  readonly prefix?: string;
+  /**
+   * What to answer when the store fails or does not answer in time.
+   * @default 'allow'
+   */
+  readonly onStoreError?: OnStoreError;
+  /** Is told when the store stops answering and when it answers again. */
+  readonly listener?: StoreStateListener;
+}
+
+/** How one hit differs from what its rule says. */
+export interface HitOptions {
+  /** Permits this hit takes, an integer from 0 (asks only) to 1,000,000,000; the rule's `cost` unless given. */
+  readonly cost?: number;
+}
+
+/** How `acquire` waits. */
+export interface AcquireOptions extends HitOptions {
+  /**
+   * Milliseconds to wait at the most, from 0; a longer wait is refused at once.
+   * @default no limit
+   */
+  readonly timeoutMs?: number;
+  /** Gives the place up when it aborts. */
+  readonly signal?: AbortSignal;
+}
+
+/** What `refund` gives back. */
+export interface RefundOptions {
+  /**
+   * Only what nobody has been charged behind.
+   * @default false
+   */
+  readonly onlyLast?: boolean;
+  /** The names of the rules to give back; all unless given. */
+  readonly rules?: readonly string[];
+}

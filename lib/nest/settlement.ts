@@ -1,0 +1,79 @@
+import { HttpException, Inject, Injectable, Logger, type ExecutionContext } from '@nestjs/common';
+import type { Decision } from '../contracts/decision.js';
+import { RateLimiter } from '../core/limiter.js';
+import { afterResponse, responseSignal, type ResponseEnd } from './after-response.js';
+import type { RouteHit } from './route-limit.js';
+import type { ChargeWhen } from './route-rule.js';
+
+/** What Node answers itself when a client is gone (nginx's 499). */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** Does what a decision leaves to do: holds the request back, and settles when the response is over. */
+@Injectable()
+export class Settlement {
+  private readonly logger = new Logger('RateLimit');
+
+  constructor(@Inject(RateLimiter) private readonly limiter: RateLimiter) {}
+
+  /** @throws HttpException if the client hangs up while its request is held back */
+  async settle(
+    response: unknown,
+    decision: Decision,
+    hits: readonly RouteHit[],
+    context: ExecutionContext,
+  ): Promise<void> {
+    if (response) this.settleAfter(response, decision, hits, context);
+    if (decision.delayMs === 0) return;
+    const signal = response ? responseSignal(response) : undefined;
+    try {
+      await this.limiter.holdBack(decision, signal);
+    } catch {
+      throw new HttpException('Client Closed Request', CLIENT_CLOSED_REQUEST);
+    }
+  }
+
+  /** Without a response to wait for, charges stay, and leases end by themselves. */
+  private settleAfter(
+    response: unknown,
+    decision: Decision,
+    hits: readonly RouteHit[],
+    context: ExecutionContext,
+  ): void {
+    const isHeld = hits.some(({ rule }) => rule.algorithm.leases);
+    const isConditional = hits.some(({ charge }) => charge !== 'always');
+    if (!isHeld && !isConditional) return;
+    const permit = isHeld ? this.limiter.permit(decision) : undefined;
+    afterResponse(response, (end) => {
+      void permit?.release();
+      if (isConditional) void this.giveBack(end, decision, hits, context);
+    });
+  }
+
+  private async giveBack(
+    end: ResponseEnd,
+    decision: Decision,
+    hits: readonly RouteHit[],
+    context: ExecutionContext,
+  ): Promise<void> {
+    try {
+      const rules: string[] = [];
+      for (const { rule, charge } of hits) {
+        if (!(await isCharged(charge, end, context))) rules.push(rule.name);
+      }
+      if (rules.length > 0) await this.limiter.refund(decision, { rules });
+    } catch (error) {
+      this.logger.error('The `charge` function of a rule failed, so its charge stays.', error);
+    }
+  }
+}
+
+/** A response that was cut off counts, or hanging up would be a way around the limit. */
+function isCharged(
+  charge: ChargeWhen,
+  end: ResponseEnd,
+  context: ExecutionContext,
+): boolean | Promise<boolean> {
+  if (end === 'cut-off' || charge === 'always') return true;
+  if (typeof charge === 'function') return charge({ statusCode: end.statusCode, context });
+  return end.statusCode >= 400 === (charge === 'failures');
+}
