@@ -28,17 +28,13 @@ export type {
 } from './core/rule.js';
 export type { HeaderStyle } from './http/headers.js';
 export type { ProblemDetails } from './http/problem.js';
-export { overridesFromEnv, type ConfigReader } from './nest/overrides.js';
+export { overridesFromEnv, type ConfigReader, type RuleOverrides } from './nest/overrides.js';
 export { RateLimit, SkipRateLimit } from './nest/rate-limit.decorator.js';
 export { RateLimitExceededException } from './nest/rate-limit.exception.js';
 export { RateLimitFilter } from './nest/rate-limit.filter.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
 export { RateLimitModule } from './nest/rate-limit.module.js';
-export type {
-  RateLimitModuleExtras,
-  RateLimitModuleOptions,
-  RuleOverrides,
-} from './nest/rate-limit.options.js';
+export type { RateLimitModuleExtras, RateLimitModuleOptions } from './nest/rate-limit.options.js';
 export { RateLimitService } from './nest/rate-limit.service.js';
 export { RateLimitUnavailableException } from './nest/rate-limit-unavailable.exception.js';
 export type {

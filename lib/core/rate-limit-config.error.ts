@@ -1,9 +1,16 @@
 /** Thrown when rules or options are wrong: names each key, the value given and the values allowed. */
 export class RateLimitConfigError extends Error {
   override readonly name = 'RateLimitConfigError';
+  readonly #problems: readonly string[];
 
-  constructor(readonly problems: readonly string[]) {
+  constructor(problems: readonly string[]) {
     super(['Rate limit configuration is wrong:', ...problems.map((problem) => `  - ${problem}`)].join('\n'));
+    this.#problems = problems;
+  }
+
+  /** One sentence for each thing that is wrong. */
+  get problems(): readonly string[] {
+    return this.#problems;
   }
 }
 

@@ -1,8 +1,13 @@
+import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import type { RuleFields } from './rule-layers.js';
-import type { RuleOverrides } from './rate-limit.options.js';
+
+/** Any fields of named rules, applied last: whatever a configuration file or the environment gave. */
+export type RuleOverrides = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** On the fields of overrides read from the environment: how the variable of a field is called. */
 const VARIABLE = Symbol('rate-limit:variable');
+
+const SPELLING = 'a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals';
 
 type Spelling = (field: string) => string;
 type FromEnvironment = Record<string, unknown> & { [VARIABLE]?: Spelling };
@@ -20,28 +25,33 @@ export interface ConfigReader {
  * @param config gives the values, so that those of `.env` files count
  * @param names the variables to look for
  * @default names those of the process
+ * @throws RateLimitConfigError if a variable begins with `RATE_LIMIT__` and goes on in another spelling
  */
 export function overridesFromEnv(
   config: ConfigReader,
   names: readonly string[] = Object.keys(process.env),
 ): RuleOverrides {
   const overrides = new Map<string, FromEnvironment>();
+  const misspelled: string[] = [];
   for (const variable of names) {
     const match = /^RATE_LIMIT__([A-Z0-9_]{1,64}?)__([A-Z0-9_]{1,64})$/.exec(variable);
-    if (!match) continue;
+    if (!match) {
+      if (/^rate_limit__/i.test(variable)) misspelled.push(problem(variable, config.get(variable), SPELLING));
+      continue;
+    }
     const [, rule, field] = match as unknown as [string, string, string];
     const fields = overrides.get(rule) ?? { [VARIABLE]: spelling(rule) };
     fields[camelCase(field)] = config.get(variable);
     overrides.set(rule, fields);
   }
+  if (misspelled.length > 0) throw new RateLimitConfigError(misspelled);
   return Object.fromEntries(overrides);
 }
 
-/** The rule that an override is for: that of its name, or for `CREATE_ORDER` the one spelled so in capitals. */
-export function ruleNamed(override: string, names: ReadonlySet<string>): string | undefined {
-  if (names.has(override)) return override;
-  const matches = [...names].filter((name) => capitals(name) === override);
-  return matches.length === 1 ? matches[0] : undefined;
+/** The rules that an override is for: that of its name, or for `CREATE_ORDER` those spelled so in capitals. */
+export function rulesNamed(override: string, names: ReadonlySet<string>): readonly string[] {
+  if (names.has(override)) return [override];
+  return [...names].filter((name) => capitals(name) === override);
 }
 
 /** An override's fields as a rule has them: numbers and lists out of the strings that configuration gives. */

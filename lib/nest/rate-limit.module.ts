@@ -7,7 +7,8 @@ import { checkOptions } from './check-options.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
-import { ConfigurableModuleClass, type RateLimitModuleOptions } from './rate-limit.options.js';
+import { ConfigurableModuleClass } from './rate-limit.module-definition.js';
+import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './route-rules.js';
 import { RuleBook } from './rule-book.js';
@@ -36,9 +37,9 @@ function createService(
   const listener = {
     storeFailed: (error: unknown) =>
       logger.warn(
-        `Redis does not answer (${String(error)}); until it does, limited requests are ${meanwhile}.`,
+        `Redis could not decide (${String(error)}); until it does, limited requests are ${meanwhile}.`,
       ),
-    storeRecovered: () => logger.log('Redis answers again.'),
+    storeRecovered: () => logger.log('Redis decides again.'),
   };
   return new RateLimitService({ store, prefix, onStoreError, listener }, book);
 }

@@ -1,16 +1,9 @@
-import { ConfigurableModuleBuilder, type Provider } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import type { Decision } from '../contracts/decision.js';
 import type { OnStoreError } from '../core/failure-policy.js';
 import type { HeaderStyle } from '../http/headers.js';
 import type { RedisConnection } from '../stores/redis/connection.js';
-import { RateLimitFilter } from './rate-limit.filter.js';
-import { RateLimitGuard } from './rate-limit.guard.js';
+import type { RuleOverrides } from './overrides.js';
 import type { NamedRule } from './route-rule.js';
-import { RATE_LIMIT_OPTIONS } from './tokens.js';
-
-/** Any fields of named rules, applied last: whatever a configuration file or the environment gave. */
-export type RuleOverrides = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 export interface RateLimitModuleOptions {
   /** Where Redis is: a URL, ioredis options, or a client or Cluster you own. Absent: this process's memory. */
@@ -66,21 +59,3 @@ export interface RateLimitModuleExtras {
    */
   readonly registerGuard?: boolean;
 }
-
-const extras: Required<RateLimitModuleExtras> = { isGlobal: true, registerGuard: true };
-
-export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RateLimitModuleOptions>({
-  optionsInjectionToken: RATE_LIMIT_OPTIONS,
-})
-  .setClassMethodName('forRoot')
-  .setFactoryMethodName('createRateLimitOptions')
-  .setExtras<RateLimitModuleExtras>(extras, (definition, { isGlobal, registerGuard }) => {
-    const providers: Provider[] = [{ provide: APP_FILTER, useExisting: RateLimitFilter }];
-    if (registerGuard) providers.push({ provide: APP_GUARD, useExisting: RateLimitGuard });
-    return {
-      ...definition,
-      global: isGlobal ?? true,
-      providers: [...(definition.providers ?? []), ...providers],
-    };
-  })
-  .build();

@@ -1,7 +1,7 @@
 import { algorithmOf, requiredFields } from '../core/compile-rule.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { DEFAULT_RULE_NAME } from '../core/rule.js';
-import { overridePath, readOverride, ruleNamed } from './overrides.js';
+import { overridePath, readOverride, rulesNamed } from './overrides.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import type { TargetRules } from './rate-limit.decorator.js';
 import { layerProblems, overlay, ROUTE_FIELDS, type LayeredRule, type RuleFields } from './rule-layers.js';
@@ -40,15 +40,19 @@ export class RuleBook {
     return rule && { ...rule, scope: 'shared' };
   }
 
-  /** Finds overrides for rules that nobody has, once all routes have been seen. */
+  /** Finds overrides for no rule or for several, once all routes have been seen. */
   checkOverrides(): void {
     for (const [name, fields] of Object.entries(this.options.overrides ?? {})) {
-      if (ruleNamed(name, this.names) !== undefined) continue;
+      const matches = rulesNamed(name, this.names);
+      if (matches.length === 1) continue;
       const [field = 'limit'] = Object.keys(fields);
-      const known =
-        [...this.names].map((known) => `"${known}"`).join(', ') || 'none, since there are no rules';
+      const path = overridePath(name, fields)(field);
+      const found =
+        matches.length === 0
+          ? `no rule is named "${name}"`
+          : `several rules are named so: ${quoted(matches)}`;
       this.problems.add(
-        `${overridePath(name, fields)(field)}: no rule is named "${name}"; allowed: ${known}`,
+        `${path}: ${found}; allowed: ${quoted([...this.names]) || 'none, since there are no rules'}`,
       );
     }
   }
@@ -83,7 +87,7 @@ export class RuleBook {
   private override(rule: RuleFields): RuleFields {
     let fields = rule;
     for (const [name, override] of Object.entries(this.options.overrides ?? {})) {
-      if (ruleNamed(name, this.names) !== rule['name']) continue;
+      if (!rulesNamed(name, this.names).includes(rule['name'] as string)) continue;
       const given = { ...readOverride(override), name: rule['name'] };
       fields = this.lay(overridePath(name, override), fields, given);
     }
@@ -103,4 +107,8 @@ export function missingFields(rule: RuleFields): string[] {
   return requiredFields(algorithmOf(rule['algorithm'] as string | undefined))
     .filter((field) => rule[field] === undefined)
     .map((field) => `${field}: missing; allowed: ${ROUTE_FIELDS[field]!.allowed}`);
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
 }

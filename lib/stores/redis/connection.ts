@@ -65,7 +65,6 @@ function isUserClient(redis: RedisOptions | UserRedisClient): redis is UserRedis
 function boundedOptions(timeout: number) {
   return {
     lazyConnect: false,
-    commandTimeout: timeout,
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: Math.max(250, 5 * timeout),
     enableOfflineQueue: false,

@@ -10,6 +10,7 @@ import {
   type RedisConnection,
   type StoreClient,
 } from './connection.js';
+import { within } from './deadline.js';
 import { readReply } from './reply.js';
 import { assembleScript, type ScriptMain } from './script.js';
 
@@ -34,7 +35,10 @@ export class RedisStore implements Store {
   private readonly client: StoreClient;
   private readonly clock: Clock | undefined;
   private readonly commands = new Set<string>();
+  private readonly timeout: number;
   private connecting: Promise<void> | undefined;
+  /** Why there is no connection, which a command that finds none cannot tell. */
+  private connectionError: Error | undefined;
 
   /** @throws TypeError or RangeError if an option is not as allowed */
   constructor({ redis, timeout = 50, clock }: RedisStoreOptions) {
@@ -45,8 +49,11 @@ export class RedisStore implements Store {
       throw new RangeError(`timeout: got ${String(timeout)}; allowed: an integer from 1, in milliseconds`);
     }
     this.clock = clock;
+    this.timeout = timeout;
     this.client = connect(redis, timeout);
-    this.client.on('error', () => undefined); // a failing command tells its caller
+    this.client.on('error', (error) => {
+      this.connectionError = error;
+    });
     this.connecting = firstConnection(this.client).then(() => {
       this.connecting = undefined;
     });
@@ -73,19 +80,27 @@ export class RedisStore implements Store {
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    if (this.connecting) await this.connecting;
-    await Promise.all(keys.map((key) => this.client.unlink(key)));
+    await this.ask(() => Promise.all(keys.map((key) => this.client.unlink(key))));
   }
 
   async close(): Promise<void> {
     this.client.disconnect();
   }
 
-  private async run(main: ScriptMain, { algorithms, keys, args }: Call): Promise<unknown> {
-    if (this.connecting) await this.connecting;
+  private run(main: ScriptMain, { algorithms, keys, args }: Call): Promise<unknown> {
     const name = this.command(main, algorithms);
     const commands = this.client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
-    return commands[name]!(keys.length, ...keys, ...args);
+    return this.ask(() => commands[name]!(keys.length, ...keys, ...args));
+  }
+
+  /** Waits for the first connection, then no longer than the deadline for the answer. */
+  private async ask<Answer>(command: () => Promise<Answer>): Promise<Answer> {
+    if (this.connecting) await this.connecting;
+    try {
+      return await within(this.timeout, command());
+    } catch (error) {
+      throw this.client.status === 'ready' ? error : (this.connectionError ?? error);
+    }
   }
 
   /** The script for these algorithms, as the name of a command of the client. */
