@@ -76,20 +76,16 @@ export function fieldProblems(
   fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
   algorithm: unknown = rule['algorithm'],
 ): string[] {
-  if (algorithm !== undefined && !RULE_FIELDS.algorithm.accepts(algorithm)) {
-    return 'algorithm' in rule ? [problem(spell('algorithm'), algorithm, RULE_FIELDS.algorithm.allowed)] : [];
-  }
-  const definition = algorithmOf(algorithm as string | undefined);
-  const checks = fieldsOf(definition, fields);
+  const isKnown = algorithm === undefined || RULE_FIELDS.algorithm.accepts(algorithm);
+  const definition = isKnown ? algorithmOf(algorithm as string | undefined) : undefined;
+  const checks = definition ? fieldsOf(definition, fields) : fields;
   return Object.entries(rule).flatMap(([field, value]) => {
     if (value === undefined) return [];
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
-    if (!check) {
-      return [
-        `${spell(field)}: no such option of ${definition.name}; allowed: ${Object.keys(checks).join(', ')}`,
-      ];
-    }
-    return check.accepts(value) ? [] : [problem(spell(field), value, check.allowed)];
+    if (check) return check.accepts(value) ? [] : [problem(spell(field), value, check.allowed)];
+    if (!definition) return []; // nobody knows whose option it is
+    const allowed = Object.keys(checks).join(', ');
+    return [`${spell(field)}: no such option of ${definition.name}; allowed: ${allowed}`];
   });
 }
 

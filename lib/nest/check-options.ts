@@ -1,16 +1,17 @@
 import type { OptionCheck } from '../algorithms/definition.js';
 import { PREFIX } from '../core/key.js';
-import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import { problem } from '../core/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../http/headers.js';
 import { isRedisConnection, REDIS_ALLOWED } from '../stores/redis/connection.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 
-const isObject = (value: unknown): boolean =>
+/** Whether a value is an object that can hold fields. */
+export const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const byName: OptionCheck = {
   allowed: 'an object of rules by their names, such as { login: { limit: 5 } }',
-  accepts: (value) => isObject(value) && Object.values(value as object).every(isObject),
+  accepts: (value) => isFields(value) && Object.values(value as object).every(isFields),
 };
 
 const fromOne: OptionCheck = {
@@ -28,7 +29,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   },
   rules: byName,
   overrides: byName,
-  defaults: { allowed: 'an object with fields of a rule', accepts: isObject },
+  defaults: { allowed: 'an object with fields of a rule', accepts: isFields },
   headers: {
     allowed: `${HEADER_STYLES.map((style) => `"${style}"`).join(', ')}, a list of these, or false`,
     accepts: isHeaders,
@@ -40,19 +41,24 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   maxKeys: fromOne,
 };
 
-/**
- * Checks everything in the module's options but the rules, which are checked with the routes.
- *
- * @throws RateLimitConfigError naming everything that is wrong
- */
-export function checkOptions(options: RateLimitModuleOptions): void {
-  const problems: string[] = [];
-  for (const [name, value] of Object.entries(options ?? {})) {
+/** Says what is wrong with the module's options, but for the rules, which are checked with the routes. */
+export function optionProblems(options: unknown): string[] {
+  if (!isFields(options)) return [problem('the options of RateLimitModule', options, 'an object')];
+  const problems = Object.entries(options).flatMap(([name, value]) => {
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof RateLimitModuleOptions] : undefined;
-    if (!check) problems.push(`${name}: no such option; allowed: ${Object.keys(CHECKS).join(', ')}`);
-    else if (value !== undefined && !check.accepts(value)) problems.push(problem(name, value, check.allowed));
-  }
-  const conflict = isHeaders(options?.headers) && headerStyleConflict([options.headers || []].flat());
-  if (conflict) problems.push(`headers: ${conflict}`);
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
+    if (!check) return [`${name}: no such option; allowed: ${Object.keys(CHECKS).join(', ')}`];
+    return value === undefined || check.accepts(value) ? [] : [problem(name, value, check.allowed)];
+  });
+  const { headers } = options as RateLimitModuleOptions;
+  const conflict = isHeaders(headers) && headerStyleConflict([headers || []].flat());
+  return conflict ? [...problems, `headers: ${conflict}`] : problems;
+}
+
+/** The part of wrong options whose rules can be checked all the same, so that one message names everything. */
+export function readableOptions(options: unknown): RateLimitModuleOptions {
+  if (!isFields(options)) return {};
+  const readable = (['rules', 'defaults', 'overrides'] as const).filter((name) =>
+    CHECKS[name].accepts(options[name]),
+  );
+  return Object.fromEntries(readable.map((name) => [name, options[name]]));
 }

@@ -18,7 +18,7 @@ export class RateLimitAnswer {
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
   ) {
-    const { headers = 'draft-10' } = options;
+    const { headers = 'draft-10' } = options ?? {};
     this.styles = headers === false ? [] : typeof headers === 'string' ? [headers] : headers;
   }
 

@@ -3,7 +3,8 @@ import { RateLimiter } from '../core/limiter.js';
 import type { Exchange } from './exchange.js';
 import { exchangeOf } from './exchange.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
-import { RequestValues, type RouteHit } from './route-limit.js';
+import { RequestValues } from './request-values.js';
+import type { RouteHit } from './route-limit.js';
 import { RouteRules } from './route-rules.js';
 import { Settlement } from './settlement.js';
 
@@ -37,7 +38,7 @@ export class RateLimitGuard implements CanActivate {
     const values = new RequestValues(context);
     const hits: RouteHit[] = [];
     for (const limit of this.rules.of(context)) {
-      const applied = limit.apply(request, context, values);
+      const applied = limit.apply(request, values);
       const hit = applied instanceof Promise ? await applied : applied;
       if (hit === 'deny') throw this.answer.withoutSubject(limit.name);
       if (hit !== 'skip') hits.push(...hit);

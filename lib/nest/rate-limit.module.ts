@@ -3,7 +3,6 @@ import type { Store } from '../contracts/store.js';
 import { RateLimiter } from '../core/limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { RedisStore } from '../stores/redis/redis.store.js';
-import { checkOptions } from './check-options.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
@@ -17,10 +16,12 @@ import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 
 const logger = new Logger('RateLimit');
 
-/** The store that the options ask for, after the options have been checked. */
-function createStore(options: RateLimitModuleOptions): Store {
-  checkOptions(options);
-  const { redis, timeout = 50, maxKeys = 100_000 } = options;
+/** The store that the options ask for; any, if they are wrong and the application will not start. */
+function createStore(
+  book: RuleBook,
+  { redis, timeout = 50, maxKeys = 100_000 }: RateLimitModuleOptions,
+): Store {
+  if (book.problems.size > 0) return new MemoryStore();
   if (redis) return new RedisStore({ redis, timeout });
   logger.log(
     'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
@@ -28,11 +29,8 @@ function createStore(options: RateLimitModuleOptions): Store {
   return new MemoryStore({ maxKeys });
 }
 
-function createService(
-  store: Store,
-  book: RuleBook,
-  { prefix = 'rl:', onStoreError = 'allow' }: RateLimitModuleOptions,
-): RateLimitService {
+function createService(store: Store, book: RuleBook, options: RateLimitModuleOptions): RateLimitService {
+  const { prefix = 'rl:', onStoreError = 'allow' } = book.problems.size > 0 ? {} : options;
   const meanwhile = onStoreError === 'allow' ? 'let pass' : 'refused with a 503';
   const listener = {
     storeFailed: (error: unknown) =>
@@ -57,7 +55,7 @@ const shared = [RateLimitAnswer, RateLimitFilter, RateLimitGuard, RouteRules, Se
  */
 @Module({
   providers: [
-    { provide: RATE_LIMIT_STORE, useFactory: createStore, inject: [RATE_LIMIT_OPTIONS] },
+    { provide: RATE_LIMIT_STORE, useFactory: createStore, inject: [RuleBook, RATE_LIMIT_OPTIONS] },
     { provide: RuleBook, useFactory: createBook, inject: [RATE_LIMIT_OPTIONS] },
     {
       provide: RateLimitService,

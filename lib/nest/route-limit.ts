@@ -1,4 +1,3 @@
-import type { ExecutionContext } from '@nestjs/common';
 import { compileRule, RULE_FIELDS } from '../core/compile-rule.js';
 import type { Subject } from '../core/key.js';
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
@@ -8,6 +7,7 @@ import type { HttpRequest } from '../http/subject.js';
 import { allowListOf } from './allow-list.js';
 import type { ChargeWhen, RouteRuleFields } from './route-rule.js';
 import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
+import type { RequestValues } from './request-values.js';
 import { fallbackSubject, subjectOf, type SubjectOf } from './subject-of.js';
 
 /** A hit with when it counts. */
@@ -46,30 +46,25 @@ export class RouteLimit {
     const { by = 'ip', ipv6Prefix = 64, scope = 'route', allowList, skipIf } = this.fields;
     this.keyed = (rule) => keyed(rule, scope === 'route' ? owner : undefined);
     const isDynamic = DYNAMIC.some((field) => typeof fields[field] === 'function');
-    const compiled = compileRule(ruleOf(isDynamic ? withPlaceholders(fields) : fields), this.path);
-    this.fixed = isDynamic ? undefined : this.keyed(compiled);
+    this.fixed = isDynamic ? undefined : this.keyed(compileRule(ruleOf(fields), this.path));
     this.isConditional = isDynamic || skipIf !== undefined || allowList !== undefined;
     this.subjectOf = subjectOf(by, ipv6Prefix);
     this.isAllowed = allowList && allowListOf(allowList);
   }
 
   /** What the rule says of a request; a promise only if something in the rule is asynchronous. */
-  apply(request: HttpRequest, context: ExecutionContext, values: RequestValues): Applied | Promise<Applied> {
-    if (this.isConditional) return this.applyConditionally(request, context, values);
-    const subject = this.subjectOf(request, context);
+  apply(request: HttpRequest, values: RequestValues): Applied | Promise<Applied> {
+    if (this.isConditional) return this.applyConditionally(request, values);
+    const subject = this.subjectOf(request, values);
     if (subject instanceof Promise) return subject.then((found) => this.hits(found, this.fixed!, request));
     return this.hits(subject, this.fixed!, request);
   }
 
-  private async applyConditionally(
-    request: HttpRequest,
-    context: ExecutionContext,
-    values: RequestValues,
-  ): Promise<Applied> {
+  private async applyConditionally(request: HttpRequest, values: RequestValues): Promise<Applied> {
     if (this.isAllowed?.(request)) return 'skip';
     if (this.fields.skipIf && (await values.of(this.fields.skipIf))) return 'skip';
     const rules = this.fixed ?? this.keyed(await this.compileFor(values));
-    return this.hits(await this.subjectOf(request, context), rules, request);
+    return this.hits(await this.subjectOf(request, values), rules, request);
   }
 
   private hits(subject: Subject | undefined, rules: readonly KeyedRule[], request: HttpRequest): Applied {
@@ -91,21 +86,6 @@ export class RouteLimit {
   }
 }
 
-/** The values that functions in rules give for one request: each function is called once. */
-export class RequestValues {
-  private readonly results = new Map<unknown, unknown>();
-
-  constructor(private readonly context: ExecutionContext) {}
-
-  of<Value>(value: Value | ((context: ExecutionContext) => Value | Promise<Value>)): Value | Promise<Value> {
-    if (typeof value !== 'function') return value;
-    if (!this.results.has(value)) {
-      this.results.set(value, (value as (context: ExecutionContext) => unknown)(this.context));
-    }
-    return this.results.get(value) as Value | Promise<Value>;
-  }
-}
-
 /**
  * A rule of the module as the core takes it.
  *
@@ -116,7 +96,7 @@ export function coreRule(name: string, fields: RuleFields | undefined): Rule {
   const dynamic = DYNAMIC.filter((field) => typeof fields[field] === 'function');
   if (dynamic.length > 0) {
     throw new RateLimitConfigError([
-      `rule "${name}": depends on the request (${dynamic.join(', ')} are functions)`,
+      `rule "${name}": depends on the request: ${dynamic.join(' and ')} given as a function`,
     ]);
   }
   return ruleOf(fields);
@@ -128,11 +108,4 @@ function ruleOf(fields: RuleFields): Rule {
     ([field]) => Object.hasOwn(RULE_FIELDS, field) || !Object.hasOwn(ROUTE_FIELDS, field),
   );
   return Object.fromEntries(own) as unknown as Rule;
-}
-
-/** Values in the place of functions, so that the rest of the rule can be checked at start. */
-function withPlaceholders(fields: RuleFields): RuleFields {
-  const limit = typeof fields['limit'] === 'function' ? 1 : fields['limit'];
-  const window = typeof fields['window'] === 'function' ? '1s' : fields['window'];
-  return { ...fields, limit, ...(window !== undefined && { window }), cost: 0 };
 }

@@ -5,7 +5,7 @@ import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { targetRules } from './rate-limit.decorator.js';
 import { RouteLimit } from './route-limit.js';
 import { RouteOwners } from './route-owners.js';
-import { missingFields, RuleBook, type Target } from './rule-book.js';
+import { RuleBook, type Target } from './rule-book.js';
 import type { RuleFields } from './rule-layers.js';
 
 type Handler = (...args: never[]) => unknown;
@@ -28,9 +28,12 @@ export class RouteRules implements OnModuleInit {
     for (const rule of this.book.rulesFor([])) this.limitOf(rule, 'the module');
     for (const type of this.classes()) {
       const { prototype } = type as { prototype: Record<string, Handler> };
-      for (const method of this.scanner.getAllMethodNames(prototype)) this.limitsOf(type, prototype[method]!);
+      for (const method of this.scanner.getAllMethodNames(prototype)) {
+        this.limitsOf(type, prototype[method]!, method);
+      }
     }
-    this.book.checkOverrides();
+    this.book.checkNames();
+    this.checkAlone();
     this.book.throwIfWrong();
   }
 
@@ -38,11 +41,20 @@ export class RouteRules implements OnModuleInit {
   of(context: ExecutionContext): readonly RouteLimit[] {
     const type = context.getClass();
     const handler = context.getHandler() as Handler;
-    return this.routes.get(type)?.get(handler) ?? this.limitsOf(type, handler);
+    return this.routes.get(type)?.get(handler) ?? this.limitsOf(type, handler, handler.name);
   }
 
-  private limitsOf(type: Type, handler: Handler): readonly RouteLimit[] {
-    const owner = `${this.owners.nameOf(type)}.${handler.name}`;
+  private checkAlone(): void {
+    const modules = [...this.modules.values()].filter(({ providers }) => providers.has(RouteRules));
+    if (modules.length > 1) {
+      this.book.problems.add(
+        'RateLimitModule: imported with options more than once; allowed: once, in the root module',
+      );
+    }
+  }
+
+  private limitsOf(type: Type, handler: Handler, method: string): readonly RouteLimit[] {
+    const owner = `${this.owners.nameOf(type)}.${method}`;
     const targets = [...lineage(type).map(classTarget), target(handler, `@RateLimit on ${owner}`)];
     const limits = this.book.rulesFor(targets).flatMap((rule) => this.limitOf(rule, owner) ?? []);
     const handlers = this.routes.get(type) ?? new Map<Handler, readonly RouteLimit[]>();
@@ -51,12 +63,9 @@ export class RouteRules implements OnModuleInit {
   }
 
   private limitOf(rule: RuleFields, owner: string): RouteLimit | undefined {
-    const missing = missingFields(rule);
-    for (const problem of missing)
-      this.book.problems.add(`rule "${String(rule['name'])}" of ${owner}: ${problem}`);
-    if (missing.length > 0 || this.book.problems.size > 0) return undefined;
+    if (this.book.reportMissing(rule, owner) || this.book.problems.size > 0) return undefined;
     try {
-      return new RouteLimit(rule, owner, (...ruleAndOwner) => this.limiter.keyed(...ruleAndOwner));
+      return new RouteLimit(rule, owner, (compiled, route) => this.limiter.keyed(compiled, route));
     } catch (error) {
       if (!(error instanceof RateLimitConfigError)) throw error;
       for (const problem of error.problems) this.book.problems.add(problem);

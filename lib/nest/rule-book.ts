@@ -1,6 +1,7 @@
 import { algorithmOf, requiredFields } from '../core/compile-rule.js';
-import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
-import { DEFAULT_RULE_NAME } from '../core/rule.js';
+import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../core/rule.js';
+import { isFields, optionProblems, readableOptions } from './check-options.js';
 import { overridePath, readOverride, rulesNamed } from './overrides.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import type { TargetRules } from './rate-limit.decorator.js';
@@ -16,11 +17,16 @@ export interface Target extends TargetRules {
  * the handler, then the overrides. Collects what is wrong with any of them.
  */
 export class RuleBook {
-  readonly problems = new Set<string>();
+  readonly problems: Set<string>;
   /** Every rule's name that has been met. */
   private readonly names = new Set<string>();
+  private readonly skips = new Map<string, string>();
+  private readonly options: RateLimitModuleOptions;
 
-  constructor(private readonly options: RateLimitModuleOptions) {}
+  constructor(options: RateLimitModuleOptions) {
+    this.problems = new Set(optionProblems(options));
+    this.options = this.problems.size > 0 ? readableOptions(options) : options;
+  }
 
   /** The rules of a route by name, in the order in which their names first appear. */
   rulesFor(targets: readonly Target[]): RuleFields[] {
@@ -28,6 +34,7 @@ export class RuleBook {
     const { rules: named = {}, defaults = {} } = this.options;
     const base = this.lay('defaults', {}, { ...defaults });
     for (const [name, rule] of Object.entries(named)) {
+      this.refuseName(`rules.${name}.name`, rule);
       this.put(rules, `rules.${name}`, { ...rule, name }, base);
     }
     for (const target of targets) this.apply(rules, target, base);
@@ -40,21 +47,37 @@ export class RuleBook {
     return rule && { ...rule, scope: 'shared' };
   }
 
-  /** Finds overrides for no rule or for several, once all routes have been seen. */
-  checkOverrides(): void {
+  /** Finds names that no rule has, or several have, once all routes have been seen. */
+  checkNames(): void {
+    const known = quoted([...this.names]) || 'none, since there are no rules';
     for (const [name, fields] of Object.entries(this.options.overrides ?? {})) {
       const matches = rulesNamed(name, this.names);
       if (matches.length === 1) continue;
       const [field = 'limit'] = Object.keys(fields);
-      const path = overridePath(name, fields)(field);
       const found =
-        matches.length === 0
-          ? `no rule is named "${name}"`
-          : `several rules are named so: ${quoted(matches)}`;
-      this.problems.add(
-        `${path}: ${found}; allowed: ${quoted([...this.names]) || 'none, since there are no rules'}`,
-      );
+        matches.length === 0 ? `no rule is named "${name}"` : `several rules are: ${quoted(matches)}`;
+      this.problems.add(`${overridePath(name, fields)(field)}: ${found}; allowed: ${known}`);
     }
+    for (const [name, path] of this.skips) {
+      if (name !== '*' && !this.names.has(name)) {
+        this.problems.add(`${path}: no rule is named "${name}"; allowed: ${known}`);
+      }
+    }
+  }
+
+  /** Notes what a rule lacks to be decided, and says whether it lacks anything. */
+  reportMissing(rule: RuleFields, owner: string): boolean {
+    const name = rule['name'] as string;
+    const path = Object.hasOwn(this.options.rules ?? {}, name)
+      ? `rules.${name}`
+      : `rule "${name}" of ${owner}`;
+    const algorithm = rule['algorithm'] as string | undefined;
+    if (!ROUTE_FIELDS['algorithm']!.accepts(algorithm ?? DEFAULT_ALGORITHM)) return true;
+    const missing = requiredFields(algorithmOf(algorithm)).filter((field) => rule[field] === undefined);
+    for (const field of missing) {
+      this.problems.add(`${path}.${field}: missing; allowed: ${ROUTE_FIELDS[field]!.allowed}`);
+    }
+    return missing.length > 0;
   }
 
   /** @throws RateLimitConfigError naming everything that is wrong */
@@ -67,8 +90,14 @@ export class RuleBook {
       const skipped = target.skipped.includes('*') || target.skipped.includes(name);
       if (skipped) rules.set(name, { ...rule, skipped });
     }
+    for (const name of target.skipped)
+      this.skips.set(name, target.path.replace('@RateLimit', '@SkipRateLimit'));
     const own = new Set<string>();
     for (const rule of target.rules) {
+      if (!isFields(rule as unknown)) {
+        this.problems.add(problem(target.path, rule, 'an object with fields of a rule'));
+        continue;
+      }
       const { name = DEFAULT_RULE_NAME } = rule;
       if (own.has(name))
         this.problems.add(`${target.path}: two rules named "${name}"; allowed: each name once`);
@@ -88,10 +117,15 @@ export class RuleBook {
     let fields = rule;
     for (const [name, override] of Object.entries(this.options.overrides ?? {})) {
       if (!rulesNamed(name, this.names).includes(rule['name'] as string)) continue;
+      this.refuseName(overridePath(name, override)('name'), override);
       const given = { ...readOverride(override), name: rule['name'] };
       fields = this.lay(overridePath(name, override), fields, given);
     }
     return fields;
+  }
+
+  private refuseName(path: string, fields: object): void {
+    if ('name' in fields) this.problems.add(problem(path, fields.name, 'nothing, since the key is the name'));
   }
 
   private lay(path: string | ((field: string) => string), rule: RuleFields, layer: RuleFields): RuleFields {
@@ -100,13 +134,6 @@ export class RuleBook {
     for (const problem of layerProblems(spell, layer, algorithm)) this.problems.add(problem);
     return overlay(rule, layer);
   }
-}
-
-/** What a rule lacks to be decided: a limit, or a window. */
-export function missingFields(rule: RuleFields): string[] {
-  return requiredFields(algorithmOf(rule['algorithm'] as string | undefined))
-    .filter((field) => rule[field] === undefined)
-    .map((field) => `${field}: missing; allowed: ${ROUTE_FIELDS[field]!.allowed}`);
 }
 
 function quoted(names: readonly string[]): string {

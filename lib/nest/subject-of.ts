@@ -1,51 +1,56 @@
-import type { ExecutionContext } from '@nestjs/common';
 import type { Subject } from '../core/key.js';
+import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { apiKeySubject, headerSubject, ipSubject, userSubject, type HttpRequest } from '../http/subject.js';
+import type { RequestValues } from './request-values.js';
 import type { By, SubjectResolver } from './route-rule.js';
 
 type Found = ReturnType<SubjectResolver>;
-type Finder = (request: HttpRequest, context: ExecutionContext) => Found;
+type Finder = (request: HttpRequest, values: RequestValues) => Found;
 
 /** Finds who is asking; `undefined` if a part of the subject is missing. */
 export type SubjectOf = (
   request: HttpRequest,
-  context: ExecutionContext,
+  values: RequestValues,
 ) => Subject | undefined | Promise<Subject | undefined>;
 
 /** Whether a value says who is counted. */
 export function isBy(value: unknown): boolean {
-  const parts = Array.isArray(value) ? value : [value];
-  return (
-    parts.length > 0 &&
-    parts.every((part) => typeof part === 'function' || /^[\w!#$%&'*+.^`|~-]{1,64}$/.test(String(part)))
-  );
+  const parts: unknown[] = Array.isArray(value) ? value : [value];
+  return parts.length > 0 && parts.every(isPart);
+}
+
+function isPart(part: unknown): boolean {
+  return typeof part === 'function' || (typeof part === 'string' && /^[\w!#$%&'*+.^`|~-]{1,64}$/.test(part));
 }
 
 /** The finder for what a rule says in `by`. */
 export function subjectOf(by: By | readonly By[], ipv6Prefix: number): SubjectOf {
   if (!Array.isArray(by)) {
     const find = finderOf(by as By, ipv6Prefix);
-    return (request, context) => {
-      const found = find(request, context);
+    return (request, values) => {
+      const found = find(request, values);
       return found instanceof Promise ? found.then(textOf) : textOf(found);
     };
   }
   const finders = (by as readonly By[]).map((part) => finderOf(part, ipv6Prefix));
-  return (request, context) => {
-    const parts = finders.map((find) => find(request, context));
+  return (request, values) => {
+    const parts = finders.map((find) => find(request, values));
     return parts.some((part) => part instanceof Promise)
       ? Promise.all(parts).then(tupleOf)
       : tupleOf(parts as Awaited<Found>[]);
   };
 }
 
-/** The subject of a request that lacks the rule's own: its IP, which never meets a plain subject. */
+/**
+ * The subject of a request that lacks the rule's own: its IP behind an empty part, which no rule's own
+ * subject can have.
+ */
 export function fallbackSubject(request: HttpRequest, ipv6Prefix: number): Subject {
-  return ['ip', ipSubject(request, ipv6Prefix) ?? 'unknown'];
+  return ['', ipSubject(request, ipv6Prefix) ?? 'unknown'];
 }
 
 function finderOf(by: By, ipv6Prefix: number): Finder {
-  if (typeof by === 'function') return (_request, context) => by(context);
+  if (typeof by === 'function') return (_request, values) => values.of(by);
   switch (by) {
     case 'ip':
       return (request) => ipSubject(request, ipv6Prefix);
@@ -61,7 +66,11 @@ function finderOf(by: By, ipv6Prefix: number): Finder {
 }
 
 function textOf(found: Awaited<Found>): string | undefined {
-  return found === null || found === undefined || found === '' ? undefined : String(found);
+  if (found === null || found === undefined || found === '') return undefined;
+  if (typeof found === 'string' || Number.isFinite(found) || typeof found === 'bigint') return String(found);
+  throw new RateLimitConfigError([
+    problem('by', found, 'a function that gives a string or a number, or nothing'),
+  ]);
 }
 
 function tupleOf(found: readonly Awaited<Found>[]): readonly string[] | undefined {

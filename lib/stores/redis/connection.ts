@@ -67,6 +67,7 @@ function boundedOptions(timeout: number) {
     lazyConnect: false,
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: Math.max(250, 5 * timeout),
+    disconnectTimeout: 100,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
