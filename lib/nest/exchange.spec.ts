@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ExecutionContext } from '@nestjs/common';
+import { exchangeOf } from './exchange.js';
+
+/** As much of Nest's context as a transport has: its type, and the arguments of its handlers. */
+function context(type: string, ...args: unknown[]): ExecutionContext {
+  const fake = {
+    getType: () => type,
+    getArgByIndex: (index: number) => args[index],
+    switchToHttp: () => ({ getRequest: () => args[0], getResponse: () => args[1] }),
+    switchToWs: () => ({ getClient: () => args[0], getData: () => args[1] }),
+  };
+  return fake as unknown as ExecutionContext;
+}
+
+const request = { ip: '10.0.0.1', headers: {} };
+const response = { headersSent: false };
+
+describe('the request and response behind a context', () => {
+  it('are those of HTTP', () => {
+    expect(exchangeOf(context('http', request, response))).toEqual({ request, response });
+  });
+
+  it.each([
+    ['Apollo on Express', { req: request, res: response }],
+    ['Mercurius on Fastify', { request, reply: response }],
+  ])('are those in the context of GraphQL, so that its clients are limited too: %s', (_server, graphql) => {
+    expect(exchangeOf(context('graphql', {}, {}, graphql, {}))).toEqual({ request, response });
+  });
+
+  it('may be missing in GraphQL without a crash', () => {
+    expect(exchangeOf(context('graphql', {}, {}, undefined, {}))).toEqual({ request: {} });
+    expect(exchangeOf(context('graphql', {}, {}, {}, {}))).toEqual({ request: {} });
+  });
+
+  it("are a Socket.IO client's address, headers and user", () => {
+    const headers = { 'x-api-key': 'k' };
+    const client = { handshake: { address: '10.0.0.1', headers }, data: { user: { id: 7 } } };
+    expect(exchangeOf(context('ws', client))).toEqual({
+      request: { ip: '10.0.0.1', headers, user: { id: 7 } },
+    });
+  });
+
+  it("are a ws client's address and user", () => {
+    const client = { _socket: { remoteAddress: '10.0.0.1' }, user: 'ann' };
+    expect(exchangeOf(context('ws', client))).toEqual({
+      request: { ip: '10.0.0.1', headers: {}, user: 'ann' },
+    });
+  });
+
+  it('tell nothing of a client that has no address', () => {
+    expect(exchangeOf(context('ws', {}))).toEqual({ request: { headers: {} } });
+  });
+
+  it.each(['rpc', 'something-new'])('are empty where there is neither: %s', (type) => {
+    expect(exchangeOf(context(type, 'payload', {}))).toEqual({ request: {} });
+  });
+});

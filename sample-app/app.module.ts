@@ -1,0 +1,41 @@
+import { Module, type MiddlewareConsumer, type NestModule } from '@nestjs/common';
+import { ConfigModule, ConfigService, type ConfigType } from '@nestjs/config';
+import { overridesFromEnv, RateLimitModule } from 'nestjs-redis-rate-limit';
+import { bearerUser } from './auth/bearer-user.middleware.js';
+import { rateLimitConfig } from './config/rate-limit.config.js';
+import { ExportController } from './export/export.controller.js';
+import { GuideController } from './guide/guide.controller.js';
+import { HealthController } from './health/health.controller.js';
+import { LoginController } from './login/login.controller.js';
+import { OrdersController } from './orders/orders.controller.js';
+import { ReportsController } from './reports/reports.controller.js';
+import { SearchController } from './search/search.controller.js';
+
+@Module({
+  imports: [
+    ConfigModule.forRoot({ isGlobal: true, load: [rateLimitConfig] }),
+    RateLimitModule.forRootAsync({
+      inject: [rateLimitConfig.KEY, ConfigService],
+      useFactory: (limits: ConfigType<typeof rateLimitConfig>, config: ConfigService) => ({
+        ...limits,
+        redis: config.get<string>('REDIS_URL'),
+        overrides: { ...limits.overrides, ...overridesFromEnv(config) },
+      }),
+    }),
+  ],
+  controllers: [
+    GuideController,
+    HealthController,
+    LoginController,
+    OrdersController,
+    SearchController,
+    ExportController,
+    ReportsController,
+  ],
+})
+export class AppModule implements NestModule {
+  /** Middleware runs before guards, so that the limits know the user. */
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(bearerUser).forRoutes('{*path}');
+  }
+}

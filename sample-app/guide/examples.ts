@@ -1,0 +1,51 @@
+/** A line to try in a terminal. curl repeats a request for each number of `[1-6]`. */
+export interface Example {
+  readonly shows: string;
+  readonly curl: string;
+  readonly prints: string;
+}
+
+const codes = "curl -s -o /dev/null -w '%{http_code} '";
+
+export const EXAMPLES: readonly Example[] = [
+  {
+    shows: 'Login: five attempts a minute, by IP (sliding-window-log).',
+    curl: `${codes} -d user=ada -d password=guess 'localhost:3000/login?[1-6]'`,
+    prints: '401 401 401 401 401 429',
+  },
+  {
+    shows: 'The refusal in full.',
+    curl: 'curl -i -d user=ada -d password=lovelace localhost:3000/login',
+    prints: '429',
+  },
+  {
+    shows: 'Orders: three at once, by user (token-bucket).',
+    curl: `${codes} -X POST -H 'Authorization: Bearer ada' 'localhost:3000/orders?[1-4]'`,
+    prints: '201 201 201 429',
+  },
+  {
+    shows: 'Another user has a bucket of her own.',
+    curl: `${codes} -X POST -H 'Authorization: Bearer grace' localhost:3000/orders`,
+    prints: '201',
+  },
+  {
+    shows: 'Search: five at once, then one every two seconds (gcra).',
+    curl: `${codes} 'localhost:3000/search?q=tea&[1-6]'`,
+    prints: '200 200 200 200 200 429',
+  },
+  {
+    shows: 'Export: ten permits an hour, one for every 100 rows (fixed-window).',
+    curl: `${codes} -H 'Authorization: Bearer ada' 'localhost:3000/export?rows=400&[1-3]'`,
+    prints: '200 200 429',
+  },
+  {
+    shows: 'Reports: three rules, decided together.',
+    curl: `${codes} 'localhost:3000/reports?[1-4]'`,
+    prints: '200 200 200 429',
+  },
+  {
+    shows: 'Health: no limit.',
+    curl: `${codes} 'localhost:3000/health?[1-9]'`,
+    prints: '200 200 200 200 200 200 200 200 200',
+  },
+];

@@ -1,0 +1,19 @@
+import { Body, Controller, HttpCode, Post, UnauthorizedException } from '@nestjs/common';
+import { RateLimit } from 'nestjs-redis-rate-limit';
+
+const PASSWORDS = new Map([['ada', 'lovelace']]);
+
+@Controller('login')
+export class LoginController {
+  /** Five attempts in any minute, exactly: nobody guesses twice as fast around the turn of a minute. */
+  @RateLimit({ name: 'login', window: '1m', limit: 5, algorithm: 'sliding-window-log', by: 'ip' })
+  @Post()
+  @HttpCode(200)
+  login(@Body() attempt?: { user?: unknown; password?: unknown }) {
+    const { user, password } = attempt ?? {};
+    if (typeof user !== 'string' || password === undefined || PASSWORDS.get(user) !== password) {
+      throw new UnauthorizedException();
+    }
+    return { token: user };
+  }
+}

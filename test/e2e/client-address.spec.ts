@@ -1,0 +1,62 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { clientAt, startDoor } from '../support/door-app.js';
+import { closeApps, FRAMEWORKS, SETUPS } from '../support/nest-app.js';
+import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+
+afterEach(closeApps);
+
+describe.each(SETUPS)("a client's address on $framework with $kind", ({ framework, kind }) => {
+  const setup = () => ({ framework, store: virtualStore(kind, new VirtualTime()), trustProxy: true });
+
+  it('is what a rule counts by default', async () => {
+    const { knock } = await startDoor({}, setup());
+    const clients = [clientAt('10.0.0.1'), clientAt('10.0.0.2'), clientAt('10.0.0.1')];
+    expect(await knock(...clients)).toEqual([200, 200, 429]);
+  });
+
+  it('is one in every spelling of an IPv4 address', async () => {
+    const { knock } = await startDoor({}, setup());
+    const spellings = ['1.2.3.4', '::ffff:1.2.3.4', '::ffff:102:304', '::FFFF:0102:0304'];
+    expect(await knock(...spellings.map((ip) => clientAt(ip)))).toEqual([200, 429, 429, 429]);
+  });
+
+  it('is a /64 of IPv6, so that a client gains nothing from its other 2^64 addresses', async () => {
+    const { knock } = await startDoor({ limit: 999 }, setup());
+    const addresses = Array.from({ length: 1000 }, (_, nth) => `2001:db8:1:2:${nth.toString(16)}::1`);
+    const statuses = await knock(...addresses.map((ip) => clientAt(ip)));
+    expect(statuses.indexOf(429)).toBe(999);
+    expect(await knock(clientAt('2001:db8:1:3::1'))).toEqual([200]);
+  });
+
+  it('is as much of IPv6 as `ipv6Prefix` says', async () => {
+    const { knock } = await startDoor({ ipv6Prefix: 48 }, setup());
+    const addresses = ['2001:db8:1:2::1', '2001:db8:1:3::1', '2001:db8:2::1'];
+    expect(await knock(...addresses.map((ip) => clientAt(ip)))).toEqual([200, 429, 200]);
+  });
+});
+
+describe.each(FRAMEWORKS)('a client that lies about its address to %s', (framework) => {
+  it('is refused although it rotates X-Forwarded-For, since nobody told the app to trust it', async () => {
+    const { knock } = await startDoor({}, { framework });
+    const claims = [clientAt('10.0.0.1'), clientAt('10.0.0.2'), clientAt('10.0.0.3')];
+    expect(await knock(...claims)).toEqual([200, 429, 429]);
+  });
+
+  it('is counted by its connection when a trusted X-Forwarded-For holds nonsense', async () => {
+    const { knock } = await startDoor({ limit: 3 }, { framework, trustProxy: true });
+    const nonsense = [
+      'nobody',
+      '{',
+      '"',
+      '10.0.0.300',
+      '10.0.0.1:80',
+      '::1::1',
+      '1.2.3',
+      '0x7f.1',
+      '9'.repeat(9999),
+    ];
+    expect(await knock(...nonsense.map((ip) => clientAt(ip)))).toEqual([
+      200, 200, 200, 429, 429, 429, 429, 429, 429,
+    ]);
+  });
+});

@@ -1,0 +1,73 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  configuredBy,
+  fromDotEnv,
+  fromFile,
+  fromVariables,
+  restoreEnvironment,
+} from '../support/configured-app.js';
+import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
+
+afterEach(closeApps);
+afterEach(restoreEnvironment);
+
+describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
+  const policies = async (metadata: Awaited<ReturnType<typeof configuredBy>>) => {
+    const { get } = await startApp(metadata, { framework });
+    const policy = async (path: string) => (await get(path)).headers['ratelimit-policy'];
+    return [await policy('/login'), await policy('/order')];
+  };
+
+  it('has the last word on any field of any rule, as an object', async () => {
+    const overrides = { login: { limit: 10, window: '2m' }, 'create-order': { algorithm: 'gcra', burst: 4 } };
+    expect(await policies(await fromFile(overrides))).toEqual(['"login";q=10;w=120', '"create-order";q=4']);
+  });
+
+  it('may give numbers as texts', async () => {
+    const overrides = { login: { limit: '10', window: '120000' }, 'create-order': { burst: '20' } };
+    expect(await policies(await fromFile(overrides))).toEqual([
+      '"login";q=10;w=120',
+      '"create-order";q=20;w=4',
+    ]);
+  });
+
+  it('may be variables, with names in capitals', async () => {
+    const metadata = await fromVariables({
+      RATE_LIMIT__LOGIN__LIMIT: '10',
+      RATE_LIMIT__LOGIN__WINDOW: '2m',
+      RATE_LIMIT__CREATE_ORDER__BURST: '20',
+    });
+    expect(await policies(metadata)).toEqual(['"login";q=10;w=120', '"create-order";q=20;w=4']);
+  });
+
+  it('may be a .env file', async () => {
+    const metadata = await fromDotEnv('RATE_LIMIT__LOGIN__LIMIT=10\nRATE_LIMIT__CREATE_ORDER__LIMIT=2\n');
+    expect(await policies(metadata)).toEqual(['"login";q=10;w=60', '"create-order";q=10;w=5']);
+  });
+
+  it('lets a variable win over the .env file', async () => {
+    process.env['RATE_LIMIT__LOGIN__LIMIT'] = '11';
+    const metadata = await fromDotEnv('RATE_LIMIT__LOGIN__LIMIT=10\n');
+    expect((await policies(metadata))[0]).toBe('"login";q=11;w=60');
+  });
+
+  it('may change who is counted, who is not, and what happens to the rest', async () => {
+    const metadata = await fromVariables({
+      RATE_LIMIT__LOGIN__BY: 'user, x-tenant',
+      RATE_LIMIT__LOGIN__ON_MISSING_SUBJECT: 'deny',
+      RATE_LIMIT__CREATE_ORDER__LIMIT: '0',
+      RATE_LIMIT__CREATE_ORDER__ALLOW_LIST: '127.0.0.0/8, ::1',
+    });
+    const { get } = await startApp(metadata, { framework });
+    expect((await get('/login', { 'x-tenant': 't' })).status).toBe(429);
+    expect((await get('/order')).status).toBe(200);
+  });
+
+  it('changes nothing where it says nothing', async () => {
+    expect(await policies(await fromFile({}))).toEqual(['"login";q=3;w=60', '"create-order";q=10;w=2']);
+    expect(await policies(await configuredBy({}, () => undefined))).toEqual([
+      '"login";q=3;w=60',
+      '"create-order";q=10;w=2',
+    ]);
+  });
+});

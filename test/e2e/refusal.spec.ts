@@ -1,0 +1,140 @@
+import {
+  Catch,
+  Controller,
+  Get,
+  type ArgumentsHost,
+  type ExceptionFilter,
+  type INestApplication,
+} from '@nestjs/common';
+import { BaseExceptionFilter } from '@nestjs/core';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  RateLimit,
+  RateLimitExceededException,
+  RateLimitModule,
+  type Decision,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
+import { limitHeaders } from '../support/http-client.js';
+import { closeApps, FRAMEWORKS, startApp, type AppSetup } from '../support/nest-app.js';
+import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+
+@Controller()
+class LoginController {
+  @RateLimit({ name: 'login', window: '1m', limit: 1, algorithm: 'fixed-window' })
+  @Get('login')
+  login() {}
+
+  @RateLimit({ name: 'hour', window: '1h', limit: 1, algorithm: 'fixed-window' })
+  @RateLimit({ name: 'minute', window: '90s', limit: 1, algorithm: 'fixed-window' })
+  @RateLimit({ name: 'plenty', window: '1d', limit: 9, algorithm: 'fixed-window' })
+  @Get('export')
+  export() {}
+}
+
+const LOGIN_REFUSED = {
+  type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+  title: 'Quota exceeded',
+  status: 429,
+  detail: 'Rule "login" allows 1 per 1 m; try again in 18 s.',
+  'violated-policies': ['login'],
+  retryAfterMs: 17_500,
+};
+
+const LOGIN_HEADERS = {
+  'ratelimit-policy': '"login";q=1;w=60',
+  ratelimit: '"login";r=0;t=18',
+  'retry-after': '18',
+};
+
+afterEach(closeApps);
+
+describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
+  /** The second of two requests, 42.5 s after the first. */
+  async function refused(path: string, options: RateLimitModuleOptions = {}, setup: Partial<AppSetup> = {}) {
+    const time = new VirtualTime();
+    const store = virtualStore('memory', time);
+    const metadata = { imports: [RateLimitModule.forRoot(options)], controllers: [LoginController] };
+    const { get } = await startApp(metadata, { framework, store, ...setup });
+    expect((await get(path)).status).toBe(200);
+    time.advance(42_500);
+    return get(path);
+  }
+
+  it('gets a problem that says which rule denied and how long to wait', async () => {
+    const answer = await refused('/login');
+    expect(answer.status).toBe(429);
+    expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+    expect(JSON.parse(answer.body)).toEqual(LOGIN_REFUSED);
+    expect(limitHeaders(answer)).toEqual(LOGIN_HEADERS);
+  });
+
+  it('is told every rule that denied, the one to wait for longest first, and none that allowed', async () => {
+    const answer = await refused('/export');
+    expect(JSON.parse(answer.body)).toEqual({
+      ...LOGIN_REFUSED,
+      detail: 'Rule "hour" allows 1 per 1 h and rule "minute" allows 1 per 90 s; try again in 1 h.',
+      'violated-policies': ['hour', 'minute'],
+      retryAfterMs: 3_557_500,
+    });
+  });
+
+  it('gets the text that the option `body` makes of the decision', async () => {
+    const body = ({ rule, retryAfterMs }: Decision) => `${rule}: wait ${retryAfterMs} ms`;
+    const answer = await refused('/login', { body });
+    expect(answer.status).toBe(429);
+    expect(answer.headers['content-type']).toMatch(/^text\//);
+    expect(answer.body).toBe('login: wait 17500 ms');
+    expect(limitHeaders(answer)).toEqual(LOGIN_HEADERS);
+  });
+
+  it('gets the object that the option `body` makes of the decision, as plain JSON', async () => {
+    const answer = await refused('/login', { body: (decision) => ({ code: 'SLOW_DOWN', decision }) });
+    expect(answer.status).toBe(429);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+    const decided = {
+      allowed: false,
+      rule: 'login',
+      limit: 1,
+      windowMs: 60_000,
+      remaining: 0,
+      retryAfterMs: 17_500,
+      resetAfterMs: 17_500,
+      delayMs: 0,
+    };
+    const decision = { ...decided, source: 'memory', decisions: [decided] };
+    expect(JSON.parse(answer.body)).toEqual({ code: 'SLOW_DOWN', decision });
+    expect(limitHeaders(answer)).toEqual(LOGIN_HEADERS);
+  });
+
+  it("still gets a 429 with its headers where Nest's own handler comes before the filter", async () => {
+    const configure = (app: INestApplication) =>
+      app.useGlobalFilters(new BaseExceptionFilter(app.getHttpAdapter()));
+    const answer = await refused('/login', {}, { configure });
+    expect(answer.status).toBe(429);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(JSON.parse(answer.body)).toEqual(LOGIN_REFUSED);
+    expect(limitHeaders(answer)).toEqual(LOGIN_HEADERS);
+  });
+
+  it('leaves the last word to a catch-all of the application, which finds the decision', async () => {
+    const caught: unknown[] = [];
+    @Catch()
+    class CatchAll implements ExceptionFilter {
+      catch(exception: unknown, host: ArgumentsHost) {
+        caught.push(exception);
+        const response = host
+          .switchToHttp()
+          .getResponse<{ status(code: number): { send(text: string): void } }>();
+        response.status(418).send('mine');
+      }
+    }
+    const answer = await refused('/login', {}, { configure: (app) => app.useGlobalFilters(new CatchAll()) });
+    expect(answer).toMatchObject({ status: 418, body: 'mine' });
+    expect(limitHeaders(answer)).toEqual(LOGIN_HEADERS);
+    expect(caught).toEqual([expect.any(RateLimitExceededException)]);
+    const [exception] = caught as [RateLimitExceededException];
+    expect(exception.getStatus()).toBe(429);
+    expect(exception.decision).toMatchObject({ rule: 'login', retryAfterMs: 17_500, source: 'memory' });
+  });
+});

@@ -1,0 +1,136 @@
+import { Controller, Get, Inject, Param } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  RateLimit,
+  RateLimitConfigError,
+  RateLimitModule,
+  RateLimitService,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
+import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+
+const MAIL = { name: 'mail', window: '1m', limit: 5, algorithm: 'fixed-window' } as const;
+
+@Controller()
+class BatchController {
+  constructor(@Inject(RateLimitService) private readonly limits: RateLimitService) {}
+
+  /** One charge for each item of the batch. */
+  @Get('batch/:size')
+  async send(@Param('size') size: string) {
+    const { allowed, remaining } = await this.limits.consume(MAIL, 'tenant-42', { cost: Number(size) });
+    return { allowed, remaining };
+  }
+
+  @RateLimit({ name: 'total', scope: 'shared', by: 'everyone' })
+  @Get('total')
+  total() {}
+}
+
+const OPTIONS: RateLimitModuleOptions = {
+  rules: { total: { window: '1m', limit: 3, algorithm: 'fixed-window', by: 'everyone' } },
+  overrides: { total: { limit: 4 } },
+};
+
+afterEach(closeApps);
+
+describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework, kind }) => {
+  async function start(options: RateLimitModuleOptions = OPTIONS) {
+    const time = new VirtualTime();
+    const limits = RateLimitModule.forRoot({ prefix: uniquePrefix(), ...options });
+    const metadata = { imports: [limits], controllers: [BatchController] };
+    const { app, get } = await startApp(metadata, { framework, store: virtualStore(kind, time) });
+    return { time, get, service: app.get(RateLimitService) };
+  }
+
+  it('charges a batch for each of its items, whole or not at all', async () => {
+    const { get, time } = await start({ rules: { total: { window: '1m', limit: 100 } } });
+    const sent = async (size: number) => JSON.parse((await get(`/batch/${size}`)).body) as object;
+    expect(await sent(3)).toEqual({ allowed: true, remaining: 2 });
+    expect(await sent(3)).toEqual({ allowed: false, remaining: 2 });
+    expect(await sent(2)).toEqual({ allowed: true, remaining: 0 });
+    time.advance(60_000);
+    expect(await sent(5)).toEqual({ allowed: true, remaining: 0 });
+  });
+
+  it('answers with the whole decision', async () => {
+    const { service, time } = await start();
+    await service.consume(MAIL, 'a', { cost: 4 });
+    time.advance(42_500);
+    const one = { rule: 'mail', limit: 5, windowMs: 60_000, delayMs: 0 };
+    const left = { ...one, allowed: true, remaining: 0, retryAfterMs: 0, resetAfterMs: 17_500 };
+    expect(await service.consume(MAIL, 'a')).toEqual({ ...left, source: kind, decisions: [left] });
+    const none = { ...left, allowed: false, retryAfterMs: 17_500 };
+    expect(await service.consume(MAIL, 'a')).toEqual({ ...none, source: kind, decisions: [none] });
+  });
+
+  it('takes from several rules or from none, and names each that denied', async () => {
+    const { service } = await start();
+    const hourly = { name: 'hourly', window: '1h', limit: 6, algorithm: 'gcra' } as const;
+    await service.consume([MAIL, hourly], 'a', { cost: 4 });
+    const denied = await service.consume([MAIL, hourly], 'a', { cost: 2 });
+    expect(denied).toMatchObject({ allowed: false, rule: 'mail', remaining: 1 });
+    expect(denied.decisions.map(({ rule, allowed, remaining }) => ({ rule, allowed, remaining }))).toEqual([
+      { rule: 'mail', allowed: false, remaining: 1 },
+      { rule: 'hourly', allowed: true, remaining: 2 },
+    ]);
+  });
+
+  it('peeks without charging', async () => {
+    const { service } = await start();
+    for (let nth = 1; nth <= 3; nth++) {
+      expect(await service.peek(MAIL, 'a', { cost: 5 })).toMatchObject({ allowed: true, remaining: 5 });
+    }
+    expect(await service.peek(MAIL, 'a', { cost: 6 })).toMatchObject({ allowed: false, retryAfterMs: null });
+    expect(await service.consume(MAIL, 'a')).toMatchObject({ remaining: 4 });
+  });
+
+  it('resets one subject and no other', async () => {
+    const { service } = await start();
+    for (const subject of ['a', 'b']) await service.consume(MAIL, subject, { cost: 5 });
+    await service.reset(MAIL, 'a');
+    expect(await service.consume(MAIL, 'a')).toMatchObject({ allowed: true, remaining: 4 });
+    expect(await service.consume(MAIL, 'b')).toMatchObject({ allowed: false });
+  });
+
+  it("checks a module's rule by its name, overrides included, together with the routes that share it", async () => {
+    const { service, get } = await start();
+    expect(await service.check('total', 'everyone', { cost: 2 })).toMatchObject({ limit: 4, remaining: 2 });
+    expect((await get('/total')).headers['ratelimit']).toBe('"total";r=1;t=60');
+    expect(await service.check('total', 'everyone')).toMatchObject({ allowed: true, remaining: 0 });
+    expect((await get('/total')).status).toBe(429);
+    await service.reset(service.rule('total'), 'everyone');
+    expect((await get('/total')).status).toBe(200);
+    expect(await service.peek(service.rule('total'), 'everyone')).toMatchObject({ remaining: 3 });
+  });
+
+  it('says that there is no rule of a name, instead of letting everybody pass', async () => {
+    const { service } = await start();
+    const answer = service.check('nobody', 'a');
+    await expect(answer).rejects.toThrow(RateLimitConfigError);
+    await expect(answer).rejects.toThrow(`rule "nobody": not in the module's \`rules\``);
+    await expect(service.check('__proto__', 'a')).rejects.toThrow(RateLimitConfigError);
+  });
+
+  it('says that a rule depends on a request, which a program does not have', async () => {
+    const { service } = await start({ rules: { total: { window: '1m', limit: () => 3 } } });
+    await expect(service.check('total', 'a')).rejects.toThrow(
+      'rule "total": depends on the request (limit are functions)',
+    );
+  });
+
+  it('says what is wrong with a rule or a cost', async () => {
+    const { service } = await start();
+    await expect(service.consume({ ...MAIL, limit: -1 }, 'a')).rejects.toThrow(
+      'rule "mail".limit: got -1; allowed: an integer from 0 to 1000000000',
+    );
+    await expect(service.consume(MAIL, 'a', { cost: -1 })).rejects.toThrow(
+      'cost: got -1; allowed: an integer from 0 to 1000000000',
+    );
+    await expect(service.consume([], 'a')).rejects.toThrow(
+      'rules: got []; allowed: one rule or more, each of another name',
+    );
+  });
+});

@@ -1,0 +1,104 @@
+import { Controller, Get, type ExecutionContext } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimit, RateLimitModule } from '../../lib/index.js';
+import { clientAt, said, startDoor, userAs } from '../support/door-app.js';
+import { limitHeaders } from '../support/http-client.js';
+import { closeApps, FRAMEWORKS, SETUPS, startApp } from '../support/nest-app.js';
+import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+
+const holder = (key: string) => clientAt('10.0.0.1', { 'X-Api-Key': key });
+const tenant = (name: string) => clientAt('10.0.0.1', { 'x-tenant': name });
+const pair = (one: string, two: string) => clientAt('10.0.0.1', { 'x-one': one, 'x-two': two });
+
+afterEach(closeApps);
+
+describe.each(SETUPS)('who is counted on $framework with $kind', ({ framework, kind }) => {
+  const setup = () => ({ framework, store: virtualStore(kind, new VirtualTime()), trustProxy: true });
+
+  it('is a user, by id, sub, userId or the value itself', async () => {
+    const { knock } = await startDoor({ by: 'user' }, setup());
+    const users = [{ id: 1 }, { sub: 'b' }, { userId: 'c' }, 'd', { id: '__proto__' }].map(userAs);
+    expect(await knock(...users)).toEqual([200, 200, 200, 200, 200]);
+    expect(await knock(...users)).toEqual([429, 429, 429, 429, 429]);
+  });
+
+  it('is whoever holds an API key', async () => {
+    const { knock } = await startDoor({ by: 'api-key' }, setup());
+    expect(await knock(holder('k1'), holder('k2'), holder('k1'))).toEqual([200, 200, 429]);
+  });
+
+  it('is whoever sends a header, in any case', async () => {
+    const { knock } = await startDoor({ by: 'X-Tenant' }, setup());
+    expect(await knock(tenant('t1'), tenant('t2'), tenant('t1'))).toEqual([200, 200, 429]);
+  });
+
+  it('is everyone together', async () => {
+    const { knock } = await startDoor({ by: 'everyone' }, setup());
+    expect(await knock(clientAt('10.0.0.1'), clientAt('10.0.0.2'))).toEqual([200, 429]);
+  });
+
+  it.each([
+    ['at once', (context: ExecutionContext) => said(context, 'x-tenant')],
+    ['as a promise', async (context: ExecutionContext) => said(context, 'x-tenant')],
+  ])('is whatever a function says %s', async (_title, by) => {
+    const { knock } = await startDoor({ by }, setup());
+    expect(await knock(tenant('t1'), tenant('t2'), tenant('t1'))).toEqual([200, 200, 429]);
+  });
+
+  it('is each combination of a list by itself, wherever one part ends and the next begins', async () => {
+    const by = ['x-one', async (context: ExecutionContext) => said(context, 'x-two')];
+    const { knock } = await startDoor({ by }, setup());
+    const pairs = [
+      pair('a-b', 'c'),
+      pair('a', 'b-c'),
+      pair('a-b-c', '-'),
+      pair('a|1|b', 'c'),
+      pair('a', 'b|1|c'),
+    ];
+    expect(await knock(...pairs)).toEqual([200, 200, 200, 200, 200]);
+    expect(await knock(...pairs)).toEqual([429, 429, 429, 429, 429]);
+  });
+
+  it("is the IP of a request without the rule's subject, unless the rule says otherwise", async () => {
+    const { knock } = await startDoor({ by: 'user' }, setup());
+    const nobodies = [clientAt('10.0.0.1'), clientAt('10.0.0.2'), clientAt('10.0.0.1')];
+    expect(await knock(...nobodies)).toEqual([200, 200, 429]);
+    // A user who is called like the address has a counter of his own.
+    expect(await knock(userAs('10.0.0.1'))).toEqual([200]);
+  });
+
+  it("is nobody where a request without subject may pass: onMissingSubject 'skip'", async () => {
+    const { knock } = await startDoor({ by: 'user', onMissingSubject: 'skip' }, setup());
+    const nobody = clientAt('10.0.0.1');
+    expect(await knock(nobody, nobody, userAs('a'), userAs('a'))).toEqual([200, 200, 200, 429]);
+  });
+
+  it("is nobody where a request without subject is refused: onMissingSubject 'deny'", async () => {
+    const { knock } = await startDoor({ by: ['user', 'x-tenant'], onMissingSubject: 'deny' }, setup());
+    const both = { ...userAs('a'), ...tenant('t') };
+    expect(await knock(clientAt('10.0.0.1'), userAs('a'), tenant('t'), both)).toEqual([429, 429, 429, 200]);
+  });
+});
+
+describe.each(FRAMEWORKS)('a request without subject on %s', (framework) => {
+  it("is told so where onMissingSubject is 'deny', and no wait that would not help", async () => {
+    @Controller()
+    class Members {
+      @RateLimit({ name: 'member', window: '1m', limit: 5, by: 'user', onMissingSubject: 'deny' })
+      @Get()
+      get() {}
+    }
+    const metadata = { imports: [RateLimitModule.forRoot({})], controllers: [Members] };
+    const answer = await (await startApp(metadata, { framework })).get('/');
+    expect(answer.status).toBe(429);
+    expect(limitHeaders(answer)).toEqual({});
+    expect(JSON.parse(answer.body)).toEqual({
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      title: 'Quota exceeded',
+      status: 429,
+      detail: 'Rule "member" counts by something that this request does not have.',
+      'violated-policies': ['member'],
+      retryAfterMs: null,
+    });
+  });
+});

@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import { ALLOWED, configMessage } from '../support/config-message.js';
+import { closeApps, refusalToStart } from '../support/nest-app.js';
+
+const FIXED = { window: '1m', limit: 3, algorithm: 'fixed-window' } as const;
+
+afterEach(closeApps);
+
+describe('a wrong option of the module stops the app with one message that', () => {
+  const refusal = (options: unknown) =>
+    refusalToStart({ imports: [RateLimitModule.forRoot(options as RateLimitModuleOptions)] });
+  const REDIS =
+    'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster; absent for memory';
+  const STYLES = '"draft-10", "draft-7", "draft-6", "legacy", a list of these, or false';
+  const TOGETHER =
+    'one of "draft-10", "draft-7" and "draft-6", which all write RateLimit-Policy, and "legacy" once';
+
+  it.each([
+    ['a URL of another kind', { redis: 'http://x' }, `redis: got "http://x"; allowed: ${REDIS}`],
+    ['a host without scheme', { redis: 'localhost:6379' }, `redis: got "localhost:6379"; allowed: ${REDIS}`],
+    ['a port for Redis', { redis: 6379 }, `redis: got 6379; allowed: ${REDIS}`],
+    ['an unknown option', { limit: 5 }, `limit: no such option; allowed: ${ALLOWED.options}`],
+    ['an unknown style', { headers: 'draft-99' }, `headers: got "draft-99"; allowed: ${STYLES}`],
+    ['true for a style', { headers: true }, `headers: got true; allowed: ${STYLES}`],
+    [
+      'styles that write the same header',
+      { headers: ['draft-7', 'draft-10'] },
+      `headers: got "draft-7", "draft-10"; allowed: ${TOGETHER}`,
+    ],
+    [
+      'a style twice',
+      { headers: ['legacy', 'legacy'] },
+      `headers: got "legacy", "legacy"; allowed: ${TOGETHER}`,
+    ],
+    ['no time at all', { timeout: 0 }, 'timeout: got 0; allowed: an integer from 1, in milliseconds'],
+    ['no key at all', { maxKeys: 0 }, 'maxKeys: got 0; allowed: an integer from 1'],
+    [
+      'a prefix that would change where Redis Cluster keeps a key',
+      { prefix: 'rl:{x}' },
+      'prefix: got "rl:{x}"; allowed: 0 to 64 printable ASCII characters without braces and spaces',
+    ],
+    ['panic', { onStoreError: 'panic' }, 'onStoreError: got "panic"; allowed: "allow" or "deny"'],
+    ['a body that is no function', { body: {} }, 'body: got {}; allowed: a function of the decision'],
+    [
+      'a list of rules',
+      { rules: [FIXED] },
+      `rules: got ${JSON.stringify([FIXED])}; allowed: ${ALLOWED.rules}`,
+    ],
+    [
+      'a default that is wrong',
+      { defaults: { limit: -1 } },
+      `defaults.limit: got -1; allowed: ${ALLOWED.limit}`,
+    ],
+  ])('names the option, what it got and what it allows, for %s', async (_title, options, problem) => {
+    // One rule, so that `defaults` are laid under something.
+    const rules = { rules: { default: FIXED } };
+    expect(await refusal({ ...rules, ...options })).toBe(configMessage(problem));
+  });
+
+  it('names every wrong option', async () => {
+    expect(await refusal({ redis: 'http://x', limit: 5, timeout: -1, headers: ['draft-7', 'draft-6'] })).toBe(
+      configMessage(
+        `redis: got "http://x"; allowed: ${REDIS}`,
+        `limit: no such option; allowed: ${ALLOWED.options}`,
+        'timeout: got -1; allowed: an integer from 1, in milliseconds',
+        `headers: got "draft-7", "draft-6"; allowed: ${TOGETHER}`,
+      ),
+    );
+  });
+
+  it('names wrong options and wrong rules together', async () => {
+    expect(await refusal({ timeout: -1, rules: { login: { ...FIXED, limit: -1 } } })).toBe(
+      configMessage(
+        'timeout: got -1; allowed: an integer from 1, in milliseconds',
+        `rules.login.limit: got -1; allowed: ${ALLOWED.limit}`,
+      ),
+    );
+  });
+
+  it.each([
+    ['undefined, as of a forgotten return', undefined],
+    ['null', null],
+    ['a text', 'redis://localhost'],
+    ['a number', 5],
+    ['a list', []],
+  ])('says that a factory gave no options but %s', async (_title, options) => {
+    const limits = RateLimitModule.forRootAsync({ useFactory: () => options as RateLimitModuleOptions });
+    expect(await refusalToStart({ imports: [limits] })).toMatch(/^Rate limit configuration is wrong:\n/);
+  });
+});

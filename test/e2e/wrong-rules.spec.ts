@@ -1,0 +1,163 @@
+import { Controller, Get, Injectable } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimit, RateLimitModule, SkipRateLimit } from '../../lib/index.js';
+import { ALLOWED, configMessage } from '../support/config-message.js';
+import { closeApps, refusalToStart } from '../support/nest-app.js';
+
+const FIXED = { window: '1m', limit: 3, algorithm: 'fixed-window' } as const;
+
+/** The refusal of an app whose only handler has this rule, whatever the compiler would say of it. */
+function refusalOf(rule: unknown): Promise<string> {
+  @Controller()
+  class Routes {
+    @RateLimit(rule as never)
+    @Get()
+    get() {}
+  }
+  return refusalToStart({ imports: [RateLimitModule.forRoot({})], controllers: [Routes] });
+}
+
+afterEach(closeApps);
+
+describe('a wrong decorator stops the app with one message that', () => {
+  it.each([
+    ['a negative limit', { limit: -1 }, `limit: got -1; allowed: ${ALLOWED.limit}`],
+    ['half a permit', { limit: 0.5 }, `limit: got 0.5; allowed: ${ALLOWED.limit}`],
+    ['no number', { limit: NaN }, `limit: got NaN; allowed: ${ALLOWED.limit}`],
+    ['a limit beyond reason', { limit: 1e10 }, `limit: got 10000000000; allowed: ${ALLOWED.limit}`],
+    ['an unknown algorithm', { algorithm: 'lucky' }, `algorithm: got "lucky"; allowed: ${ALLOWED.algorithm}`],
+    [
+      'a property of every object',
+      { algorithm: 'toString' },
+      `algorithm: got "toString"; allowed: ${ALLOWED.algorithm}`,
+    ],
+    ['an unknown unit', { window: '1x' }, `window: got "1x"; allowed: ${ALLOWED.window}`],
+    ['no window', { window: 0 }, `window: got 0; allowed: ${ALLOWED.window}`],
+    ['a year and two days', { window: '368d' }, `window: got "368d"; allowed: ${ALLOWED.window}`],
+    [
+      'a header in its name',
+      { name: 'a\r\nSet-Cookie: b' },
+      `name: got "a\\r\\nSet-Cookie: b"; allowed: ${ALLOWED.name}`,
+    ],
+    ['an empty name', { name: '' }, `name: got ""; allowed: ${ALLOWED.name}`],
+    [
+      'a name of 65 characters',
+      { name: 'a'.repeat(65) },
+      `name: got "${'a'.repeat(65)}"; allowed: ${ALLOWED.name}`,
+    ],
+    ['a name beyond ASCII', { name: 'größe' }, `name: got "größe"; allowed: ${ALLOWED.name}`],
+    [
+      "another algorithm's option",
+      { burst: 5 },
+      `burst: no such option of fixed-window; allowed: ${ALLOWED.fields}, align`,
+    ],
+    ['a header that cannot be', { by: 'x api key' }, `by: got "x api key"; allowed: ${ALLOWED.by}`],
+    ['nobody to count', { by: [] }, `by: got []; allowed: ${ALLOWED.by}`],
+    ['null for whom to count', { by: null }, `by: got null; allowed: ${ALLOWED.by}`],
+    ['null among whom to count', { by: ['ip', null] }, `by: got ["ip",null]; allowed: ${ALLOWED.by}`],
+    ['a number for whom to count', { by: 5 }, `by: got 5; allowed: ${ALLOWED.by}`],
+    [
+      'no function to skip by',
+      { skipIf: true },
+      'skipIf: got true; allowed: a function of the ExecutionContext',
+    ],
+    [
+      'an IPv6 prefix too long',
+      { ipv6Prefix: 129 },
+      'ipv6Prefix: got 129; allowed: an integer from 1 to 128',
+    ],
+    [
+      'a range too wide',
+      { allowList: ['10.0.0.0/33'] },
+      `allowList: got ["10.0.0.0/33"]; allowed: ${ALLOWED.allowList}`,
+    ],
+  ])('names the handler, what it got and what it allows, for %s', async (_title, field, problem) => {
+    expect(await refusalOf({ ...FIXED, ...field })).toBe(
+      configMessage(`@RateLimit on Routes.get.${problem}`),
+    );
+  });
+
+  it('does not repeat a megabyte that somebody took for a window', async () => {
+    expect(await refusalOf({ ...FIXED, window: '1'.repeat(1_000_000) })).toBe(
+      configMessage(`@RateLimit on Routes.get.window: got "${'1'.repeat(79)}…; allowed: ${ALLOWED.window}`),
+    );
+  });
+
+  it('tells what a rule lacks', async () => {
+    expect(await refusalOf({})).toBe(
+      configMessage(
+        `rule "default" of Routes.get: limit: missing; allowed: ${ALLOWED.limit}`,
+        `rule "default" of Routes.get: window: missing; allowed: ${ALLOWED.window}`,
+      ),
+    );
+  });
+
+  it('tells that a cost can never fit', async () => {
+    expect(await refusalOf({ ...FIXED, cost: 4 })).toBe(
+      configMessage(
+        'rule "default" of Routes.get.cost: got 4; allowed: at most 3, the most permits that can be had at once',
+      ),
+    );
+  });
+
+  it.each([
+    ['undefined', undefined],
+    ['null', null],
+    ['a text', '5/m'],
+    ['a number', 5],
+  ])('names the handler whose decorator holds %s for a rule', async (_title, rule) => {
+    expect(await refusalOf(rule)).toMatch(/^Rate limit configuration is wrong:\n.*Routes\.get/);
+  });
+
+  it('names everything that is wrong anywhere', async () => {
+    @RateLimit({ ...FIXED, cost: -1 })
+    @Controller()
+    class Wrong {
+      @RateLimit({ limit: -1, window: '1x' as '1s' })
+      @Get('a')
+      a() {}
+      @RateLimit({ name: 'b', limit: 1, window: '1s', algorithm: 'lucky' as 'gcra' })
+      @Get('b')
+      b() {}
+    }
+    const limits = RateLimitModule.forRoot({
+      rules: { total: { limit: -2, window: '1m' } },
+      overrides: { totl: { limit: 5 } },
+    });
+    expect(await refusalToStart({ imports: [limits], controllers: [Wrong] })).toBe(
+      configMessage(
+        `rules.total.limit: got -2; allowed: ${ALLOWED.limit}`,
+        `@RateLimit on Wrong.cost: got -1; allowed: ${ALLOWED.limit}`,
+        `@RateLimit on Wrong.a.limit: got -1; allowed: ${ALLOWED.limit}`,
+        `@RateLimit on Wrong.a.window: got "1x"; allowed: ${ALLOWED.window}`,
+        `@RateLimit on Wrong.b.algorithm: got "lucky"; allowed: ${ALLOWED.algorithm}`,
+        'overrides.totl.limit: no rule is named "totl"; allowed: "total", "default", "b"',
+      ),
+    );
+  });
+
+  it('reaches handlers that are no controllers, such as resolvers and gateways', async () => {
+    @Injectable()
+    class OrdersResolver {
+      @RateLimit({ ...FIXED, limit: -1 })
+      orders() {}
+    }
+    const metadata = { imports: [RateLimitModule.forRoot({})], providers: [OrdersResolver] };
+    expect(await refusalToStart(metadata)).toBe(
+      configMessage(`@RateLimit on OrdersResolver.orders.limit: got -1; allowed: ${ALLOWED.limit}`),
+    );
+  });
+
+  it('names a rule to skip that there is not, since the route would stay limited', async () => {
+    @Controller()
+    class Health {
+      @SkipRateLimit('lgoin')
+      @Get()
+      get() {}
+    }
+    const limits = RateLimitModule.forRoot({ rules: { login: FIXED } });
+    expect(await refusalToStart({ imports: [limits], controllers: [Health] })).toMatch(
+      /@SkipRateLimit on Health\.get.*"lgoin".*allowed: "login"/,
+    );
+  });
+});

@@ -1,0 +1,83 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { codeBlocks, textOf } from './code-blocks.js';
+import { curl } from './curl.js';
+import { runProgram, stopPrograms } from './node-program.js';
+import { startSampleApp } from './sample-app.js';
+import { sessionsOf, variablesOf, type Command } from './terminal.js';
+
+const sessions = sessionsOf(codeBlocks('README.md', 'sh', 'console'));
+const successful = sessions.filter(({ curls }) => curls.length > 0);
+const failing = sessions.filter(({ start }) => start.prints.includes('Error'));
+
+/** Times differ from run to run, and nothing else does. */
+function timeless(output: string): string {
+  return output
+    .replace(/(;t=|Retry-After: |try again in |"retryAfterMs":)\d+/gi, '$1…')
+    .replace(/^[\w-]+(?=: )/gm, (name) => name.toLowerCase());
+}
+
+function statusesIn(output: string): string {
+  return /^HTTP\/1.1 (\d+)/.exec(output)?.[1] ?? output;
+}
+
+/** A comment names statuses; the output below a command lists headers that curl prints among others. */
+function expectPrinted(printed: string, { place, line, prints }: Command): void {
+  const said = { place, line, printed: timeless(printed).split('\n') };
+  if (/^[\d ]+$/.test(prints)) {
+    expect({ ...said, printed: statusesIn(printed) }).toEqual({ ...said, printed: prints });
+  } else {
+    expect(said).toEqual({ ...said, printed: expect.arrayContaining(timeless(prints).split('\n')) });
+  }
+}
+
+afterEach(stopPrograms);
+
+// Whoever copies a line from the README sees what the README says, with Redis and without.
+describe.each(['memory', 'redis'])('the README against the sample app, counting in %s', (kind) => {
+  const place = () =>
+    kind === 'redis'
+      ? { REDIS_URL: redisUrl(), RATE_LIMIT_PREFIX: uniquePrefix(), RATE_LIMIT_TIMEOUT: '5000' }
+      : undefined;
+
+  it.each(successful)('$start.line, from $start.place', async ({ start, curls }) => {
+    const { origin, program } = await startSampleApp({ ...variablesOf(start), ...place() });
+    expect(program.printed()).toContain(kind === 'redis' ? 'Counting in Redis' : 'Counting in the memory');
+    for (const command of curls) expectPrinted(await curl(command.line, origin), command);
+  });
+
+  it.each(failing)('$start.line does not start', async ({ start }) => {
+    const program = runProgram('dist/sample-app/main.js', { PORT: '0', ...variablesOf(start), ...place() });
+    expect(await program.ended).toBe(1);
+    expect(program.printed()).toContain(start.prints);
+  });
+
+  it('takes the .env example', async () => {
+    const [example] = codeBlocks('README.md', 'ini');
+    const variables = Object.fromEntries(
+      example!.text
+        .trim()
+        .split('\n')
+        .map((line) => line.split('=', 2)),
+    );
+    const { origin } = await startSampleApp({ ...variables, ...place() });
+    expect(await curl('curl -i -X POST localhost:3000/orders', origin)).toContain('"create-order";q=20;');
+    expect(await curl('curl -i localhost:3000/search', origin)).not.toContain('"search"');
+  });
+});
+
+describe('the sample app', () => {
+  it('lists at / what the README has', async () => {
+    const { origin } = await startSampleApp();
+    const guide = await curl('curl localhost:3000', origin);
+    const [, examples] = guide.replaceAll(new URL(origin).host, 'localhost:3000').split(/(?<=:\n)\n/);
+    expect(textOf('README.md')).toContain(examples);
+  });
+
+  it('closes when it is told to end', async () => {
+    const { origin, program } = await startSampleApp({ REDIS_URL: redisUrl() });
+    await program.stop();
+    expect(await program.ended).toBeNull();
+    await expect(fetch(origin)).rejects.toThrow();
+  });
+});

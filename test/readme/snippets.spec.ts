@@ -1,0 +1,81 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { codeBlocks, pathOf, type CodeBlock } from './code-blocks.js';
+import { freePort, runProgram, stopPrograms, type NodeProgram } from './node-program.js';
+import { fileOf, problemsOf, transpiled } from './snippet-program.js';
+
+const readme = codeBlocks('README.md', 'ts');
+const snippets = [
+  ...readme,
+  ...['configuration', 'lifecycle'].flatMap((page) => codeBlocks(`docs/${page}.md`, 'ts')),
+];
+const written: string[] = [];
+
+/** Runs a snippet as a file of the built sample app, its Redis that of the tests. */
+function run(block: CodeBlock, variables: Record<string, string> = {}): NodeProgram {
+  const file = fileOf(block).replace(pathOf('sample-app/'), 'dist/sample-app/').replace(/\.ts$/, '.js');
+  const script = transpiled(block)
+    .replace('redis://localhost', redisUrl())
+    .replace('new RateLimiter({', `new RateLimiter({ prefix: '${uniquePrefix()}',`);
+  mkdirSync(dirname(pathOf(file)), { recursive: true });
+  writeFileSync(pathOf(file), script);
+  written.push(pathOf(file));
+  return runProgram(file, variables);
+}
+
+afterEach(async () => {
+  await stopPrograms();
+  for (const file of written.splice(0)) rmSync(file);
+});
+
+describe('the snippets of README.md and docs', () => {
+  it('compile against the package, and against no other algorithm’s options', () => {
+    expect(problemsOf(snippets)).toEqual([]);
+    const [first] = readme;
+    const wrong = {
+      ...first!,
+      text: first!.text.replace("'sliding-window-log'", "'sliding-window-log', burst: 5"),
+    };
+    expect(problemsOf([wrong])).toEqual([expect.stringContaining('burst')]);
+  }, 120_000);
+
+  it('make an app that limits: the first one, as it stands', async () => {
+    const port = await freePort();
+    const app = run(readme[0]!, { PORT: String(port) });
+    await app.said(/successfully started/);
+    const ask = (method: string, path: string) => fetch(`http://localhost:${port}${path}`, { method });
+    await until(
+      () =>
+        ask('GET', '/').then(
+          () => true,
+          () => false,
+        ),
+      'the app to listen',
+    );
+    const { status, headers } = await ask('POST', '/orders');
+    expect(status).toBe(201);
+    expect(headers.get('RateLimit-Policy')).toBe('"create-order";q=10;w=2, "default";q=100;w=60');
+    const burst = await Promise.all(Array.from({ length: 60 }, () => ask('POST', '/orders')));
+    expect(burst.some((response) => response.status === 429)).toBe(true);
+    expect((await ask('GET', '/orders/health')).headers.has('RateLimit')).toBe(false);
+  });
+
+  const printing = readme.filter(({ text }) => text.includes('console.log('));
+
+  it.each(printing)('print what they say: $place', async (block) => {
+    const said = Array.from(
+      block.text.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm),
+      ([, comment]) => comment,
+    );
+    const program = run(block);
+    expect(await program.ended).toBe(0);
+    const printed = program
+      .printed()
+      .split('\n')
+      .filter((line) => line && !line.startsWith('[Nest]'));
+    expect(printed).toEqual(said);
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
+import { MemoryStore, RateLimiter } from '../../lib/index.js';
+import { membersOf, tableOf, type Row } from './tables.js';
+
+const options = (...sources: [file: string, type: string][]) =>
+  new Map(sources.flatMap(([file, type]) => [...membersOf(file, type)]));
+
+const TABLES = {
+  field: options(['lib/nest/route-rule.ts', 'RouteRuleFields'], ['lib/nest/route-rule.ts', 'RouteRule']).set(
+    'algorithm',
+    "'sliding-window-counter'",
+  ),
+  'option of an algorithm': options(
+    ['lib/algorithms/fixed-window/fixed-window.ts', 'FixedWindowOptions'],
+    ['lib/algorithms/token-bucket/token-bucket.ts', 'TokenBucketOptions'],
+    ['lib/algorithms/gcra/gcra.ts', 'GcraOptions'],
+  ),
+  option: options(['lib/nest/rate-limit.options.ts', 'RateLimitModuleOptions']),
+  'extra option': options(['lib/nest/rate-limit.options.ts', 'RateLimitModuleExtras']),
+};
+
+const START = Date.UTC(2030, 0, 1);
+
+/** When a sixth hit is let in, of 5 a minute, after five at 0:59; looked for second by second. */
+async function sixthHit(rule: { algorithm: AlgorithmName; align?: 'clock' }): Promise<string> {
+  let second = 59;
+  const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => START + second * 1000 }) });
+  const fivePerMinute = { limit: 5, window: '1m', ...rule } as Parameters<RateLimiter['consume']>[0];
+  await limiter.consume(fivePerMinute, 'ada', { cost: 5 });
+  while (!(await limiter.peek(fivePerMinute, 'ada')).allowed) second++;
+  return `${Math.floor(second / 60)}:${String(second % 60).padStart(2, '0')}`;
+}
+
+// Who chooses by these tables gets what they say.
+describe('the tables of README.md', () => {
+  it.each(Object.entries(TABLES))('name each %s and its default as the source does', (title, members) => {
+    const rows = tableOf('README.md', title);
+    const names = rows.map((row) => row[title]);
+    expect(names.toSorted()).toEqual([...members.keys()].toSorted());
+    const wrong = rows.filter((row) => {
+      const stated = members.get(row[title]!)!;
+      return stated !== '' && !(row['default'] && stated.includes(row['default']));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  const choices: Row[] = tableOf('README.md', 'algorithm');
+
+  it('list every algorithm', () => {
+    expect(choices.map(({ algorithm }) => algorithm)).toEqual(Object.keys(algorithms));
+  });
+
+  it.each(choices)('tell when $algorithm lets a sixth hit in', async (row) => {
+    expect(await sixthHit({ algorithm: row['algorithm'] as AlgorithmName })).toBe(row['sixth hit']);
+  });
+
+  it('tell that a window of the clock lets it in at once', async () => {
+    expect(await sixthHit({ algorithm: 'fixed-window', align: 'clock' })).toBe('1:00');
+  });
+});

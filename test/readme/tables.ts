@@ -1,0 +1,45 @@
+import ts from 'typescript';
+import { textOf } from './code-blocks.js';
+
+/** A row of a Markdown table: its cells by the column's title, without backquotes. */
+export type Row = Readonly<Record<string, string>>;
+
+/** The table of a file that begins with a column of this title. */
+export function tableOf(file: string, title: string): Row[] {
+  const lines = textOf(file).split('\n');
+  const start = lines.findIndex((line) => cellsOf(line)[0] === title);
+  if (start < 0) throw new Error(`${file} has no table that begins with ${title}`);
+  const titles = cellsOf(lines[start]!);
+  const end = lines.findIndex((line, index) => index > start && !line.startsWith('|'));
+  return lines.slice(start + 2, end).map((line) => {
+    const cells = cellsOf(line);
+    return Object.fromEntries(titles.map((name, index) => [name, cells[index]!]));
+  });
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .replaceAll('`', '')
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+}
+
+/** The members of a type in a source file, each with its `@default`, `''` if it has none. */
+export function membersOf(file: string, type: string): Map<string, string> {
+  const source = ts.createSourceFile(file, textOf(file), ts.ScriptTarget.Latest, true);
+  const members = new Map<string, string>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isPropertySignature(node)) members.set(node.name.getText(), defaultOf(node));
+    ts.forEachChild(node, visit);
+  };
+  const isNamed = (node: ts.Node): boolean =>
+    (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) && node.name.text === type;
+  source.statements.filter(isNamed).forEach(visit);
+  return members;
+}
+
+function defaultOf(member: ts.PropertySignature): string {
+  const tag = ts.getJSDocTags(member).find(({ tagName }) => tagName.text === 'default');
+  return (ts.getTextOfJSDocComment(tag?.comment) ?? '').replaceAll('`', '');
+}

@@ -1,0 +1,50 @@
+import type { CodeBlock } from './code-blocks.js';
+
+/** A command of a terminal session, and what the session says that it prints. */
+export interface Command {
+  readonly place: string;
+  readonly line: string;
+  readonly prints: string;
+}
+
+/** Commands that belong together: those up to the next `npm start`, which starts the app for them. */
+export interface Session {
+  readonly start: Command;
+  readonly curls: readonly Command[];
+}
+
+/**
+ * The commands of a block: in `console` those after `$ `, each with the lines below it as output; in `sh`
+ * every line, with the comment at its end as output.
+ */
+export function commandsOf({ place, language, text }: CodeBlock): Command[] {
+  if (language === 'sh') {
+    return text.split('\n').map((line) => {
+      const [, command = '', prints = ''] = /^([^#]*?)(?: *# (.*))?$/.exec(line) ?? [];
+      return { place, line: command, prints };
+    });
+  }
+  return text
+    .split(/^\$ /m)
+    .slice(1)
+    .map((chunk) => {
+      const [line = '', ...output] = chunk.trimEnd().split('\n');
+      return { place, line, prints: output.join('\n') };
+    });
+}
+
+/** The sessions in blocks, from top to bottom. Lines that neither start the app nor ask it are left out. */
+export function sessionsOf(blocks: readonly CodeBlock[]): Session[] {
+  const sessions: { start: Command; curls: Command[] }[] = [];
+  for (const command of blocks.flatMap(commandsOf)) {
+    if (command.line.endsWith('npm start')) sessions.push({ start: command, curls: [] });
+    else if (command.line.startsWith('curl ')) sessions.at(-1)!.curls.push(command);
+  }
+  return sessions;
+}
+
+/** The variables in front of a command: `A=1 B=2 npm start`. */
+export function variablesOf({ line }: Command): Record<string, string> {
+  const assignments = line.matchAll(/\b([A-Z_]+)=(\S*) /g);
+  return Object.fromEntries(Array.from(assignments, ([, name = '', value = '']) => [name, value]));
+}

@@ -1,0 +1,47 @@
+import { request } from 'node:http';
+
+export interface Question {
+  readonly method?: string;
+  /** Sent as it stands: nothing is decoded, encoded or normalised. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An HTTP response, read to its end. */
+export interface Answer {
+  readonly status: number;
+  /** By lowercase name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Sends a request on a connection of its own and reads the whole response. */
+export function send(port: number, { method = 'GET', path, headers = {} }: Question): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, method, path, headers, agent: false as const };
+    const sent = request(options, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (text: string) => (body += text));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: Object.fromEntries(
+            Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
+          ),
+          body,
+        }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+/** Everything that the response's headers say about limits, by lowercase name. */
+export function limitHeaders({ headers }: Answer): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => name === 'retry-after' || name.includes('ratelimit')),
+  );
+}

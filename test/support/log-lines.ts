@@ -1,0 +1,39 @@
+import type { LoggerService } from '@nestjs/common';
+
+type Level = 'log' | 'warn' | 'error';
+
+export interface LogLine {
+  readonly level: Level;
+  readonly message: string;
+  /** Who logs: the name that the Logger was made with. */
+  readonly context: string;
+}
+
+/** A logger for a Nest app that keeps the lines. */
+export class LogLines implements LoggerService {
+  readonly lines: LogLine[] = [];
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.keep('log', message, rest);
+  }
+
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.keep('warn', message, rest);
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.keep('error', message, rest);
+  }
+
+  /** What the package itself has logged. */
+  ours(): { level: Level; message: string }[] {
+    return this.lines
+      .filter(({ context }) => context === 'RateLimit')
+      .map(({ level, message }) => ({ level, message }));
+  }
+
+  private keep(level: Level, message: unknown, rest: readonly unknown[]): void {
+    const text = message instanceof Error ? message.message : String(message);
+    this.lines.push({ level, message: text, context: String(rest.at(-1) ?? '') });
+  }
+}

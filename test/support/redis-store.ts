@@ -1,0 +1,19 @@
+import { RateLimiter, RedisStore, type Clock, type RedisConnection } from '../../lib/index.js';
+import { redisUrl, uniquePrefix } from './redis/shared-redis.js';
+import { until } from './redis/until.mjs';
+
+/**
+ * A store on Redis that has answered: nothing that keeps this process busy meanwhile fails its first hit.
+ *
+ * @param options.redis where the server is; the shared one unless given
+ * @param options.clock the server's time unless given
+ */
+export async function openRedisStore(
+  options: { redis?: RedisConnection; clock?: Clock } = {},
+): Promise<RedisStore> {
+  const store = new RedisStore({ redis: redisUrl(), ...options, timeout: 10_000 });
+  const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
+  const answers = async () => (await limiter.peek({ limit: 1, window: '1s' }, 'probe')).source === 'redis';
+  await until(answers, 'the Redis store to answer');
+  return store;
+}

@@ -1,0 +1,22 @@
+import { MemoryStore, RedisStore, type Store } from '../../lib/index.js';
+import { redisUrl } from './redis/shared-redis.js';
+
+export const STORES = ['memory', 'redis'] as const;
+export type StoreKind = (typeof STORES)[number];
+
+/** A clock that stands still until it is told to go on. It starts on a full minute. */
+export class VirtualTime {
+  now = 1_700_000_040_000;
+  readonly clock = (): number => this.now;
+
+  advance(milliseconds: number): void {
+    this.now += milliseconds;
+  }
+}
+
+/** A store in virtual time. On Redis, give the module a `uniquePrefix()`. */
+export function virtualStore(kind: StoreKind, { clock }: VirtualTime): Store {
+  return kind === 'memory'
+    ? new MemoryStore({ clock })
+    : new RedisStore({ redis: redisUrl(), clock, timeout: 10_000 });
+}
