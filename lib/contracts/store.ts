@@ -1,4 +1,5 @@
 import type { Algorithm, Parameters, Patience, Receipt, Verdict } from './algorithm.js';
+import type { Clock } from './clock.js';
 import type { DecisionSource } from './decision.js';
 
 /** One rule of one subject: where its state is, and by what it is decided. */
@@ -54,6 +55,11 @@ export interface Amendment extends Counter {
 export interface Store {
   /** Where its decisions come from. */
   readonly source: DecisionSource;
+  /**
+   * About what time it is for the store, asked without a round trip. It may be wrong by what clocks of
+   * machines differ: what is decided goes by the store's own time.
+   */
+  readonly clock: Clock;
   /**
    * Decides hits all or nothing: if one is denied, none is charged, and the figures of the others
    * are those before the hit. Observed hits are charged with the others if they allow it themselves.

@@ -48,7 +48,7 @@ export class RouteLimit {
     const isDynamic = DYNAMIC.some((field) => typeof fields[field] === 'function');
     this.fixed = isDynamic ? undefined : this.keyed(compileRule(ruleOf(fields), this.path));
     this.isConditional = isDynamic || skipIf !== undefined || allowList !== undefined;
-    this.subjectOf = subjectOf(by, ipv6Prefix);
+    this.subjectOf = subjectOf(by, ipv6Prefix, this.path);
     this.isAllowed = allowList && allowListOf(allowList);
   }
 

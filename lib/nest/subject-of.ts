@@ -23,8 +23,13 @@ function isPart(part: unknown): boolean {
   return typeof part === 'function' || (typeof part === 'string' && /^[\w!#$%&'*+.^`|~-]{1,64}$/.test(part));
 }
 
-/** The finder for what a rule says in `by`. */
-export function subjectOf(by: By | readonly By[], ipv6Prefix: number): SubjectOf {
+/**
+ * The finder for what a rule says in `by`.
+ *
+ * @param path what a message calls the rule
+ */
+export function subjectOf(by: By | readonly By[], ipv6Prefix: number, path: string): SubjectOf {
+  const textOf = (found: Awaited<Found>): string | undefined => readSubject(found, path);
   if (!Array.isArray(by)) {
     const find = finderOf(by as By, ipv6Prefix);
     return (request, values) => {
@@ -36,8 +41,8 @@ export function subjectOf(by: By | readonly By[], ipv6Prefix: number): SubjectOf
   return (request, values) => {
     const parts = finders.map((find) => find(request, values));
     return parts.some((part) => part instanceof Promise)
-      ? Promise.all(parts).then(tupleOf)
-      : tupleOf(parts as Awaited<Found>[]);
+      ? Promise.all(parts).then((found) => tupleOf(found.map(textOf)))
+      : tupleOf((parts as Awaited<Found>[]).map(textOf));
   };
 }
 
@@ -65,15 +70,13 @@ function finderOf(by: By, ipv6Prefix: number): Finder {
   }
 }
 
-function textOf(found: Awaited<Found>): string | undefined {
+function readSubject(found: Awaited<Found>, path: string): string | undefined {
   if (found === null || found === undefined || found === '') return undefined;
   if (typeof found === 'string' || Number.isFinite(found) || typeof found === 'bigint') return String(found);
-  throw new RateLimitConfigError([
-    problem('by', found, 'a function that gives a string or a number, or nothing'),
-  ]);
+  const allowed = 'a function that gives a string or a number, or nothing';
+  throw new RateLimitConfigError([problem(`${path}.by`, found, allowed)]);
 }
 
-function tupleOf(found: readonly Awaited<Found>[]): readonly string[] | undefined {
-  const parts = found.map(textOf);
+function tupleOf(parts: readonly (string | undefined)[]): readonly string[] | undefined {
   return parts.every((part) => part !== undefined) ? parts : undefined;
 }

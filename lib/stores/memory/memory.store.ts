@@ -31,7 +31,7 @@ const SWEPT_AT_ONCE = 1000;
 /** Holds the state in this process, decides exactly as Redis does, and is gone with the process. */
 export class MemoryStore implements Store {
   readonly source = 'memory';
-  private readonly clock: Clock;
+  readonly clock: Clock;
   private readonly slack: number;
   private readonly entries: LRUCache<string, Entry>;
   private sweeper: NodeJS.Timeout | undefined;

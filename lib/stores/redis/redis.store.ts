@@ -32,8 +32,10 @@ export interface RedisStoreOptions {
 /** Holds the state in Redis: every request is decided there by one script, in one round trip. */
 export class RedisStore implements Store {
   readonly source = 'redis';
+  readonly clock: Clock;
   private readonly client: StoreClient;
-  private readonly clock: Clock | undefined;
+  /** The clock that stands in for the server's. */
+  private readonly replayed: Clock | undefined;
   private readonly commands = new Set<string>();
   private readonly timeout: number;
   private connecting: Promise<void> | undefined;
@@ -48,7 +50,8 @@ export class RedisStore implements Store {
     if (!Number.isInteger(timeout) || timeout < 1) {
       throw new RangeError(`timeout: got ${String(timeout)}; allowed: an integer from 1, in milliseconds`);
     }
-    this.clock = clock;
+    this.clock = clock ?? Date.now;
+    this.replayed = clock;
     this.timeout = timeout;
     this.client = connect(redis, timeout);
     this.client.on('error', (error) => {
@@ -60,20 +63,20 @@ export class RedisStore implements Store {
   }
 
   async decide(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): Promise<Outcome> {
-    const call = new Call(hits, this.clock);
+    const call = new Call(hits, this.replayed);
     call.args.push(dryRun ? 1 : 0, patience === Infinity ? -1 : patience, hits.length);
     for (const hit of hits) call.addHit(hit);
     return readReply((await this.run('decide', call)) as number[]);
   }
 
   async amend(amendments: readonly Amendment[]): Promise<readonly boolean[]> {
-    const call = new Call(amendments, this.clock);
+    const call = new Call(amendments, this.replayed);
     for (const amendment of amendments) call.addAmendment(amendment);
     return ((await this.run('amend', call)) as number[]).map((amended) => amended === 1);
   }
 
   async block({ key, duration }: Block): Promise<void> {
-    const call = new Call([], this.clock);
+    const call = new Call([], this.replayed);
     call.keys.push(key);
     call.args.push(duration);
     await this.run('block', call);
