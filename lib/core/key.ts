@@ -10,7 +10,7 @@ export const PREFIX = {
   accepts: (value: unknown): boolean => typeof value === 'string' && /^[\x21-\x7a|~]{0,64}$/.test(value),
 };
 
-const PLAIN = /^[\w.:@/+=,~*!$%&-]{1,64}$/;
+const PLAIN = /^[\w.:@/+=,~*!$%&-]{0,64}$/;
 
 /**
  * The name of a rule's counter for a subject, the same on every process:

@@ -17,11 +17,9 @@ import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 const logger = new Logger('RateLimit');
 
 /** The store that the options ask for; any, if they are wrong and the application will not start. */
-function createStore(
-  book: RuleBook,
-  { redis, timeout = 50, maxKeys = 100_000 }: RateLimitModuleOptions,
-): Store {
+function createStore(book: RuleBook, options: RateLimitModuleOptions): Store {
   if (book.problems.size > 0) return new MemoryStore();
+  const { redis, timeout = 50, maxKeys = 100_000 } = options;
   if (redis) return new RedisStore({ redis, timeout });
   logger.log(
     'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
