@@ -1,0 +1,177 @@
+// The arrows of the house: nest -> http, core, stores, contracts; core -> algorithms, contracts;
+// http, stores, algorithms -> contracts. What each folder may not import, and why.
+const SPEC = '[.]spec[.]ts$';
+const DRAWER = '((^|[/.-])(utils?|helpers?|common|misc)|(^|[/.])types)([./]|$)';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'contracts-import-nothing',
+      comment:
+        'Contracts are what all folders agree on. If they knew one of them, every other one would depend on it.',
+      severity: 'error',
+      from: { path: '^lib/contracts/', pathNot: SPEC },
+      to: { pathNot: '^lib/contracts/' },
+    },
+    {
+      name: 'algorithms-import-contracts-only',
+      comment:
+        'An algorithm is arithmetic on a state. It knows no rule, request or store, so that it runs in each of them.',
+      severity: 'error',
+      from: { path: '^lib/algorithms/', pathNot: SPEC },
+      to: { path: '^lib/', pathNot: '^lib/(algorithms|contracts)/' },
+    },
+    {
+      name: 'algorithms-stay-apart',
+      comment:
+        'Each algorithm is one folder, to be added, read and deleted alone. What two of them share lies beside the folders.',
+      severity: 'error',
+      from: { path: '^lib/algorithms/([^/]+)/', pathNot: SPEC },
+      to: { path: '^lib/algorithms/[^/]+/', pathNot: '^lib/algorithms/$1/' },
+    },
+    {
+      name: 'only-the-registry-lists-algorithms',
+      comment:
+        'What algorithms share must not know one of them, and whoever wants one asks the registry: adding one is a folder and a line.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: ['^lib/algorithms/registry[.]ts$', '^lib/algorithms/[^/]+/', SPEC] },
+      to: { path: '^lib/algorithms/[^/]+/' },
+    },
+    {
+      name: 'stores-import-contracts-only',
+      comment:
+        'A store runs any algorithm and names none, so that a new algorithm changes no store and a new store no algorithm.',
+      severity: 'error',
+      from: { path: '^lib/stores/', pathNot: SPEC },
+      to: { path: '^lib/', pathNot: '^lib/(stores|contracts)/' },
+    },
+    {
+      name: 'stores-stay-apart',
+      comment: 'Memory must work where Redis is not, and neither is a special case of the other.',
+      severity: 'error',
+      from: { path: '^lib/stores/([^/]+)/', pathNot: SPEC },
+      to: { path: '^lib/stores/[^/]+/', pathNot: '^lib/stores/$1/' },
+    },
+    {
+      name: 'http-imports-contracts-only',
+      comment:
+        'Subjects, headers and problems are facts of HTTP: they know neither Nest nor how a limit is decided.',
+      severity: 'error',
+      from: { path: '^lib/http/', pathNot: SPEC },
+      to: { path: '^lib/', pathNot: '^lib/(http|contracts)/' },
+    },
+    {
+      name: 'core-imports-algorithms-and-contracts-only',
+      comment:
+        'The limiter serves workers and tests without HTTP and Nest, and is given its store: it must not know which one.',
+      severity: 'error',
+      from: { path: '^lib/core/', pathNot: SPEC },
+      to: { path: '^lib/', pathNot: '^lib/(core|algorithms|contracts)/' },
+    },
+    {
+      name: 'nest-reaches-algorithms-through-core',
+      comment:
+        'The core says which algorithms there are and which options each has. Types cost nothing at run time and may pass.',
+      severity: 'error',
+      from: { path: '^lib/nest/', pathNot: SPEC },
+      to: { path: '^lib/algorithms/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'nobody-imports-the-barrel',
+      comment:
+        'lib/index.ts says what is public and stands above all folders: an import of it from below is a cycle in waiting.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: SPEC },
+      to: { path: '^lib/index[.]ts$' },
+    },
+    {
+      name: 'nestjs-in-nest-only',
+      comment: 'The rest runs without Nest, and a new major of Nest can break one folder only.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/nest/' },
+      to: { path: '(^|/)@nestjs/' },
+    },
+    {
+      name: 'ioredis-in-the-redis-store-only',
+      comment:
+        'One folder talks to Redis (and the module may type what it hands on): a new client is one change.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/(stores/redis/|nest/rate-limit[.]module[.](spec[.])?ts$)' },
+      to: { path: '(^|/)ioredis(/|$)' },
+    },
+    {
+      name: 'lib-imports-nothing-outside',
+      comment: 'What is published must not need tests, scripts or the sample application.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: SPEC },
+      to: { path: '^(test|sample-app|scripts|bench|dist)/' },
+    },
+    {
+      name: 'sample-app-uses-the-package-by-name',
+      comment:
+        'The sample imports what users import, as they do; a path into lib would show what nobody can copy.',
+      severity: 'error',
+      from: { path: '^sample-app/' },
+      to: { path: '^(lib|test|scripts|dist)/', dependencyTypes: ['local'] },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'Two files that need each other are one idea in two files; types count too.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-drawers',
+      comment: 'A name such as utils says nothing, so that anything ends up behind it. Name the idea.',
+      severity: 'error',
+      from: {},
+      to: { path: DRAWER, pathNot: '(^|/)(node_modules|dist)/', dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'no-drawers-at-the-top',
+      comment: 'The same for a file that nobody imports, such as a spec.',
+      severity: 'error',
+      from: { path: DRAWER, pathNot: '(^|/)(node_modules|dist)/' },
+      to: {},
+    },
+    {
+      name: 'declared-in-package-json',
+      comment: 'What lib imports at run time is a dependency or a peer: users do not install our tools.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: SPEC },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown'],
+        dependencyTypesNot: ['npm-peer'],
+      },
+    },
+    {
+      name: 'found',
+      comment: 'An import that leads nowhere would escape every rule above.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-orphans',
+      comment: 'A file that imports nothing and that nothing imports is dead.',
+      severity: 'error',
+      from: { path: '^(lib|test|sample-app)/', pathNot: '[.]d[.]mts$', orphan: true },
+      to: {},
+    },
+  ],
+  options: {
+    doNotFollow: { path: '(^|/)(node_modules|dist)/' },
+    exclude: { path: '(^|/)fixtures/' },
+    tsPreCompilationDeps: true,
+    combinedDependencies: false,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      mainFields: ['main', 'types'],
+    },
+    webpackConfig: { fileName: 'scripts/resolve.cjs' },
+  },
+};

@@ -1,0 +1,72 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { outsideJest, runCommand } from './run-command.js';
+import { packageRoot } from './tarball.js';
+
+const NPM_INSTALL = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--no-package-lock'];
+
+/** A user's project in a folder of its own, with the packed package installed. */
+export class Consumer {
+  private constructor(private readonly folder: string) {}
+
+  /** @param fixture the folder's name under fixtures/ */
+  static async install(fixture: string, tarball: string): Promise<Consumer> {
+    const folder = await mkdtemp(join(tmpdir(), `${fixture}-`));
+    await cp(join(packageRoot, 'test/packaging/fixtures', fixture), folder, { recursive: true });
+    await runCommand(folder, 'npm', ...NPM_INSTALL, tarball);
+    return new Consumer(folder);
+  }
+
+  /** Compiles the project with the TypeScript that it has installed, declarations of packages included. */
+  async compile(...options: string[]): Promise<void> {
+    await this.node('node_modules/typescript/bin/tsc', '--skipLibCheck', 'false', ...options);
+  }
+
+  /** Runs the project's specs with a Jest that is configured in no way. */
+  async runSpecs(...nodeOptions: string[]): Promise<void> {
+    await this.node(...nodeOptions, join(packageRoot, 'node_modules/jest/bin/jest.js'), '--rootDir', '.');
+  }
+
+  /** Starts the compiled application. */
+  async start(env: NodeJS.ProcessEnv): Promise<ConsumerApp> {
+    const main = join(this.folder, 'dist/main.js');
+    const options = { cwd: this.folder, env: { ...outsideJest(), ...env }, execArgv: [] };
+    const child = fork(main, [], { ...options, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const failed = once(child, 'exit').then(([code]) => {
+      throw new Error(`The application ended with ${String(code)} before it listened`);
+    });
+    const [url] = (await Promise.race([once(child, 'message'), failed])) as [string];
+    return new ConsumerApp(url, child);
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  private async node(...args: string[]): Promise<void> {
+    await runCommand(this.folder, process.execPath, ...args);
+  }
+}
+
+/** A consumer's application while it runs. */
+export class ConsumerApp {
+  constructor(
+    private readonly url: string,
+    private readonly child: ChildProcess,
+  ) {}
+
+  get(path: string): Promise<Response> {
+    return fetch(`${this.url}${path}`);
+  }
+
+  /** Asks the application to close; resolves with the exit code once nothing keeps its process alive. */
+  async close(): Promise<number> {
+    const exited = once(this.child, 'exit');
+    this.child.send('close');
+    const [code] = (await exited) as [number];
+    return code;
+  }
+}

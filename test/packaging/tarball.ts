@@ -1,0 +1,24 @@
+import { mkdtemp, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runCommand } from './run-command.js';
+
+export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Packs the package as `npm publish` would, build included, into a folder of its own. */
+export async function packTarball(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'packed-'));
+  await runCommand(packageRoot, 'npm', 'pack', '--pack-destination', folder);
+  const [name] = await readdir(folder);
+  return join(folder, name!);
+}
+
+/** The paths of the files in a tarball, as a user finds them in the package's folder. */
+export async function filesIn(tarball: string): Promise<string[]> {
+  const list = await runCommand(packageRoot, 'tar', '-tzf', tarball);
+  return list
+    .trim()
+    .split('\n')
+    .map((path) => path.replace(/^package\//, ''));
+}
