@@ -4,7 +4,7 @@ import type { CalendarWindow } from './calendar-length.js';
 /** What an option may be, in words and as a test. */
 export interface OptionCheck {
   readonly allowed: string;
-  accepts(value: unknown): boolean;
+  readonly accepts: (value: unknown) => boolean;
 }
 
 /** The part of a rule that every algorithm has. */

@@ -46,7 +46,7 @@ const CANDIDATE_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window 
 
 /** The definition of an algorithm, with the types of its own options set aside. */
 export function algorithmOf(name: string = DEFAULT_ALGORITHM): Definition {
-  return algorithms[name as AlgorithmName] as Definition;
+  return algorithms[name as AlgorithmName];
 }
 
 /** What the fields of a rule of this algorithm may be. */

@@ -2,13 +2,14 @@ import type { Patience } from '../contracts/algorithm.js';
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
 import { DURATION_ALLOWED, parseDuration, type Duration } from '../contracts/duration.js';
-import type { Amendment, Hit, Store } from '../contracts/store.js';
+import type { Hit, Store } from '../contracts/store.js';
 import { Charge } from './charge.js';
 import { DecidedHit, ruleDecision } from './decision.js';
 import { FailurePolicy } from './failure-policy.js';
 import { holdBack } from './hold-back.js';
 import type { Subject } from './key.js';
 import { Leases } from './leases.js';
+import { Ledger } from './ledger.js';
 import type { AcquireOptions, HitOptions, RateLimiterOptions, RefundOptions } from './limiter-options.js';
 import { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
@@ -28,7 +29,8 @@ export class RateLimiter {
   private readonly keys: Keys;
   private readonly rules: RuleCache;
   private readonly policy: FailurePolicy;
-  private readonly leases = new Leases((renewals) => this.amend(renewals));
+  private readonly ledger: Ledger;
+  private readonly leases: Leases;
 
   /** @throws RateLimitConfigError if the prefix is not as allowed */
   constructor({ store, prefix = 'rl:', onStoreError = 'allow', listener }: RateLimiterOptions) {
@@ -36,6 +38,8 @@ export class RateLimiter {
     this.keys = new Keys(prefix);
     this.rules = new RuleCache(this.keys);
     this.policy = new FailurePolicy(onStoreError, listener);
+    this.ledger = new Ledger(store, this.policy);
+    this.leases = new Leases((renewals) => this.ledger.amend(renewals));
   }
 
   /**
@@ -62,7 +66,7 @@ export class RateLimiter {
   async reserve(rules: Rules<RateRule>, subject: Subject, options: HitOptions = {}): Promise<Reservation> {
     const decision = await this.consume(rules, subject, options);
     return new Reservation(decision, async (actual) => {
-      await this.settle(DecidedHit.chargeOf(decision)?.take('refund') ?? [], actual);
+      await this.ledger.settle(DecidedHit.chargeOf(decision)?.take('refund') ?? [], actual);
     });
   }
 
@@ -105,7 +109,7 @@ export class RateLimiter {
     const isMeant = (_hit: Hit, index: number): boolean =>
       rules === undefined || rules.includes(decision.decisions[index]!.rule);
     const refunds = charge?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
-    return (await this.amend(refunds)).includes(true);
+    return (await this.ledger.amend(refunds)).includes(true);
   }
 
   /**
@@ -155,7 +159,7 @@ export class RateLimiter {
     this.leases.hold(held);
     return new Permit(decision, async () => {
       this.leases.drop(held);
-      await this.amend(held.map((lease) => ({ ...lease, kind: 'refund' })));
+      await this.ledger.amend(held.map((lease) => ({ ...lease, kind: 'refund' })));
     });
   }
 
@@ -181,31 +185,5 @@ export class RateLimiter {
   /** Stops renewing what is held. The store is its owner's to close. */
   close(): void {
     this.leases.close();
-  }
-
-  /** Charges what work has cost in the end. Never rejects because of the store. */
-  private async settle(charged: readonly Amendment[], actual: number): Promise<void> {
-    const refunds = charged.filter(({ cost }) => cost > actual);
-    await this.amend(refunds.map((hit) => ({ ...hit, cost: hit.cost - actual })));
-    const debts = charged.filter(({ cost }) => cost < actual);
-    if (debts.length > 0) await this.owe(debts.map((hit) => ({ ...hit, cost: actual - hit.cost })));
-  }
-
-  private async owe(debts: readonly Hit[]): Promise<void> {
-    try {
-      await this.store.decide(debts, { patience: Infinity });
-    } catch (error) {
-      this.policy.noticed(error);
-    }
-  }
-
-  /** Never rejects because of the store: what could not be amended is gone by itself in time. */
-  private async amend(amendments: readonly Amendment[]): Promise<readonly boolean[]> {
-    try {
-      return amendments.length > 0 ? await this.store.amend(amendments) : [];
-    } catch (error) {
-      this.policy.noticed(error);
-      return amendments.map(() => false);
-    }
   }
 }

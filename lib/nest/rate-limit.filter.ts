@@ -15,7 +15,8 @@ export class RateLimitFilter implements ExceptionFilter {
   ): Observable<never> | void {
     switch (host.getType<string>()) {
       case 'http':
-        return this.answer(exception, host.switchToHttp().getResponse());
+        this.answer(exception, host.switchToHttp().getResponse());
+        return;
       case 'ws':
         host
           .switchToWs()

@@ -3,7 +3,7 @@ import type { Subject } from '../core/key.js';
 import { RateLimiter } from '../core/limiter.js';
 import type { HitOptions, RateLimiterOptions } from '../core/limiter-options.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
-import type { RateRule, Rule } from '../core/rule.js';
+import type { Rule } from '../core/rule.js';
 import { coreRule } from './route-limit.js';
 import type { RuleBook } from './rule-book.js';
 
@@ -33,7 +33,7 @@ export class RateLimitService extends RateLimiter {
     if (rule.algorithm === 'concurrency') {
       throw new RateLimitConfigError([`rule "${name}": its permits are held; use enter(rule("${name}"), …)`]);
     }
-    return this.consume(rule as RateRule, subject, options);
+    return this.consume(rule, subject, options);
   }
 
   /**

@@ -82,7 +82,7 @@ export class RouteLimit {
       throw new RateLimitConfigError([problem(`${this.path}.cost`, given, RULE_FIELDS.cost.allowed)]);
     }
     const compiled = compileRule(ruleOf({ ...this.fields, ...resolved, cost: 0 }), this.path);
-    return { ...compiled, cost: given as number };
+    return { ...compiled, cost: given };
   }
 }
 

@@ -4,6 +4,7 @@ import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../core/rule.js';
 import { isFields, optionProblems, readableOptions } from './check-options.js';
 import { overridePath, readOverride, rulesNamed } from './overrides.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
+import type { RouteRule } from './route-rule.js';
 import type { TargetRules } from './rate-limit.decorator.js';
 import { layerProblems, overlay, ROUTE_FIELDS, type LayeredRule, type RuleFields } from './rule-layers.js';
 
@@ -94,7 +95,7 @@ export class RuleBook {
       this.skips.set(name, target.path.replace('@RateLimit', '@SkipRateLimit'));
     const own = new Set<string>();
     for (const rule of target.rules) {
-      if (!isFields(rule as unknown)) {
+      if (!isRule(rule)) {
         this.problems.add(problem(target.path, rule, 'an object with fields of a rule'));
         continue;
       }
@@ -138,4 +139,9 @@ export class RuleBook {
 
 function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
+}
+
+/** Whether a decorator was given a rule at all, whatever its type says. */
+function isRule(rule: RouteRule): boolean {
+  return isFields(rule);
 }

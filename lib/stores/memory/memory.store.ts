@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import type { Patience, Step } from '../../contracts/algorithm.js';
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import type { Amendment, Ask, Block, Counter, Hit, Outcome, Store } from '../../contracts/store.js';
+import { Entries } from './entries.js';
 
 export interface MemoryStoreOptions {
   /**
@@ -18,24 +18,14 @@ export interface MemoryStoreOptions {
 
 type BlockableStep = Step<unknown> & { readonly isBlocked?: boolean };
 
-interface Entry {
-  state: unknown;
-  expiresAt: number;
-}
-
 /** A clock that is not the system's may step back further: states are kept an hour longer, as in Redis. */
 const SLACK = 3600e6;
-const SWEEP_EVERY_MS = 1000;
-const SWEPT_AT_ONCE = 1000;
 
 /** Holds the state in this process, decides exactly as Redis does, and is gone with the process. */
 export class MemoryStore implements Store {
   readonly source = 'memory';
   readonly clock: Clock;
-  private readonly slack: number;
-  private readonly entries: LRUCache<string, Entry>;
-  private sweeper: NodeJS.Timeout | undefined;
-  private sweepable: Iterator<string, unknown> | undefined;
+  private readonly entries: Entries;
 
   /** @throws RangeError if `maxKeys` is not an integer from 1 */
   constructor({ clock, maxKeys = 100_000 }: MemoryStoreOptions = {}) {
@@ -43,8 +33,8 @@ export class MemoryStore implements Store {
       throw new RangeError(`maxKeys: got ${String(maxKeys)}; allowed: an integer from 1`);
     }
     this.clock = clock ?? Date.now;
-    this.slack = clock ? SLACK : 0;
-    this.entries = new LRUCache({ max: maxKeys });
+    const slack = clock ? SLACK : 0;
+    this.entries = new Entries(maxKeys, (expiresAt) => expiresAt + slack <= toMicroseconds(this.clock()));
   }
 
   /** Keys held now, those that have expired but not been swept yet included. */
@@ -69,13 +59,13 @@ export class MemoryStore implements Store {
     const now = toMicroseconds(this.clock());
     return amendments.map((amendment) => {
       const { key, algorithm, parameters, kind, cost, receipt } = amendment;
-      const state = this.entries.get(key)?.state;
+      const state = this.entries.get(key);
       if (state === undefined) return false;
       const next =
         kind === 'renew'
           ? algorithm.renew?.(state, now, parameters, String(receipt))
           : algorithm.refund(state, now, cost, parameters, receipt, kind === 'refund-last');
-      if (next) this.save(key, next.state, now + next.expiresAfter);
+      if (next) this.entries.set(key, next.state, now + next.expiresAfter);
       return next !== undefined;
     });
   }
@@ -89,8 +79,6 @@ export class MemoryStore implements Store {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.sweeper);
-    this.sweeper = undefined;
     this.entries.clear();
   }
 
@@ -101,14 +89,14 @@ export class MemoryStore implements Store {
     patience?: Patience,
     lease?: string,
   ) {
-    return algorithm.step(this.entries.get(key)?.state, now, cost, parameters, patience, lease);
+    return algorithm.step(this.entries.get(key), now, cost, parameters, patience, lease);
   }
 
   /** What the algorithm says of the hit; of a blocked one, that it is denied until the block ends. */
   private stepOrBlock(hit: Hit, now: number, patience: Patience): BlockableStep {
     const { block, cost, lease } = hit;
     if (!block) return this.step(hit, now, cost, patience, lease);
-    const blockedUntil = this.entries.get(block.key)?.state as number | undefined;
+    const blockedUntil = this.entries.get(block.key) as number | undefined;
     if (blockedUntil !== undefined && blockedUntil > now) {
       const { remaining, resetAfter } = this.step(hit, now, 0);
       return {
@@ -127,40 +115,11 @@ export class MemoryStore implements Store {
 
   private charge({ key, cost, block }: Hit, step: BlockableStep, now: number): void {
     if (cost === 0) return;
-    if (step.allowed) this.save(key, step.state, now + step.expiresAfter);
+    if (step.allowed) this.entries.set(key, step.state, now + step.expiresAfter);
     else if (block && block.duration > 0 && !step.isBlocked) this.blockUntil(block.key, now + block.duration);
   }
 
   private blockUntil(key: string, until: number): void {
-    this.save(key, until, until);
-  }
-
-  private save(key: string, state: unknown, expiresAt: number): void {
-    const entry = this.entries.get(key);
-    if (entry) {
-      entry.state = state;
-      entry.expiresAt = expiresAt;
-      return;
-    }
-    this.entries.set(key, { state, expiresAt });
-    this.sweeper ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
-  }
-
-  /** Forgets expired keys, a slice at a time, so that a request never waits for it. */
-  private sweep(): void {
-    const now = toMicroseconds(this.clock());
-    this.sweepable ??= this.entries.rkeys();
-    for (let visited = 0; visited < SWEPT_AT_ONCE; visited++) {
-      const { done, value: key } = this.sweepable.next();
-      if (done) {
-        this.sweepable = undefined;
-        break;
-      }
-      const entry = this.entries.peek(key as string);
-      if (entry && entry.expiresAt + this.slack <= now) this.entries.delete(key as string);
-    }
-    if (this.entries.size > 0) return;
-    clearInterval(this.sweeper);
-    this.sweeper = undefined;
+    this.entries.set(key, until, until);
   }
 }

@@ -36,8 +36,8 @@ export function isRedisConnection(value: unknown): value is RedisConnection {
  */
 export function connect(redis: RedisConnection, timeout: number): StoreClient {
   const bounded = boundedOptions(timeout);
-  if (typeof redis === 'string') return new Redis(redis, bounded) as unknown as StoreClient;
-  if (!isUserClient(redis)) return new Redis({ ...redis, ...bounded }) as unknown as StoreClient;
+  if (typeof redis === 'string') return new Redis(redis, bounded);
+  if (!isUserClient(redis)) return new Redis({ ...redis, ...bounded });
   const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
   if (!redis.isCluster) return duplicate(bounded);
   const { enableOfflineQueue, ...redisOptions } = bounded;
