@@ -35,6 +35,10 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
     accepts: isHeaders,
   },
   body: { allowed: 'a function of the decision', accepts: (value) => typeof value === 'function' },
+  onDecision: {
+    allowed: 'a function of the decision and the ExecutionContext',
+    accepts: (value) => typeof value === 'function',
+  },
   prefix: PREFIX,
   onStoreError: { allowed: '"allow" or "deny"', accepts: (value) => value === 'allow' || value === 'deny' },
   timeout: { ...fromOne, allowed: `${fromOne.allowed}, in milliseconds` },

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger, type ExecutionContext } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Decision } from '../contracts/decision.js';
 import { DecidedHit } from '../core/decision.js';
@@ -12,6 +12,7 @@ import { RATE_LIMIT_OPTIONS } from './tokens.js';
 /** Tells a decision to the client: headers on the response, and an exception if it denies. */
 @Injectable()
 export class RateLimitAnswer {
+  private readonly logger = new Logger('RateLimit');
   private readonly styles: readonly HeaderStyle[];
 
   constructor(
@@ -23,7 +24,8 @@ export class RateLimitAnswer {
   }
 
   /** @throws RateLimitExceededException or RateLimitUnavailableException if the decision denies */
-  tell({ response }: Exchange, decision: Decision): void {
+  tell({ response }: Exchange, decision: Decision, context: ExecutionContext): void {
+    this.report(decision, context);
     const unknown = decision.source === 'policy';
     if (response && !(unknown && decision.allowed)) {
       const { httpAdapter } = this.host;
@@ -34,6 +36,14 @@ export class RateLimitAnswer {
     if (decision.allowed) return;
     if (unknown) throw new RateLimitUnavailableException(decision);
     throw new RateLimitExceededException(decision, this.options.body?.(decision));
+  }
+
+  private report(decision: Decision, context: ExecutionContext): void {
+    try {
+      this.options.onDecision?.(decision, context);
+    } catch (error) {
+      this.logger.error('`onDecision` failed.', error);
+    }
   }
 
   /** The refusal of a request that has no subject, under `onMissingSubject: 'deny'`. */

@@ -29,7 +29,7 @@ export class RateLimitGuard implements CanActivate {
     const hits = await this.hitsOf(context, exchange);
     if (hits.length === 0) return true;
     const decision = await this.limiter.decide(hits);
-    this.answer.tell(exchange, decision);
+    this.answer.tell(exchange, decision, context);
     await this.settlement.settle(exchange.response, decision, hits, context);
     return true;
   }

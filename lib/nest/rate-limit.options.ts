@@ -1,3 +1,4 @@
+import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
 import type { OnStoreError } from '../core/failure-policy.js';
 import type { HeaderStyle } from '../http/headers.js';
@@ -24,6 +25,11 @@ export interface RateLimitModuleOptions {
    * @default the RFC 9457 problem details
    */
   readonly body?: ((decision: Decision) => string | object) | undefined;
+  /**
+   * Is told every decision on a request, those of observed rules and candidates with it; what it throws
+   * is logged and changes nothing.
+   */
+  readonly onDecision?: ((decision: Decision, context: ExecutionContext) => void) | undefined;
   /**
    * What every key begins with: 0 to 64 printable ASCII characters without braces and spaces.
    * @default 'rl:'
