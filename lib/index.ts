@@ -22,8 +22,8 @@ export type {
   Candidate,
   LeaseRule,
   QueueRule,
-  RateRule,
   Rule,
+  AnyRule,
   RuleBase,
 } from './core/rule.js';
 export type { HeaderStyle } from './http/headers.js';

@@ -4,6 +4,8 @@ import { overridesFromEnv, RateLimitModule } from 'nestjs-redis-rate-limit';
 import { bearerUser } from './auth/bearer-user.middleware.js';
 import { rateLimitConfig } from './config/rate-limit.config.js';
 import { ExportController } from './export/export.controller.js';
+import { GeocodeController } from './geocode/geocode.controller.js';
+import { Geocoder } from './geocode/geocoder.js';
 import { GuideController } from './guide/guide.controller.js';
 import { HealthController } from './health/health.controller.js';
 import { LoginController } from './login/login.controller.js';
@@ -31,7 +33,9 @@ import { SearchController } from './search/search.controller.js';
     SearchController,
     ExportController,
     ReportsController,
+    GeocodeController,
   ],
+  providers: [Geocoder],
 })
 export class AppModule implements NestModule {
   /** Middleware runs before guards, so that the limits know the user. */

@@ -3,7 +3,7 @@ import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
 import { toMilliseconds } from '../contracts/clock.js';
 import { DURATION_ALLOWED, parseDuration } from '../contracts/duration.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
-import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type CompiledRule, type Rule } from './rule.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type CompiledRule, type AnyRule } from './rule.js';
 
 type Definition = AlgorithmDefinition<object, unknown, string>;
 
@@ -95,7 +95,7 @@ export function fieldProblems(
  * @param path what a message calls the rule
  * @throws RateLimitConfigError naming everything that is wrong with it
  */
-export function compileRule(rule: Rule, path = `rule "${rule.name ?? DEFAULT_RULE_NAME}"`): CompiledRule {
+export function compileRule(rule: AnyRule, path = `rule "${rule.name ?? DEFAULT_RULE_NAME}"`): CompiledRule {
   const fields = { ...rule } as Readonly<Record<string, unknown>>;
   const problems = fieldProblems((field) => `${path}.${field}`, fields);
   if (problems.length > 0) throw new RateLimitConfigError(problems);
@@ -108,7 +108,7 @@ export function compileRule(rule: Rule, path = `rule "${rule.name ?? DEFAULT_RUL
   return compileChecked(rule, definition, path);
 }
 
-function compileChecked(rule: Rule, definition: Definition, path: string): CompiledRule {
+function compileChecked(rule: AnyRule, definition: Definition, path: string): CompiledRule {
   const window = definition.leases ? 0 : parseDuration((rule as { window?: unknown }).window)!;
   const quota: Quota = { ...rule, window };
   const { limit, cost = 1, block } = rule;
@@ -136,10 +136,10 @@ function compileChecked(rule: Rule, definition: Definition, path: string): Compi
   };
 }
 
-function compileCandidate({ candidate, ...live }: Rule, path: string): CompiledRule | undefined {
+function compileCandidate({ candidate, ...live }: AnyRule, path: string): CompiledRule | undefined {
   if (candidate === undefined) return undefined;
   const problems = fieldProblems((field) => `${path}.candidate.${field}`, { ...candidate }, CANDIDATE_FIELDS);
   if (problems.length > 0) throw new RateLimitConfigError(problems);
-  const rule = { ...live, ...candidate, mode: 'observe' } as Rule;
+  const rule = { ...live, ...candidate, mode: 'observe' } as AnyRule;
   return { ...compileRule(rule, `${path}.candidate`), name: `${live.name ?? DEFAULT_RULE_NAME}?` };
 }

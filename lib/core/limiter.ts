@@ -16,7 +16,7 @@ import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import { Reservation } from './reservation.js';
 import { RuleCache } from './rule-cache.js';
 import { Keys, type KeyedRule, type RuleHit } from './rule-hit.js';
-import type { BlockingRule, CompiledRule, LeaseRule, QueueRule, RateRule, Rule } from './rule.js';
+import type { BlockingRule, CompiledRule, LeaseRule, QueueRule, Rule, AnyRule } from './rule.js';
 
 type Rules<Each> = Each | readonly Each[];
 
@@ -48,12 +48,12 @@ export class RateLimiter {
    * @param rules a rule or several of different names; each object is checked once and remembered
    * @throws RateLimitConfigError if a rule or the cost is wrong
    */
-  async consume(rules: Rules<RateRule>, subject: Subject, options: HitOptions = {}): Promise<Decision> {
+  async consume(rules: Rules<Rule>, subject: Subject, options: HitOptions = {}): Promise<Decision> {
     return this.decide(this.rules.hits(rules, subject, options.cost));
   }
 
   /** Tells what `consume` or `enter` would answer now, and changes nothing. */
-  async peek(rules: Rules<Rule>, subject: Subject, options: HitOptions = {}): Promise<Decision> {
+  async peek(rules: Rules<AnyRule>, subject: Subject, options: HitOptions = {}): Promise<Decision> {
     return this.decide(this.rules.hits(rules, subject, options.cost), { dryRun: true });
   }
 
@@ -63,7 +63,7 @@ export class RateLimiter {
    *
    * @throws RateLimitConfigError if a rule or the cost is wrong
    */
-  async reserve(rules: Rules<RateRule>, subject: Subject, options: HitOptions = {}): Promise<Reservation> {
+  async reserve(rules: Rules<Rule>, subject: Subject, options: HitOptions = {}): Promise<Reservation> {
     const decision = await this.consume(rules, subject, options);
     return new Reservation(decision, async (actual) => {
       await this.ledger.settle(DecidedHit.chargeOf(decision)?.take('refund') ?? [], actual);
@@ -128,7 +128,7 @@ export class RateLimiter {
   }
 
   /** Forgets what the subject has used of the rules, and its blocks: its next hit finds them fresh. */
-  async reset(rules: Rules<Rule>, subject: Subject): Promise<void> {
+  async reset(rules: Rules<AnyRule>, subject: Subject): Promise<void> {
     const counters = this.rules.hits(rules, subject).map((hit) => this.keys.counter(hit, subject));
     await this.store.reset(counters.flatMap(({ key, block }) => (block ? [key, block.key] : [key])));
   }

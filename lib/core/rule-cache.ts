@@ -2,11 +2,11 @@ import { compileRule, RULE_FIELDS } from './compile-rule.js';
 import type { Subject } from './key.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import type { Keys, KeyedRule, RuleHit } from './rule-hit.js';
-import type { Rule } from './rule.js';
+import type { AnyRule } from './rule.js';
 
 /** Rules as programs give them, each object checked and compiled once. */
 export class RuleCache {
-  private readonly compiled = new WeakMap<Rule, readonly KeyedRule[]>();
+  private readonly compiled = new WeakMap<AnyRule, readonly KeyedRule[]>();
 
   constructor(private readonly keys: Keys) {}
 
@@ -15,11 +15,11 @@ export class RuleCache {
    *
    * @throws RateLimitConfigError if a rule or the cost is wrong, or two rules have one name
    */
-  hits(rules: Rule | readonly Rule[], subject: Subject, cost?: number): readonly RuleHit[] {
+  hits(rules: AnyRule | readonly AnyRule[], subject: Subject, cost?: number): readonly RuleHit[] {
     if (cost !== undefined && !RULE_FIELDS.cost.accepts(cost)) {
       throw new RateLimitConfigError([problem('cost', cost, RULE_FIELDS.cost.allowed)]);
     }
-    const list = (Array.isArray(rules) ? rules : [rules]) as readonly Rule[];
+    const list = (Array.isArray(rules) ? rules : [rules]) as readonly AnyRule[];
     const keyed = list.flatMap((rule) => this.keyed(rule));
     const names = keyed.map(({ rule }) => rule.name);
     if (names.length === 0 || new Set(names).size < names.length) {
@@ -29,7 +29,7 @@ export class RuleCache {
   }
 
   /** The rule ready for any subject, and its candidate if it has one. */
-  keyed(rule: Rule): readonly KeyedRule[] {
+  keyed(rule: AnyRule): readonly KeyedRule[] {
     const known = this.compiled.get(rule);
     if (known) return known;
     const keyed = this.keys.keyed(compileRule(rule));

@@ -19,8 +19,7 @@ export interface RuleBase {
   readonly cost?: number;
   /**
    * How long a denial blocks the subject, whatever the algorithm would say meanwhile. Asking while
-   * blocked does not lengthen it. `'manual'`: only `limiter.block` does.
-   * @default no block
+   * blocked does not lengthen it. `'manual'`: only `limiter.block` does. Absent: nothing does.
    */
   readonly block?: Duration | 'manual';
   /**
@@ -72,6 +71,15 @@ export type AlgorithmChoice =
 type Choose<Name extends AlgorithmName> = RuleBase &
   { [Each in Name]: { readonly algorithm: Each } & OptionsOf<Each> }[Name];
 
+/** The names of all algorithms' options. */
+type OptionName = {
+  [Name in AlgorithmName]: Exclude<keyof OptionsOf<Name>, 'window'>;
+}[AlgorithmName];
+
+/** A rule of the default algorithm, which has no options: those of others do not compile. */
+type DefaultRule = Windowed &
+  RuleBase & { readonly algorithm?: undefined } & { readonly [Name in OptionName]?: never };
+
 /** A rule of an algorithm that can say how long to wait for a place: the ones to `acquire` by. */
 export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;
 
@@ -79,16 +87,14 @@ export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;
 export type LeaseRule = Choose<Having<{ readonly leases: true }>>;
 
 /** One limit. Without `algorithm` it is a `sliding-window-counter`. */
-export type Rule =
-  | (Windowed & RuleBase & { readonly algorithm?: undefined })
-  | (Windowed & Choose<Exclude<AlgorithmName, Having<{ readonly leases: true }>>>)
-  | LeaseRule;
+export type AnyRule =
+  DefaultRule | (Windowed & Choose<Exclude<AlgorithmName, Having<{ readonly leases: true }>>>) | LeaseRule;
 
 /** A limit on what comes by, not on what is held: the ones to `consume`. */
-export type RateRule = Exclude<Rule, LeaseRule>;
+export type Rule = Exclude<AnyRule, LeaseRule>;
 
 /** A rule that can block. */
-export type BlockingRule = Rule & { readonly block: Duration | 'manual' };
+export type BlockingRule = AnyRule & { readonly block: Duration | 'manual' };
 
 /** A rule made ready for a store, once. */
 export interface CompiledRule {

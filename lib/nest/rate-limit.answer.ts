@@ -50,7 +50,7 @@ export class RateLimitAnswer {
   withoutSubject(rule: string): RateLimitExceededException {
     const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
     const decision = new DecidedHit([{ ...denied, retryAfterMs: null }], 'policy');
-    const detail = `Rule "${rule}" counts by something that this request does not have.`;
+    const detail = `AnyRule "${rule}" counts by something that this request does not have.`;
     return new RateLimitExceededException(decision, this.options.body?.(decision), detail);
   }
 }

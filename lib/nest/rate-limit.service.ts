@@ -3,7 +3,7 @@ import type { Subject } from '../core/key.js';
 import { RateLimiter } from '../core/limiter.js';
 import type { HitOptions, RateLimiterOptions } from '../core/limiter-options.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
-import type { Rule } from '../core/rule.js';
+import type { AnyRule } from '../core/rule.js';
 import { coreRule } from './route-limit.js';
 import type { RuleBook } from './rule-book.js';
 
@@ -12,7 +12,7 @@ import type { RuleBook } from './rule-book.js';
  * `RateLimiter` that the guard decides by, and knows the module's rules by name.
  */
 export class RateLimitService extends RateLimiter {
-  private readonly named = new Map<string, Rule>();
+  private readonly named = new Map<string, AnyRule>();
 
   constructor(
     options: RateLimiterOptions,
@@ -41,7 +41,7 @@ export class RateLimitService extends RateLimiter {
    *
    * @throws RateLimitConfigError if there is no rule of that name, or it depends on the request
    */
-  rule(name: string): Rule {
+  rule(name: string): AnyRule {
     const known = this.named.get(name);
     if (known) return known;
     const rule = coreRule(name, this.book.namedRule(name));

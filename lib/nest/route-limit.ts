@@ -2,7 +2,7 @@ import { compileRule, RULE_FIELDS } from '../core/compile-rule.js';
 import type { Subject } from '../core/key.js';
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import type { KeyedRule, RuleHit } from '../core/rule-hit.js';
-import type { CompiledRule, Rule } from '../core/rule.js';
+import type { CompiledRule, AnyRule } from '../core/rule.js';
 import type { HttpRequest } from '../http/subject.js';
 import { allowListOf } from './allow-list.js';
 import type { ChargeWhen, RouteRuleFields } from './route-rule.js';
@@ -91,7 +91,7 @@ export class RouteLimit {
  *
  * @throws RateLimitConfigError if there is none, or it depends on the request
  */
-export function coreRule(name: string, fields: RuleFields | undefined): Rule {
+export function coreRule(name: string, fields: RuleFields | undefined): AnyRule {
   if (!fields) throw new RateLimitConfigError([`rule "${name}": not in the module's \`rules\``]);
   const dynamic = DYNAMIC.filter((field) => typeof fields[field] === 'function');
   if (dynamic.length > 0) {
@@ -103,9 +103,9 @@ export function coreRule(name: string, fields: RuleFields | undefined): Rule {
 }
 
 /** The part of a route's rule that the core knows. */
-function ruleOf(fields: RuleFields): Rule {
+function ruleOf(fields: RuleFields): AnyRule {
   const own = Object.entries(fields).filter(
     ([field]) => Object.hasOwn(RULE_FIELDS, field) || !Object.hasOwn(ROUTE_FIELDS, field),
   );
-  return Object.fromEntries(own) as unknown as Rule;
+  return Object.fromEntries(own) as unknown as AnyRule;
 }

@@ -9,7 +9,7 @@ const codes = "curl -s -o /dev/null -w '%{http_code} '";
 
 export const EXAMPLES: readonly Example[] = [
   {
-    shows: 'Login: five attempts a minute, by IP (sliding-window-log).',
+    shows: 'Login: five failed attempts a minute, by IP (sliding-window-log).',
     curl: `${codes} -d user=ada -d password=guess 'localhost:3000/login?[1-6]'`,
     prints: '401 401 401 401 401 429',
   },
@@ -42,6 +42,11 @@ export const EXAMPLES: readonly Example[] = [
     shows: 'Reports: three rules, decided together.',
     curl: `${codes} 'localhost:3000/reports?[1-4]'`,
     prints: '200 200 200 429',
+  },
+  {
+    shows: 'Geocode: calls out eight times, five a second, each waiting for its place (leaky-bucket).',
+    curl: 'curl -i localhost:3000/geocode',
+    prints: '200',
   },
   {
     shows: 'Health: no limit.',

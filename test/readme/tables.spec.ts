@@ -7,15 +7,13 @@ const options = (...sources: [file: string, type: string][]) =>
   new Map(sources.flatMap(([file, type]) => [...membersOf(file, type)]));
 
 const TABLES = {
-  field: options(['lib/nest/route-rule.ts', 'RouteRuleFields'], ['lib/nest/route-rule.ts', 'RouteRule']).set(
-    'algorithm',
-    "'sliding-window-counter'",
-  ),
-  'option of an algorithm': options(
-    ['lib/algorithms/fixed-window/fixed-window.ts', 'FixedWindowOptions'],
-    ['lib/algorithms/token-bucket/token-bucket.ts', 'TokenBucketOptions'],
-    ['lib/algorithms/gcra/gcra.ts', 'GcraOptions'],
-  ),
+  field: options(
+    ['lib/nest/route-rule.ts', 'RouteRuleFields'],
+    ['lib/nest/route-rule.ts', 'RouteRule'],
+    ['lib/core/rule.ts', 'RuleBase'],
+  )
+    .set('algorithm', "'sliding-window-counter'")
+    .set('window', ''),
   option: options(['lib/nest/rate-limit.options.ts', 'RateLimitModuleOptions']),
   'extra option': options(['lib/nest/rate-limit.options.ts', 'RateLimitModuleExtras']),
 };
@@ -51,7 +49,17 @@ describe('the tables of README.md', () => {
     expect(choices.map(({ algorithm }) => algorithm)).toEqual(Object.keys(algorithms));
   });
 
-  it.each(choices)('tell when $algorithm lets a sixth hit in', async (row) => {
+  it.each(Object.entries(algorithms))('name each option of %s', (algorithm, { options: own }) => {
+    const rows = tableOf('README.md', 'option of an algorithm').filter((row) =>
+      row['belongs to']!.split(', ').includes(algorithm),
+    );
+    const names = Object.keys(own).filter((name) => name !== 'window');
+    expect(rows.map((row) => row['option of an algorithm']).toSorted()).toEqual(names.toSorted());
+  });
+
+  const timed = choices.filter((row) => row['sixth hit'] !== '');
+
+  it.each(timed)('tell when $algorithm lets a sixth hit in', async (row) => {
     expect(await sixthHit({ algorithm: row['algorithm'] as AlgorithmName })).toBe(row['sixth hit']);
   });
 

@@ -1,0 +1,33 @@
+import { Controller, Get } from '@nestjs/common';
+import { RateLimitService, type QueueRule } from 'nestjs-redis-rate-limit';
+import { Geocoder } from './geocoder.js';
+
+/** What the geocoder allows, shared by every process that calls it. */
+const GEOCODER = {
+  name: 'geocoder',
+  algorithm: 'leaky-bucket',
+  window: '1s',
+  limit: 5,
+} satisfies QueueRule;
+
+const ADDRESSES = Array.from({ length: 8 }, (_, index) => `${index + 1} Baker Street`);
+
+@Controller('geocode')
+export class GeocodeController {
+  constructor(
+    private readonly limits: RateLimitService,
+    private readonly geocoder: Geocoder,
+  ) {}
+
+  /** Calls out for eight addresses at once: each call waits for its place, none is refused over there. */
+  @Get()
+  async geocode() {
+    await Promise.all(
+      ADDRESSES.map(async (address) => {
+        const { allowed } = await this.limits.acquire(GEOCODER, 'everyone', { timeoutMs: 10_000 });
+        if (allowed) await this.geocoder.locate(address);
+      }),
+    );
+    return { addresses: ADDRESSES.length, callsEachSecond: this.geocoder.callsEachSecond(ADDRESSES.length) };
+  }
+}
