@@ -3,7 +3,8 @@
 --
 -- KEYS  the rule's key: a string, `start current previous` (microseconds, permits, permits)
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
---       limit (permits), window (microseconds)
+--       limit (permits), window (microseconds), unit (microseconds in which what is left of a window
+--       is counted, so that no product leaves the integers that a double holds)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 
 -- Returns: the two windows as they are now (start, current, previous).
@@ -22,21 +23,23 @@ local function write(start, current, previous)
   return string.format('%.0f %.0f %.0f', start, current, previous)
 end
 
--- Returns: the longest time before the window's end at which `count` permits weigh at most `room`.
-local function left_when(count, room, window)
-  local left = math.floor(room * window / count)
-  if math.ceil(count * left / window) > room then return left - 1 end
-  if math.ceil(count * (left + 1) / window) <= room then return left + 1 end
-  return left
+-- Returns: how much `count` permits weigh of whose window so much is left.
+local function weigh(count, left, window, unit)
+  return math.ceil(count * math.ceil(left / unit) / math.ceil(window / unit))
 end
 
-local function step(key, now, cost, patience, _, limit, window)
+-- Returns: the longest time before the window's end at which `count` permits weigh at most `room`.
+local function left_when(count, room, window, unit)
+  return math.floor(room * math.ceil(window / unit) / count) * unit
+end
+
+local function step(key, now, cost, patience, _, limit, window, unit)
   if limit == 0 then return false, 0, -1, 0 end
 
   local start, current, previous = read(key, now, window)
   local ends_after = start + window - now
   local left = math.min(window, ends_after)
-  local weighted = math.ceil(previous * left / window)
+  local weighted = weigh(previous, left, window, unit)
   local remaining = math.max(0, limit - current - weighted)
   local reset_after = previous > 0 and ends_after or 0
   if current > 0 then reset_after = ends_after + window end
@@ -44,9 +47,9 @@ local function step(key, now, cost, patience, _, limit, window)
   if cost > remaining and patience < math.huge then
     local retry_after = -1
     if cost <= limit - current then
-      retry_after = ends_after - left_when(previous, limit - current - cost, window)
+      retry_after = ends_after - left_when(previous, limit - current - cost, window, unit)
     elseif cost <= limit then
-      retry_after = ends_after + window - left_when(current, limit - cost, window)
+      retry_after = ends_after + window - left_when(current, limit - cost, window, unit)
     end
     return false, remaining, retry_after, reset_after
   end

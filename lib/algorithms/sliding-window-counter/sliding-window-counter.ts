@@ -24,37 +24,49 @@ function read(
   return { start, current: 0, previous: state?.start === start - window ? state.current : 0 };
 }
 
+/** Products up to here leave room for debt. */
+const LARGEST = 2 ** 52;
+
+/** How much `count` permits weigh of whose window so much is left. */
+function weigh(count: number, left: number, window: number, unit: number): number {
+  return Math.ceil((count * Math.ceil(left / unit)) / Math.ceil(window / unit));
+}
+
 /** The longest time before the window's end at which `count` permits weigh at most `room`. */
-function leftWhen(count: number, room: number, window: number): number {
-  const left = Math.floor((room * window) / count);
-  if (Math.ceil((count * left) / window) > room) return left - 1;
-  if (Math.ceil((count * (left + 1)) / window) <= room) return left + 1;
-  return left;
+function leftWhen(count: number, room: number, window: number, unit: number): number {
+  return Math.floor((room * Math.ceil(window / unit)) / count) * unit;
 }
 
 /**
  * The sliding window counter: two counters a key. The permits of the previous window count by the
  * share of it that the sliding window still covers, as if they had come evenly:
  * used = current + ceil(previous x left / window).
+ *
+ * Exact: where a product would leave the integers that a double holds (limit x window above 2^52,
+ * such as 52,000 a day), what is left of the window is counted in coarser units than microseconds.
  */
 export const slidingWindowCounter: AlgorithmDefinition<
   SlidingWindowCounterOptions,
   SlidingWindowCounterState,
-  'limit' | 'window'
+  'limit' | 'window' | 'unit'
 > = {
   name: 'sliding-window-counter',
-  parameters: ['limit', 'window'],
+  parameters: ['limit', 'window', 'unit'],
   options: {},
-  compile: ({ limit, window }) => ({ limit, window }),
+  compile: ({ limit, window }) => ({
+    limit,
+    window,
+    unit: Math.max(1, Math.ceil((limit * window) / LARGEST)),
+  }),
   lua,
 
-  step(state, now, cost, { limit, window }, patience = 0) {
+  step(state, now, cost, { limit, window, unit }, patience = 0) {
     if (limit === 0) return NEVER;
 
     const { start, current, previous } = read(state, now, window);
     const endsAfter = start + window - now;
     const left = Math.min(window, endsAfter);
-    const weighted = Math.ceil((previous * left) / window);
+    const weighted = weigh(previous, left, window, unit);
     const remaining = Math.max(0, limit - current - weighted);
     let resetAfter = previous > 0 ? endsAfter : 0;
     if (current > 0) resetAfter = endsAfter + window;
@@ -62,9 +74,9 @@ export const slidingWindowCounter: AlgorithmDefinition<
     if (cost > remaining && patience < Infinity) {
       let retryAfter: number | null = null;
       if (cost <= limit - current) {
-        retryAfter = endsAfter - leftWhen(previous, limit - current - cost, window);
+        retryAfter = endsAfter - leftWhen(previous, limit - current - cost, window, unit);
       } else if (cost <= limit) {
-        retryAfter = endsAfter + window - leftWhen(current, limit - cost, window);
+        retryAfter = endsAfter + window - leftWhen(current, limit - cost, window, unit);
       }
       return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
     }

@@ -1,0 +1,76 @@
+import { describe, it } from '@jest/globals';
+import { expectTimeline } from '../../../test/support/timeline.js';
+import { Twin } from '../../../test/support/twin.js';
+import { slidingWindowCounter } from './sliding-window-counter.js';
+
+const NOON = Date.UTC(2024, 0, 1, 12);
+
+describe('sliding-window-counter, 10 per 10 s', () => {
+  const tenPerTenSeconds = () => new Twin(slidingWindowCounter, { limit: 10, window: 10e6 });
+
+  it('counts the previous window by the share of it that still lies within the sliding one', async () => {
+    await expectTimeline(
+      tenPerTenSeconds().since(NOON),
+      `
+         at  cost | allowed  remaining  retry  reset
+          0    10 | yes              0      0  20000
+       9999     1 | no               0   1001  10001
+      10000     1 | no               0   1000  10000
+      10999     1 | no               0      1   9001
+      11000     1 | yes              0      0  19000
+      11500     1 | no               0    500  18500
+      15000     4 | yes              0      0  15000
+      20000     0 | yes              5      0  10000
+      30000     0 | yes             10      0      0
+      `,
+    );
+  });
+
+  it('rounds a weighted permit up, so that the limit is never exceeded by a fraction', async () => {
+    await expectTimeline(
+      tenPerTenSeconds().since(NOON),
+      `
+              at  cost | allowed  remaining  retry  reset
+               0     3 | yes              7      0  20000
+           10000     0 | yes              7      0  10000
+       13333.333     0 | yes              7      0   6667
+       13333.334     0 | yes              8      0   6667
+           19999     0 | yes              9      0      1
+           20000     0 | yes             10      0      0
+      `,
+    );
+  });
+
+  it('tells a large cost how long to wait, into the next window if need be', async () => {
+    await expectTimeline(
+      tenPerTenSeconds().since(NOON),
+      `
+         at  cost | allowed  remaining  retry  reset
+       5000     6 | yes              4      0  15000
+       5000     5 | no               4   6667  15000
+       5000    10 | no               4  15000  15000
+       5000    11 | no               4  never  15000
+      11667     5 | yes              0      0  18333
+      `,
+    );
+  });
+});
+
+describe('sliding-window-counter, 122,002,280 per week', () => {
+  const week = 604_800_000;
+  const onTheGrid = Math.floor(NOON / week) * week;
+
+  // 122,002,279 permits x 604,800,000,000 us are beyond 2^53, and so rounded.
+  it('lets in at the edge of a window who was told to wait until then', async () => {
+    await expectTimeline(
+      new Twin(slidingWindowCounter, { limit: 122_002_280, window: 604_800e6 }).since(onTheGrid),
+      `
+              at       cost | allowed  remaining      retry       reset
+               0          1 | yes      122002279          0  1209600000
+       604800000  122002279 | yes              0          0  1209600000
+       604800001          1 | no               0  604799999  1209599999
+      1209600000          1 | yes              0          0  1209600000
+      `,
+    );
+  });
+});
