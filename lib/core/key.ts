@@ -10,7 +10,7 @@ export const PREFIX = {
   accepts: (value: unknown): boolean => typeof value === 'string' && /^[\x21-\x7a|~]{0,64}$/.test(value),
 };
 
-const PLAIN = /^[\w.:@/+=,~*!$%&-]{0,64}$/;
+const PLAIN = /^[\w.:@/+=,~*!$%&-]{1,64}$/;
 
 /**
  * The name of a rule's counter for a subject, the same on every process:
@@ -30,7 +30,7 @@ export function keyOf(prefix: string, subject: Subject, suffix: string): string 
  * @param instance the process that the counter belongs to, absent if it is the cluster's
  */
 export function keySuffix(rule: CompiledRule, owner?: string, instance?: string): string {
-  const route = owner === undefined ? rule.name : `${rule.name}@${owner}`;
+  const route = owner === undefined ? escape(rule.name) : `${escape(rule.name)}@${escape(owner)}`;
   return `:${route}:${rule.algorithm.name}${instance === undefined ? '' : `:${instance}`}`;
 }
 
@@ -42,10 +42,17 @@ export function keySuffix(rule: CompiledRule, owner?: string, instance?: string)
 export function spellSubject(subject: Subject): string {
   if (typeof subject === 'string') return PLAIN.test(subject) ? subject : digest('text', subject);
   const tuple = subject.map((part) => `${part.length}|${part}`).join('|');
-  return tuple.length <= 64 && subject.every((part) => PLAIN.test(part)) ? tuple : digest('tuple', tuple);
+  return tuple.length <= 64 && subject.every((part) => part === '' || PLAIN.test(part))
+    ? tuple
+    : digest('tuple', tuple);
 }
 
 /** UTF-16, not UTF-8, so that lone surrogates stay distinct. */
 function digest(kind: 'text' | 'tuple', text: string): string {
   return `#${createHash('sha256').update(`${kind}:`).update(text, 'utf16le').digest('hex').slice(0, 32)}`;
+}
+
+/** Without the characters that part a key. */
+function escape(name: string): string {
+  return name.replace(/[%:@{}]/g, encodeURIComponent);
 }

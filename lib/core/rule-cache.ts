@@ -13,11 +13,14 @@ export class RuleCache {
   /**
    * The hits of a subject on one rule or several.
    *
-   * @throws RateLimitConfigError if a rule or the cost is wrong, or two rules have one name
+   * @throws RateLimitConfigError if a rule, the subject or the cost is wrong, or two rules have one name
    */
   hits(rules: AnyRule | readonly AnyRule[], subject: Subject, cost?: number): readonly RuleHit[] {
     if (cost !== undefined && !RULE_FIELDS.cost.accepts(cost)) {
       throw new RateLimitConfigError([problem('cost', cost, RULE_FIELDS.cost.allowed)]);
+    }
+    if (!isSubject(subject)) {
+      throw new RateLimitConfigError([problem('subject', subject, 'a string, or a list of strings')]);
     }
     const list = (Array.isArray(rules) ? rules : [rules]) as readonly AnyRule[];
     const keyed = list.flatMap((rule) => this.keyed(rule));
@@ -36,4 +39,10 @@ export class RuleCache {
     this.compiled.set(rule, keyed);
     return keyed;
   }
+}
+
+/** Whatever its type says: a subject often comes from an untyped request. */
+function isSubject(subject: unknown): boolean {
+  const parts: unknown[] = Array.isArray(subject) ? subject : [subject];
+  return parts.length > 0 && parts.every((part) => typeof part === 'string');
 }

@@ -15,6 +15,7 @@ local function read(key, now, limit, window, aligned)
   local count, start, debt = string.match(stored, '^(%d+) (%d+) (%d+)$')
   if not count then return 0, fresh, 0 end
   count, start, debt = tonumber(count), tonumber(start), tonumber(debt)
+  if count + debt == 0 then return 0, fresh, 0 end -- all given back
 
   local reached = aligned == 1 and fresh or now
   if start + (aligned == 1 and 1 or window) > reached then return count, start, debt end
