@@ -1,6 +1,7 @@
+import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
 import type { AlgorithmDefinition, OptionCheck, Quota } from '../algorithms/definition.js';
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
-import { toMilliseconds } from '../contracts/clock.js';
+import { toMicroseconds, toMilliseconds } from '../contracts/clock.js';
 import { DURATION_ALLOWED, parseDuration } from '../contracts/duration.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type CompiledRule, type AnyRule } from './rule.js';
@@ -55,7 +56,16 @@ export function fieldsOf(
   fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
 ): Readonly<Record<string, OptionCheck>> {
   const { window, ...others } = { ...fields, ...definition.options } as Record<string, OptionCheck>;
-  return definition.leases || !window ? others : { ...others, window };
+  if (definition.leases || !window) return others;
+  return { ...others, window: definition.calendar ? orOfTheCalendar(window) : window };
+}
+
+function orOfTheCalendar({ allowed, accepts }: OptionCheck): OptionCheck {
+  const words = Object.keys(NOMINAL_LENGTHS).map((word) => `"${word}"`);
+  return {
+    allowed: `${allowed}; or ${words.join(', ')}`,
+    accepts: (value) => isCalendarWindow(value) || accepts(value),
+  };
 }
 
 /** The fields that a rule of this algorithm cannot do without. */
@@ -100,23 +110,25 @@ export function compileRule(rule: AnyRule, path = `rule "${rule.name ?? DEFAULT_
   const problems = fieldProblems((field) => `${path}.${field}`, fields);
   if (problems.length > 0) throw new RateLimitConfigError(problems);
   const definition = algorithmOf(rule.algorithm);
+  const checks = fieldsOf(definition);
   for (const field of requiredFields(definition)) {
     if (fields[field] === undefined)
-      problems.push(`${path}.${field}: missing; allowed: ${RULE_FIELDS[field].allowed}`);
+      problems.push(`${path}.${field}: missing; allowed: ${checks[field]!.allowed}`);
   }
   if (problems.length > 0) throw new RateLimitConfigError(problems);
   return compileChecked(rule, definition, path);
 }
 
 function compileChecked(rule: AnyRule, definition: Definition, path: string): CompiledRule {
-  const window = definition.leases ? 0 : parseDuration((rule as { window?: unknown }).window)!;
-  const quota: Quota = { ...rule, window };
+  const quota = quotaOf(rule, definition);
+  const algorithm = definition.resolve?.(quota) ?? definition;
   const { limit, cost = 1, block } = rule;
-  const contradiction = limit > 0 ? definition.check?.(quota) : undefined;
+  const contradiction = limit > 0 ? algorithm.check?.(quota) : undefined;
   if (contradiction !== undefined) throw new RateLimitConfigError([`${path}: ${contradiction}`]);
 
-  const parameters = definition.compile(quota);
-  const capacity = limit === 0 ? 0 : (definition.capacity?.(parameters) ?? limit);
+  const parameters = algorithm.compile(quota);
+  const compileAt = algorithm.compileAt?.(quota);
+  const capacity = limit === 0 ? 0 : (algorithm.capacity?.(parameters) ?? limit);
   if (cost > capacity && limit > 0) {
     throw new RateLimitConfigError([
       problem(`${path}.cost`, cost, `at most ${capacity}, the most permits that can be had at once`),
@@ -124,16 +136,25 @@ function compileChecked(rule: AnyRule, definition: Definition, path: string): Co
   }
   return {
     name: rule.name ?? DEFAULT_RULE_NAME,
-    algorithm: definition,
+    algorithm,
     parameters,
+    parametersAt: compileAt && ((nowMs) => compileAt(toMicroseconds(nowMs))),
     cost,
     capacity,
-    capacityWindowMs: toMilliseconds(limit === 0 ? window : (window * capacity) / limit),
+    capacityWindowMs: toMilliseconds(limit === 0 ? quota.window : (quota.window * capacity) / limit),
     block: block === 'manual' ? 0 : parseDuration(block),
     observe: rule.mode === 'observe',
     perInstance: rule.per === 'instance',
     candidate: compileCandidate(rule, path),
   };
+}
+
+/** The rule with its window as a number. */
+function quotaOf(rule: AnyRule, definition: Definition): Quota {
+  if (definition.leases) return { ...rule, window: 0 };
+  const { window } = rule as { window?: unknown };
+  if (isCalendarWindow(window)) return { ...rule, window: NOMINAL_LENGTHS[window], calendar: window };
+  return { ...rule, window: parseDuration(window)! };
 }
 
 function compileCandidate({ candidate, ...live }: AnyRule, path: string): CompiledRule | undefined {

@@ -24,7 +24,9 @@ export class Leases {
     if (this.held.size === 0) this.close();
   }
 
+  /** Lets everything that is held lapse. */
   close(): void {
+    this.held.clear();
     clearInterval(this.timer);
     this.timer = undefined;
     this.everyMs = Infinity;

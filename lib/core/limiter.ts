@@ -35,7 +35,7 @@ export class RateLimiter {
   /** @throws RateLimitConfigError if the prefix is not as allowed */
   constructor({ store, prefix = 'rl:', onStoreError = 'allow', listener }: RateLimiterOptions) {
     this.store = store;
-    this.keys = new Keys(prefix);
+    this.keys = new Keys(prefix, store.clock);
     this.rules = new RuleCache(this.keys);
     this.policy = new FailurePolicy(onStoreError, listener);
     this.ledger = new Ledger(store, this.policy);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Clock } from '../contracts/clock.js';
 import type { Counter, Hit } from '../contracts/store.js';
 import { keyOf, keySuffix, PREFIX, type Subject } from './key.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
@@ -22,8 +23,14 @@ export class Keys {
   private readonly instance = randomBytes(6).toString('hex');
   private leases = 0;
 
-  /** @throws RateLimitConfigError if the prefix is not as allowed */
-  constructor(private readonly prefix: string) {
+  /**
+   * @param clock about the store's time, for rules whose parameters change with it
+   * @throws RateLimitConfigError if the prefix is not as allowed
+   */
+  constructor(
+    private readonly prefix: string,
+    private readonly clock: Clock,
+  ) {
     if (!PREFIX.accepts(prefix)) throw new RateLimitConfigError([problem('prefix', prefix, PREFIX.allowed)]);
   }
 
@@ -40,7 +47,8 @@ export class Keys {
 
   counter({ rule, suffix }: KeyedRule, subject: Subject): Counter {
     const key = keyOf(this.prefix, subject, suffix);
-    const { algorithm, parameters, block } = rule;
+    const { algorithm, block } = rule;
+    const parameters = rule.parametersAt?.(this.clock()) ?? rule.parameters;
     if (block === undefined) return { key, algorithm, parameters };
     return { key, algorithm, parameters, block: { key: `${key}:block`, duration: block } };
   }

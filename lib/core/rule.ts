@@ -1,3 +1,4 @@
+import type { CalendarWindow } from '../algorithms/calendar-length.js';
 import type { AlgorithmDefinition } from '../algorithms/definition.js';
 import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
 import type { Algorithm, Parameters } from '../contracts/algorithm.js';
@@ -51,6 +52,15 @@ export interface Windowed {
   readonly window: Duration;
 }
 
+/** The length of time, or the part of the calendar, that a rule limits. */
+export interface CalendarWindowed {
+  /**
+   * The window: milliseconds, or `'250ms' '10s' '1m' '1h' '1d' '1w'`, up to 366 days; or a `'day'`, a
+   * `'week'` or a `'month'` of a time zone.
+   */
+  readonly window: Duration | CalendarWindow;
+}
+
 type Definitions = typeof algorithms;
 
 type OptionsOf<Name extends AlgorithmName> =
@@ -63,13 +73,25 @@ type Having<Trait> = {
   [Name in AlgorithmName]: Definitions[Name] extends Trait ? Name : never;
 }[AlgorithmName];
 
+type LeaseName = Having<{ readonly leases: true }>;
+type CalendarName = Having<{ readonly calendar: true }>;
+
 /** The algorithm with the options that belong to it; those of another one do not compile. */
 export type AlgorithmChoice =
   | { readonly algorithm?: undefined }
-  | { [Name in AlgorithmName]: { readonly algorithm: Name } & OptionsOf<Name> }[AlgorithmName];
+  | Chosen<CalendarName>
+  | (Chosen<Exclude<AlgorithmName, CalendarName>> & NoCalendar);
 
-type Choose<Name extends AlgorithmName> = RuleBase &
-  { [Each in Name]: { readonly algorithm: Each } & OptionsOf<Each> }[Name];
+/** Whoever gives a window by a function is asked at run time. */
+interface NoCalendar {
+  readonly window?: Duration | object;
+}
+
+type Chosen<Name extends AlgorithmName> = {
+  [Each in Name]: { readonly algorithm: Each } & OptionsOf<Each>;
+}[Name];
+
+type Choose<Name extends AlgorithmName> = RuleBase & Chosen<Name>;
 
 /** The names of all algorithms' options. */
 type OptionName = {
@@ -78,17 +100,20 @@ type OptionName = {
 
 /** A rule of the default algorithm, which has no options: those of others do not compile. */
 type DefaultRule = Windowed &
-  RuleBase & { readonly algorithm?: undefined } & { readonly [Name in OptionName]?: never };
+  RuleBase & { readonly algorithm?: undefined } & Readonly<Partial<Record<OptionName, never>>>;
 
 /** A rule of an algorithm that can say how long to wait for a place: the ones to `acquire` by. */
 export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;
 
 /** A rule of permits that are held and given back: the ones to `enter`. */
-export type LeaseRule = Choose<Having<{ readonly leases: true }>>;
+export type LeaseRule = Choose<LeaseName>;
 
 /** One limit. Without `algorithm` it is a `sliding-window-counter`. */
 export type AnyRule =
-  DefaultRule | (Windowed & Choose<Exclude<AlgorithmName, Having<{ readonly leases: true }>>>) | LeaseRule;
+  | DefaultRule
+  | (Windowed & Choose<Exclude<AlgorithmName, LeaseName | CalendarName>>)
+  | (CalendarWindowed & Choose<CalendarName>)
+  | LeaseRule;
 
 /** A limit on what comes by, not on what is held: the ones to `consume`. */
 export type Rule = Exclude<AnyRule, LeaseRule>;
@@ -101,6 +126,8 @@ export interface CompiledRule {
   readonly name: string;
   readonly algorithm: Algorithm;
   readonly parameters: Parameters;
+  /** Those of an instant, in milliseconds since the epoch, where they change with time. */
+  readonly parametersAt?: ((nowMs: number) => Parameters) | undefined;
   readonly cost: number;
   /** The most permits that can be had at once. */
   readonly capacity: number;

@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
+import type { CalendarWindow } from '../algorithms/calendar-length.js';
 import type { Duration } from '../contracts/duration.js';
 import type { AlgorithmChoice, RuleBase } from '../core/rule.js';
 
@@ -34,8 +35,11 @@ export type ChargeWhen =
 export interface RouteRuleFields extends Pick<RuleBase, 'block' | 'mode' | 'per' | 'candidate'> {
   /** Permits a window: an integer from 0 (which denies everything) to 1,000,000,000. */
   readonly limit?: PerRequest<number>;
-  /** The window: milliseconds, or `'250ms' '10s' '1m' '1h' '1d' '1w'`; up to 366 days. */
-  readonly window?: PerRequest<Duration>;
+  /**
+   * The window: milliseconds, or `'250ms' '10s' '1m' '1h' '1d' '1w'`, up to 366 days; for a fixed window
+   * also a `'day'`, a `'week'` or a `'month'` of a time zone.
+   */
+  readonly window?: PerRequest<Duration | CalendarWindow>;
   /**
    * Permits that a request takes: an integer from 0 (asks only) to 1,000,000,000.
    * @default 1

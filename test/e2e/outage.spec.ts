@@ -80,10 +80,10 @@ describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis does not answer \(.+\); until it does, limited requests are let pass\.$/,
+          /^Redis could not decide \(.+\); until it does, limited requests are let pass\.$/,
         ),
       },
-      { level: 'log', message: 'Redis answers again.' },
+      { level: 'log', message: 'Redis decides again.' },
     ]);
   });
 
@@ -123,10 +123,10 @@ describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis does not answer \(.+\); until it does, limited requests are refused with a 503\.$/,
+          /^Redis could not decide \(.+\); until it does, limited requests are refused with a 503\.$/,
         ),
       },
-      { level: 'log', message: 'Redis answers again.' },
+      { level: 'log', message: 'Redis decides again.' },
     ]);
   });
 

@@ -1,4 +1,6 @@
+import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimit } from '../../lib/index.js';
 import {
   configuredBy,
   fromDotEnv,
@@ -7,6 +9,21 @@ import {
   restoreEnvironment,
 } from '../support/configured-app.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
+import { until } from '../support/redis/until.mjs';
+
+@Controller()
+class Seats {
+  @RateLimit({ name: 'seats', algorithm: 'concurrency', limit: 9 })
+  @Get()
+  get() {}
+}
+
+@Controller()
+class Jobs {
+  @RateLimit({ name: 'jobs', algorithm: 'leaky-bucket', window: '1h', limit: 1 })
+  @Get()
+  get() {}
+}
 
 afterEach(closeApps);
 afterEach(restoreEnvironment);
@@ -61,6 +78,53 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     const { get } = await startApp(metadata, { framework });
     expect((await get('/login', { 'x-tenant': 't' })).status).toBe(429);
     expect((await get('/order')).status).toBe(200);
+  });
+
+  it('may change when a request counts', async () => {
+    const { get } = await startApp(await fromVariables({ RATE_LIMIT__LOGIN__CHARGE: 'failures' }), {
+      framework,
+    });
+    const left = async () => (await get('/login')).headers['ratelimit'];
+    for (let nth = 1; nth <= 5; nth++) {
+      await until(async () => (await left()) === '"login";r=2;t=60', 'the charge to be given back');
+    }
+  });
+
+  it('may change what a denial costs', async () => {
+    const metadata = await fromVariables({ RATE_LIMIT__LOGIN__LIMIT: '1', RATE_LIMIT__LOGIN__BLOCK: '5m' });
+    const { get } = await startApp(metadata, { framework });
+    expect((await get('/login')).status).toBe(200);
+    expect((await get('/login')).headers['retry-after']).toBe('300');
+  });
+
+  it('may make a limit one that only watches, and put a candidate beside another', async () => {
+    const metadata = await fromFile({
+      login: { mode: 'observe', limit: '0' },
+      'create-order': { candidate: { limit: 1 } },
+    });
+    expect(await policies(metadata)).toEqual([undefined, '"create-order";q=10;w=2']);
+  });
+
+  it('may make a limit one of requests in flight', async () => {
+    const metadata = await fromVariables({
+      RATE_LIMIT__SEATS__LIMIT: '2',
+      RATE_LIMIT__SEATS__LEASE: '90s',
+    });
+    const { get } = await startApp({ ...metadata, controllers: [Seats] }, { framework });
+    const { 'ratelimit-policy': policy, ratelimit } = (await get('/')).headers;
+    expect([policy, ratelimit]).toEqual(['"seats";q=2', '"seats";r=1;t=90']);
+  });
+
+  it('may change how long a queue is, and for how long it holds back', async () => {
+    const metadata = await fromVariables({
+      RATE_LIMIT__JOBS__BURST: '1',
+      RATE_LIMIT__JOBS__UNDELAYED: '1',
+      RATE_LIMIT__JOBS__MAX_DELAY: '1s',
+    });
+    const { get } = await startApp({ ...metadata, controllers: [Jobs] }, { framework });
+    expect((await get('/')).headers['ratelimit-policy']).toBe('"jobs";q=2;w=7200');
+    expect((await get('/')).status).toBe(200);
+    expect((await get('/')).status).toBe(429);
   });
 
   it('changes nothing where it says nothing', async () => {

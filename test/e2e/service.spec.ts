@@ -117,7 +117,7 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
   it('says that a rule depends on a request, which a program does not have', async () => {
     const { service } = await start({ rules: { total: { window: '1m', limit: () => 3 } } });
     await expect(service.check('total', 'a')).rejects.toThrow(
-      'rule "total": depends on the request (limit are functions)',
+      'rule "total": depends on the request: limit given as a function',
     );
   });
 

@@ -1,3 +1,4 @@
+import { Module } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { ALLOWED, configMessage } from '../support/config-message.js';
@@ -79,13 +80,26 @@ describe('a wrong option of the module stops the app with one message that', () 
   });
 
   it.each([
-    ['undefined, as of a forgotten return', undefined],
-    ['null', null],
-    ['a text', 'redis://localhost'],
-    ['a number', 5],
-    ['a list', []],
-  ])('says that a factory gave no options but %s', async (_title, options) => {
+    ['undefined, as of a forgotten return', undefined, 'undefined'],
+    ['null', null, 'null'],
+    ['a text', 'redis://localhost', '"redis://localhost"'],
+    ['a number', 5, '5'],
+    ['a list', [], '[]'],
+  ])('says that a factory gave no options but %s', async (_title, options, given) => {
     const limits = RateLimitModule.forRootAsync({ useFactory: () => options as RateLimitModuleOptions });
-    expect(await refusalToStart({ imports: [limits] })).toMatch(/^Rate limit configuration is wrong:\n/);
+    expect(await refusalToStart({ imports: [limits] })).toBe(
+      configMessage(`the options of RateLimitModule: got ${given}; allowed: an object`),
+    );
+  });
+
+  it('says that the module stands there twice with options, since every request would count twice', async () => {
+    @Module({ imports: [RateLimitModule.forRoot({ rules: { default: FIXED } })] })
+    class Feature {}
+    const limits = RateLimitModule.forRoot({ rules: { default: FIXED } });
+    expect(await refusalToStart({ imports: [limits, Feature] })).toBe(
+      configMessage(
+        'RateLimitModule: imported with options more than once; allowed: once, in the root module',
+      ),
+    );
   });
 });

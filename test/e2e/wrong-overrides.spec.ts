@@ -1,7 +1,11 @@
+import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ALLOWED, configMessage } from '../support/config-message.js';
+import { RateLimit } from '../../lib/index.js';
+import { ALLOWED, configMessage, FIELDS_OF } from '../support/config-message.js';
 import { fromDotEnv, fromFile, fromVariables, restoreEnvironment } from '../support/configured-app.js';
 import { closeApps, refusalToStart } from '../support/nest-app.js';
+
+const FIXED = { window: '1m', limit: 3, algorithm: 'fixed-window' } as const;
 
 afterEach(closeApps);
 afterEach(restoreEnvironment);
@@ -12,17 +16,17 @@ describe('a wrong override stops the app with one message that', () => {
     ['a limit in words', { limit: 'ten' }, `limit: got "ten"; allowed: ${ALLOWED.limit}`],
     ['an empty limit', { limit: '' }, `limit: got ""; allowed: ${ALLOWED.limit}`],
     ['half a permit', { limit: '2.5' }, `limit: got 2.5; allowed: ${ALLOWED.limit}`],
-    ['an unknown unit', { window: '1x' }, `window: got "1x"; allowed: ${ALLOWED.window}`],
+    ['an unknown unit', { window: '1x' }, `window: got "1x"; allowed: ${ALLOWED.fixedWindow}`],
     ['an unknown algorithm', { algorithm: 'lucky' }, `algorithm: got "lucky"; allowed: ${ALLOWED.algorithm}`],
     [
       'an unknown field',
       { limt: 5 },
-      `limt: no such option of fixed-window; allowed: ${ALLOWED.fields}, align`,
+      `limt: no such option of fixed-window; allowed: ${FIELDS_OF['fixed-window']}`,
     ],
     [
       "another algorithm's option",
       { burst: 5 },
-      `burst: no such option of fixed-window; allowed: ${ALLOWED.fields}, align`,
+      `burst: no such option of fixed-window; allowed: ${FIELDS_OF['fixed-window']}`,
     ],
     ['an unknown scope', { scope: 'global' }, 'scope: got "global"; allowed: "route", "shared"'],
     [
@@ -56,20 +60,59 @@ describe('a wrong override stops the app with one message that', () => {
     expect((await refusalToStart(metadata)).split('\n')).toEqual([
       'Rate limit configuration is wrong:',
       `  - RATE_LIMIT__LOGIN__LIMIT: got -1; allowed: ${ALLOWED.limit}`,
-      `  - RATE_LIMIT__LOGIN__WINDOW: got "1x"; allowed: ${ALLOWED.window}`,
+      `  - RATE_LIMIT__LOGIN__WINDOW: got "1x"; allowed: ${ALLOWED.fixedWindow}`,
       '  - RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT: got "panic"; allowed: "ip", "skip", "deny"',
-      `  - RATE_LIMIT__CREATE_ORDER__BURTS: no such option of token-bucket; allowed: ${ALLOWED.fields}, burst`,
+      `  - RATE_LIMIT__CREATE_ORDER__BURTS: no such option of token-bucket; allowed: ${FIELDS_OF['token-bucket']}`,
       '  - RATE_LIMIT__LOGNI__LIMIT: no rule is named "LOGNI"; allowed: "login", "create-order"',
     ]);
   });
 
-  it.each(['RATE_LIMIT__LOGIN_LIMIT', 'RATE_LIMIT__LOGIN', 'RATE_LIMIT__login__limit'])(
-    'names a variable that begins as ours do and is spelled wrong: %s',
+  it.each(['RATE_LIMIT__LOGIN_LIMIT', 'RATE_LIMIT__LOGIN', 'RATE_LIMIT__login__limit', 'rate_limit__login'])(
+    'names a variable that would be overlooked, since it is spelled almost as ours are: %s',
     async (variable) => {
       const metadata = await fromVariables({ [variable]: '5' });
-      expect(await refusalToStart(metadata)).toContain(variable);
+      expect(await refusalToStart(metadata)).toBe(
+        configMessage(
+          `${variable}: got "5"; allowed: a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals`,
+        ),
+      );
     },
   );
+
+  it('names every misspelled variable at once, in the file as in the environment', async () => {
+    process.env['RATE_LIMIT__login__limit'] = '5';
+    const metadata = await fromDotEnv('RATE_LIMIT__WINDOW=1m\nRATE_LIMIT__LOGIN__LIMIT=3\n');
+    expect(await refusalToStart(metadata)).toBe(
+      configMessage(
+        'RATE_LIMIT__login__limit: got "5"; allowed: a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals',
+        'RATE_LIMIT__WINDOW: got "1m"; allowed: a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals',
+      ),
+    );
+  });
+
+  it('names the rules that one variable could mean, and applies it to none', async () => {
+    @RateLimit({ ...FIXED, name: 'create-order' })
+    @RateLimit({ ...FIXED, name: 'createOrder' })
+    @Controller()
+    class Orders {
+      @Get() get() {}
+    }
+    const metadata = await fromVariables({ RATE_LIMIT__CREATE_ORDER__LIMIT: '5' });
+    expect(await refusalToStart({ ...metadata, controllers: [Orders] })).toBe(
+      configMessage(
+        'RATE_LIMIT__CREATE_ORDER__LIMIT: several rules are: "create-order", "createOrder"; allowed: "create-order", "createOrder"',
+      ),
+    );
+  });
+
+  it('says that an override cannot rename its rule', async () => {
+    expect(await refusalToStart(await fromFile({ login: { name: 'sign-in' } }))).toBe(
+      configMessage('overrides.login.name: got "sign-in"; allowed: nothing, since the key is the name'),
+    );
+    expect(await refusalToStart(await fromVariables({ RATE_LIMIT__LOGIN__NAME: 'sign-in' }))).toBe(
+      configMessage('RATE_LIMIT__LOGIN__NAME: got "sign-in"; allowed: nothing, since the key is the name'),
+    );
+  });
 
   it('names the line of a .env file', async () => {
     expect(await refusalToStart(await fromDotEnv('RATE_LIMIT__LOGIN__LIMIT=many'))).toBe(

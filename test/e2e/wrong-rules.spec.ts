@@ -1,10 +1,10 @@
 import { Controller, Get, Injectable } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimit, RateLimitModule, SkipRateLimit } from '../../lib/index.js';
-import { ALLOWED, configMessage } from '../support/config-message.js';
+import { ALLOWED, configMessage, FIELDS_OF } from '../support/config-message.js';
 import { closeApps, refusalToStart } from '../support/nest-app.js';
 
-const FIXED = { window: '1m', limit: 3, algorithm: 'fixed-window' } as const;
+const LOG = { window: '1m', limit: 3, algorithm: 'sliding-window-log' } as const;
 
 /** The refusal of an app whose only handler has this rule, whatever the compiler would say of it. */
 function refusalOf(rule: unknown): Promise<string> {
@@ -49,7 +49,7 @@ describe('a wrong decorator stops the app with one message that', () => {
     [
       "another algorithm's option",
       { burst: 5 },
-      `burst: no such option of fixed-window; allowed: ${ALLOWED.fields}, align`,
+      `burst: no such option of sliding-window-log; allowed: ${FIELDS_OF['sliding-window-log']}`,
     ],
     ['a header that cannot be', { by: 'x api key' }, `by: got "x api key"; allowed: ${ALLOWED.by}`],
     ['nobody to count', { by: [] }, `by: got []; allowed: ${ALLOWED.by}`],
@@ -72,13 +72,11 @@ describe('a wrong decorator stops the app with one message that', () => {
       `allowList: got ["10.0.0.0/33"]; allowed: ${ALLOWED.allowList}`,
     ],
   ])('names the handler, what it got and what it allows, for %s', async (_title, field, problem) => {
-    expect(await refusalOf({ ...FIXED, ...field })).toBe(
-      configMessage(`@RateLimit on Routes.get.${problem}`),
-    );
+    expect(await refusalOf({ ...LOG, ...field })).toBe(configMessage(`@RateLimit on Routes.get.${problem}`));
   });
 
   it('does not repeat a megabyte that somebody took for a window', async () => {
-    expect(await refusalOf({ ...FIXED, window: '1'.repeat(1_000_000) })).toBe(
+    expect(await refusalOf({ ...LOG, window: '1'.repeat(1_000_000) })).toBe(
       configMessage(`@RateLimit on Routes.get.window: got "${'1'.repeat(79)}…; allowed: ${ALLOWED.window}`),
     );
   });
@@ -86,14 +84,44 @@ describe('a wrong decorator stops the app with one message that', () => {
   it('tells what a rule lacks', async () => {
     expect(await refusalOf({})).toBe(
       configMessage(
-        `rule "default" of Routes.get: limit: missing; allowed: ${ALLOWED.limit}`,
-        `rule "default" of Routes.get: window: missing; allowed: ${ALLOWED.window}`,
+        `rule "default" of Routes.get.limit: missing; allowed: ${ALLOWED.limit}`,
+        `rule "default" of Routes.get.window: missing; allowed: ${ALLOWED.window}`,
+      ),
+    );
+  });
+
+  it('tells what a rule of the module lacks once, although it lies on every route', async () => {
+    @Controller()
+    class Routes {
+      @Get('a') a() {}
+      @Get('b') b() {}
+    }
+    const limits = RateLimitModule.forRoot({ rules: { a: { limit: 5 } } });
+    expect(await refusalToStart({ imports: [limits], controllers: [Routes] })).toBe(
+      configMessage(`rules.a.window: missing; allowed: ${ALLOWED.window}`),
+    );
+  });
+
+  it('tells that a rule of the module has its name already', async () => {
+    const limits = RateLimitModule.forRoot({ rules: { login: { ...LOG, name: 'sign-in' } as never } });
+    expect(await refusalToStart({ imports: [limits] })).toBe(
+      configMessage('rules.login.name: got "sign-in"; allowed: nothing, since the key is the name'),
+    );
+  });
+
+  it('tells what else is wrong where the algorithm is unknown', async () => {
+    expect(await refusalOf({ algorithm: 'lucky', limit: -1, window: '1x', cost: -1 })).toBe(
+      configMessage(
+        `@RateLimit on Routes.get.algorithm: got "lucky"; allowed: ${ALLOWED.algorithm}`,
+        `@RateLimit on Routes.get.limit: got -1; allowed: ${ALLOWED.limit}`,
+        `@RateLimit on Routes.get.window: got "1x"; allowed: ${ALLOWED.window}`,
+        `@RateLimit on Routes.get.cost: got -1; allowed: ${ALLOWED.limit}`,
       ),
     );
   });
 
   it('tells that a cost can never fit', async () => {
-    expect(await refusalOf({ ...FIXED, cost: 4 })).toBe(
+    expect(await refusalOf({ ...LOG, cost: 4 })).toBe(
       configMessage(
         'rule "default" of Routes.get.cost: got 4; allowed: at most 3, the most permits that can be had at once',
       ),
@@ -106,11 +134,15 @@ describe('a wrong decorator stops the app with one message that', () => {
     ['a text', '5/m'],
     ['a number', 5],
   ])('names the handler whose decorator holds %s for a rule', async (_title, rule) => {
-    expect(await refusalOf(rule)).toMatch(/^Rate limit configuration is wrong:\n.*Routes\.get/);
+    expect(await refusalOf(rule)).toBe(
+      configMessage(
+        `@RateLimit on Routes.get: got ${JSON.stringify(rule)}; allowed: an object with fields of a rule`,
+      ),
+    );
   });
 
   it('names everything that is wrong anywhere', async () => {
-    @RateLimit({ ...FIXED, cost: -1 })
+    @RateLimit({ ...LOG, cost: -1 })
     @Controller()
     class Wrong {
       @RateLimit({ limit: -1, window: '1x' as '1s' })
@@ -139,7 +171,7 @@ describe('a wrong decorator stops the app with one message that', () => {
   it('reaches handlers that are no controllers, such as resolvers and gateways', async () => {
     @Injectable()
     class OrdersResolver {
-      @RateLimit({ ...FIXED, limit: -1 })
+      @RateLimit({ ...LOG, limit: -1 })
       orders() {}
     }
     const metadata = { imports: [RateLimitModule.forRoot({})], providers: [OrdersResolver] };
@@ -155,9 +187,9 @@ describe('a wrong decorator stops the app with one message that', () => {
       @Get()
       get() {}
     }
-    const limits = RateLimitModule.forRoot({ rules: { login: FIXED } });
-    expect(await refusalToStart({ imports: [limits], controllers: [Health] })).toMatch(
-      /@SkipRateLimit on Health\.get.*"lgoin".*allowed: "login"/,
+    const limits = RateLimitModule.forRoot({ rules: { login: LOG } });
+    expect(await refusalToStart({ imports: [limits], controllers: [Health] })).toBe(
+      configMessage('@SkipRateLimit on Health.get: no rule is named "lgoin"; allowed: "login"'),
     );
   });
 });

@@ -1,16 +1,36 @@
+const COUNT = 'an integer from 0 to 1000000000';
+const DURATION =
+  'milliseconds above 0, or a string such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
+const OR_FUNCTION = ', or a function of the ExecutionContext';
+
 /** What the messages of `RateLimitConfigError` say is allowed, field by field. */
 export const ALLOWED = {
-  limit: 'an integer from 0 to 1000000000, or a function of the ExecutionContext',
-  window:
-    'milliseconds above 0, or a string such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days, or a function of the ExecutionContext',
-  algorithm: '"fixed-window", "sliding-window-log", "sliding-window-counter", "token-bucket", "gcra"',
+  limit: `${COUNT}${OR_FUNCTION}`,
+  window: `${DURATION}${OR_FUNCTION}`,
+  /** The window of a `fixed-window`. */
+  fixedWindow: `${DURATION}${OR_FUNCTION}`,
+  algorithm:
+    '"fixed-window", "sliding-window-log", "sliding-window-counter", "sliding-window-cells", "token-bucket", "gcra", "leaky-bucket", "concurrency"',
   name: '1 to 64 printable ASCII characters',
   by: '"ip", "user", "api-key", "everyone", the name of a header, a function, or a list of these',
   allowList: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',
-  /** The fields that every rule has. */
-  fields: 'name, algorithm, limit, window, cost, by, scope, onMissingSubject, skipIf, allowList, ipv6Prefix',
   rules: 'an object of rules by their names, such as { login: { limit: 5 } }',
-  options: 'redis, rules, overrides, defaults, headers, body, prefix, onStoreError, timeout, maxKeys',
+  options:
+    'redis, rules, overrides, defaults, headers, body, onDecision, prefix, onStoreError, timeout, maxKeys',
+  /** Numbers and times that are no functions. */
+  count: COUNT,
+  duration: DURATION,
+} as const;
+
+const FIELDS =
+  'name, algorithm, limit, cost, block, mode, per, candidate, by, scope, onMissingSubject, charge, skipIf, allowList, ipv6Prefix';
+
+/** The fields that a rule on a route may have, by its algorithm. */
+export const FIELDS_OF = {
+  'fixed-window': `${FIELDS}, align, window`,
+  'sliding-window-log': `${FIELDS}, window`,
+  'token-bucket': `${FIELDS}, burst, window`,
+  concurrency: `${FIELDS}, lease`,
 } as const;
 
 /** The message of a `RateLimitConfigError` with these problems. */

@@ -31,6 +31,7 @@ export interface AppSetup {
 export interface TestApp {
   readonly app: INestApplication;
   readonly logs: LogLines;
+  readonly port: number;
   send(question: Question): Promise<Answer>;
   get(path: string, headers?: Question['headers']): Promise<Answer>;
   /** Gets as the client of an IP address, for an app that trusts proxies. */
@@ -54,6 +55,7 @@ export async function startApp(metadata: ModuleMetadata, setup: AppSetup): Promi
   return {
     app,
     logs,
+    port,
     get,
     send: (question) => send(port, question),
     getFrom: (ip, path) => get(path, { 'x-forwarded-for': ip }),

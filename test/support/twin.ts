@@ -1,5 +1,5 @@
 import type { AlgorithmDefinition, Quota } from '../../lib/algorithms/definition.js';
-import type { Step } from '../../lib/contracts/algorithm.js';
+import type { Receipt, Step } from '../../lib/contracts/algorithm.js';
 import { toMicroseconds, toMilliseconds } from '../../lib/contracts/clock.js';
 import type { Ask } from './timeline.js';
 
@@ -11,6 +11,7 @@ import type { Ask } from './timeline.js';
 export class Twin<Options extends object, State, Parameter extends string> {
   state: State | undefined;
   private parameters: Readonly<Record<Parameter, number>>;
+  private leases = 0;
 
   constructor(
     private readonly algorithm: AlgorithmDefinition<Options, State, Parameter>,
@@ -25,14 +26,40 @@ export class Twin<Options extends object, State, Parameter extends string> {
   }
 
   peek(now: number, cost: number): Step<State> {
-    return this.algorithm.step(this.state, now, cost, this.parameters);
+    return this.algorithm.step(this.state, now, cost, this.parameters, 0, this.lease);
   }
 
   /** Asks, and charges if allowed. */
   hit(now: number, cost: number): Step<State> {
     const step = this.peek(now, cost);
     if (step.allowed && cost > 0) this.state = step.state;
+    this.leases++;
     return step;
+  }
+
+  /**
+   * Gives permits of a charge back.
+   *
+   * @returns whether there was anything to give back
+   */
+  refund(now: number, cost: number, receipt: Receipt, onlyLast = false): boolean {
+    if (this.state === undefined) return false;
+    const next = this.algorithm.refund(this.state, now, cost, this.parameters, receipt, onlyLast);
+    if (next) this.state = next.state;
+    return next !== undefined;
+  }
+
+  /** Lets a lease last anew; tells whether it was still there. */
+  renew(now: number, lease: string): boolean {
+    if (this.state === undefined) return false;
+    const next = this.algorithm.renew?.(this.state, now, this.parameters, lease);
+    if (next) this.state = next.state;
+    return next !== undefined;
+  }
+
+  /** The name under which the next hit is held, if the algorithm has leases. */
+  get lease(): string {
+    return `lease-${this.leases}`;
   }
 
   /** The twin as a timeline asks it: in milliseconds since an instant, given in milliseconds. */

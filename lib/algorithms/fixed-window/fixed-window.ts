@@ -1,15 +1,10 @@
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
+import { calendarWindow } from './calendar-window.js';
+import { isTimeZone } from './calendar.js';
+import type { FixedWindowOptions } from './fixed-window-options.js';
 import lua from './fixed-window.lua.js';
 
-/** Options of `algorithm: 'fixed-window'`. */
-export interface FixedWindowOptions {
-  /**
-   * When a window starts: at the first hit after the last one ended, or at the multiples of the
-   * window since the Unix epoch (UTC), the same for every subject.
-   * @default 'first-hit'
-   */
-  readonly align?: 'first-hit' | 'clock';
-}
+export type { FixedWindowOptions };
 
 export interface FixedWindowState {
   /** Permits taken in the window. */
@@ -29,7 +24,7 @@ function read(
   { limit, window, aligned }: FixedWindowParameters,
 ): FixedWindowState {
   const fresh = { count: 0, start: aligned === 1 ? now - (now % window) : now, debt: 0 };
-  if (!state) return fresh;
+  if (!state || state.count + state.debt === 0) return fresh; // or all given back
 
   const reached = aligned === 1 ? fresh.start : now;
   if (state.start + (aligned === 1 ? 1 : window) > reached) return state;
@@ -59,7 +54,7 @@ export const fixedWindow: AlgorithmDefinition<
   FixedWindowOptions,
   FixedWindowState,
   'limit' | 'window' | 'aligned'
-> = {
+> & { readonly calendar: true } = {
   name: 'fixed-window',
   parameters: ['limit', 'window', 'aligned'],
   options: {
@@ -67,6 +62,22 @@ export const fixedWindow: AlgorithmDefinition<
       allowed: '"first-hit" or "clock"',
       accepts: (value) => value === 'first-hit' || value === 'clock',
     },
+    timeZone: {
+      allowed: 'the IANA name of a time zone, such as "UTC" or "Europe/Berlin"',
+      accepts: isTimeZone,
+    },
+    anchor: {
+      allowed:
+        'with the window "week" an ISO weekday from 1 (Monday) to 7 (Sunday), with "month" a day from 1 to 28',
+      accepts: (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 28,
+    },
+  },
+  calendar: true,
+  resolve: ({ calendar }) => (calendar === undefined ? undefined : calendarWindow),
+  check(rule) {
+    const field = (['timeZone', 'anchor'] as const).find((name) => rule[name] !== undefined);
+    if (field === undefined) return undefined;
+    return `${field} is ${JSON.stringify(rule[field])}; allowed: only with the window "day", "week" or "month"`;
   },
   compile: ({ limit, window, align }) => ({ limit, window, aligned: align === 'clock' ? 1 : 0 }),
   lua,

@@ -1,69 +1,106 @@
 -- Token bucket: holds up to `burst` tokens, takes `cost` of them a hit, and gains `limit` tokens
--- a window, continuously.
+-- a window, continuously or all at once after each whole window.
 --
 -- KEYS  the rule's key: a string, `tokens instant part` (whole tokens, below 0 when there is debt, and
 --       the instant up to which they have been credited: microseconds; part in 1/limit of one)
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
---       limit (permits), window (microseconds), burst (permits)
+--       limit (permits), window (microseconds), burst (permits), interval (1: tokens come after each
+--       whole window; 0: one by one), initial (tokens of a new bucket)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 
--- Returns: the bucket as it is now (tokens, instant, part).
-local function fill(key, now, limit, window, burst)
+-- How long a full bucket is remembered, where a new one would not be full (microseconds).
+local MEMORY = 86400000000
+
+-- Returns: how many whole tokens come within a span; 0 for a negative one.
+local function tokens_in(span, part, limit, window, interval)
+  if interval == 0 then return permits_in(span, part, limit, window) end
+  return math.max(0, math.floor(span / window)) * limit
+end
+
+-- Returns: the span in which `tokens` come (microseconds, part).
+local function span_for(tokens, limit, window, interval)
+  if interval == 0 then return span_of(tokens, limit, window) end
+  return math.ceil(tokens / limit) * window, 0
+end
+
+-- Returns: the instant at which `missing` more tokens have come.
+local function instant_of(missing, instant, part, limit, window, interval)
+  if missing <= 0 then return instant end
+  local whole, fine = span_for(missing, limit, window, interval)
+  return instant + whole + math.ceil((part + fine) / limit)
+end
+
+-- Returns: the bucket as it is now (tokens, instant, part); nil if it is a new one.
+local function fill(key, now, limit, window, burst, interval, initial)
   local stored = redis.call('GET', key)
-  if not stored then return burst, now, 0 end
-  local tokens, instant, part = string.match(stored, '^(-?%d+) (%d+) (%d+)$')
-  if not tokens then return burst, now, 0 end
+  local tokens, instant, part = string.match(stored or '', '^(-?%d+) (%d+) (%d+)$')
+  if not tokens then return nil end
   tokens, instant, part = tonumber(tokens), tonumber(instant), math.min(tonumber(part), limit - 1)
+  if initial < burst and now >= instant_of(burst - tokens, instant, part, limit, window, interval) + MEMORY then
+    return nil
+  end
 
   local elapsed, elapsed_part = now - instant, -part
   if elapsed_part < 0 then elapsed, elapsed_part = elapsed - 1, elapsed_part + limit end
-  local earned = permits_in(elapsed, elapsed_part, limit, window)
+  local earned = tokens_in(elapsed, elapsed_part, limit, window, interval)
   if tokens + earned >= burst then return burst, math.max(instant, now), 0 end
-  local credited, credited_part = span_of(earned, limit, window)
+  local credited, credited_part = span_for(earned, limit, window, interval)
   instant, part = instant + credited, part + credited_part
   if part >= limit then instant, part = instant + 1, part - limit end
   return tokens + earned, instant, part
 end
 
 -- Returns: how long until `missing` more tokens have come.
-local function wait_for(missing, now, instant, part, limit, window)
+local function wait_for(missing, now, instant, part, limit, window, interval)
   if missing <= 0 then return 0 end
-  local whole, fine = span_of(missing, limit, window)
-  return instant - now + whole + math.ceil((part + fine) / limit)
+  return instant_of(missing, instant, part, limit, window, interval) - now
+end
+
+-- Returns: when the bucket may be forgotten.
+local function expiry_of(tokens, now, instant, part, limit, window, burst, interval, initial)
+  if initial == burst then return wait_for(burst - tokens, now, instant, part, limit, window, interval) end
+  return instant_of(burst - tokens, instant, part, limit, window, interval) + MEMORY - now
 end
 
 local function write(tokens, instant, part)
   return string.format('%.0f %.0f %.0f', tokens, instant, part)
 end
 
-local function step(key, now, cost, patience, _, limit, window, burst)
+local function step(key, now, cost, patience, _, limit, window, burst, interval, initial)
   if limit == 0 then return false, 0, -1, 0 end
 
-  local tokens, instant, part = fill(key, now, limit, window, burst)
+  local tokens, instant, part = fill(key, now, limit, window, burst, interval, initial)
+  local is_new = not tokens
+  if is_new then tokens, instant, part = initial, now, 0 end
   local wait = 0
   if cost > math.max(0, tokens) then
-    wait = wait_for(cost - tokens, now, instant, part, limit, window)
+    wait = wait_for(cost - tokens, now, instant, part, limit, window, interval)
     if patience < math.huge and (cost > burst or wait > patience) then
-      if cost > burst then wait = -1 end
-      return false, math.max(0, tokens), wait, wait_for(burst - tokens, now, instant, part, limit, window)
+      -- A denial stores nothing, so that a new bucket stays as it is.
+      if cost > burst or is_new then wait = -1 end
+      local reset_after = wait_for(burst - tokens, now, instant, part, limit, window, interval)
+      return false, math.max(0, tokens), wait, reset_after
     end
   end
 
   tokens = tokens - cost
-  local reset_after = wait_for(burst - tokens, now, instant, part, limit, window)
-  return true, math.max(0, tokens), wait, reset_after, write(tokens, instant, part), reset_after
+  local reset_after = wait_for(burst - tokens, now, instant, part, limit, window, interval)
+  local expires_after = expiry_of(tokens, now, instant, part, limit, window, burst, interval, initial)
+  return true, math.max(0, tokens), wait, reset_after, write(tokens, instant, part), expires_after
 end
 
 -- A charge is gone once the bucket could have been full again since, however much was taken later.
-local function refund(key, now, cost, receipt, only_last, limit, window, burst)
+local function refund(key, now, cost, receipt, only_last, limit, window, burst, interval, initial)
   if limit == 0 then return nil end
-  local tokens, instant, part = fill(key, now, limit, window, burst)
-  local ends_at = now + wait_for(burst - tokens, now, instant, part, limit, window)
+  local tokens, instant, part = fill(key, now, limit, window, burst, interval, initial)
+  if not tokens then return nil end
+  local ends_at = now + wait_for(burst - tokens, now, instant, part, limit, window, interval)
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 
   tokens = tokens + cost
   if tokens >= burst then tokens, instant, part = burst, math.max(instant, now), 0 end
-  return write(tokens, instant, part), wait_for(burst - tokens, now, instant, part, limit, window)
+  return write(tokens, instant, part),
+    expiry_of(tokens, now, instant, part, limit, window, burst, interval, initial)
 end
 
 return { step = step, refund = refund }

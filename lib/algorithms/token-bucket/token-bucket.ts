@@ -1,17 +1,13 @@
+import { DURATION_ALLOWED, parseDuration } from '../../contracts/duration.js';
 import { burstOption, checkRate } from '../burst.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
-import { permitsIn, spanOf } from '../rate.js';
+import { permitsIn, spanOf, type Span } from '../rate.js';
 import rateLua from '../rate.lua.js';
+import type { TokenBucketOptions } from './token-bucket-options.js';
 import lua from './token-bucket.lua.js';
+import { warmUp } from './warm-up.js';
 
-/** Options of `algorithm: 'token-bucket'`. */
-export interface TokenBucketOptions {
-  /**
-   * Tokens that the bucket holds when full, 1 to 1,000,000,000.
-   * @default the rule's `limit`
-   */
-  readonly burst?: number;
-}
+export type { TokenBucketOptions };
 
 export interface TokenBucketState {
   /** Whole tokens in the bucket; below 0 when there is debt. */
@@ -22,19 +18,49 @@ export interface TokenBucketState {
   readonly part: number;
 }
 
-type TokenBucketParameters = Readonly<Record<'limit' | 'window' | 'burst', number>>;
+type Parameter = 'limit' | 'window' | 'burst' | 'interval' | 'initial';
+type TokenBucketParameters = Readonly<Record<Parameter, number>>;
 
-/** The bucket as it is now. */
+/** How long a full bucket is remembered, where a new one would not be full, in microseconds. */
+const MEMORY = 86_400e6;
+
+/** How many whole tokens come within a span; 0 for a negative one. */
+function tokensIn(whole: number, part: number, { limit, window, interval }: TokenBucketParameters): number {
+  if (interval === 0) return permitsIn(whole, part, limit, window);
+  return Math.max(0, Math.floor(whole / window)) * limit;
+}
+
+/** The span in which `tokens` come. */
+function spanFor(tokens: number, { limit, window, interval }: TokenBucketParameters): Span {
+  if (interval === 0) return spanOf(tokens, limit, window);
+  return { whole: Math.ceil(tokens / limit) * window, part: 0 };
+}
+
+/** The instant at which `missing` more tokens have come. */
+function instantOf(
+  missing: number,
+  { instant, part }: TokenBucketState,
+  parameters: TokenBucketParameters,
+): number {
+  if (missing <= 0) return instant;
+  const span = spanFor(missing, parameters);
+  return instant + span.whole + Math.ceil((part + span.part) / parameters.limit);
+}
+
+/** The bucket as it is now; `undefined` if it is a new one. */
 function fill(
   state: TokenBucketState | undefined,
   now: number,
   parameters: TokenBucketParameters,
-): TokenBucketState {
-  const { limit, window, burst } = parameters;
-  if (!state) return { tokens: burst, instant: now, part: 0 };
+): TokenBucketState | undefined {
+  if (!state) return undefined;
+  const { limit, burst, initial } = parameters;
   const { tokens } = state;
   let { instant } = state;
   let part = Math.min(state.part, limit - 1);
+  if (initial < burst && now >= instantOf(burst - tokens, { tokens, instant, part }, parameters) + MEMORY) {
+    return undefined;
+  }
 
   let elapsed = now - instant;
   let elapsedPart = 0 - part;
@@ -42,9 +68,9 @@ function fill(
     elapsed -= 1;
     elapsedPart += limit;
   }
-  const earned = permitsIn(elapsed, elapsedPart, limit, window);
+  const earned = tokensIn(elapsed, elapsedPart, parameters);
   if (tokens + earned >= burst) return { tokens: burst, instant: Math.max(instant, now), part: 0 };
-  const credited = spanOf(earned, limit, window);
+  const credited = spanFor(earned, parameters);
   instant += credited.whole;
   part += credited.part;
   if (part >= limit) {
@@ -62,57 +88,86 @@ function waitFor(
   parameters: TokenBucketParameters,
 ): number {
   if (missing <= 0) return 0;
-  const { whole, part } = spanOf(missing, parameters.limit, parameters.window);
-  return bucket.instant - now + whole + Math.ceil((bucket.part + part) / parameters.limit);
+  return instantOf(missing, bucket, parameters) - now;
+}
+
+/** When the bucket may be forgotten. */
+function expiryOf(bucket: TokenBucketState, now: number, parameters: TokenBucketParameters): number {
+  const { burst, initial } = parameters;
+  if (initial === burst) return waitFor(burst - bucket.tokens, now, bucket, parameters);
+  return instantOf(burst - bucket.tokens, bucket, parameters) + MEMORY - now;
 }
 
 /**
  * The token bucket: a hit takes `cost` tokens from a bucket of `burst`, which gains `limit` tokens
- * a window, continuously. It starts full.
+ * a window, continuously or all at once after each whole window. It starts full unless told otherwise.
  *
  * Tokens are credited whole, and the instant moves by just the time that they took, so that nothing
  * is ever rounded away.
  */
-export const tokenBucket: AlgorithmDefinition<
-  TokenBucketOptions,
-  TokenBucketState,
-  'limit' | 'window' | 'burst'
-> & { readonly queues: true } = {
+export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketState, Parameter> & {
+  readonly queues: true;
+} = {
   name: 'token-bucket',
-  parameters: ['limit', 'window', 'burst'],
-  options: { burst: burstOption },
-  check: checkRate,
+  parameters: ['limit', 'window', 'burst', 'interval', 'initial'],
+  options: {
+    burst: burstOption,
+    refill: {
+      allowed: '"continuous" or "interval"',
+      accepts: (value) => value === 'continuous' || value === 'interval',
+    },
+    initial: {
+      allowed: 'an integer from 0 to 1000000000',
+      accepts: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 1e9,
+    },
+    warmUp: { allowed: DURATION_ALLOWED, accepts: (value) => parseDuration(value) !== undefined },
+  },
+  resolve: (rule) => (rule.warmUp === undefined ? undefined : warmUp),
+  check({ limit, window, burst = limit, initial = burst, cost = 1 }) {
+    if (initial > burst) return `initial is ${initial}; allowed: at most the burst, ${burst}`;
+    if (initial < Math.min(cost, burst)) {
+      return `initial is ${initial}; allowed: at least the cost, ${cost}, since a new subject's denial starts no bucket`;
+    }
+    return checkRate({ limit, window, burst });
+  },
   capacity: ({ burst }) => burst,
-  compile: ({ limit, window, burst = limit }) => ({ limit, window, burst }),
+  compile: ({ limit, window, burst = limit, refill, initial = burst }) => ({
+    limit,
+    window,
+    burst,
+    interval: refill === 'interval' ? 1 : 0,
+    initial,
+  }),
   queues: true,
   prelude: rateLua,
   lua,
 
   step(state, now, cost, parameters, patience = 0) {
-    const { limit, burst } = parameters;
+    const { limit, burst, initial } = parameters;
     if (limit === 0) return NEVER;
 
-    const bucket = fill(state, now, parameters);
+    const known = fill(state, now, parameters);
+    const bucket = known ?? { tokens: initial, instant: now, part: 0 };
     let wait = 0;
     if (cost > Math.max(0, bucket.tokens)) {
       wait = waitFor(cost - bucket.tokens, now, bucket, parameters);
       if (patience < Infinity && (cost > burst || wait > patience)) {
         const resetAfter = waitFor(burst - bucket.tokens, now, bucket, parameters);
-        const retryAfter = cost > burst ? null : wait;
+        // A denial stores nothing, so that a new bucket stays as it is.
+        const retryAfter = cost > burst || !known ? null : wait;
         return { allowed: false, remaining: Math.max(0, bucket.tokens), retryAfter, resetAfter, delay: 0 };
       }
     }
 
-    const tokens = bucket.tokens - cost;
-    const resetAfter = waitFor(burst - tokens, now, bucket, parameters);
+    const next = { ...bucket, tokens: bucket.tokens - cost };
     return {
       allowed: true,
-      remaining: Math.max(0, tokens),
+      remaining: Math.max(0, next.tokens),
       retryAfter: 0,
-      resetAfter,
+      resetAfter: waitFor(burst - next.tokens, now, next, parameters),
       delay: wait,
-      state: { tokens, instant: bucket.instant, part: bucket.part },
-      expiresAfter: resetAfter,
+      state: next,
+      expiresAfter: expiryOf(next, now, parameters),
     };
   },
 
@@ -121,11 +176,12 @@ export const tokenBucket: AlgorithmDefinition<
     const { limit, burst } = parameters;
     if (limit === 0) return undefined;
     let bucket = fill(state, now, parameters);
+    if (!bucket) return undefined;
     const endsAt = now + waitFor(burst - bucket.tokens, now, bucket, parameters);
     if (Number(receipt) <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
 
     bucket = { ...bucket, tokens: bucket.tokens + cost };
     if (bucket.tokens >= burst) bucket = { tokens: burst, instant: Math.max(bucket.instant, now), part: 0 };
-    return { state: bucket, expiresAfter: waitFor(burst - bucket.tokens, now, bucket, parameters) };
+    return { state: bucket, expiresAfter: expiryOf(bucket, now, parameters) };
   },
 };

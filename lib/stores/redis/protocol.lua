@@ -33,8 +33,9 @@ if not now then
   now, slack_ms = tonumber(time[1]) * 1000000 + tonumber(time[2]), 0
 end
 
+-- A millisecond more than it takes, since Redis counts from when the command began, and TIME is later.
 local function milliseconds(microseconds)
-  return math.max(1, math.ceil(microseconds / 1000)) + slack_ms
+  return math.ceil(microseconds / 1000) + 1 + slack_ms
 end
 
 local function save_string(key, state, expires_ms)

@@ -17,7 +17,7 @@ export async function serverVersion(url) {
     const valkey = /^valkey_version:(\S+)/m.exec(info);
     return valkey ? `Valkey ${valkey[1]}` : `Redis ${/^redis_version:(\S+)/m.exec(info)?.[1]}`;
   } catch (error) {
-    throw new Error(`The Redis server does not answer: ${(reason ?? error).message}`);
+    throw new Error(`The Redis server does not answer: ${(reason ?? error).message}`, { cause: error });
   } finally {
     redis.disconnect();
   }

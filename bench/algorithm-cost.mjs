@@ -1,0 +1,48 @@
+// What does a decision of each algorithm cost Redis? Server time of the script (INFO commandstats) and
+// bytes of a key (MEMORY USAGE), on a server of its own.
+//
+//   node bench/algorithm-cost.mjs [--quick] [--json]
+import { Redis } from 'ioredis';
+import { startRedisServer } from '../test/support/redis/redis-server.mjs';
+import { costOf } from './cost-of-rule.mjs';
+import { asked, machine, report } from './report.mjs';
+import { RULES } from './rules.mjs';
+
+const KEYS = asked.quick ? 10 : 1_000;
+const ROUNDS = asked.quick ? 1 : 5;
+
+const server = await startRedisServer();
+const redis = new Redis(server.url);
+const measured = RULES.map(() => []);
+for (let round = 0; round < ROUNDS; round++) {
+  for (const [index, rule] of RULES.entries()) {
+    measured[index].push(await costOf(rule, { redis, url: server.url, keys: KEYS }));
+  }
+}
+const [, version] = /redis_version:(\S+)/.exec(await redis.info('server'));
+redis.disconnect();
+await server.stop();
+
+const rows = RULES.map(({ name, rule, entries }, index) => {
+  // The lowest round: whatever else the machine does can only add.
+  const of = (figure) => Math.min(...measured[index].map((round) => round[figure]));
+  const [bytesOfOne, bytesWhenFull] = [of('bytesOfOne'), of('bytesWhenFull')];
+  const bytesAnEntry = entries ? (bytesWhenFull - bytesOfOne) / (rule.limit - 1) : null;
+  return {
+    rule: name,
+    allowed: of('allowed'),
+    denied: of('denied'),
+    bytesOfOne,
+    bytesWhenFull,
+    bytesAnEntry,
+  };
+});
+
+report(machine({ redis: version, keys: KEYS, decisions: KEYS * 20, rounds: ROUNDS }), rows, {
+  rule: (row) => row.rule,
+  'let in, µs': (row) => row.allowed.toFixed(1),
+  'denied, µs': (row) => row.denied.toFixed(1),
+  'bytes, one hit': (row) => String(row.bytesOfOne),
+  'bytes, full': (row) => String(row.bytesWhenFull),
+  'bytes a hit more': (row) => (row.bytesAnEntry === null ? '' : row.bytesAnEntry.toFixed(0)),
+});

@@ -1,0 +1,78 @@
+// Measures one rule on a Redis server that nobody else uses.
+import { RateLimiter, RedisStore } from '../dist/esm/index.js';
+
+const HITS_A_KEY = 20;
+const IN_FLIGHT = 50;
+const DAY = 86_400_000;
+
+/** Asks once for each key, some of them at a time. Returns how many were let in. */
+async function askAll(limiter, { rule, permitsHeld }, keys, options) {
+  let admitted = 0;
+  for (let first = 0; first < keys; first += IN_FLIGHT) {
+    const subjects = Array.from({ length: Math.min(IN_FLIGHT, keys - first) }, (_, at) =>
+      subjectOf(first + at),
+    );
+    const ask = (subject) =>
+      permitsHeld ? limiter.enter(rule, subject, options) : limiter.consume(rule, subject, options);
+    const answers = await Promise.all(subjects.map(ask));
+    admitted += answers.filter(({ allowed }) => allowed).length;
+  }
+  return admitted;
+}
+
+/** An IPv4 address for each key, all of one length. */
+function subjectOf(key) {
+  return `198.51.${100 + Math.floor(key / 100)}.${100 + (key % 100)}`;
+}
+
+/** Bytes of the first key, its name and its place in the table of keys included. */
+async function bytesOf(redis) {
+  const [key] = await redis.keys(`rl:{${subjectOf(0)}}:*`);
+  return redis.memory('USAGE', key, 'SAMPLES', 0);
+}
+
+/** Microseconds of the server for a script, on average over some hits on each key. */
+async function serverTime(redis, keys, isMeant, ask) {
+  await redis.config('RESETSTAT');
+  for (let hit = 0; hit < HITS_A_KEY; hit++) {
+    if (!isMeant(await ask()))
+      throw new Error('some hits were not decided as this measurement means them to be');
+  }
+  const [, calls, usec] = /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(await redis.info('commandstats'));
+  if (Number(calls) !== keys * HITS_A_KEY)
+    throw new Error(`${calls} scripts for ${keys * HITS_A_KEY} decisions`);
+  return Number(usec) / Number(calls);
+}
+
+/**
+ * Ten hits a key over the last day, then `HITS_A_KEY` more that are timed, then as many as are let in,
+ * then `HITS_A_KEY` denials that are timed.
+ */
+export async function costOf(described, { redis, url, keys }) {
+  let now = 0;
+  const stores = [
+    new RedisStore({ redis: url, timeout: 60_000, clock: () => now }),
+    new RedisStore({ redis: url, timeout: 60_000 }),
+  ];
+  const [before, limiter] = stores.map((store) => new RateLimiter({ store, onStoreError: 'deny' }));
+  const ask = (options) => askAll(limiter, described, keys, options);
+
+  await redis.flushall();
+  await ask();
+  const bytesOfOne = await bytesOf(redis);
+  await redis.flushall();
+  for (let age = 10; age > 0; age--) {
+    now = Date.now() - (age / 10.5) * DAY;
+    await askAll(before, described, keys);
+  }
+  const allowed = await serverTime(redis, keys, (admitted) => admitted === keys, ask);
+  const { remaining } = await limiter.peek(described.rule, subjectOf(0));
+  if (!described.entries) await ask({ cost: remaining });
+  while ((await ask()) > 0);
+  const bytesWhenFull = await bytesOf(redis);
+  const denied = await serverTime(redis, keys, (admitted) => admitted === 0, ask);
+
+  for (const each of [before, limiter]) each.close();
+  for (const store of stores) await store.close();
+  return { allowed, denied, bytesOfOne, bytesWhenFull };
+}

@@ -1,0 +1,74 @@
+// How far do the window algorithms differ from an exact log of every hit? All of them decide the same
+// arrivals, in virtual time and in memory.
+//
+//   node bench/counter-error.mjs [--quick] [--json]
+import { MemoryStore, RateLimiter } from '../dist/esm/index.js';
+import { asked, machine, report } from './report.mjs';
+import { seeded, TRAFFIC } from './traffic.mjs';
+
+const LIMIT = 100;
+const WINDOW = 60_000;
+const HITS = asked.quick ? 2_000 : 20_000;
+const SEED = 1;
+/** On the grid of the clock, as the windows that go by it. */
+const START = Date.UTC(2030, 0, 1);
+
+const RULES = {
+  'sliding-window-log': { algorithm: 'sliding-window-log' },
+  'sliding-window-cells, 60 cells': { algorithm: 'sliding-window-cells', cells: 60 },
+  'sliding-window-cells, 10 cells': { algorithm: 'sliding-window-cells', cells: 10 },
+  'sliding-window-cells, 5 cells': { algorithm: 'sliding-window-cells', cells: 5 },
+  'sliding-window-counter': { algorithm: 'sliding-window-counter' },
+  'fixed-window': { algorithm: 'fixed-window' },
+  'fixed-window, by the clock': { algorithm: 'fixed-window', align: 'clock' },
+};
+
+/** What a rule says of each arrival, as if it were the only one to decide them. */
+async function decideAll(rule, arrivals) {
+  let now = START;
+  const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
+  const wholeRule = { ...rule, limit: LIMIT, window: WINDOW };
+  const allowed = [];
+  for (const at of arrivals) {
+    now = START + at;
+    allowed.push((await limiter.consume(wholeRule, 'everyone')).allowed);
+  }
+  return allowed;
+}
+
+/** The most hits let in within any window, wherever it begins. */
+function mostInAnyWindow(admitted) {
+  let most = 0;
+  let first = 0;
+  admitted.forEach((at, last) => {
+    while (admitted[first] <= at - WINDOW) first += 1;
+    most = Math.max(most, last - first + 1);
+  });
+  return most;
+}
+
+const rows = [];
+for (const [traffic, arrive] of Object.entries(TRAFFIC)) {
+  const arrivals = arrive({ hits: HITS, limit: LIMIT, window: WINDOW, random: seeded(SEED) });
+  const byTheLog = await decideAll(RULES['sliding-window-log'], arrivals);
+  for (const [rule, options] of Object.entries(RULES)) {
+    const allowed = await decideAll(options, arrivals);
+    const admitted = arrivals.filter((_, index) => allowed[index]);
+    rows.push({
+      traffic,
+      rule,
+      otherwise: allowed.filter((answer, index) => answer !== byTheLog[index]).length / HITS,
+      letIn: admitted.length / byTheLog.filter(Boolean).length,
+      mostInAnyWindow: mostInAnyWindow(admitted) / LIMIT,
+    });
+  }
+}
+
+const percent = (share, digits = 0) => `${(share * 100).toFixed(digits)} %`;
+report(machine({ hits: HITS, limit: LIMIT, window: '1m', seed: SEED }), rows, {
+  traffic: (row) => row.traffic,
+  rule: (row) => row.rule,
+  'decided otherwise than by the log': (row) => percent(row.otherwise, 1),
+  'let in, compared with the log': (row) => percent(row.letIn),
+  'most in any window': (row) => percent(row.mostInAnyWindow),
+});

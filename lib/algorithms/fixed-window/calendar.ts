@@ -1,0 +1,58 @@
+import { DateTime, IANAZone } from 'luxon';
+import type { CalendarWindow } from '../calendar-length.js';
+
+/** A calendar's windows: those of a time zone, from an anchor. */
+export interface Calendar {
+  readonly unit: CalendarWindow;
+  /** An IANA name. */
+  readonly timeZone: string;
+  /** The ISO weekday (1 to 7) on which weeks start, the day (1 to 28) on which months do. */
+  readonly anchor: number;
+}
+
+/** The starts of four windows in a row, in microseconds; `current` is the window of the instant asked about. */
+export type WindowStarts = Readonly<Record<'previous' | 'current' | 'coming' | 'last', number>>;
+
+/** Windows to look at, counted from the one of the instant: enough where a time zone has skipped a day. */
+const WINDOWS_AROUND = [-3, -2, -1, 0, 1, 2, 3, 4];
+
+export function isTimeZone(value: unknown): boolean {
+  return typeof value === 'string' && /^[A-Za-z]/.test(value) && IANAZone.isValidZone(value);
+}
+
+/** What was last reckoned for each calendar that rules have. */
+const known = new Map<string, WindowStarts>();
+
+/** The windows around an instant, in microseconds since the epoch: reckoned once a window. */
+export function windowsAround(calendar: Calendar, now: number): WindowStarts {
+  const name = `${calendar.unit} ${calendar.timeZone} ${calendar.anchor}`;
+  const last = known.get(name);
+  if (last && last.current <= now && now < last.coming) return last;
+  const starts = reckon(calendar, now);
+  known.set(name, starts);
+  return starts;
+}
+
+function reckon(calendar: Calendar, now: number): WindowStarts {
+  const nominal = nominalStart(calendar, now);
+  const starts = WINDOWS_AROUND.map((count) =>
+    firstInstant(nominal.plus({ [calendar.unit]: count }), calendar.timeZone),
+  );
+  const distinct = [...new Set(starts)].sort((a, b) => a - b);
+  const index = distinct.findLastIndex((start) => start <= now);
+  const [previous, current, coming, last] = distinct.slice(index - 1) as [number, number, number, number];
+  return { previous, current, coming, last };
+}
+
+/** The date on which the window of an instant starts, as a midnight of UTC, which knows no gaps. */
+function nominalStart({ unit, timeZone, anchor }: Calendar, now: number): DateTime {
+  const { year, month, day, weekday } = DateTime.fromMillis(Math.floor(now / 1000), { zone: timeZone });
+  if (unit === 'month') return DateTime.utc(year, month, anchor);
+  const date = DateTime.utc(year, month, day);
+  return unit === 'week' ? date.minus({ days: weekday - anchor }) : date;
+}
+
+/** The first instant of a date: 01:00 where the clocks skip midnight, the first 00:00 where they repeat it. */
+function firstInstant({ year, month, day }: DateTime, zone: string): number {
+  return DateTime.fromObject({ year, month, day }, { zone }).getPossibleOffsets()[0]!.toMillis() * 1000;
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectTimeline } from '../../../test/support/timeline.js';
+import { Twin } from '../../../test/support/twin.js';
+import { gcra } from './gcra.js';
+
+const NOON = Date.UTC(2024, 0, 1, 12);
+
+describe('gcra, 1 per second, burst 4', () => {
+  const onePerSecond = () => new Twin(gcra, { limit: 1, window: 1e6, burst: 4 });
+
+  it('lets a burst through after a pause, and then one hit every second', async () => {
+    await expectTimeline(
+      onePerSecond().since(NOON),
+      `
+         at  cost | allowed  remaining  retry  reset
+          0     3 | yes              1      0   3000
+          0     2 | no               1   1000   3000
+       1500     2 | yes              0      0   3500
+       1999     1 | no               0      1   3001
+       2000     1 | yes              0      0   4000
+       2000     5 | no               0  never   4000
+       6000     4 | yes              0      0   4000
+      `,
+    );
+  });
+
+  it('does not save up more than its burst, however long nobody comes', async () => {
+    await expectTimeline(
+      onePerSecond().since(NOON),
+      `
+             at  cost | allowed  remaining  retry  reset
+              0     4 | yes              0      0   4000
+      864000000     5 | no               4  never      0
+      864000000     4 | yes              0      0   4000
+      `,
+    );
+  });
+});
+
+describe('gcra without a burst of its own', () => {
+  it('lets the whole limit through at once, and then spreads it over the window', async () => {
+    await expectTimeline(
+      new Twin(gcra, { limit: 3, window: 7e6 }).since(NOON),
+      `
+             at  cost | allowed  remaining  retry  reset
+              0     3 | yes              0      0   7000
+       2333.333     1 | no               0      1   4667
+       2333.334     1 | yes              0      0   7000
+       4666.666     1 | no               0      1   4667
+       4666.667     1 | yes              0      0   7000
+           7000     1 | yes              0      0   7000
+      `,
+    );
+  });
+});
+
+describe('gcra over a million hits', () => {
+  it('does not drift by a microsecond at 3 per 7 s', () => {
+    const twin = new Twin(gcra, { limit: 3, window: 7e6 });
+    twin.hit(0, 3);
+    let early = 0;
+    let late = 0;
+    for (let hit = 1; hit <= 1_000_000; hit++) {
+      const due = Math.ceil((hit * 7e6) / 3);
+      if (twin.peek(due - 1, 1).allowed) early++;
+      if (!twin.hit(due, 1).allowed) late++;
+    }
+    expect({ early, late }).toEqual({ early: 0, late: 0 });
+  }, 120_000);
+
+  it('gives one each microsecond at 1,000,000 per second', () => {
+    const twin = new Twin(gcra, { limit: 1_000_000, window: 1e6, burst: 1 });
+    let refused = 0;
+    let twice = 0;
+    for (let hit = 0; hit < 1_000_000; hit++) {
+      if (!twin.hit(hit, 1).allowed) refused++;
+      if (twin.hit(hit, 1).allowed) twice++;
+    }
+    expect({ refused, twice }).toEqual({ refused: 0, twice: 0 });
+  }, 120_000);
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { permitsIn, spanOf } from './rate.js';
+
+const EXACT = 2 ** 53;
+
+/** Any rate that a rule may have, from 1 per 366 days to a billion per microsecond, and permits of it. */
+const rate = fc
+  .record({
+    permits: fc.oneof(fc.nat(100), fc.nat(1_000_000_000)),
+    limit: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 1_000_000_000 })),
+    window: fc.oneof(
+      fc.constantFrom(1, 7e6, 60e6, 3600e6, 366 * 86_400e6),
+      fc.integer({ min: 1, max: 366 * 86_400e6 }),
+    ),
+  })
+  .filter(({ permits, limit, window }) => permits * limit < EXACT && (permits * window) / limit < EXACT / 4);
+
+const PROPERTY = { seed: 7, numRuns: 5_000 };
+
+describe('the arithmetic of a rate', () => {
+  it('loses no fraction of a microsecond of what permits take to come back', () => {
+    fc.assert(
+      fc.property(rate, ({ permits, limit, window }) => {
+        const { whole, part } = spanOf(permits, limit, window);
+        expect(BigInt(whole) * BigInt(limit) + BigInt(part)).toBe(BigInt(permits) * BigInt(window));
+        expect(part).toBeGreaterThanOrEqual(0);
+        expect(part).toBeLessThan(limit);
+      }),
+      PROPERTY,
+    );
+  });
+
+  it('gives a permit back at the instant at which it is due, not a fraction earlier', () => {
+    fc.assert(
+      fc.property(rate, ({ permits, limit, window }) => {
+        fc.pre(permits > 0);
+        const { whole, part } = spanOf(permits, limit, window);
+        expect(permitsIn(whole, part, limit, window)).toBe(permits);
+        const [before, beforePart] = part > 0 ? [whole, part - 1] : [whole - 1, limit - 1];
+        expect(permitsIn(before, beforePart, limit, window)).toBeLessThan(permits);
+      }),
+      PROPERTY,
+    );
+  });
+
+  it('counts the whole permits in any span as integers of any size would', () => {
+    fc.assert(
+      fc.property(rate, fc.nat(EXACT / 4), fc.nat(), ({ limit, window }, whole, fraction) => {
+        const part = fraction % limit;
+        const expected = exact(whole, part, limit, window);
+        fc.pre(expected * limit < EXACT);
+        expect(permitsIn(whole, part, limit, window)).toBe(expected);
+      }),
+      PROPERTY,
+    );
+  });
+
+  it('counts no permit in a span that lies in the past', () => {
+    expect(permitsIn(-1, 2, 3, 7e6)).toBe(0);
+    expect(permitsIn(-5e6, 0, 3, 7e6)).toBe(0);
+  });
+});
+
+function exact(whole: number, part: number, limit: number, window: number): number {
+  return Number((BigInt(whole) * BigInt(limit) + BigInt(part)) / BigInt(window));
+}

@@ -1,0 +1,72 @@
+-- Token bucket that warms up: lets permits through at the rate, and up to three times as slowly while
+-- it is cold, as Guava's SmoothWarmingUp. A hit goes on at once if nothing is under way; the next one
+-- waits for what it took.
+--
+-- KEYS  the rule's key: a string, `next_free part stored` (the instant at which the next hit may go:
+--       microseconds; part in 1/limit of one; and how cold it is then, from 0 to warm_up: microseconds)
+-- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+--       limit (permits), window (microseconds), warm_up (microseconds)
+-- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+
+-- Returns: how it is now (next_free, part, stored), and how long until the next hit may go.
+local function read(key, now, limit, warm_up)
+  local state = redis.call('GET', key)
+  local next_free, part, stored = string.match(state or '', '^(%d+) (%d+) (%d+)$')
+  if not next_free then return now, 0, warm_up, 0 end
+  next_free, part = tonumber(next_free), math.min(tonumber(part), limit - 1)
+  stored = math.min(tonumber(stored), warm_up)
+
+  local busy = next_free - now + (part > 0 and 1 or 0)
+  if busy > 0 then return next_free, part, stored, busy end
+  return now, 0, math.min(warm_up, stored - busy), 0
+end
+
+-- Returns: how much longer than at the full rate a hit takes that uses up `spent` of what is stored:
+-- the time above the line of the full rate, which the upper half of what is stored rises from.
+local function surcharge_of(stored, spent, warm_up)
+  local above = math.max(0, stored - warm_up / 2)
+  local used = math.min(above, spent)
+  return math.ceil(2 * used * (2 * above - used) / warm_up)
+end
+
+-- Returns: the state, and how long until it is as cold as a fresh key.
+local function write(now, next_free, part, stored, warm_up)
+  local busy = next_free - now + (part > 0 and 1 or 0)
+  return string.format('%.0f %.0f %.0f', next_free, part, stored), busy + warm_up - stored
+end
+
+local function step(key, now, cost, patience, _, limit, window, warm_up)
+  if limit == 0 then return false, 0, -1, 0 end
+
+  local next_free, part, stored, busy = read(key, now, limit, warm_up)
+  local remaining = busy == 0 and limit or 0
+  if cost == 0 then
+    return true, remaining, 0, busy, write(now, next_free, part, stored, warm_up)
+  end
+  if patience < math.huge and (cost > limit or busy > patience) then
+    return false, remaining, cost > limit and -1 or busy, busy
+  end
+
+  local taken, taken_part = span_of(cost, limit, window)
+  local spent = math.min(stored, taken_part > 0 and taken + 1 or taken)
+  next_free, part = next_free + taken + surcharge_of(stored, spent, warm_up), part + taken_part
+  if part >= limit then next_free, part = next_free + 1, part - limit end
+  local reset_after = next_free - now + (part > 0 and 1 or 0)
+  return true, 0, busy, reset_after, write(now, next_free, part, stored - spent, warm_up)
+end
+
+-- A place is given back only while nobody waits behind it: who does has been told when to go. The
+-- warmth that it has brought stays, with the time that the cold has cost.
+local function refund(key, now, cost, receipt, _, limit, window, warm_up)
+  if limit == 0 then return nil end
+  local next_free, part, stored, busy = read(key, now, limit, warm_up)
+  if now + busy ~= receipt or receipt <= now then return nil end
+
+  local back, back_part = span_of(cost, limit, window)
+  next_free, part = next_free - back, part - back_part
+  if part < 0 then next_free, part = next_free - 1, part + limit end
+  if next_free < now then next_free, part = now, 0 end
+  return write(now, next_free, part, stored, warm_up)
+end
+
+return { step = step, refund = refund }

@@ -1,0 +1,41 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { parseDuration } from '../contracts/duration.js';
+
+describe('a duration', () => {
+  it.each([
+    ['1ms', 1000],
+    ['250ms', 250_000],
+    ['10s', 10e6],
+    ['1m', 60e6],
+    ['1h', 3600e6],
+    ['1d', 86_400e6],
+    ['1w', 604_800e6],
+    ['366d', 366 * 86_400e6],
+    ['007s', 7e6],
+    [1, 1000],
+    [0.5, 500],
+    [0.001, 1],
+    [1500, 1_500_000],
+  ])('of %p is so many microseconds: %d', (value, microseconds) => {
+    expect(parseDuration(value)).toBe(microseconds);
+  });
+
+  it.each<unknown>([
+    ...['', ' ', 's', '10', '10 s', ' 10s', '10s ', '10s\n', '10S', '10sec', '1x', '1m30s', '1s,', 'm1'],
+    ...['-1s', '+1s', '1.5h', '1,5h', '1e3s', '0x10s', 'Infinitys', 'NaNms', '\u0661s', '\uff11s', '1\0s'],
+    ...['0s', '0ms', '367d', '53w', '99999999999999s', 0, -0, -1, 0.0004, 366 * 86_400e3 + 1, NaN, Infinity],
+    ...[null, undefined, true, 10n, {}, [], ['1s'], { valueOf: () => 1000 }, Symbol('1s'), () => '1s'],
+  ])('is refused that cannot be meant: %p', (value) => {
+    expect(parseDuration(value)).toBeUndefined();
+  });
+
+  it('is refused by its length before it is read, so that garbage costs nothing', async () => {
+    const garbage = ['1'.repeat(1_000_000) + 's', ' '.repeat(1_000_000), 's'.repeat(1_000_000)];
+    // Were each read to its end, this would go on for minutes, until Jest gives up.
+    for (let time = 0; time < 300_000; time++) {
+      if (parseDuration(garbage[time % 3]) !== undefined) throw new Error('taken for a duration');
+      if (time % 1000 === 0) await setImmediate();
+    }
+  });
+});

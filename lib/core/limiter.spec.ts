@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  MemoryStore,
+  RateLimitConfigError,
+  RateLimiter,
+  type Rule,
+  type Store,
+  type Subject,
+} from '../index.js';
+
+const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m' };
+
+describe('what a limiter refuses to be asked', () => {
+  const limiter = new RateLimiter({ store: new MemoryStore() });
+
+  it.each([-1, 0.5, NaN, 1e9 + 1, '1'])('a cost that is none: %p', async (cost) => {
+    await expect(limiter.consume(rule, 'ann', { cost: cost as number })).rejects.toThrow(
+      `cost: got ${typeof cost === 'string' ? `"${cost}"` : cost}; allowed: an integer from 0 to 1000000000`,
+    );
+  });
+
+  it('two rules of one name, of which a decision could name neither', async () => {
+    const twice: Rule[] = [rule, { ...rule, limit: 5 }];
+    await expect(limiter.consume(twice, 'ann')).rejects.toThrow(
+      'rules: got ["default","default"]; allowed: one rule or more, each of another name',
+    );
+  });
+
+  it('no rule at all, which would allow everything', async () => {
+    await expect(limiter.consume([], 'ann')).rejects.toThrow(RateLimitConfigError);
+  });
+
+  it.each<unknown>([undefined, null, 42, {}, ['acme', undefined]])(
+    'a subject that is no text, as from an untyped request: %p is a mistake and no reason to let it through',
+    async (subject) => {
+      await expect(limiter.consume(rule, subject as Subject)).rejects.toThrow(/subject/);
+    },
+  );
+
+  it.each(['{', 'a}', 'a b', '\n', 'x'.repeat(65), 'caf\u00e9', 5, null])('a prefix of %j', (prefix) => {
+    const store = new MemoryStore();
+    expect(() => new RateLimiter({ store, prefix: prefix as string })).toThrow(
+      'allowed: 0 to 64 printable ASCII characters without braces and spaces',
+    );
+  });
+});
+
+describe('a limiter without an answer from its store', () => {
+  /** Fails as long as it is told to. */
+  class FragileStore extends MemoryStore implements Store {
+    broken = true;
+    override decide(...asked: Parameters<MemoryStore['decide']>) {
+      if (this.broken) throw new Error('out of order');
+      return super.decide(...asked);
+    }
+  }
+
+  it('lets everybody in unless told otherwise', async () => {
+    const limiter = new RateLimiter({ store: new FragileStore() });
+    const expected = { allowed: true, source: 'policy', remaining: 0, retryAfterMs: 0 };
+    expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
+  });
+
+  it('refuses everybody for a second if told so', async () => {
+    const limiter = new RateLimiter({ store: new FragileStore(), onStoreError: 'deny' });
+    const expected = { allowed: false, source: 'policy', remaining: 0, retryAfterMs: 1000 };
+    expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
+  });
+
+  it('says so once when it begins and once when it is over, not at every request', async () => {
+    const store = new FragileStore();
+    const said: string[] = [];
+    const listener = {
+      storeFailed: (error: unknown) => said.push(String(error)),
+      storeRecovered: () => said.push('recovered'),
+    };
+    const limiter = new RateLimiter({ store, listener });
+    for (const broken of [true, true, false, false, true, true, false]) {
+      store.broken = broken;
+      await limiter.consume(rule, 'ann');
+    }
+    expect(said).toEqual(['Error: out of order', 'recovered', 'Error: out of order', 'recovered']);
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it } from '@jest/globals';
+import { compileRule } from './compile-rule.js';
+import { RateLimitConfigError } from './rate-limit-config.error.js';
+import type { Rule } from './rule.js';
+
+const COUNT = 'an integer from 0 to 1000000000';
+const WINDOW =
+  'milliseconds above 0, or a string such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
+const ALGORITHMS =
+  '"fixed-window", "sliding-window-log", "sliding-window-counter", "sliding-window-cells", "token-bucket", "gcra", "leaky-bucket", "concurrency"';
+const FIELDS = 'limit, cost, block, mode, per, candidate';
+const BURST = 'an integer from 1 to 1000000000';
+const sound = { name: 'login', limit: 5, window: '1m' };
+
+/** Everything that is said against a rule. */
+function problemsOf(rule: object): readonly string[] {
+  try {
+    compileRule(rule as Rule);
+  } catch (error) {
+    if (error instanceof RateLimitConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('a rule that cannot be meant', () => {
+  it.each<[object, string]>([
+    [{ limit: -1 }, `rule "login".limit: got -1; allowed: ${COUNT}`],
+    [{ limit: 1.5 }, `rule "login".limit: got 1.5; allowed: ${COUNT}`],
+    [{ limit: '5' }, `rule "login".limit: got "5"; allowed: ${COUNT}`],
+    [{ limit: NaN }, `rule "login".limit: got NaN; allowed: ${COUNT}`],
+    [{ limit: Infinity }, `rule "login".limit: got Infinity; allowed: ${COUNT}`],
+    [{ limit: 1e9 + 1 }, `rule "login".limit: got 1000000001; allowed: ${COUNT}`],
+    [{ limit: null }, `rule "login".limit: got null; allowed: ${COUNT}`],
+    [{ limit: undefined }, `rule "login".limit: missing; allowed: ${COUNT}`],
+    [{ limit: () => 5 }, `rule "login".limit: got a function; allowed: ${COUNT}`],
+    [{ window: '1x' }, `rule "login".window: got "1x"; allowed: ${WINDOW}`],
+    [{ window: 0 }, `rule "login".window: got 0; allowed: ${WINDOW}`],
+    [{ window: undefined }, `rule "login".window: missing; allowed: ${WINDOW}`],
+    [{ cost: -1 }, `rule "login".cost: got -1; allowed: ${COUNT}`],
+    [{ cost: 6 }, `rule "login".cost: got 6; allowed: at most 5, the most permits that can be had at once`],
+    [{ algorithm: 'leaky' }, `rule "login".algorithm: got "leaky"; allowed: ${ALGORITHMS}`],
+    [{ algorithm: '__proto__' }, `rule "login".algorithm: got "__proto__"; allowed: ${ALGORITHMS}`],
+    [{ algorithm: 'toString' }, `rule "login".algorithm: got "toString"; allowed: ${ALGORITHMS}`],
+    [{ algorithm: null }, `rule "login".algorithm: got null; allowed: ${ALGORITHMS}`],
+    [{ algorithm: 'gcra', burst: 0 }, `rule "login".burst: got 0; allowed: ${BURST}`],
+    [{ algorithm: 'token-bucket', burst: 1.5 }, `rule "login".burst: got 1.5; allowed: ${BURST}`],
+    [
+      { algorithm: 'fixed-window', align: 'utc' },
+      `rule "login".align: got "utc"; allowed: "first-hit" or "clock"`,
+    ],
+    [
+      { algorithm: 'gcra', limit: 1e9, burst: 1e9 },
+      'rule "login": limit x burst is 1000000000000000000; allowed: at most 2^53 - 1, so that no permit is lost to rounding',
+    ],
+    [
+      { algorithm: 'gcra', limit: 1, window: '1d', burst: 3661 },
+      'rule "login": a burst of 3661 takes 3661 days to come back; allowed: at most 3660',
+    ],
+    [
+      { algorithm: 'token-bucket', burst: 2, cost: 3 },
+      'rule "login".cost: got 3; allowed: at most 2, the most permits that can be had at once',
+    ],
+  ])('is refused: %p', (fields, problem) => {
+    expect(problemsOf({ ...sound, ...fields })).toEqual([problem]);
+  });
+
+  it.each([
+    [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', align, timeZone, anchor'],
+    [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst'],
+    [{ limt: 5 }, 'limt', 'sliding-window-counter', ''],
+    [{ constructor: 5 }, 'constructor', 'sliding-window-counter', ''],
+  ])(
+    'is refused for an option that its algorithm does not have: %p',
+    (fields, option, algorithm, options) => {
+      expect(problemsOf({ ...sound, ...fields })).toEqual([
+        `rule "login".${option}: no such option of ${algorithm}; allowed: name, algorithm, ${FIELDS}${options}, window`,
+      ]);
+    },
+  );
+
+  it.each(['', 'a\r\nSet-Cookie: b', 'caf\u00e9', '\u{1f600}', 'a\tb', 'x'.repeat(65), 5])(
+    'is refused for a name that could not stand in a header: %j',
+    (name) => {
+      const [problem] = problemsOf({ ...sound, name });
+      expect(problem).toMatch(/name: got .+; allowed: 1 to 64 printable ASCII characters$/);
+    },
+  );
+
+  it('is told everything that is wrong with it at once', () => {
+    expect(() => compileRule({ limit: -1, window: '1x', cost: 0.5 } as unknown as Rule)).toThrow(
+      [
+        'Rate limit configuration is wrong:',
+        `  - rule "default".limit: got -1; allowed: ${COUNT}`,
+        `  - rule "default".window: got "1x"; allowed: ${WINDOW}`,
+        `  - rule "default".cost: got 0.5; allowed: ${COUNT}`,
+      ].join('\n'),
+    );
+  });
+
+  it('does not flood the log with a value that is very long', () => {
+    const [problem] = problemsOf({ ...sound, window: 'x'.repeat(1_000_000) });
+    expect(problem).toBe(`rule "login".window: got "${'x'.repeat(79)}\u2026; allowed: ${WINDOW}`);
+  });
+});
+
+describe('a rule that may be meant', () => {
+  it.each<[Rule, { capacity: number; capacityWindowMs: number }]>([
+    [
+      { limit: 5, window: '1m' },
+      { capacity: 5, capacityWindowMs: 60_000 },
+    ],
+    [
+      { limit: 0, window: '1m' },
+      { capacity: 0, capacityWindowMs: 60_000 },
+    ],
+    [
+      { limit: 1e9, window: '366d' },
+      { capacity: 1e9, capacityWindowMs: 366 * 86_400_000 },
+    ],
+    [
+      { limit: 5, window: '1s', algorithm: 'gcra', burst: 12 },
+      { capacity: 12, capacityWindowMs: 2400 },
+    ],
+    [
+      { limit: 3, window: '7s', algorithm: 'token-bucket', burst: 1 },
+      { capacity: 1, capacityWindowMs: 2334 },
+    ],
+    [
+      { limit: 0, window: '1m', algorithm: 'gcra', burst: 3, cost: 9 },
+      { capacity: 0, capacityWindowMs: 60_000 },
+    ],
+  ])('tells the most that can be had at once, and when it is back: %j', (rule, told) => {
+    expect(compileRule(rule)).toMatchObject(told);
+  });
+
+  it('is a sliding window counter of cost 1 named default, unless it says otherwise', () => {
+    expect(compileRule({ limit: 5, window: '1m' })).toMatchObject({
+      name: 'default',
+      cost: 1,
+      algorithm: { name: 'sliding-window-counter' },
+    });
+  });
+});

@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { MemoryStore, RateLimiter, type Rule } from '../../index.js';
+
+const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '10s' };
+
+describe('the memory that a memory store takes', () => {
+  const subjects = (count: number, kind = 'subject') =>
+    Array.from({ length: count }, (_, n) => `${kind} ${n}`);
+  let store: MemoryStore;
+  let limiter: RateLimiter;
+
+  function open(options: { maxKeys?: number } = {}): void {
+    store = new MemoryStore(options);
+    limiter = new RateLimiter({ store });
+  }
+
+  /** The clock goes on, and the store's timer with it. */
+  async function pass(milliseconds: number): Promise<void> {
+    await jest.advanceTimersByTimeAsync(milliseconds);
+  }
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    open();
+  });
+
+  afterEach(async () => {
+    await store.close();
+    jest.useRealTimers();
+  });
+
+  it('never exceeds maxKeys, whoever comes', async () => {
+    open({ maxKeys: 50 });
+    for (const subject of subjects(500)) {
+      await limiter.consume(rule, subject);
+      expect(store.size).toBeLessThanOrEqual(50);
+    }
+    expect(store.size).toBe(50);
+  });
+
+  it('is bounded by 100,000 keys unless told otherwise', async () => {
+    for (const subject of subjects(100_100)) await limiter.consume(rule, subject);
+    expect(store.size).toBe(100_000);
+  });
+
+  it('lets go of the client that has been away for longest, not of one that keeps coming', async () => {
+    open({ maxKeys: 3 });
+    for (const subject of ['ann', 'bob', 'cid']) await limiter.consume(rule, subject, { cost: 2 });
+    expect((await limiter.consume(rule, 'ann')).allowed).toBe(false); // Refused, but here.
+    await limiter.consume(rule, 'dan');
+    const remaining = async (subject: string) => (await limiter.peek(rule, subject)).remaining;
+    expect(await remaining('bob')).toBe(2);
+    expect([await remaining('ann'), await remaining('cid'), await remaining('dan')]).toEqual([0, 0, 1]);
+  });
+
+  it('holds nothing for who only asks or is refused', async () => {
+    for (const subject of subjects(100)) {
+      await limiter.peek(rule, subject);
+      await limiter.consume(rule, subject, { cost: 0 });
+      await limiter.consume(rule, subject, { cost: 3 });
+    }
+    expect(store.size).toBe(0);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is given back soon after the window, by one timer for all keys, which then stops', async () => {
+    for (const subject of subjects(100)) await limiter.consume(rule, subject);
+    expect(jest.getTimerCount()).toBe(1);
+    await pass(9000);
+    expect(store.size).toBe(100);
+    await pass(1000);
+    expect(store.size).toBe(0);
+    expect(jest.getTimerCount()).toBe(0);
+    await limiter.consume(rule, 'ann');
+    expect(jest.getTimerCount()).toBe(1);
+  });
+
+  it('is given back while other clients keep coming, and theirs is kept', async () => {
+    const regulars = subjects(1500, 'regular');
+    for (const [index, subject] of subjects(1500, 'passing').entries()) {
+      await limiter.consume(rule, subject);
+      await limiter.consume({ ...rule, window: '1d' }, regulars[index]!);
+    }
+    for (let second = 0; second < 20; second++) {
+      for (let visit = 0; visit < 100; visit++)
+        await limiter.peek(rule, regulars[(second * 100 + visit) % 1500]!);
+      await pass(1000);
+    }
+    expect(store.size).toBe(1500);
+    expect((await limiter.peek({ ...rule, window: '1d' }, regulars[0]!)).remaining).toBe(1);
+  });
+
+  it('is given back at once by reset and close, the timer with it', async () => {
+    for (const subject of subjects(10)) await limiter.consume(rule, subject);
+    await limiter.reset(rule, 'subject 3');
+    expect(store.size).toBe(9);
+    await store.close();
+    expect(store.size).toBe(0);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a memory store', () => {
+  it('does not keep a process alive that has nothing else to do', async () => {
+    const setInterval = jest.spyOn(globalThis, 'setInterval');
+    const store = new MemoryStore();
+    await new RateLimiter({ store }).consume(rule, 'ann');
+    const timers = setInterval.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
+    expect(timers).toEqual([false]);
+    await store.close();
+    setInterval.mockRestore();
+  });
+
+  it.each([0, -1, 1.5, NaN, Infinity, '10', null])('refuses maxKeys: %p, and says what may be', (maxKeys) => {
+    expect(() => new MemoryStore({ maxKeys: maxKeys as number })).toThrow(
+      new RangeError(`maxKeys: got ${String(maxKeys)}; allowed: an integer from 1`),
+    );
+  });
+});

@@ -1,0 +1,139 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { openRedisStore } from '../../../test/support/redis-store.js';
+import { redisUrl, uniquePrefix } from '../../../test/support/redis/shared-redis.js';
+import { RateLimiter, RedisStore, type RedisConnection, type Rule } from '../../index.js';
+
+const rule: Rule = { algorithm: 'gcra', limit: 2, window: '1m' };
+
+describe('a Redis store and the client that the user gave it', () => {
+  let client: Redis;
+
+  beforeEach(async () => {
+    client = new Redis(redisUrl());
+    await client.ping();
+  });
+
+  afterEach(() => client.disconnect());
+
+  it('leaves it as it was: its options, its commands, its connection', async () => {
+    const options = { ...client.options };
+    const members = Object.getOwnPropertyNames(client);
+    const store = await openRedisStore({ redis: client });
+    await new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' }).consume(rule, 'ann');
+    await store.close();
+    expect(client.status).toBe('ready');
+    expect(await client.ping()).toBe('PONG');
+    expect(client.options).toEqual(options);
+    expect(Object.getOwnPropertyNames(client)).toEqual(members);
+  });
+
+  it('counts together with a store that was given a URL or options', async () => {
+    const { hostname: host, port, username, password, pathname } = new URL(redisUrl());
+    const options = {
+      ...{ host, port: Number(port || 6379), db: Number(pathname.slice(1) || 0) },
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+    };
+    const prefix = uniquePrefix();
+    const remaining: number[] = [];
+    for (const redis of [client, redisUrl(), options] satisfies RedisConnection[]) {
+      const store = await openRedisStore({ redis });
+      const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+      remaining.push((await limiter.consume({ ...rule, limit: 3 }, 'ann')).remaining);
+      await store.close();
+    }
+    expect(remaining).toEqual([2, 1, 0]);
+  });
+});
+
+describe('a Redis store and a key that somebody else has written', () => {
+  let redis: Redis;
+  let store: RedisStore;
+
+  beforeAll(async () => {
+    redis = new Redis(redisUrl());
+    store = await openRedisStore();
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await store.close();
+  });
+
+  it('answers by the policy when the key holds another kind of value, and charges no other rule', async () => {
+    const prefix = uniquePrefix();
+    const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+    const rules: Rule[] = [
+      { ...rule, name: 'sound' },
+      { ...rule, name: 'broken', algorithm: 'sliding-window-log' },
+    ];
+    await redis.set(`${prefix}{ann}:broken:sliding-window-log`, 'not a list', 'PX', 60_000);
+    expect(await limiter.consume(rules, 'ann')).toMatchObject({ allowed: false, source: 'policy' });
+    expect(await limiter.peek(rules[0]!, 'ann')).toMatchObject({ remaining: 2, source: 'redis' });
+    await limiter.reset(rules, 'ann');
+    expect(await limiter.consume(rules, 'ann')).toMatchObject({ allowed: true, source: 'redis' });
+  });
+
+  it.each(['fixed-window', 'sliding-window-counter', 'token-bucket', 'gcra'] as const)(
+    'takes text that is no state of %s for a fresh key',
+    async (algorithm) => {
+      const prefix = uniquePrefix();
+      const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+      await redis.set(`${prefix}{ann}:default:${algorithm}`, 'not a state', 'PX', 60_000);
+      expect(await limiter.consume({ ...rule, algorithm } as Rule, 'ann')).toMatchObject({
+        allowed: true,
+        remaining: 1,
+      });
+    },
+  );
+});
+
+describe('the time by which a Redis store goes', () => {
+  it("is the server's, to the millisecond, so that processes with other clocks agree", async () => {
+    const redis = new Redis(redisUrl());
+    const store = await openRedisStore();
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
+    const ofServer = async () => {
+      const [seconds, microseconds] = await redis.time();
+      return Number(seconds) * 1000 + Number(microseconds) / 1000;
+    };
+    const week = 604_800_000;
+    const before = await ofServer();
+    const { resetAfterMs } = await limiter.consume(
+      { algorithm: 'fixed-window', align: 'clock', limit: 5, window: '1w' },
+      'ann',
+    );
+    const after = await ofServer();
+    const untilTheEnd = (now: number) => Math.ceil(week - (now % week));
+    expect(resetAfterMs).toBeLessThanOrEqual(untilTheEnd(before));
+    expect(resetAfterMs).toBeGreaterThanOrEqual(untilTheEnd(after));
+    redis.disconnect();
+    await store.close();
+  });
+});
+
+describe('the options of a Redis store', () => {
+  it.each([
+    ['localhost:6379', '"localhost:6379"'],
+    ['http://localhost', '"http://localhost"'],
+    ['redis://[', '"redis://["'],
+    ['', '""'],
+    [6379, '6379'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+    [['redis://localhost'], '["redis://localhost"]'],
+  ])('refuse redis: %p, and say what may be', (redis, given) => {
+    expect(() => new RedisStore({ redis: redis as string })).toThrow(
+      new TypeError(
+        `redis: got ${given}; allowed: a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster`,
+      ),
+    );
+  });
+
+  it.each([0, -1, 1.5, NaN, Infinity, '50'])('refuse timeout: %p, and say what may be', (timeout) => {
+    expect(() => new RedisStore({ redis: redisUrl(), timeout: timeout as number })).toThrow(
+      new RangeError(`timeout: got ${timeout}; allowed: an integer from 1, in milliseconds`),
+    );
+  });
+});

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type LeaseRule, type Rule } from '../../lib/index.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { Herd } from './herd.js';
+
+const PROCESSES = 4;
+const EACH = { hits: 300, inFlight: 50 };
+
+// A permit takes 20 minutes to come back: none does while the test runs.
+const quota = { limit: 500, window: '1w' } as const;
+
+describe(`${PROCESSES} processes that ask at once, ${EACH.inFlight} hits in flight each`, () => {
+  let herd: Herd;
+
+  beforeAll(() => {
+    herd = new Herd(PROCESSES);
+  });
+
+  afterAll(() => herd.stop());
+
+  it.each<Rule>([
+    { ...quota, algorithm: 'fixed-window' },
+    { ...quota, algorithm: 'fixed-window', align: 'clock' },
+    { ...quota, algorithm: 'sliding-window-log' },
+    { ...quota, algorithm: 'sliding-window-counter' },
+    { ...quota, algorithm: 'sliding-window-cells' },
+    { ...quota, algorithm: 'token-bucket' },
+    { ...quota, algorithm: 'gcra' },
+    { ...quota, algorithm: 'leaky-bucket', burst: 499 },
+  ])('are admitted exactly 500 times by $algorithm', async (rule) => {
+    const counts = await herd.run({
+      ...EACH,
+      url: redisUrl(),
+      prefix: uniquePrefix(),
+      rules: [rule],
+    });
+    expect(sum(counts)).toBe(500);
+  });
+
+  it('are never more than 7 inside a concurrency limit of 7, and all who wait get in', async () => {
+    const rule: LeaseRule = { algorithm: 'concurrency', limit: 7, lease: '1m' };
+    const prefix = uniquePrefix();
+    const most = await herd.hold({ ...EACH, url: redisUrl(), prefix, rules: [rule] });
+    expect(Math.max(...most)).toBe(7);
+    const store = await openRedisStore();
+    const { remaining } = await new RateLimiter({ store, prefix }).peek(rule, 'everyone');
+    await store.close();
+    expect(remaining).toBe(7);
+  });
+
+  it('are admitted exactly as often as the tightest of three rules says, and charged by the others no more', async () => {
+    const rules: Rule[] = [
+      { name: 'bucket', algorithm: 'token-bucket', window: '1w', limit: 700 },
+      { name: 'log', algorithm: 'sliding-window-log', window: '1w', limit: 500 },
+      { name: 'fixed', algorithm: 'fixed-window', window: '1w', limit: 900 },
+    ];
+    const prefix = uniquePrefix();
+    const counts = await herd.run({ ...EACH, url: redisUrl(), prefix, rules });
+    expect(sum(counts)).toBe(500);
+    const store = await openRedisStore();
+    const { decisions } = await new RateLimiter({ store, prefix }).peek(rules, 'everyone');
+    await store.close();
+    expect(decisions.map(({ rule, remaining }) => [rule, remaining])).toEqual([
+      ['bucket', 200],
+      ['log', 0],
+      ['fixed', 400],
+    ]);
+  });
+});
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Rule } from '../../lib/index.js';
+import { EVERY_RULE } from './every-rule.js';
+import type { Bench } from './limiter-bench.js';
+
+export function blocksContract(bench: () => Bench): void {
+  describe.each(EVERY_RULE)('a block by $algorithm ($name)', (rule) => {
+    it('lasts as long as the rule says after a denial, and asking meanwhile does not lengthen it', async () => {
+      const { ask, limiter } = bench();
+      const hit = ask({ ...rule, block: '1h' });
+      await hit(0, 5);
+      expect(await limiter.peek({ ...rule, block: '1h' }, 'ann')).toMatchObject({ retryAfterMs: 3_600_000 });
+      expect(await hit(0, 1)).toMatchObject({ allowed: false, retryAfterMs: 3_600_000 });
+      expect(await hit(1_800_000, 1)).toMatchObject({ allowed: false, retryAfterMs: 1_800_000 });
+      expect(await hit(3_599_999, 5)).toMatchObject({ allowed: false, retryAfterMs: 1, remaining: 5 });
+      expect(await hit(3_600_000, 5)).toMatchObject({ allowed: true, remaining: 0 });
+    });
+
+    it('that is shorter than the window ends on time, and tells who must wait for longer', async () => {
+      const { ask } = bench();
+      const hit = ask({ ...rule, block: '10ms' });
+      await hit(0, 5);
+      const { retryAfterMs } = await hit(0, 1);
+      expect(retryAfterMs).toBeGreaterThan(10);
+      expect(await hit(9, 0)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+      expect(await hit(10, 0)).toMatchObject({ allowed: true, remaining: 0 });
+      expect(await hit(retryAfterMs! - 1, 1)).toMatchObject({ allowed: false });
+    });
+
+    it('by a program begins at once and ends on time, with the permits as they were', async () => {
+      const { ask, limiter } = bench();
+      const blockable = { ...rule, block: 'manual' } as Rule & { block: 'manual' };
+      const hit = ask(blockable);
+      await hit(0, 1);
+      await limiter.block(blockable, 'ann', '1m');
+      expect(await hit(0, 1)).toMatchObject({ allowed: false, remaining: 4, retryAfterMs: 60_000 });
+      expect(await ask(blockable, 'bob')(0, 1)).toMatchObject({ allowed: true });
+      expect(await hit(59_999.5, 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+      expect(await hit(60_000, 5)).toMatchObject({ allowed: true, remaining: 0 });
+      expect(await hit(60_000, 1)).toMatchObject({ allowed: false });
+    });
+
+    it('is forgotten by a reset', async () => {
+      const { ask, limiter } = bench();
+      const blockable: Rule = { ...rule, block: '1h' };
+      await ask(blockable)(0, 5);
+      await ask(blockable)(0, 1);
+      await limiter.reset(blockable, 'ann');
+      expect(await ask(blockable)(0, 5)).toMatchObject({ allowed: true, remaining: 0 });
+    });
+
+    it('is for who was denied by it, not for who only asked or could never fit', async () => {
+      const { ask, limiter } = bench();
+      const blockable: Rule = { ...rule, block: '1h' };
+      await ask(blockable)(0, 4);
+      await limiter.peek(blockable, 'ann', { cost: 2 });
+      expect(await ask(blockable)(0, 1)).toMatchObject({ allowed: true, remaining: 0 });
+    });
+  });
+
+  it('a block by one rule of a request denies the request and charges no other', async () => {
+    const { limiter, ask } = bench();
+    const blocked = { name: 'blocked', limit: 5, window: '1m', block: 'manual' } as const;
+    await limiter.block(blocked, 'ann', '1h');
+    expect((await limiter.consume([...EVERY_RULE, blocked], 'ann')).allowed).toBe(false);
+    expect(await ask(EVERY_RULE[0]!)(0, 5)).toMatchObject({ allowed: true });
+  });
+}

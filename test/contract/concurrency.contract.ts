@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { LeaseRule } from '../../lib/index.js';
+import { STILL_REAL } from './still-real.js';
+import type { Bench } from './limiter-bench.js';
+
+const rule: LeaseRule = { algorithm: 'concurrency', limit: 2, lease: '30s' };
+
+export function concurrencyContract(bench: () => Bench): void {
+  describe('concurrency', () => {
+    const freeOf = async ({ limiter }: Bench) => (await limiter.peek(rule, 'ann')).remaining;
+
+    /** The clock goes on, and the timers of the limiters with it; what they began is done afterwards. */
+    async function pass(it: Bench, milliseconds: number): Promise<void> {
+      it.time.advance(milliseconds);
+      await jest.advanceTimersByTimeAsync(milliseconds);
+      await freeOf(it);
+    }
+
+    beforeEach(() => {
+      jest.useFakeTimers({ doNotFake: [...STILL_REAL] });
+    });
+
+    afterEach(() => {
+      jest.useRealTimers();
+    });
+
+    it('lets in as many as may be in at a time, and the next as soon as one has left', async () => {
+      const { limiter, other } = bench();
+      const first = await limiter.enter(rule, 'ann');
+      const second = await other.enter(rule, 'ann');
+      expect([first.allowed, second.allowed]).toEqual([true, true]);
+      const third = await limiter.enter(rule, 'ann');
+      expect(third.decision).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 30_000 });
+      await first.release();
+      expect((await limiter.enter(rule, 'ann')).allowed).toBe(true);
+      limiter.close();
+      other.close();
+    });
+
+    it('takes as many permits as the cost says, all or none, and gives all of them back', async () => {
+      const it = bench();
+      const both = await it.limiter.enter(rule, 'ann', { cost: 2 });
+      expect(await freeOf(it)).toBe(0);
+      await both.release();
+      const one = await it.limiter.enter(rule, 'ann');
+      expect((await it.limiter.enter(rule, 'ann', { cost: 2 })).allowed).toBe(false);
+      expect(await it.limiter.peek(rule, 'ann', { cost: 3 })).toMatchObject({ retryAfterMs: null });
+      expect(await freeOf(it)).toBe(1);
+      await one.release();
+    });
+
+    it('gives a permit back once, however often and however it is released', async () => {
+      const it = bench();
+      const kept = await it.other.enter(rule, 'ann');
+      {
+        await using permit = await it.limiter.enter(rule, 'ann');
+        expect(await freeOf(it)).toBe(0);
+        await permit.release();
+        await permit.release();
+        expect(await freeOf(it)).toBe(1);
+      }
+      expect(await freeOf(it)).toBe(1);
+      await kept.release();
+      expect(await freeOf(it)).toBe(2);
+    });
+
+    it('has nothing to release for who was not let in', async () => {
+      const it = bench();
+      const held = await it.limiter.enter(rule, 'ann', { cost: 2 });
+      await (await it.limiter.enter(rule, 'ann')).release();
+      expect(await freeOf(it)).toBe(0);
+      await held.release();
+    });
+
+    it('keeps a permit for as long as its holder lives, well beyond the lease', async () => {
+      const it = bench();
+      const permit = await it.limiter.enter(rule, 'ann');
+      for (let third = 0; third < 12; third++) {
+        await pass(it, 10_000);
+        expect([third, await freeOf(it)]).toEqual([third, 1]);
+      }
+      await permit.release();
+      expect(await freeOf(it)).toBe(2);
+      expect(jest.getTimerCount()).toBeLessThanOrEqual(1); // The memory store's sweeper, not the leases'.
+    });
+
+    it('takes a permit back when its holder has died, at the end of the lease and not before', async () => {
+      const it = bench();
+      await it.limiter.enter(rule, 'ann');
+      await pass(it, 10_000); // Renewed once.
+      it.limiter.close();
+      await pass(it, 29_999);
+      expect(await freeOf(it)).toBe(1);
+      await pass(it, 1);
+      expect(await freeOf(it)).toBe(2);
+    });
+
+    it('frees nobody else when a holder releases late', async () => {
+      const it = bench();
+      const late = await it.limiter.enter(rule, 'ann', { cost: 2 });
+      it.limiter.close();
+      await pass(it, 30_000);
+      const now = await it.other.enter(rule, 'ann', { cost: 2 });
+      expect(now.allowed).toBe(true);
+      await late.release();
+      expect(await freeOf(it)).toBe(0);
+      await now.release();
+      expect(await freeOf(it)).toBe(2);
+    });
+
+    it('starts afresh after a reset, and a permit from before frees nobody', async () => {
+      const it = bench();
+      const before = await it.limiter.enter(rule, 'ann', { cost: 2 });
+      await it.limiter.reset(rule, 'ann');
+      const after = await it.limiter.enter(rule, 'ann');
+      await before.release();
+      expect(await freeOf(it)).toBe(1);
+      await after.release();
+    });
+  });
+}

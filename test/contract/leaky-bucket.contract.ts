@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Rule } from '../../lib/index.js';
+import type { Bench } from './limiter-bench.js';
+
+export function leakyBucketContract(bench: () => Bench): void {
+  describe('leaky-bucket', () => {
+    const rule = { algorithm: 'leaky-bucket', limit: 1, window: '1s', burst: 3 } as const satisfies Rule;
+
+    /** The delay of each of so many hits at once, `no` for one that is denied. */
+    async function delaysOf(hits: number, each: Rule, { limiter }: Bench): Promise<(number | 'no')[]> {
+      const delays: (number | 'no')[] = [];
+      for (let hit = 0; hit < hits; hit++) {
+        const { allowed, delayMs } = await limiter.consume(each, 'ann');
+        delays.push(allowed ? delayMs : 'no');
+      }
+      return delays;
+    }
+
+    it('holds back who comes early until his turn, and denies who finds the queue full', async () => {
+      expect(await delaysOf(6, rule, bench())).toEqual([0, 1000, 2000, 3000, 'no', 'no']);
+    });
+
+    it('lets the queue run down at the rate', async () => {
+      await bench().expectTimeline(
+        rule,
+        `
+              at  cost | allowed  remaining  retry  reset
+               0     4 | yes              0      0   4000
+             999     1 | no               0      1   3001
+            1000     1 | yes              0      0   4000
+            1000     5 | no               0  never   4000
+            3000     2 | yes              0      0   4000
+            7000     0 | yes              4      0      0
+        `,
+      );
+    });
+
+    it('lets so many go at once that need not wait, as nginx says with delay', async () => {
+      expect(await delaysOf(5, { ...rule, undelayed: 2 }, bench())).toEqual([0, 0, 0, 1000, 'no']);
+    });
+
+    it('lets all of the burst go at once, as nginx says with nodelay', async () => {
+      expect(await delaysOf(5, { ...rule, undelayed: 3 }, bench())).toEqual([0, 0, 0, 0, 'no']);
+    });
+
+    it('denies who would be held back for longer than maxDelay', async () => {
+      expect(await delaysOf(5, { ...rule, maxDelay: '2s' }, bench())).toEqual([0, 1000, 2000, 'no', 'no']);
+    });
+
+    it('holds nobody back when the clock steps forward, and forgets no place when it steps back', async () => {
+      const it = bench();
+      it.goTo(20_000);
+      expect(await delaysOf(2, rule, it)).toEqual([0, 1000]);
+      it.goTo(19_000);
+      expect(await delaysOf(2, rule, it)).toEqual([3000, 'no']);
+      it.goTo(60_000);
+      expect(await delaysOf(2, rule, it)).toEqual([0, 1000]);
+    });
+  });
+}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type LeaseRule, type RedisStore, type Rule } from '../../lib/index.js';
+import { RedisKeys } from '../support/redis-keys.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { VirtualTime } from '../support/virtual-store.js';
+import { EVERY_RULE } from './every-rule.js';
+import { STRANGE_SUBJECTS } from './strange-subjects.js';
+
+const time = new VirtualTime();
+const opened: RedisKeys[] = [];
+
+let inVirtualTime: RedisStore;
+let inServerTime: RedisStore;
+let keys: RedisKeys;
+let limiter: RateLimiter;
+
+function use(store: RedisStore): void {
+  const prefix = uniquePrefix();
+  limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+  keys = new RedisKeys(redisUrl(), prefix);
+  opened.push(keys);
+}
+
+beforeAll(async () => {
+  inVirtualTime = await openRedisStore({ clock: time.clock });
+  inServerTime = await openRedisStore();
+});
+
+beforeEach(() => {
+  time.now = new VirtualTime().now;
+  use(inVirtualTime);
+});
+
+afterAll(async () => {
+  for (const each of opened) each.close();
+  await inVirtualTime.close();
+  await inServerTime.close();
+});
+
+describe('what a request leaves in Redis', () => {
+  it('is one key a rule and a subject', async () => {
+    await limiter.consume(EVERY_RULE, 'ann');
+    await limiter.consume(EVERY_RULE, 'bob');
+    expect(await keys.names()).toHaveLength(2 * EVERY_RULE.length);
+  });
+
+  it('is not touched by a denial: not a byte, and not the time it has to live', async () => {
+    await limiter.consume(EVERY_RULE, 'ann', { cost: 3 });
+    await keys.persist();
+    const before = await keys.contents();
+    time.advance(100);
+    const tight: Rule = { name: 'tight', algorithm: 'fixed-window', limit: 0, window: '1m' };
+    expect((await limiter.consume([...EVERY_RULE, tight], 'ann')).allowed).toBe(false);
+    expect((await limiter.consume(EVERY_RULE, 'ann', { cost: 3 })).allowed).toBe(false);
+    expect((await limiter.consume(EVERY_RULE, 'ann', { cost: 6 })).retryAfterMs).toBeNull();
+    expect(await keys.contents()).toEqual(before);
+  });
+
+  it('is not touched by who finds no permit of a concurrency limit, or only asks', async () => {
+    const rule: LeaseRule = { algorithm: 'concurrency', limit: 3, lease: '1m' };
+    await limiter.enter(rule, 'ann', { cost: 3 });
+    await keys.persist();
+    const before = await keys.contents();
+    time.advance(100);
+    expect((await limiter.enter(rule, 'ann')).allowed).toBe(false);
+    expect((await limiter.enter(rule, 'ann', { cost: 4 })).allowed).toBe(false);
+    await limiter.peek(rule, 'ann');
+    expect(await keys.contents()).toEqual(before);
+    limiter.close();
+  });
+
+  it('is not touched by a denial of who is blocked, not even the block', async () => {
+    const blocking = EVERY_RULE.map((rule): Rule => ({ ...rule, block: '1h' }));
+    await limiter.consume(blocking, 'ann', { cost: 5 });
+    expect((await limiter.consume(blocking, 'ann')).allowed).toBe(false);
+    expect(await keys.names()).toHaveLength(2 * EVERY_RULE.length);
+    await keys.persist();
+    const before = await keys.contents();
+    time.advance(100);
+    expect((await limiter.consume(blocking, 'ann')).allowed).toBe(false);
+    await limiter.peek(blocking, 'ann');
+    expect(await keys.contents()).toEqual(before);
+  });
+
+  it('is not touched by asking only', async () => {
+    await limiter.consume(EVERY_RULE, 'ann', { cost: 3 });
+    await keys.persist();
+    const before = await keys.contents();
+    for (const advance of [0, 100, 30_000]) {
+      time.advance(advance);
+      for (const cost of [0, 1, 3, 6]) await limiter.peek(EVERY_RULE, 'ann', { cost });
+      await limiter.consume(EVERY_RULE, 'ann', { cost: 0 });
+    }
+    expect(await keys.contents()).toEqual(before);
+  });
+
+  it('is nothing at all after asking only, a denial, or a reset', async () => {
+    await limiter.peek(EVERY_RULE, 'ann');
+    await limiter.consume(EVERY_RULE, 'ann', { cost: 0 });
+    await limiter.consume(EVERY_RULE, 'ann', { cost: 6 });
+    await limiter.consume(EVERY_RULE, 'bob');
+    await limiter.reset(EVERY_RULE, 'bob');
+    expect(await keys.names()).toEqual([]);
+  });
+
+  it('never lives for ever, whatever the rule and whoever asks', async () => {
+    const slow = EVERY_RULE.map((rule): Rule => ({ ...rule, window: '1d' }));
+    for (const store of [inVirtualTime, inServerTime]) {
+      use(store);
+      for (const window of [0.001, 0.5, '1ms', '7s', '366d'] as const) {
+        for (const rule of EVERY_RULE) {
+          const fields = { ...rule, window, ...('cells' in rule && { cells: 1 }) } as Rule;
+          await limiter.consume(fields, `window ${window}`);
+        }
+      }
+      for (const [, subject] of STRANGE_SUBJECTS) await limiter.consume(slow, subject);
+      const lifetimes = await keys.lifetimes();
+      expect(lifetimes.length).toBeGreaterThan(STRANGE_SUBJECTS.length * EVERY_RULE.length);
+      expect(lifetimes).not.toContain(-1);
+    }
+  });
+
+  it('is gone by itself soon after its window, in the time of the server', async () => {
+    use(inServerTime);
+    for (const rule of EVERY_RULE) await limiter.consume({ ...rule, window: 20 }, 'ann');
+    await until(async () => (await keys.names()).length === 0, 'the keys to expire');
+  });
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
+import { recordCommands } from '../support/redis/record-commands.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { recordScriptWrites } from '../support/script-writes.js';
+import { VirtualTime } from '../support/virtual-store.js';
+import { EVERY_RULE } from './every-rule.js';
+import { STRANGE_SUBJECTS } from './strange-subjects.js';
+
+// Docker gives the shared server alone.
+(hasRedisBinary() ? describe : describe.skip)('the traffic with Redis', () => {
+  let server: RedisServer;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url);
+    store = await openRedisStore({ redis: server.url });
+    limiter = new RateLimiter({ store, onStoreError: 'deny' });
+  });
+
+  afterAll(async () => {
+    await store.close();
+    redis.disconnect();
+    await server.stop();
+  });
+
+  const every: Rule[] = EVERY_RULE.map((rule) => ({ ...rule, window: '1w' }));
+
+  it.each([
+    ['1 rule', every.slice(0, 1)],
+    ['1 rule with a state of its own kind', every.slice(2, 3)],
+    ['3 rules of three algorithms', every.slice(1, 4)],
+    ['8 rules of seven algorithms', every],
+  ])('is one EVALSHA for a request with %s, allowed or denied', async (_, rules) => {
+    await limiter.peek(rules, 'ann'); // The script is loaded now.
+    for (const allowed of [true, false]) {
+      await limiter.reset(rules, 'ann');
+      if (!allowed) await limiter.consume(rules, 'ann', { cost: 5 });
+      const recorded = await recordCommands(server.url, async () => {
+        const decision = await limiter.consume(rules, 'ann');
+        expect(decision).toMatchObject({ allowed, source: 'redis' });
+      });
+      expect(recorded.map(({ name }) => name)).toEqual(['evalsha']);
+      expect(recorded[0]!.args[1]).toBe(String(rules.length));
+    }
+  });
+
+  it('is one EVALSHA for a peek, too', async () => {
+    const recorded = await recordCommands(server.url, () => limiter.peek(every, 'ann'));
+    expect(recorded.map(({ name }) => name)).toEqual(['evalsha']);
+  });
+
+  it('is the same script whatever clients are called: none of it becomes code', async () => {
+    await redis.set('untouched', 'by FLUSHALL');
+    await limiter.consume(every, 'ann');
+    const recorded = await recordCommands(server.url, async () => {
+      for (const [, subject] of STRANGE_SUBJECTS) await limiter.consume(every, subject);
+    });
+    expect(new Set(recorded.map(({ name, args }) => `${name} ${args[0]}`)).size).toBe(1);
+    expect(recorded).toHaveLength(STRANGE_SUBJECTS.length);
+    expect(await redis.get('untouched')).toBe('by FLUSHALL');
+  });
+
+  const HOUR = 3_600_000;
+
+  it.each([
+    ['fixed', 0, 10_000],
+    ['fixed', 2500.1, 10_000],
+    ['clock', 2500.1, 7500],
+    ['log', 2500.1, 10_000],
+    ['counter', 2500.1, 17_500],
+    ['bucket', 2500.1, 2000],
+    ['gcra', 2500.1, 2000],
+    ['leaky', 2500.1, 2000],
+    ['cells', 2500.1, 11_500],
+  ])(
+    'lets a key live as long as it means something, rounded up, a millisecond longer, and an hour more: %s at %d ms',
+    async (name, at, ms) => {
+      const time = new VirtualTime();
+      time.advance(at);
+      const inVirtualTime = await openRedisStore({ redis: server.url, clock: time.clock });
+      const virtual = new RateLimiter({ store: inVirtualTime, prefix: uniquePrefix(), onStoreError: 'deny' });
+      const rule = EVERY_RULE.find((each) => each.name === name)!;
+      const writes = await recordScriptWrites(server.url, () => virtual.consume(rule, 'ann'));
+      expect(writes.at(-1)!.args.at(-1)).toBe(String(ms + 1 + HOUR));
+      await inVirtualTime.close();
+    },
+  );
+
+  it('writes nothing for a peek or a denial', async () => {
+    await limiter.consume(every, 'full', { cost: 5 });
+    const writes = await recordScriptWrites(server.url, async () => {
+      await limiter.peek(every, 'ann');
+      await limiter.consume(every, 'ann', { cost: 0 });
+      await limiter.consume(every, 'full');
+      await limiter.consume([every[0]!, { ...every[1]!, limit: 0 }], 'ann');
+    });
+    expect(writes).toEqual([]);
+  });
+
+  it('goes on when the server forgets its scripts, and counts on from where it was', async () => {
+    const rules = every.map((rule): Rule => {
+      return { ...rule, limit: 40, ...(rule.algorithm === 'leaky-bucket' && { burst: 39 }) } as Rule;
+    });
+    const admitted: boolean[] = [];
+    for (let round = 0; round < 10; round++) {
+      const inFlight = Array.from({ length: 5 }, () => limiter.consume(rules, 'survivor'));
+      if (round % 2 === 0) await redis.script('FLUSH');
+      for (const { allowed, source } of await Promise.all(inFlight)) {
+        expect(source).toBe('redis');
+        admitted.push(allowed);
+      }
+    }
+    expect(admitted.filter(Boolean)).toHaveLength(40);
+  });
+});

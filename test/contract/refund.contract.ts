@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { EVERY_RULE } from './every-rule.js';
+import type { Bench } from './limiter-bench.js';
+
+export function refundContract(bench: () => Bench): void {
+  describe.each(EVERY_RULE)('a refund by $algorithm ($name)', (rule) => {
+    it('gives back what was charged, once', async () => {
+      const { limiter } = bench();
+      await limiter.consume(rule, 'ann', { cost: 2 });
+      const decision = await limiter.consume(rule, 'ann', { cost: 3 });
+      expect(await limiter.refund(decision)).toBe(true);
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 3 });
+      expect(await limiter.refund(decision)).toBe(false);
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 3 });
+    });
+
+    it('gives nothing back of a denial or of a question', async () => {
+      const { limiter } = bench();
+      await limiter.consume(rule, 'ann', { cost: 5 });
+      expect(await limiter.refund(await limiter.consume(rule, 'ann'))).toBe(false);
+      expect(await limiter.refund(await limiter.peek(rule, 'ann', { cost: 0 }))).toBe(false);
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 0 });
+    });
+
+    it('gives nothing back of a charge that is gone already, and so never too much', async () => {
+      const { limiter, goTo } = bench();
+      const decision = await limiter.consume(rule, 'ann', { cost: 3 });
+      goTo(decision.resetAfterMs);
+      await limiter.consume(rule, 'ann', { cost: 4 });
+      expect(await limiter.refund(decision)).toBe(false);
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 1 });
+    });
+
+    it('gives nothing back to who has been reset', async () => {
+      const { limiter } = bench();
+      const decision = await limiter.consume(rule, 'ann', { cost: 3 });
+      await limiter.reset(rule, 'ann');
+      expect(await limiter.refund(decision)).toBe(false);
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 5, resetAfterMs: 0 });
+    });
+  });
+
+  it('a refund gives all the rules of a request back, or those that are named', async () => {
+    const { limiter } = bench();
+    const remaining = async () =>
+      (await limiter.peek(EVERY_RULE, 'ann')).decisions.map((each) => each.remaining);
+    const decision = await limiter.consume(EVERY_RULE, 'ann', { cost: 2 });
+    await limiter.refund(decision, { rules: ['log', 'gcra'] });
+    expect(await remaining()).toEqual([3, 3, 5, 3, 3, 3, 5, 3]);
+    await limiter.refund(decision);
+    expect(await remaining()).toEqual([5, 5, 5, 5, 5, 5, 5, 5]);
+  });
+}

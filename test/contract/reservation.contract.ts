@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { RateLimitConfigError } from '../../lib/index.js';
+import { EVERY_RULE } from './every-rule.js';
+import type { Bench } from './limiter-bench.js';
+
+// A place in a queue cannot be made smaller while somebody stands behind it.
+const SETTLED = EVERY_RULE.filter(({ algorithm }) => algorithm !== 'leaky-bucket');
+
+export function reservationContract(bench: () => Bench): void {
+  describe.each(SETTLED)('a reservation by $algorithm ($name)', (rule) => {
+    const left = async ({ limiter }: Bench) => (await limiter.peek(rule, 'ann')).remaining;
+
+    it('gives back what the work did not cost, once', async () => {
+      const it = bench();
+      const reservation = await it.limiter.reserve(rule, 'ann', { cost: 4 });
+      expect([reservation.allowed, await left(it)]).toEqual([true, 1]);
+      await it.limiter.consume(rule, 'ann');
+      await reservation.settle(1);
+      expect(await left(it)).toBe(3);
+      await reservation.settle(0);
+      await reservation.cancel();
+      expect(await left(it)).toBe(3);
+    });
+
+    it('charges what the work cost more as debt, which is to be paid off first', async () => {
+      const it = bench();
+      const reservation = await it.limiter.reserve(rule, 'ann', { cost: 2 });
+      await reservation.settle(9);
+      expect(await left(it)).toBe(0);
+      const denied = await it.limiter.peek(rule, 'ann');
+      expect(denied.allowed).toBe(false);
+      it.goTo(denied.retryAfterMs! - 1);
+      expect((await it.limiter.peek(rule, 'ann')).allowed).toBe(false);
+      it.goTo(denied.retryAfterMs!);
+      expect((await it.limiter.consume(rule, 'ann')).allowed).toBe(true);
+      it.goTo(denied.resetAfterMs + 30_000);
+      expect(await left(it)).toBe(5);
+    });
+
+    it('gives everything back when it is cancelled', async () => {
+      const it = bench();
+      await (await it.limiter.reserve(rule, 'ann', { cost: 5 })).cancel();
+      expect(await left(it)).toBe(5);
+    });
+
+    it('stays charged by what it cost as planned', async () => {
+      const it = bench();
+      await (await it.limiter.reserve(rule, 'ann', { cost: 3 })).settle(3);
+      expect(await left(it)).toBe(2);
+    });
+
+    it('charges nothing for work that was refused', async () => {
+      const it = bench();
+      await it.limiter.consume(rule, 'ann', { cost: 3 });
+      const refused = await it.limiter.reserve(rule, 'ann', { cost: 3 });
+      expect(refused.allowed).toBe(false);
+      await refused.settle(3);
+      expect(await left(it)).toBe(2);
+    });
+
+    it('refuses an actual cost that is none', async () => {
+      const reservation = await bench().limiter.reserve(rule, 'ann');
+      await expect(reservation.settle(-1)).rejects.toThrow(RateLimitConfigError);
+    });
+  });
+}

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
+import { RedisKeys } from '../support/redis-keys.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { VirtualTime } from '../support/virtual-store.js';
+
+const IN_FLIGHT = 500;
+
+describe('the sliding log in Redis', () => {
+  const time = new VirtualTime();
+  let store: RedisStore;
+  let limiter: RateLimiter;
+  let keys: RedisKeys;
+
+  beforeAll(async () => {
+    const prefix = uniquePrefix();
+    store = await openRedisStore({ clock: time.clock });
+    limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+    keys = new RedisKeys(redisUrl(), prefix);
+  });
+
+  afterAll(async () => {
+    keys.close();
+    await store.close();
+  });
+
+  it.each([100, 1000, 100_000])(
+    'admits a limit of %d hit by hit, in at most 24 bytes each, and gives them back',
+    async (limit) => {
+      const rule: Rule = { name: `log-${limit}`, algorithm: 'sliding-window-log', limit, window: '1d' };
+      for (let hit = 0; hit < limit; hit += IN_FLIGHT) {
+        const count = Math.min(IN_FLIGHT, limit - hit);
+        const decisions = await Promise.all(
+          Array.from({ length: count }, () => limiter.consume(rule, 'ann')),
+        );
+        expect(decisions.every(({ allowed }) => allowed)).toBe(true);
+        time.advance(1);
+      }
+      expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, remaining: 0 });
+      const [key = ''] = (await keys.names()).filter((name) => name.includes(rule.name!));
+      expect(await keys.redis.llen(key)).toBe(limit + 1); // One more: the base to count from.
+      expect((await keys.redis.memory('USAGE', key, 'SAMPLES', 0))! / limit).toBeLessThanOrEqual(24);
+
+      time.advance(86_400_000);
+      expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: true, remaining: limit - 1 });
+      expect(await keys.redis.llen(key)).toBe(2);
+      await limiter.reset(rule, 'ann');
+    },
+    120_000,
+  );
+
+  it('holds no more than the hits of one window, however long they keep coming', async () => {
+    const rule: Rule = { name: 'steady', algorithm: 'sliding-window-log', limit: 10, window: '1s' };
+    for (let hit = 0; hit < 100; hit++) {
+      expect((await limiter.consume(rule, 'ann')).allowed).toBe(true);
+      time.advance(100);
+    }
+    const [key = ''] = (await keys.names()).filter((name) => name.includes('steady'));
+    expect(await keys.redis.llen(key)).toBe(11);
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, it } from '@jest/globals';
+import type { Rule } from '../../lib/index.js';
+import { expectTimeline } from '../support/timeline.js';
+import type { Bench } from './limiter-bench.js';
+
+export function slidingWindowLogContract(bench: () => Bench): void {
+  describe('sliding-window-log', () => {
+    const rule = { algorithm: 'sliding-window-log', limit: 3, window: '10s' } as const satisfies Rule;
+
+    it('gives each permit back a window after it was taken', async () => {
+      await bench().expectTimeline(
+        rule,
+        `
+              at  cost | allowed  remaining  retry  reset
+               0     1 | yes              2      0  10000
+            4000     2 | yes              0      0  10000
+          9999.5     1 | no               0      1   4001
+           10000     1 | yes              0      0  10000
+           13999     2 | no               0      1   6001
+           14000     2 | yes              0      0  10000
+           14000     3 | no               0  10000  10000
+           14000     4 | no               0  never  10000
+           24000     0 | yes              3      0      0
+           60000     3 | yes              0      0  10000
+        `,
+      );
+    });
+
+    it('makes a large cost wait for just as many hits as it needs to leave', async () => {
+      await bench().expectTimeline(
+        rule,
+        `
+              at  cost | allowed  remaining  retry  reset
+               0     1 | yes              2      0  10000
+            1000     1 | yes              1      0  10000
+            2000     1 | yes              0      0  10000
+            3000     1 | no               0   7000   9000
+            3000     2 | no               0   8000   9000
+            3000     3 | no               0   9000   9000
+           11000     2 | yes              0      0  10000
+        `,
+      );
+    });
+
+    it('keeps its entries when the clock steps back', async () => {
+      await bench().expectTimeline(
+        rule,
+        `
+              at  cost | allowed  remaining  retry  reset
+           20000     1 | yes              2      0  10000
+            4000     1 | yes              1      0  26000
+            4000     2 | no               1  26000  26000
+           20000     0 | yes              1      0  10000
+           29999     2 | no               1      1      1
+           30000     3 | yes              0      0  10000
+        `,
+      );
+    });
+
+    it('goes on with its entries when the limit is lowered and raised while it runs', async () => {
+      const { ask } = bench();
+      await expectTimeline(
+        ask(rule),
+        `
+              at  cost | allowed  remaining  retry  reset
+               0     1 | yes              2      0  10000
+            1000     2 | yes              0      0  10000
+        `,
+      );
+      await expectTimeline(
+        ask({ ...rule, limit: 2 }),
+        `
+              at  cost | allowed  remaining  retry  reset
+            2000     0 | yes              0      0   9000
+            2000     1 | no               0   9000   9000
+           10000     1 | no               0   1000   1000
+        `,
+      );
+      await expectTimeline(
+        ask({ ...rule, limit: 5 }),
+        `
+              at  cost | allowed  remaining  retry  reset
+           10000     3 | yes              0      0  10000
+           10000     1 | no               0   1000  10000
+        `,
+      );
+    });
+  });
+}

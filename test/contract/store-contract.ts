@@ -1,0 +1,41 @@
+import { describe } from '@jest/globals';
+import { acquireContract } from './acquire.contract.js';
+import { blocksContract } from './blocks.contract.js';
+import { concurrencyContract } from './concurrency.contract.js';
+import { leakyBucketContract } from './leaky-bucket.contract.js';
+import { observeContract } from './observe.contract.js';
+import { refundContract } from './refund.contract.js';
+import { reservationContract } from './reservation.contract.js';
+import { slidingWindowCellsContract } from './sliding-window-cells.contract.js';
+import { allOrNothingContract } from './all-or-nothing.contract.js';
+import { everyAlgorithmContract } from './every-algorithm.contract.js';
+import { fixedWindowContract } from './fixed-window.contract.js';
+import { gcraContract } from './gcra.contract.js';
+import { benches, type CreateStore } from './limiter-bench.js';
+import { slidingWindowCounterContract } from './sliding-window-counter.contract.js';
+import { slidingWindowLogContract } from './sliding-window-log.contract.js';
+import { subjectsContract } from './subjects.contract.js';
+import { tokenBucketContract } from './token-bucket.contract.js';
+
+/** What every store does, by the same figures. A new store passes it before it is anything else. */
+export function storeContract(name: string, createStore: CreateStore): void {
+  describe(`the ${name} store`, () => {
+    const bench = benches(createStore);
+    fixedWindowContract(bench);
+    slidingWindowLogContract(bench);
+    slidingWindowCounterContract(bench);
+    tokenBucketContract(bench);
+    gcraContract(bench);
+    slidingWindowCellsContract(bench);
+    leakyBucketContract(bench);
+    concurrencyContract(bench);
+    everyAlgorithmContract(bench);
+    allOrNothingContract(bench);
+    subjectsContract(bench);
+    blocksContract(bench);
+    refundContract(bench);
+    reservationContract(bench);
+    acquireContract(bench);
+    observeContract(bench);
+  });
+}

@@ -1,0 +1,87 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
+import type { Store } from '../../lib/index.js';
+import { pathOf, textOf } from '../readme/code-blocks.js';
+import { problemsOf } from '../readme/snippet-program.js';
+import { membersOf, tableOf } from '../readme/tables.js';
+import { STORES, VirtualTime, virtualStore } from '../support/virtual-store.js';
+import { examplesOf } from './example.js';
+import { replay } from './replay.js';
+
+const names = Object.keys(algorithms) as AlgorithmName[];
+const pageOf = (name: AlgorithmName): string => `docs/algorithms/${name}.md`;
+const headingsOf = (page: string): string[] => textOf(page).match(/^## .*$/gm) ?? [];
+
+describe('docs/algorithms', () => {
+  it('has a page for each algorithm, and no other', () => {
+    const pages = readdirSync(pathOf('docs/algorithms')).filter((file) => file !== 'README.md');
+    expect(pages.toSorted()).toEqual(names.map((name) => `${name}.md`).toSorted());
+  });
+
+  it('has pages of one shape, so that algorithms can be compared', () => {
+    const [first, ...others] = names.map((name) => headingsOf(pageOf(name)));
+    expect(first!.length).toBeGreaterThan(5);
+    for (const headings of others) expect(headings).toEqual(first);
+  });
+
+  it('has rules that compile', () => {
+    const blocks = names
+      .flatMap((name) => examplesOf(pageOf(name)))
+      .map(({ place, code }) => {
+        const imports = "import type { LeaseRule, Rule } from 'nestjs-redis-rate-limit'; ";
+        return { place, language: 'ts', text: imports + code };
+      });
+    expect(problemsOf(blocks)).toEqual([]);
+  }, 120_000);
+});
+
+// Who reads a page gets what it says.
+describe.each(names)('the page of %s', (name) => {
+  const page = pageOf(name);
+  const options = Object.keys(algorithms[name].options);
+
+  it('tells every option and its default as the source does', () => {
+    const type = `${name.replace(/(^|-)(\w)/g, (_match, _dash, letter: string) => letter.toUpperCase())}Options`;
+    const sources = readdirSync(pathOf(`lib/algorithms/${name}`)).filter((file) => /^[\w-]+\.ts$/.test(file));
+    const defaults = new Map(
+      sources.flatMap((file) => [...membersOf(`lib/algorithms/${name}/${file}`, type)]),
+    );
+    const rows = options.length > 0 ? tableOf(page, 'option') : [];
+    expect(rows.map(({ option }) => option).toSorted()).toEqual(options.toSorted());
+    const stated = rows.map(({ option, default: told }) => [option, told]);
+    expect(stated).toEqual(
+      rows.map(({ option }) => [option, expect.stringContaining(defaults.get(option!)!)]),
+    );
+  });
+
+  it('tells the cost that docs/choosing.md tells', () => {
+    const row = tableOf('docs/choosing.md', 'cost of').find((each) => each['cost of'] === name)!;
+    const [, cost = ''] = /^## What it costs$(.*?)^## /ms.exec(textOf(page)) ?? [];
+    const { 'cost of': _name, ...figures } = row;
+    for (const figure of Object.values(figures)) expect(cost).toContain(figure);
+  });
+
+  it('links to what is there', () => {
+    const targets = Array.from(textOf(page).matchAll(/\]\((?!https:)([^)#]+)/g), ([, target = '']) => target);
+    const broken = targets.filter((target) => !existsSync(new URL(target, `file://${pathOf(page)}`)));
+    expect(broken).toEqual([]);
+  });
+});
+
+describe.each(STORES)('the examples on the %s store', (kind) => {
+  const time = new VirtualTime();
+  let store: Store;
+  beforeAll(() => {
+    store = virtualStore(kind, time);
+  });
+  afterAll(() => store.close());
+
+  it.each(names)('of %s happen as the table says', async (name) => {
+    const examples = examplesOf(pageOf(name));
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      expect({ ...example, rows: await replay(example, store, time) }).toEqual(example);
+    }
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { algorithms } from '../../lib/algorithms/registry.js';
+import { textOf } from '../readme/code-blocks.js';
+import { tableOf } from '../readme/tables.js';
+import { runScript } from './run-script.js';
+
+const PAGE = 'docs/choosing.md';
+const names = Object.keys(algorithms).toSorted();
+
+// Who chooses by this page chooses by what the code does.
+describe(PAGE, () => {
+  it('leads to every algorithm', () => {
+    const [list = ''] = textOf(PAGE).split('\n## ');
+    const targets = Array.from(list.matchAll(/\]\(algorithms\/([\w-]+)\.md\)/g), ([, name = '']) => name);
+    expect([...new Set(targets)].toSorted()).toEqual(names);
+  });
+
+  it('compares every algorithm, with all its options', () => {
+    const rows = tableOf(PAGE, 'algorithm');
+    const told = Object.fromEntries(rows.map((row) => [row['algorithm'], row['options']]));
+    const options = Object.values(algorithms).map(({ name, options }) => [
+      name,
+      Object.keys(options).join(' '),
+    ]);
+    expect(told).toEqual(Object.fromEntries(options));
+  });
+
+  it('tells the cost of every algorithm', () => {
+    const measured = tableOf(PAGE, 'cost of').map((row) => row['cost of']!.split(',')[0]);
+    expect([...new Set(measured)].toSorted()).toEqual(names);
+  });
+
+  it('has the picture that the script draws', async () => {
+    expect(await runScript('scripts/draw-choosing.mjs', '--print')).toBe(textOf('docs/choosing.svg'));
+  });
+
+  it('tells the errors that the bench measures', async () => {
+    const { rows } = JSON.parse(await runScript('bench/counter-error.mjs', '--json'));
+    const percent = (share: number, digits: number) => `${(share * 100).toFixed(digits)} %`;
+    for (const row of rows) {
+      const told = (title: string) =>
+        tableOf(PAGE, title).find((each) => each[title] === row.rule)?.[row.traffic];
+      expect({
+        ...row,
+        mostInAnyWindow: told('most in any window'),
+        letIn: told('let in, compared with the log'),
+        otherwise: told('decided otherwise than by the log'),
+      }).toEqual({
+        ...row,
+        mostInAnyWindow: percent(row.mostInAnyWindow, 0),
+        letIn: percent(row.letIn, 0),
+        otherwise: percent(row.otherwise, 1),
+      });
+    }
+  }, 120_000);
+});

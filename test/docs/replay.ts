@@ -1,0 +1,79 @@
+import {
+  RateLimiter,
+  type Decision,
+  type LeaseRule,
+  type Permit,
+  type Rule,
+  type Store,
+} from '../../lib/index.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import type { VirtualTime } from '../support/virtual-store.js';
+import type { Example, Row } from './example.js';
+
+const DAY = '2030-01-01';
+const UNITS = { ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Plays an example against a store and tells its table anew, as the store answers it. */
+export async function replay({ rule, rows }: Example, store: Store, time: VirtualTime): Promise<Row[]> {
+  const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
+  const permits = new Map<string, Permit>();
+  const played: Row[] = [];
+  for (const row of rows) {
+    time.now = instantOf(row['at']!);
+    const decision = await ask(limiter, rule as Rule & LeaseRule, row, permits);
+    played.push({ ...row, ...answerOf(decision, row) });
+  }
+  limiter.close();
+  return played;
+}
+
+/** A row's hit; with a column `who`, whether somebody enters or, with nothing to take, leaves. */
+async function ask(
+  limiter: RateLimiter,
+  rule: Rule & LeaseRule,
+  { who, cost }: Row,
+  permits: Map<string, Permit>,
+): Promise<Decision> {
+  if (who === undefined) return limiter.consume(rule, 'ann', { cost: Number(cost) });
+  if (cost !== '') {
+    const permit = await limiter.enter(rule, 'ann', { cost: Number(cost) });
+    permits.set(who, permit);
+    return permit.decision;
+  }
+  await permits.get(who)!.release();
+  return limiter.peek(rule, 'ann', { cost: 0 });
+}
+
+/** The cells of an answer; a cell that the page leaves empty stays so, and a span that is right stands as it is. */
+function answerOf({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs }: Decision, row: Row): Row {
+  const told = {
+    allowed: allowed ? 'yes' : 'no',
+    remaining: String(remaining),
+    retry: spanLike(row['retry']!, retryAfterMs),
+    reset: spanLike(row['reset']!, resetAfterMs),
+    delay: spanLike(row['delay'] ?? '', delayMs),
+  };
+  return Object.fromEntries(
+    Object.entries(told).filter(([title]) => row[title] !== undefined && row[title] !== ''),
+  );
+}
+
+function spanLike(cell: string, milliseconds: number | null): string {
+  if (milliseconds === null) return 'never';
+  return cell !== '' && spanOf(cell) === milliseconds ? cell : `${milliseconds} ms`;
+}
+
+/** `'1 min 30 s'` in milliseconds. */
+function spanOf(cell: string): number {
+  const parts = [...cell.matchAll(/([\d.]+) (ms|s|min|h|d)\b/g)];
+  return Math.round(
+    parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit as keyof typeof UNITS], 0),
+  );
+}
+
+/** `'12:00:30'`, or with a date in front of it, in milliseconds since the epoch; UTC. */
+function instantOf(cell: string): number {
+  const instant = Date.parse(cell.includes('-') ? `${cell.replace(' ', 'T')}Z` : `${DAY}T${cell}Z`);
+  if (Number.isNaN(instant)) throw new Error(`not an instant: ${cell}`);
+  return instant;
+}

@@ -1,0 +1,275 @@
+import {
+  BadRequestException,
+  Controller,
+  Get,
+  Injectable,
+  NotFoundException,
+  Param,
+  UseGuards,
+  type CanActivate,
+  type ExecutionContext,
+  type PipeTransform,
+} from '@nestjs/common';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { RateLimitModule, RateLimitService, type NamedRule, type Store } from '../../lib/index.js';
+import { Gate } from '../support/gate.js';
+import { limitHeaders } from '../support/http-client.js';
+import { closeApps, FRAMEWORKS, SETUPS, startApp, type Framework } from '../support/nest-app.js';
+import { onClosed } from '../support/on-closed.js';
+import { askAndWait } from '../support/raw-client.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { virtualStore, VirtualTime, type StoreKind } from '../support/virtual-store.js';
+
+const EXPORTS = { algorithm: 'concurrency', limit: 2, scope: 'shared', lease: '1h' } as const;
+const CLIENT = '127.0.0.1';
+
+let gate: Gate;
+
+@Injectable()
+class HidingGuard implements CanActivate {
+  async canActivate(): Promise<never> {
+    await gate.pass();
+    throw new NotFoundException();
+  }
+}
+
+@Injectable()
+class RefusingPipe implements PipeTransform {
+  async transform(): Promise<never> {
+    await gate.pass();
+    throw new BadRequestException();
+  }
+}
+
+@Controller()
+class Exports {
+  @Get('held')
+  held() {
+    return gate.pass();
+  }
+
+  @Get('broken')
+  async broken() {
+    await gate.pass();
+    throw new Error('broken');
+  }
+
+  @UseGuards(HidingGuard)
+  @Get('hidden')
+  hidden() {}
+
+  @Get('item/:id')
+  item(@Param('id', RefusingPipe) _id: string) {}
+}
+
+interface Place {
+  readonly framework: Framework;
+  readonly kind: StoreKind;
+  readonly time?: VirtualTime;
+  readonly prefix?: string;
+}
+
+/** An app under the rule `exports`. */
+async function start({ framework, kind, time, prefix }: Place, rule: Partial<NamedRule> = {}) {
+  const store = virtualStore(kind, time ?? new VirtualTime());
+  const amend = jest.spyOn(store, 'amend');
+  const rules = { exports: { ...EXPORTS, ...rule } as NamedRule };
+  const limits = RateLimitModule.forRoot({ rules, prefix: prefix ?? uniquePrefix() });
+  const app = await startApp({ imports: [limits], controllers: [Exports] }, { framework, store });
+  const service = app.app.get(RateLimitService);
+
+  /** Permits held now by a client. */
+  async function held(client = CLIENT): Promise<number> {
+    const { limit, remaining } = await service.peek(service.rule('exports'), client);
+    return limit - remaining;
+  }
+  return {
+    ...app,
+    service,
+    held,
+    untilHeld: (count: number, client?: string) =>
+      until(async () => (await held(client)) === count, `${count} permits to be held`, 3_000),
+    /** What has been done about permits of this kind, and whether there was anything to do. */
+    amended: (kind: 'refund' | 'renew') => amendedOf(amend, kind),
+  };
+}
+
+async function amendedOf(amend: jest.Spied<Store['amend']>, kind: string): Promise<boolean[]> {
+  const results = await Promise.all(amend.mock.results.map(({ value }) => value as Promise<boolean[]>));
+  return amend.mock.calls.flatMap(([amendments], call) =>
+    results[call]!.filter((_, index) => amendments[index]!.kind === kind),
+  );
+}
+
+beforeEach(() => {
+  gate = new Gate();
+});
+afterEach(async () => {
+  gate.open();
+  await closeApps();
+});
+
+describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind', (setup) => {
+  it('lets so many in at a time, refuses the others at once, and they hold nothing', async () => {
+    const { get, untilHeld, amended } = await start(setup);
+    for (let round = 1; round <= 2; round++) {
+      const statuses: number[] = [];
+      const asked = Array.from({ length: 6 }, async () => statuses.push((await get('/held')).status));
+      await until(() => statuses.length === 4 && gate.inside === 2, 'four to be refused and two to be held');
+      gate.open();
+      await Promise.all(asked);
+      expect(statuses).toEqual([429, 429, 429, 429, 200, 200]);
+      await untilHeld(0);
+      expect(await amended('refund')).toEqual(Array(2 * round).fill(true));
+    }
+    expect(gate.most).toBe(2);
+  });
+
+  it.each([
+    ['a success', '/held', 200],
+    ['an error that the handler throws', '/broken', 500],
+    ['a later guard that hides the route', '/hidden', 404],
+    ['a pipe that refuses what it gets', '/item/1', 400],
+  ])('gives the permit back once after %s', async (_title, path, status) => {
+    const { get, held, untilHeld, amended } = await start(setup);
+    const answer = get(path);
+    await until(() => gate.inside === 1, 'the request to be in flight');
+    expect(await held()).toBe(1);
+    expect(await amended('refund')).toEqual([]);
+    gate.open();
+    expect((await answer).status).toBe(status);
+    await untilHeld(0);
+    expect(await amended('refund')).toEqual([true]);
+  });
+
+  it('gives the permit back once when a client hangs up, not only when its handler ends', async () => {
+    const { port, get, untilHeld, amended } = await start(setup);
+    const client = await askAndWait(port, '/held');
+    await until(() => gate.inside === 1, 'the request to be in flight');
+    client.hangUp();
+    await untilHeld(0);
+    gate.open();
+    const next = get('/held');
+    await until(() => gate.inside === 1, 'the next request to be in flight');
+    gate.open();
+    expect((await next).status).toBe(200);
+    await untilHeld(0);
+    expect(await amended('refund')).toEqual([true, true]);
+  });
+
+  it('holds no permit for a client that has hung up before it is decided', async () => {
+    let hasClosed = false;
+    const by = async (context: ExecutionContext) => {
+      onClosed(context, () => (hasClosed = true));
+      await gate.pass();
+      return 'somebody';
+    };
+    const { port, untilHeld, amended } = await start(setup, { by });
+    const client = await askAndWait(port, '/held');
+    await until(() => gate.inside === 1, 'the request to wait for its subject');
+    client.hangUp();
+    await until(() => hasClosed, 'the server to see that the client is gone');
+    gate.open();
+    await until(async () => (await amended('refund')).length > 0, 'the permit to be given back');
+    expect(await amended('refund')).toEqual([true]);
+    await untilHeld(0, 'somebody');
+  });
+
+  it('gives back the permits of requests sent one behind the other by a client that hangs up', async () => {
+    const { port, untilHeld } = await start(setup);
+    const client = await askAndWait(port, '/held', '/held');
+    await until(() => gate.inside === 2, 'both requests to be in flight');
+    client.hangUp();
+    await untilHeld(0);
+  });
+
+  it('tells clients what it allows, without a window, which there is none', async () => {
+    const { get, service } = await start(setup, { lease: '30s' });
+    const other = await service.enter(service.rule('exports') as never, CLIENT);
+    const answer = get('/held');
+    await until(() => gate.inside === 1, 'the request to be in flight');
+    const refused = await get('/held');
+    gate.open();
+    expect(limitHeaders(await answer)).toEqual({
+      'ratelimit-policy': '"exports";q=2',
+      ratelimit: '"exports";r=0;t=30',
+    });
+    expect(limitHeaders(refused)).toEqual({
+      'ratelimit-policy': '"exports";q=2',
+      ratelimit: '"exports";r=0;t=30',
+      'retry-after': '30',
+    });
+    expect(JSON.parse(refused.body)).toEqual({
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      title: 'Quota exceeded',
+      status: 429,
+      detail: 'Rule "exports" allows 2; try again in 30 s.',
+      'violated-policies': ['exports'],
+      retryAfterMs: 30_000,
+    });
+    await other.release();
+  });
+
+  it('keeps the permit of a request that takes longer than its lease', async () => {
+    const time = new VirtualTime();
+    const { get, held, untilHeld, amended } = await start({ ...setup, time }, { lease: '300ms' });
+    const answer = get('/held');
+    await until(() => gate.inside === 1, 'the request to be in flight');
+    for (let renewal = 1; renewal <= 4; renewal++) {
+      time.advance(200);
+      const before = (await amended('renew')).length;
+      await until(async () => (await amended('renew')).length > before, 'the lease to be renewed');
+      expect(await held()).toBe(1);
+    }
+    gate.open();
+    expect((await answer).status).toBe(200);
+    await untilHeld(0);
+    expect(new Set(await amended('renew'))).toEqual(new Set([true]));
+  });
+});
+
+describe.each(FRAMEWORKS)('a limit on requests in flight of two processes, on %s', (framework) => {
+  async function startTwo() {
+    const place = { framework, kind: 'redis', time: new VirtualTime(), prefix: uniquePrefix() } as const;
+    return { time: place.time, one: await start(place), other: await start(place) };
+  }
+
+  it('is one limit', async () => {
+    const { one, other } = await startTwo();
+    const answers = [one.get('/held'), other.get('/held')];
+    await until(() => gate.inside === 2, 'both requests to be in flight');
+    expect((await one.get('/held')).status).toBe(429);
+    expect((await other.get('/held')).status).toBe(429);
+    gate.open();
+    for (const answer of answers) expect((await answer).status).toBe(200);
+    await one.untilHeld(0);
+  });
+
+  it("gets a dead holder's permits back after its lease, and none of another's when it was not dead", async () => {
+    const { time, one, other } = await startTwo();
+    const late = [one.get('/held'), one.get('/held')];
+    await until(() => gate.inside === 2, 'both requests to be in flight');
+    time.advance(3_599_999);
+    expect((await other.get('/held')).headers['retry-after']).toBe('1');
+    time.advance(1);
+    const held = await other.service.enter(other.service.rule('exports') as never, CLIENT);
+    expect(held.allowed).toBe(true);
+    gate.open();
+    for (const answer of late) expect((await answer).status).toBe(200);
+    await until(async () => (await one.amended('refund')).length === 2, 'the late holders to let go');
+    expect(await one.amended('refund')).toEqual([false, false]);
+    expect(await other.held()).toBe(1);
+  });
+
+  it('gets the permits of a process back at once that ends as it should', async () => {
+    const { one, other } = await startTwo();
+    const answer = one.get('/held');
+    await until(() => gate.inside === 1, 'the request to be in flight');
+    const closed = one.close();
+    gate.open();
+    expect((await answer).status).toBe(200);
+    await closed;
+    await other.untilHeld(0);
+  });
+});

@@ -1,0 +1,193 @@
+import { Controller, Get, Param } from '@nestjs/common';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RateLimitModule, RateLimitService, type Decision, type NamedRule } from '../../lib/index.js';
+import { limitHeaders } from '../support/http-client.js';
+import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
+import { askAndWait, type RawClient } from '../support/raw-client.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+
+/** One request every 50 ms. */
+const SEARCH = { algorithm: 'leaky-bucket', window: '1s', limit: 20, scope: 'shared' } as const;
+/** One request an hour: a place behind another is as good as held for ever. */
+const REPORT = { algorithm: 'leaky-bucket', window: '1h', limit: 1, burst: 9, scope: 'shared' } as const;
+
+const HOUR = 3_600_000;
+
+/** The requests that their handler has got. */
+let served: string[];
+let clients: RawClient[];
+
+@Controller()
+class Routes {
+  @Get(':nth')
+  get(@Param('nth') nth: string) {
+    served.push(nth);
+  }
+}
+
+beforeEach(() => {
+  served = [];
+  clients = [];
+});
+afterEach(async () => {
+  for (const client of clients) client.hangUp();
+  await closeApps();
+});
+
+describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({ framework, kind }) => {
+  async function start(
+    rule: NamedRule,
+    { time = new VirtualTime(), more = {} }: { time?: VirtualTime; more?: Record<string, NamedRule> } = {},
+  ) {
+    const decisions: Decision[] = [];
+    const limits = RateLimitModule.forRoot({
+      rules: { queue: rule, ...more },
+      prefix: uniquePrefix(),
+      onDecision: (decision) => decisions.push(decision),
+    });
+    const metadata = { imports: [limits], controllers: [Routes] };
+    const app = await startApp(metadata, { framework, store: virtualStore(kind, time) });
+    const service = app.app.get(RateLimitService);
+
+    async function nextDelay(): Promise<number> {
+      const nth = decisions.length;
+      await until(() => decisions.length > nth, 'the request to be decided');
+      return decisions[nth]!.delayMs;
+    }
+    return {
+      ...app,
+      decisions,
+      /** Asks, and goes on as soon as it is decided how long to hold the request back. */
+      async ask(path: string) {
+        const delay = nextDelay();
+        const answer = app.get(path);
+        return { delayMs: await delay, answer };
+      },
+      /** The same by a client that can hang up. */
+      async askRaw(path: string) {
+        const delay = nextDelay();
+        const client = await askAndWait(app.port, path);
+        clients.push(client);
+        return { delayMs: await delay, hangUp: () => client.hangUp() };
+      },
+      service,
+      /** How long the queue is. */
+      async queueMs() {
+        return (await service.peek(service.rule('queue'), '127.0.0.1')).resetAfterMs;
+      },
+    };
+  }
+
+  it('are held back until their turn, and go on in the order in which they came', async () => {
+    const { ask, decisions } = await start(SEARCH);
+    const answers = [];
+    for (let nth = 1; nth <= 5; nth++) answers.push((await ask(`/${nth}`)).answer);
+    for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
+    expect(decisions.map(({ delayMs }) => delayMs)).toEqual([0, 50, 100, 150, 200]);
+    expect(served).toEqual(['1', '2', '3', '4', '5']);
+  });
+
+  it('are refused at once where the queue is full', async () => {
+    const { ask, get } = await start({ ...SEARCH, burst: 2 });
+    for (const delay of [0, 50, 100]) expect((await ask('/a')).delayMs).toBe(delay);
+    const refused = await get('/b');
+    expect(refused.status).toBe(429);
+    expect(limitHeaders(refused)).toEqual({
+      'ratelimit-policy': '"queue";q=3',
+      ratelimit: '"queue";r=0;t=1',
+      'retry-after': '1',
+    });
+    expect(JSON.parse(refused.body)).toMatchObject({
+      detail: 'Rule "queue" allows 3 per 150 ms; try again in 1 s.',
+      retryAfterMs: 50,
+    });
+  });
+
+  it('are refused at once where they would be held back longer than maxDelay', async () => {
+    const time = new VirtualTime();
+    const { ask, get } = await start({ ...SEARCH, maxDelay: '60ms' as const }, { time });
+    for (const delay of [0, 50]) expect((await ask('/a')).delayMs).toBe(delay);
+    expect(JSON.parse((await get('/b')).body)).toMatchObject({ status: 429, retryAfterMs: 40 });
+    time.advance(40);
+    expect((await ask('/c')).delayMs).toBe(60);
+  });
+
+  it('go on at once as far as the rule leaves them undelayed, and behind each other after that', async () => {
+    const { ask, get } = await start({ ...SEARCH, burst: 4, undelayed: 2 });
+    for (const delay of [0, 0, 0, 50, 100]) expect((await ask('/a')).delayMs).toBe(delay);
+    expect((await get('/b')).status).toBe(429);
+  });
+
+  it('are held back by no timer once their client has hung up, and never reach their handler', async () => {
+    const { get, askRaw, logs } = await start(REPORT);
+    expect((await get('/first')).status).toBe(200);
+    const before = timers();
+    const held = await askRaw('/held');
+    expect(held.delayMs).toBe(HOUR);
+    await until(() => timers() === before + 1, 'a timer that holds the request back');
+    held.hangUp();
+    await until(() => timers() === before, 'the timer to be gone');
+    expect(served).toEqual(['first']);
+    expect(logs.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('leave their place when their client hangs up and nobody is behind', async () => {
+    const { get, askRaw, queueMs } = await start(REPORT);
+    await get('/first');
+    expect(await queueMs()).toBe(HOUR);
+    const held = await askRaw('/held');
+    expect(await queueMs()).toBe(2 * HOUR);
+    held.hangUp();
+    await until(async () => (await queueMs()) === HOUR, 'the place to be given back');
+    expect((await askRaw('/next')).delayMs).toBe(HOUR);
+  });
+
+  it('keep their place when somebody is behind, who has been told when to go', async () => {
+    const { get, askRaw, queueMs } = await start(REPORT);
+    await get('/first');
+    const before = timers();
+    const gone = await askRaw('/gone');
+    const behind = await askRaw('/behind');
+    expect([gone.delayMs, behind.delayMs]).toEqual([HOUR, 2 * HOUR]);
+    await until(() => timers() === before + 2, 'both to be held back');
+    gone.hangUp();
+    await until(() => timers() === before + 1, 'the first timer to be gone');
+    expect(await queueMs()).toBe(3 * HOUR);
+    behind.hangUp();
+    await until(async () => (await queueMs()) === 2 * HOUR, 'the last place to be given back');
+  });
+
+  it('still count by the other limits of their route when their client hangs up', async () => {
+    const daily = { window: '1d', limit: 9, algorithm: 'fixed-window', scope: 'shared' } as const;
+    const { get, askRaw, queueMs, service } = await start(REPORT, { more: { daily } });
+    await get('/first');
+    (await askRaw('/held')).hangUp();
+    await until(async () => (await queueMs()) === HOUR, 'the place to be given back');
+    expect(await service.peek(service.rule('daily'), '127.0.0.1')).toMatchObject({ remaining: 7 });
+  });
+
+  it('are not held back when they are sent one behind the other by a client that hangs up', async () => {
+    const { port, decisions, get } = await start({ ...REPORT, window: '10s' });
+    await get('/first');
+    const before = timers();
+    const client = await askAndWait(port, '/held', '/behind');
+    await until(() => decisions.length === 3 && timers() === before + 2, 'both to be held back');
+    client.hangUp();
+    await until(() => timers() === before, 'both timers to be gone', 3_000);
+  });
+
+  it('are held back longer than a timer of Node can wait', async () => {
+    const { get, askRaw } = await start({ ...REPORT, window: '30d' });
+    await get('/first');
+    expect((await askRaw('/held')).delayMs).toBe(720 * HOUR);
+    await get('/missing/one'); // Whatever was to go on at once has gone on by then.
+    expect(served).toEqual(['first']);
+  });
+});
+
+/** Timers that keep the process alive. */
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+}

@@ -1,0 +1,201 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  RateLimitModule,
+  RateLimitService,
+  type Decision,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
+import { limitHeaders } from '../support/http-client.js';
+import { closeApps, FRAMEWORKS, SETUPS, startApp } from '../support/nest-app.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+
+const LIVE = { window: '1m', limit: 3, algorithm: 'fixed-window', scope: 'shared' } as const;
+const STRICT = { ...LIVE, limit: 1, mode: 'observe' } as const;
+
+@Controller()
+class Routes {
+  @Get() get() {}
+}
+
+afterEach(closeApps);
+
+describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', ({ framework, kind }) => {
+  async function start(rules: NonNullable<RateLimitModuleOptions['rules']>) {
+    const time = new VirtualTime();
+    const seen: (readonly [rule: string, allowed: boolean, remaining: number])[][] = [];
+    const onDecision = ({ decisions }: Decision) =>
+      seen.push(decisions.map(({ rule, allowed, remaining }) => [rule, allowed, remaining] as const));
+    const limits = RateLimitModule.forRoot({ rules, prefix: uniquePrefix(), onDecision });
+    const { app, get } = await startApp(
+      { imports: [limits], controllers: [Routes] },
+      { framework, store: virtualStore(kind, time) },
+    );
+    const statuses = async (requests: number) => {
+      const found: number[] = [];
+      for (let nth = 1; nth <= requests; nth++) found.push((await get('/')).status);
+      return found;
+    };
+    return { time, get, seen, statuses, service: app.get(RateLimitService) };
+  }
+
+  it('denies nobody, but says for each request what it would have done', async () => {
+    const { time, seen, statuses } = await start({ strict: STRICT });
+    expect(await statuses(3)).toEqual([200, 200, 200]);
+    time.advance(60_000);
+    expect(await statuses(1)).toEqual([200]);
+    expect(seen).toEqual([
+      [['strict', true, 0]],
+      [['strict', false, 0]],
+      [['strict', false, 0]],
+      [['strict', true, 0]],
+    ]);
+  });
+
+  it('is told to no client', async () => {
+    const { get } = await start({ strict: STRICT });
+    for (let nth = 1; nth <= 2; nth++) expect(limitHeaders(await get('/'))).toEqual({});
+  });
+
+  it('changes nothing for the limits beside it, and they nothing for it', async () => {
+    const { get, seen } = await start({ strict: STRICT, live: LIVE });
+    const answers = [];
+    for (let nth = 1; nth <= 4; nth++) answers.push(await get('/'));
+    expect(answers.map((answer) => [answer.status, limitHeaders(answer)['ratelimit']])).toEqual([
+      [200, '"live";r=2;t=60'],
+      [200, '"live";r=1;t=60'],
+      [200, '"live";r=0;t=60'],
+      [429, '"live";r=0;t=60'],
+    ]);
+    for (const answer of answers) expect(limitHeaders(answer)['ratelimit-policy']).toBe('"live";q=3;w=60');
+    expect(JSON.parse(answers[3]!.body)).toMatchObject({
+      detail: 'Rule "live" allows 3 per 1 m; try again in 1 m.',
+      'violated-policies': ['live'],
+    });
+    expect(seen.map(([strict]) => strict)).toEqual([
+      ['strict', true, 0],
+      ['strict', false, 0],
+      ['strict', false, 0],
+      ['strict', false, 0],
+    ]);
+  });
+
+  it('blocks nothing but itself', async () => {
+    const { time, seen, statuses } = await start({ strict: { ...STRICT, block: '5m' }, live: LIVE });
+    expect(await statuses(2)).toEqual([200, 200]);
+    time.advance(60_000);
+    expect(await statuses(3)).toEqual([200, 200, 200]);
+    expect(seen.at(-1)).toEqual([
+      ['strict', false, 1],
+      ['live', true, 0],
+    ]);
+  });
+
+  it('may be a candidate for the place of the live one, which still decides', async () => {
+    const { get, seen } = await start({ live: { ...LIVE, candidate: { limit: 2, window: '2m' } } });
+    const answers = [];
+    for (let nth = 1; nth <= 4; nth++) answers.push(await get('/'));
+    expect(answers.map((answer) => [answer.status, limitHeaders(answer)['ratelimit']])).toEqual([
+      [200, '"live";r=2;t=60'],
+      [200, '"live";r=1;t=60'],
+      [200, '"live";r=0;t=60'],
+      [429, '"live";r=0;t=60'],
+    ]);
+    expect(JSON.parse(answers[3]!.body)).toMatchObject({ 'violated-policies': ['live'] });
+    expect(seen).toEqual([
+      [
+        ['live', true, 2],
+        ['live?', true, 1],
+      ],
+      [
+        ['live', true, 1],
+        ['live?', true, 0],
+      ],
+      [
+        ['live', true, 0],
+        ['live?', false, 0],
+      ],
+      [
+        ['live', false, 0],
+        ['live?', false, 0],
+      ],
+    ]);
+  });
+
+  it('may be a candidate beside a limit that depends on the request', async () => {
+    const { seen, statuses } = await start({ live: { ...LIVE, limit: () => 3, candidate: { limit: 1 } } });
+    expect(await statuses(2)).toEqual([200, 200]);
+    expect(seen).toEqual([
+      [
+        ['live', true, 2],
+        ['live?', true, 0],
+      ],
+      [
+        ['live', true, 1],
+        ['live?', false, 0],
+      ],
+    ]);
+  });
+
+  it('may be a candidate beside a cost that depends on the request, and then costs as much', async () => {
+    const { seen, statuses } = await start({ live: { ...LIVE, cost: () => 2, candidate: { limit: 9 } } });
+    expect(await statuses(1)).toEqual([200]);
+    expect(seen).toEqual([
+      [
+        ['live', true, 1],
+        ['live?', true, 7],
+      ],
+    ]);
+  });
+
+  it('may be looked up by programs', async () => {
+    const { statuses, service } = await start({ live: { ...LIVE, candidate: { limit: 1 } } });
+    await statuses(2);
+    const { allowed, rule, decisions } = await service.peek(service.rule('live'), '127.0.0.1', { cost: 1 });
+    expect({ allowed, rule }).toEqual({ allowed: true, rule: 'live' });
+    expect(decisions).toMatchObject([
+      { rule: 'live', allowed: true, remaining: 1 },
+      { rule: 'live?', allowed: false, remaining: 0, observed: true },
+    ]);
+  });
+});
+
+describe.each(FRAMEWORKS)('who watches decisions, on %s', (framework) => {
+  async function start(onDecision: RateLimitModuleOptions['onDecision']) {
+    const limits = RateLimitModule.forRoot({ rules: { live: { ...LIVE, limit: 1 } }, onDecision });
+    const app = await startApp({ imports: [limits], controllers: [Routes] }, { framework });
+    const statuses = [(await app.get('/')).status, (await app.get('/')).status];
+    return { statuses, errors: () => app.logs.ours().filter(({ level }) => level === 'error') };
+  }
+
+  it('is told those that deny as well, and whose request it was', async () => {
+    const seen: unknown[] = [];
+    const { statuses } = await start(({ allowed, source }, context) =>
+      seen.push([allowed, source, context.getHandler(), context.getClass()]),
+    );
+    expect(statuses).toEqual([200, 429]);
+    const { get } = Routes.prototype;
+    expect(seen).toEqual([
+      [true, 'memory', get, Routes],
+      [false, 'memory', get, Routes],
+    ]);
+  });
+
+  const failing: [string, () => unknown][] = [
+    ['throws', () => fail()],
+    ['rejects', async () => fail()],
+  ];
+  it.each(failing)('changes nothing when it %s, but for a line in the log', async (_title, onDecision) => {
+    const { statuses, errors } = await start(onDecision);
+    expect(statuses).toEqual([200, 429]);
+    await until(() => errors().length === 2, 'two lines in the log', 3_000);
+    const line = { level: 'error', message: '`onDecision` failed.' };
+    expect(errors()).toEqual([line, line]);
+  });
+});
+
+function fail(): never {
+  throw new Error('no metrics');
+}

@@ -1,0 +1,60 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimitModule, RateLimitService, type NamedRule } from '../../lib/index.js';
+import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+
+const FIXED = { window: '1m', limit: 2, algorithm: 'fixed-window', scope: 'shared' } as const;
+
+@Controller()
+class Routes {
+  @Get() get() {}
+}
+
+afterEach(closeApps);
+
+describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
+  async function startTwo(rule: NamedRule) {
+    const place = { prefix: uniquePrefix(), rules: { local: rule } };
+    const time = new VirtualTime();
+    const start = async () => {
+      const metadata = { imports: [RateLimitModule.forRoot(place)], controllers: [Routes] };
+      const { app, get } = await startApp(metadata, { framework, store: virtualStore('redis', time) });
+      const statuses = async () => [
+        (await get('/')).status,
+        (await get('/')).status,
+        (await get('/')).status,
+      ];
+      return { service: app.get(RateLimitService), statuses };
+    };
+    return { one: await start(), other: await start() };
+  }
+
+  it('share a limit', async () => {
+    const { one, other } = await startTwo(FIXED);
+    expect(await one.statuses()).toEqual([200, 200, 429]);
+    expect(await other.statuses()).toEqual([429, 429, 429]);
+  });
+
+  it("have a limit each with per: 'instance'", async () => {
+    const { one, other } = await startTwo({ ...FIXED, per: 'instance' });
+    expect(await one.statuses()).toEqual([200, 200, 429]);
+    expect(await other.statuses()).toEqual([200, 200, 429]);
+  });
+
+  it('have a block and a candidate each, too', async () => {
+    const { one, other } = await startTwo({
+      ...FIXED,
+      per: 'instance',
+      block: '5m',
+      candidate: { limit: 1 },
+    });
+    expect(await one.statuses()).toEqual([200, 200, 429]);
+    const { decisions } = await other.service.peek(other.service.rule('local'), '127.0.0.1');
+    expect(decisions).toMatchObject([
+      { rule: 'local', allowed: true, remaining: 2 },
+      { rule: 'local?', allowed: true, remaining: 1 },
+    ]);
+  });
+});

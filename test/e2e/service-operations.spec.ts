@@ -1,0 +1,120 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  RateLimitModule,
+  RateLimitService,
+  type BlockingRule,
+  type LeaseRule,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
+import { closeApps, startApp } from '../support/nest-app.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { STORES, virtualStore, VirtualTime } from '../support/virtual-store.js';
+
+const TOKENS = { name: 'tokens', window: '1m', limit: 100, algorithm: 'token-bucket' } as const;
+
+/** A provider that limits what is no route. */
+@Injectable()
+class Worker {
+  constructor(@Inject(RateLimitService) readonly limits: RateLimitService) {}
+}
+
+afterEach(closeApps);
+
+describe.each(STORES)('what a provider can do with RateLimitService, with %s', (kind) => {
+  async function start(rules: NonNullable<RateLimitModuleOptions['rules']> = {}) {
+    const time = new VirtualTime();
+    const limits = RateLimitModule.forRoot({ rules, prefix: uniquePrefix() });
+    const metadata = { imports: [limits], providers: [Worker] };
+    const { app } = await startApp(metadata, { framework: 'express', store: virtualStore(kind, time) });
+    return { time, limits: app.get(Worker).limits };
+  }
+
+  it('is to acquire: wait for a place that is reserved once, or be refused at once', async () => {
+    const { limits } = await start();
+    const calls = { name: 'calls', window: '1s', limit: 50, burst: 1, algorithm: 'gcra' } as const;
+    const acquire = (timeoutMs: number) => limits.acquire(calls, 'partner', { timeoutMs });
+    expect(await acquire(0)).toMatchObject({ allowed: true, delayMs: 0 });
+    expect(await acquire(20)).toMatchObject({ allowed: true, delayMs: 20 });
+    expect(await acquire(39)).toMatchObject({ allowed: false, retryAfterMs: 40 });
+    expect(await acquire(40)).toMatchObject({ allowed: true, delayMs: 40 });
+  });
+
+  it('is to acquire, and to give the place up', async () => {
+    const { limits } = await start();
+    const calls = { name: 'calls', window: '1h', limit: 1, algorithm: 'gcra' } as const;
+    await limits.acquire(calls, 'partner');
+    const controller = new AbortController();
+    const waiting = limits.acquire(calls, 'partner', { signal: controller.signal });
+    controller.abort(new Error('too late'));
+    await expect(waiting).rejects.toThrow('too late');
+    expect(await limits.peek(calls, 'partner')).toMatchObject({ remaining: 0, resetAfterMs: 3_600_000 });
+  });
+
+  it("is to enter by a module's rule, and to leave", async () => {
+    const { limits } = await start({ exports: { algorithm: 'concurrency', limit: 1 } });
+    const rule = limits.rule('exports') as LeaseRule;
+    {
+      await using first = await limits.enter(rule, 'a');
+      expect(first.allowed).toBe(true);
+      expect((await limits.enter(rule, 'a')).allowed).toBe(false);
+      expect((await limits.enter(rule, 'b')).allowed).toBe(true);
+    }
+    const next = await limits.enter(rule, 'a');
+    expect(next.allowed).toBe(true);
+    await next.release();
+    await next.release();
+    expect(await limits.peek(rule, 'a')).toMatchObject({ remaining: 1 });
+    await expect(limits.check('exports', 'a')).rejects.toThrow(
+      'rule "exports": its permits are held; use enter(rule("exports"), …)',
+    );
+  });
+
+  it('is to reserve, and to settle with what it has cost, or to cancel', async () => {
+    const { limits, time } = await start();
+    const left = async () => (await limits.peek(TOKENS, 'a')).remaining;
+    const cheaper = await limits.reserve(TOKENS, 'a', { cost: 60 });
+    expect(cheaper.allowed).toBe(true);
+    expect((await limits.reserve(TOKENS, 'a', { cost: 60 })).allowed).toBe(false);
+    await cheaper.settle(10);
+    expect(await left()).toBe(90);
+
+    const cancelled = await limits.reserve(TOKENS, 'a', { cost: 60 });
+    await cancelled.cancel();
+    await cancelled.settle(60);
+    expect(await left()).toBe(90);
+
+    const dearer = await limits.reserve(TOKENS, 'a', { cost: 60 });
+    await dearer.settle(150);
+    expect(await left()).toBe(0);
+    time.advance(60_000); // 100 permits, of which 60 pay the debt
+    expect(await left()).toBe(40);
+  });
+
+  it('is to refund, once and never more than was charged', async () => {
+    const { limits } = await start();
+    await limits.consume(TOKENS, 'a', { cost: 5 });
+    const decision = await limits.consume(TOKENS, 'a', { cost: 30 });
+    expect(await limits.refund(decision)).toBe(true);
+    expect(await limits.refund(decision)).toBe(false);
+    expect(await limits.peek(TOKENS, 'a')).toMatchObject({ remaining: 95 });
+  });
+
+  it("is to block a subject of a module's rule, and to take the block back", async () => {
+    const { limits, time } = await start({
+      login: { window: '1m', limit: 5, algorithm: 'fixed-window', block: 'manual' },
+    });
+    const rule = limits.rule('login') as BlockingRule;
+    await limits.block(rule, 'a', '1h');
+    expect(await limits.check('login', 'a')).toMatchObject({ allowed: false, retryAfterMs: 3_600_000 });
+    expect(await limits.check('login', 'b')).toMatchObject({ allowed: true });
+    time.advance(3_599_999);
+    expect(await limits.check('login', 'a')).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    time.advance(1);
+    expect(await limits.check('login', 'a')).toMatchObject({ allowed: true });
+
+    await limits.block(rule, 'a', '1h');
+    await limits.reset(rule, 'a');
+    expect(await limits.check('login', 'a')).toMatchObject({ allowed: true, remaining: 4 });
+  });
+});

@@ -1,0 +1,137 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimit, RateLimitModule } from '../../lib/index.js';
+import { ALLOWED, configMessage, FIELDS_OF } from '../support/config-message.js';
+import { closeApps, refusalToStart } from '../support/nest-app.js';
+
+const RULE = { window: '1m', limit: 3 } as const;
+const CELLS = { ...RULE, algorithm: 'sliding-window-cells' } as const;
+const BUCKET = { ...RULE, algorithm: 'token-bucket' } as const;
+const QUEUE = { ...RULE, algorithm: 'leaky-bucket' } as const;
+const HELD = { limit: 3, algorithm: 'concurrency' } as const;
+
+const AT_ONCE = 'the most permits that can be had at once';
+
+/** The refusal of an app whose only handler has this rule, whatever the compiler would say of it. */
+function refusalOf(rule: unknown): Promise<string> {
+  @Controller()
+  class Routes {
+    @RateLimit(rule as never)
+    @Get()
+    get() {}
+  }
+  return refusalToStart({ imports: [RateLimitModule.forRoot({})], controllers: [Routes] });
+}
+
+afterEach(closeApps);
+
+describe('an option that makes no sense stops the app with one message that', () => {
+  it.each([
+    [
+      'a block of nonsense',
+      { ...RULE, block: '1x' },
+      `block: got "1x"; allowed: ${ALLOWED.duration}; or "manual"`,
+    ],
+    ['a block of no time', { ...RULE, block: 0 }, `block: got 0; allowed: ${ALLOWED.duration}; or "manual"`],
+    ['an unknown mode', { ...RULE, mode: 'shadow' }, 'mode: got "shadow"; allowed: "enforce", "observe"'],
+    [
+      'an unknown owner of the counter',
+      { ...RULE, per: 'process' },
+      'per: got "process"; allowed: "cluster", "instance"',
+    ],
+    [
+      'an unknown time to charge',
+      { ...RULE, charge: 'never' },
+      'charge: got "never"; allowed: "always", "failures", "successes", or a function of the result',
+    ],
+    [
+      'a bare number for a candidate',
+      { ...RULE, candidate: 5 },
+      'candidate: got 5; allowed: an object with a limit, a window or both',
+    ],
+    [
+      'a candidate that is no other limit',
+      { ...RULE, candidate: {} },
+      'candidate: got {}; allowed: an object with a limit, a window or both',
+    ],
+    ['a lease of no time', { ...HELD, lease: 0 }, `lease: got 0; allowed: ${ALLOWED.duration}`],
+    [
+      'a window for permits that are held',
+      { ...HELD, window: '1m' },
+      `window: no such option of concurrency; allowed: ${FIELDS_OF.concurrency}`,
+    ],
+    [
+      'no cell at all',
+      { ...CELLS, cells: 0 },
+      'cells: got 0; allowed: an integer from 1 to 1000, at most the limit',
+    ],
+    [
+      'too many cells',
+      { ...CELLS, limit: 5000, cells: 1001 },
+      'cells: got 1001; allowed: an integer from 1 to 1000, at most the limit',
+    ],
+    [
+      'a bucket of nothing',
+      { ...BUCKET, burst: 0 },
+      'burst: got 0; allowed: an integer from 1 to 1000000000',
+    ],
+    ['a delay of nonsense', { ...QUEUE, maxDelay: '1x' }, `maxDelay: got "1x"; allowed: ${ALLOWED.duration}`],
+    ['a queue below nothing', { ...QUEUE, burst: -1 }, `burst: got -1; allowed: ${ALLOWED.count}`],
+  ])('names the handler, what it got and what it allows, for %s', async (_title, rule, problem) => {
+    expect(await refusalOf(rule)).toBe(configMessage(`@RateLimit on Routes.get.${problem}`));
+  });
+});
+
+describe('options that contradict each other stop the app with one message that', () => {
+  it.each([
+    ['more cells than permits', { ...CELLS, cells: 4 }, ': cells is 4; allowed: at most the limit, 3'],
+    [
+      'a cost that no bucket holds',
+      { ...BUCKET, burst: 2, cost: 3 },
+      `.cost: got 3; allowed: at most 2, ${AT_ONCE}`,
+    ],
+    [
+      'a cost beyond the burst of gcra',
+      { ...BUCKET, algorithm: 'gcra', burst: 2, cost: 3 },
+      `.cost: got 3; allowed: at most 2, ${AT_ONCE}`,
+    ],
+    [
+      'a cost that no queue takes',
+      { ...QUEUE, burst: 1, cost: 3 },
+      `.cost: got 3; allowed: at most 2, ${AT_ONCE}`,
+    ],
+    [
+      'more that goes at once than there is room for',
+      { ...QUEUE, burst: 2, undelayed: 3 },
+      ': undelayed is 3; allowed: at most the burst, 2',
+    ],
+    [
+      'more that goes at once than the burst that nobody gave',
+      { ...QUEUE, undelayed: 4 },
+      ': undelayed is 4; allowed: at most the burst, 3',
+    ],
+    ['a cost that can never be held', { ...HELD, cost: 4 }, `.cost: got 4; allowed: at most 3, ${AT_ONCE}`],
+    [
+      'more permits than a list of holders is made for',
+      { ...HELD, limit: 10_001 },
+      ': limit is 10001; allowed: at most 10000 permits held at a time',
+    ],
+    [
+      'a candidate that the cost never fits into',
+      { ...RULE, cost: 2, candidate: { limit: 1 } },
+      `.candidate.cost: got 2; allowed: at most 1, ${AT_ONCE}`,
+    ],
+    [
+      'a candidate below nothing',
+      { ...RULE, candidate: { limit: -1 } },
+      `.candidate.limit: got -1; allowed: ${ALLOWED.count}`,
+    ],
+    [
+      'what contradicts whatever a limit of each request may be',
+      { ...QUEUE, limit: () => 3, burst: 2, undelayed: 3 },
+      ': undelayed is 3; allowed: at most the burst, 2',
+    ],
+  ])('names the rule and both, for %s', async (_title, rule, problem) => {
+    expect(await refusalOf(rule)).toBe(configMessage(`rule "default" of Routes.get${problem}`));
+  });
+});

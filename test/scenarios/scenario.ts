@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe } from '@jest/globals';
+import {
+  MemoryStore,
+  RateLimiter,
+  type Decision,
+  type Rule,
+  type Store,
+  type Subject,
+} from '../../lib/index.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { STORES, VirtualTime } from '../support/virtual-store.js';
+
+/** A limiter in virtual time, as one application would have it. */
+export interface Scenario {
+  readonly limiter: RateLimiter;
+  /** Sets the time to so many milliseconds after a full minute. */
+  goTo(at: number): void;
+  /** Asks so many times at once, and tells how many were admitted. */
+  admittedOf(times: number, rule: Rule, subject?: Subject): Promise<number>;
+}
+
+/** Describes the same scenario on Redis and in memory. */
+export function scenario(title: string, tell: (fresh: () => Scenario) => void): void {
+  describe.each(STORES)(`${title}, on %s`, (kind) => {
+    const time = new VirtualTime();
+    const start = time.now;
+    let store: Store;
+
+    beforeAll(async () => {
+      store =
+        kind === 'memory'
+          ? new MemoryStore({ clock: time.clock })
+          : await openRedisStore({ clock: time.clock });
+    });
+
+    afterAll(() => store.close());
+
+    tell(() => {
+      time.now = start;
+      const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
+      const admittedOf = async (times: number, rule: Rule, subject: Subject = '203.0.113.7') => {
+        const asked = Array.from({ length: times }, () => limiter.consume(rule, subject));
+        return countAdmitted(await Promise.all(asked));
+      };
+      return { limiter, admittedOf, goTo: (at) => void (time.now = start + at) };
+    });
+  });
+}
+
+function countAdmitted(decisions: readonly Decision[]): number {
+  for (const { source } of decisions) if (source === 'policy') throw new Error('The store did not answer');
+  return decisions.filter(({ allowed }) => allowed).length;
+}

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+
+/** A command that a script called, and that changes what is stored. */
+export interface ScriptWrite {
+  name: string;
+  args: string[];
+}
+
+const READS = new Set(['get', 'lindex', 'time']);
+
+/**
+ * What scripts wrote during an action, in the server's order.
+ *
+ * It sees every client of the server, so use a server of the spec's own.
+ */
+export async function recordScriptWrites(
+  url: string,
+  action: () => Promise<unknown>,
+): Promise<ScriptWrite[]> {
+  const marker = new Redis(url, { retryStrategy: () => null });
+  const monitor = await marker.monitor();
+  const writes: ScriptWrite[] = [];
+  const token = randomUUID();
+  const ended = new Promise<void>((resolve) => {
+    monitor.on('monitor', (_time: string, [command = '', ...args]: string[], source: string) => {
+      const name = command.toLowerCase();
+      if (args[0] === token) resolve();
+      else if (source === 'lua' && !READS.has(name)) writes.push({ name, args });
+    });
+  });
+  try {
+    await action();
+    await marker.echo(token);
+    await ended;
+    return writes;
+  } finally {
+    marker.disconnect();
+    monitor.disconnect();
+  }
+}
