@@ -30,7 +30,7 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
   ];
 
   async function fail(rule: Partial<RouteRule>) {
-    @RateLimit({ ...LOG, name: 'login', ...rule })
+    @RateLimit({ ...LOG, name: 'login', ...rule } as RouteRule)
     @Controller()
     class Broken {
       @Get() get() {}

@@ -92,14 +92,14 @@ export const calendarWindow: Variant<FixedWindowOptions, CalendarWindowState, 'l
   {
     name: 'calendar-window',
     parameters: ['limit', 'previous', 'current', 'coming', 'last'],
-    check({ calendar, align, anchor = 1 }) {
+    check({ calendar, align, anchor }) {
       if (align !== undefined) {
         return `align is "${align}"; allowed: none with the window "${calendar}", which starts with the calendar's`;
       }
-      if (calendar === 'day' && anchor !== 1) {
+      if (calendar === 'day' && anchor !== undefined) {
         return `anchor is ${anchor}; allowed: none with the window "day"`;
       }
-      if (calendar === 'week' && anchor > 7) {
+      if (calendar === 'week' && anchor !== undefined && anchor > 7) {
         return `anchor is ${anchor}; allowed with the window "week": an ISO weekday from 1 (Monday) to 7 (Sunday)`;
       }
       return undefined;

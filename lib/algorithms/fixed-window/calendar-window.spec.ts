@@ -1,0 +1,316 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectTimeline, type Ask } from '../../../test/support/timeline.js';
+import { MemoryStore, RateLimitConfigError, RateLimiter, type Rule } from '../../index.js';
+import { compileRule } from '../../core/compile-rule.js';
+import { calendarWindow, type CalendarWindowState } from './calendar-window.js';
+import { windowsAround, type Calendar } from './calendar.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+type CalendarRule = Extract<Rule, { algorithm: 'fixed-window' }>;
+type Changes = Partial<Omit<CalendarRule, 'algorithm'>>;
+
+/** Three a day, unless told otherwise, asked for by one client since an instant. */
+function threeADay(start: string, changes: Changes = {}): Ask {
+  let now = 0;
+  const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
+  const rule = { algorithm: 'fixed-window', limit: 3, window: 'day', ...changes } as Rule;
+  return (at, cost) => {
+    now = Date.parse(start) + at;
+    return limiter.consume(rule, 'ann', { cost });
+  };
+}
+
+/** The starts of the windows around an instant. */
+function startsAround(instant: string, calendar: Partial<Calendar>): string[] {
+  const microseconds = Date.parse(instant) * 1000;
+  const starts = windowsAround({ unit: 'day', timeZone: 'UTC', anchor: 1, ...calendar }, microseconds);
+  const { previous, current, coming, last } = starts;
+  return [previous, current, coming, last].map((start) => new Date(start / 1000).toISOString());
+}
+
+describe('a daily quota in Berlin', () => {
+  const berlin = { timeZone: 'Europe/Berlin' } as const;
+
+  it('lasts from midnight to midnight, whenever the first hit came', async () => {
+    await expectTimeline(
+      threeADay('2024-01-09T23:00:00Z', berlin),
+      `
+             at  cost | allowed  remaining     retry     reset
+       43200000     2 | yes              1         0  43200000
+       43200001     2 | no               1  43199999  43199999
+       86399999     4 | no               1     never         1
+       86400000     3 | yes              0         0  86400000
+       86400001     0 | yes              0         0  86399999
+      `,
+    );
+  });
+
+  it('is there again after 23 hours where the clocks go forward', async () => {
+    await expectTimeline(
+      threeADay('2024-03-30T23:00:00Z', berlin),
+      `
+              at  cost | allowed  remaining     retry     reset
+               0     3 | yes              0         0  82800000
+               1     1 | no               0  82799999  82799999
+        82799999     1 | no               0         1         1
+        82800000     1 | yes              2         0  86400000
+       169200000     3 | yes              0         0  86400000
+      `,
+    );
+  });
+
+  it('is there again after 25 hours where they go back, and not after 24', async () => {
+    await expectTimeline(
+      threeADay('2024-10-26T22:00:00Z', berlin),
+      `
+              at  cost | allowed  remaining     retry     reset
+               0     3 | yes              0         0  90000000
+        86400000     1 | no               0   3600000   3600000
+        89999999     1 | no               0         1         1
+        90000000     3 | yes              0         0  86400000
+      `,
+    );
+  });
+
+  it('is told as one a day: the length of its own day is told by the reset', async () => {
+    const limiter = new RateLimiter({ store: new MemoryStore() });
+    const rule: Rule = { algorithm: 'fixed-window', limit: 3, window: 'day', ...berlin };
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ limit: 3, windowMs: DAY });
+  });
+});
+
+describe('a weekly and a monthly quota', () => {
+  it('starts on Monday at midnight in UTC', async () => {
+    await expectTimeline(
+      threeADay('2024-05-12T23:59:59Z', { window: 'week' }),
+      `
+         at  cost | allowed  remaining  retry      reset
+          0     3 | yes              0      0       1000
+        999     1 | no               0      1          1
+       1000     1 | yes              2      0  604800000
+      `,
+    );
+  });
+
+  it('counts the hours that the clocks take from a week that starts on Sunday', async () => {
+    await expectTimeline(
+      threeADay('2024-03-10T05:00:00Z', { window: 'week', anchor: 7, timeZone: 'America/New_York' }),
+      `
+              at  cost | allowed  remaining  retry      reset
+               0     3 | yes              0      0  601200000
+       601199999     1 | no               0      1          1
+       601200000     3 | yes              0      0  604800000
+      `,
+    );
+  });
+
+  it('starts on the 15th and lasts as long as the months are', async () => {
+    await expectTimeline(
+      threeADay('2024-01-15T00:00:00Z', { window: 'month', anchor: 15 }),
+      `
+               at  cost | allowed  remaining  retry       reset
+                0     3 | yes              0      0  2678400000
+       2678399999     1 | no               0      1           1
+       2678400000     3 | yes              0      0  2505600000
+       5183999999     1 | no               0      1           1
+       5184000000     1 | yes              2      0  2678400000
+      `,
+    );
+  });
+
+  it('knows that February has 29 days in 2024 and 28 in 2023', () => {
+    expect(startsAround('2024-02-29T12:00:00Z', { unit: 'month' })).toEqual([
+      '2024-01-01T00:00:00.000Z',
+      '2024-02-01T00:00:00.000Z',
+      '2024-03-01T00:00:00.000Z',
+      '2024-04-01T00:00:00.000Z',
+    ]);
+    expect(startsAround('2023-03-01T00:00:00Z', { unit: 'month', anchor: 28 })).toEqual([
+      '2023-01-28T00:00:00.000Z',
+      '2023-02-28T00:00:00.000Z',
+      '2023-03-28T00:00:00.000Z',
+      '2023-04-28T00:00:00.000Z',
+    ]);
+  });
+
+  it('belongs to the month before until the anchor has come', () => {
+    const months = startsAround('2024-03-14T22:59:59Z', {
+      unit: 'month',
+      anchor: 15,
+      timeZone: 'Europe/Berlin',
+    });
+    expect(months.slice(1, 3)).toEqual(['2024-02-14T23:00:00.000Z', '2024-03-14T23:00:00.000Z']);
+  });
+});
+
+describe('a day where the clocks change at midnight', () => {
+  it('starts at 01:00 where there is no midnight', async () => {
+    await expectTimeline(
+      threeADay('2018-11-04T02:59:59Z', { timeZone: 'America/Sao_Paulo' }),
+      `
+             at  cost | allowed  remaining  retry     reset
+              0     3 | yes              0      0      1000
+            999     1 | no               0      1         1
+           1000     3 | yes              0      0  82800000
+       82800999     1 | no               0      1         1
+       82801000     1 | yes              2      0  86400000
+      `,
+    );
+  });
+
+  it('starts once where midnight comes twice', () => {
+    expect(startsAround('2024-11-03T05:30:00Z', { timeZone: 'America/Havana' })).toEqual([
+      '2024-11-02T04:00:00.000Z',
+      '2024-11-03T04:00:00.000Z',
+      '2024-11-04T05:00:00.000Z',
+      '2024-11-05T05:00:00.000Z',
+    ]);
+  });
+
+  it('does not go back to the day before where the clocks do', () => {
+    // 00:01 on 7 November 2010 in St. John's, and then 23:01 on the 6th once more
+    const again = startsAround('2010-11-07T03:00:00Z', { timeZone: 'America/St_Johns' });
+    expect(again.slice(1, 3)).toEqual(['2010-11-07T02:30:00.000Z', '2010-11-08T03:30:00.000Z']);
+  });
+
+  it('has no window for a date that was skipped', () => {
+    expect(startsAround('2011-12-30T09:59:59Z', { timeZone: 'Pacific/Apia' })).toEqual([
+      '2011-12-28T10:00:00.000Z',
+      '2011-12-29T10:00:00.000Z',
+      '2011-12-30T10:00:00.000Z',
+      '2011-12-31T10:00:00.000Z',
+    ]);
+  });
+});
+
+describe('a calendar window and the clocks of those who ask', () => {
+  const parametersAt = calendarWindow.compileAt!({
+    limit: 3,
+    window: DAY * 1000,
+    calendar: 'day',
+    timeZone: 'Europe/Berlin',
+  });
+  const midnight = Date.parse('2024-03-30T23:00:00Z') * 1000;
+  const hour = HOUR * 1000;
+
+  /** Charges, and gives the state. */
+  function charge(now: number, cost: number, patience = 0): CalendarWindowState {
+    const step = calendarWindow.step(undefined, now, cost, parametersAt(now), patience);
+    if (!step.allowed) throw new Error('denied');
+    return step.state;
+  }
+
+  it('are not asked for the time: one that is a day wrong decides alike', () => {
+    const state = charge(midnight, 2);
+    for (const now of [midnight, midnight + 22 * hour, midnight + 23 * hour, midnight + 46 * hour]) {
+      const told = [-23, -1, 0, 1, 22].map((wrong) =>
+        calendarWindow.step(state, now, 1, parametersAt(now + wrong * hour)),
+      );
+      expect(told).toEqual(told.map(() => told[2]));
+    }
+  });
+
+  it('keep the quota of a day when they step back to the one before', () => {
+    const state = charge(midnight, 2);
+    const before = midnight - hour;
+    expect(calendarWindow.step(state, before, 2, parametersAt(before))).toMatchObject({
+      allowed: false,
+      remaining: 1,
+      retryAfter: 24 * hour,
+    });
+  });
+
+  it('count what another time zone has counted today, after the rule was changed', () => {
+    const inUtc = { count: 2, start: midnight + hour, debt: 0 };
+    const noon = midnight + 12 * hour;
+    expect(calendarWindow.step(inUtc, noon, 0, parametersAt(noon))).toMatchObject({ remaining: 1 });
+  });
+
+  it('take debt from the days that follow, and none twice', () => {
+    const state = charge(midnight, 8, Infinity);
+    const dueAt = (now: number) => calendarWindow.step(state, now, 1, parametersAt(now));
+    expect(dueAt(midnight)).toMatchObject({ allowed: false, retryAfter: 47 * hour });
+    expect(dueAt(midnight + 23 * hour)).toMatchObject({ allowed: false, retryAfter: 24 * hour });
+    expect(dueAt(midnight + 47 * hour)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(dueAt(midnight + 71 * hour)).toMatchObject({ allowed: true, remaining: 2 });
+  });
+
+  it('remember debt at least until the day that it is taken from, however long the days are', () => {
+    const start = Date.parse('2024-10-20T22:00:00Z') * 1000;
+    const step = calendarWindow.step(undefined, start, 30, parametersAt(start), Infinity);
+    const end = Date.parse('2024-10-30T23:00:00Z') * 1000;
+    expect(step).toMatchObject({ allowed: true, resetAfter: 240 * hour });
+    expect(start + (step.allowed ? step.expiresAfter : 0)).toBeGreaterThanOrEqual(end);
+  });
+
+  it('give back what was charged until the day is over', () => {
+    const state = charge(midnight, 2);
+    const tomorrow = midnight + 23 * hour;
+    const refund = (now: number, receipt: number) =>
+      calendarWindow.refund(state, now, 1, parametersAt(now), receipt, false);
+    expect(refund(tomorrow - 1, tomorrow)).toEqual({
+      state: { count: 1, start: midnight, debt: 0 },
+      expiresAfter: 1,
+    });
+    expect(refund(tomorrow, tomorrow)).toBeUndefined();
+    expect(refund(midnight + hour, midnight)).toBeUndefined();
+  });
+});
+
+describe('a calendar window that cannot be meant', () => {
+  const daily = { algorithm: 'fixed-window', limit: 3, window: 'day' } as const;
+  const DURATIONS = 'or a string such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
+
+  it.each([
+    [{ ...daily, timeZone: 'Europe/Atlantis' }, '.timeZone: got "Europe/Atlantis"; allowed: the IANA name'],
+    [{ ...daily, timeZone: '+01:00' }, '.timeZone: got "+01:00"; allowed: the IANA name'],
+    [{ ...daily, window: '1d', timeZone: 'UTC' }, ': timeZone is "UTC"; allowed: only with the window "day"'],
+    [{ ...daily, window: '1d', anchor: 1 }, ': anchor is 1; allowed: only with the window "day", "week" or'],
+    [{ ...daily, align: 'clock' }, ': align is "clock"; allowed: none with the window "day"'],
+    [{ ...daily, anchor: 1 }, ': anchor is 1; allowed: none with the window "day"'],
+    [
+      { ...daily, window: 'week', anchor: 8 },
+      ': anchor is 8; allowed with the window "week": an ISO weekday',
+    ],
+    [
+      { ...daily, window: 'month', anchor: 0 },
+      '.anchor: got 0; allowed: with the window "week" an ISO weekday',
+    ],
+    [{ ...daily, window: 'month', anchor: 29 }, '.anchor: got 29; allowed: with the window "week" an ISO'],
+    [{ ...daily, window: 'month', anchor: 31 }, 'with "month" a day from 1 to 28'],
+    [{ ...daily, window: 'year' }, `${DURATIONS}; or "day", "week", "month"`],
+    [
+      { ...daily, window: undefined },
+      `.window: missing; allowed: milliseconds above 0, ${DURATIONS}; or "day"`,
+    ],
+    [{ ...daily, algorithm: 'gcra' }, `.window: got "day"; allowed: milliseconds above 0, ${DURATIONS}`],
+    [{ limit: 3, window: '1d', timeZone: 'UTC' }, '.timeZone: no such option of sliding-window-counter'],
+  ])('is refused: %j', (rule, message) => {
+    expect(() => compileRule(rule as Rule)).toThrow(message);
+  });
+
+  it.each<Rule>([
+    { ...daily, window: 'week', anchor: 7, timeZone: 'America/New_York' },
+    { ...daily, window: 'month', anchor: 28 },
+    { ...daily, limit: 0 },
+    { ...daily, timeZone: 'Asia/Kolkata', candidate: { limit: 5 } },
+  ])('but not: %j', (rule) => {
+    expect(() => compileRule(rule)).not.toThrow();
+  });
+
+  it('does not compile for an algorithm that knows no calendar', () => {
+    const refused: readonly Rule[] = [
+      // @ts-expect-error GCRA has no windows
+      { algorithm: 'gcra', limit: 3, window: 'day' },
+      // @ts-expect-error the default algorithm slides
+      { limit: 3, window: 'week' },
+      // @ts-expect-error and so does a log
+      { algorithm: 'sliding-window-log', limit: 3, window: '1d', timeZone: 'UTC' },
+      // @ts-expect-error years are none
+      { algorithm: 'fixed-window', limit: 3, window: 'year' },
+    ];
+    for (const rule of refused) expect(() => compileRule(rule)).toThrow(RateLimitConfigError);
+  });
+});
