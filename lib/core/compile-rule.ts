@@ -39,9 +39,14 @@ export const RULE_FIELDS = {
   per: oneOf('cluster', 'instance'),
   candidate: {
     allowed: 'an object with a limit, a window or both',
-    accepts: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    accepts: isCandidate,
   },
 } as const satisfies Record<string, OptionCheck>;
+
+function isCandidate(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return 'limit' in value || 'window' in value;
+}
 
 const CANDIDATE_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
 

@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Node fires a longer timer at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /**
  * Resolves after so many milliseconds, without a timer left behind when the signal aborts.
  *
@@ -7,7 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
  */
 export async function holdBack(milliseconds: number, signal?: AbortSignal): Promise<void> {
   try {
-    await sleep(milliseconds, undefined, { ...(signal && { signal }) });
+    for (let left = milliseconds; left > 0; left -= LONGEST_TIMER) {
+      await sleep(Math.min(left, LONGEST_TIMER), undefined, { ...(signal && { signal }) });
+    }
   } catch (error) {
     signal?.throwIfAborted();
     throw error;

@@ -9,9 +9,19 @@ export type ResponseEnd = { readonly statusCode: number } | 'cut-off';
  */
 export function afterResponse(response: unknown, listener: (end: ResponseEnd) => void): void {
   const raw = rawResponse(response);
-  const finish = (): void => listener(raw.writableFinished ? { statusCode: raw.statusCode } : 'cut-off');
-  if (raw.closed) finish();
-  else raw.once('close', finish);
+  // A response that waits behind others of its connection has no socket yet, and learns of no hanging up.
+  const connection = raw.socket ? undefined : raw.req?.socket;
+  const finish = (): void => {
+    raw.off('close', finish);
+    connection?.off('close', finish);
+    listener(raw.writableFinished ? { statusCode: raw.statusCode } : 'cut-off');
+  };
+  if (raw.closed || connection?.destroyed) {
+    finish();
+    return;
+  }
+  raw.once('close', finish);
+  connection?.once('close', finish);
 }
 
 /** A signal that aborts when the response is over. */

@@ -39,10 +39,12 @@ export class RateLimitAnswer {
   }
 
   private report(decision: Decision, context: ExecutionContext): void {
+    const failed = (error: unknown): void => this.logger.error('`onDecision` failed.', error);
     try {
-      this.options.onDecision?.(decision, context);
+      const told: unknown = this.options.onDecision?.(decision, context);
+      if (told instanceof Promise) told.catch(failed);
     } catch (error) {
-      this.logger.error('`onDecision` failed.', error);
+      failed(error);
     }
   }
 
@@ -50,7 +52,7 @@ export class RateLimitAnswer {
   withoutSubject(rule: string): RateLimitExceededException {
     const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
     const decision = new DecidedHit([{ ...denied, retryAfterMs: null }], 'policy');
-    const detail = `AnyRule "${rule}" counts by something that this request does not have.`;
+    const detail = `Rule "${rule}" counts by something that this request does not have.`;
     return new RateLimitExceededException(decision, this.options.body?.(decision), detail);
   }
 }

@@ -46,6 +46,7 @@ export class RouteLimit {
     const { by = 'ip', ipv6Prefix = 64, scope = 'route', allowList, skipIf } = this.fields;
     this.keyed = (rule) => keyed(rule, scope === 'route' ? owner : undefined);
     const isDynamic = DYNAMIC.some((field) => typeof fields[field] === 'function');
+    if (isDynamic) refuseContradictions(fields, this.path);
     this.fixed = isDynamic ? undefined : this.keyed(compileRule(ruleOf(fields), this.path));
     this.isConditional = isDynamic || skipIf !== undefined || allowList !== undefined;
     this.subjectOf = subjectOf(by, ipv6Prefix, this.path);
@@ -82,7 +83,7 @@ export class RouteLimit {
       throw new RateLimitConfigError([problem(`${this.path}.cost`, given, RULE_FIELDS.cost.allowed)]);
     }
     const compiled = compileRule(ruleOf({ ...this.fields, ...resolved, cost: 0 }), this.path);
-    return { ...compiled, cost: given };
+    return withCost(compiled, given);
   }
 }
 
@@ -108,4 +109,27 @@ function ruleOf(fields: RuleFields): AnyRule {
     ([field]) => Object.hasOwn(RULE_FIELDS, field) || !Object.hasOwn(ROUTE_FIELDS, field),
   );
   return Object.fromEntries(own) as unknown as AnyRule;
+}
+
+/** Limits and windows of which a rule that depends on the request has to be able to live with some. */
+const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) => ['1s', '1d'].map((window) => ({ limit, window })));
+
+/** @throws RateLimitConfigError if the rule is wrong whatever its functions may give */
+function refuseContradictions(fields: RuleFields, path: string): void {
+  let refusal: unknown;
+  for (const sample of SAMPLES) {
+    const given = DYNAMIC.filter((field) => typeof fields[field] === 'function');
+    const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
+    try {
+      compileRule(ruleOf({ ...fields, ...values }), path);
+      return;
+    } catch (error) {
+      refusal ??= error;
+    }
+  }
+  throw refusal as RateLimitConfigError;
+}
+
+function withCost(rule: CompiledRule, cost: number): CompiledRule {
+  return { ...rule, cost, candidate: rule.candidate && { ...rule.candidate, cost } };
 }

@@ -55,24 +55,25 @@ export class Settlement {
     hits: readonly RouteHit[],
     context: ExecutionContext,
   ): Promise<void> {
+    const rules: string[] = [];
+    for (const { rule, charge } of hits) {
+      if (!(await this.isCharged(charge, end, context))) rules.push(rule.name);
+    }
+    if (rules.length > 0) await this.limiter.refund(decision, { rules });
+  }
+
+  private async isCharged(charge: ChargeWhen, end: ResponseEnd, context: ExecutionContext): Promise<boolean> {
     try {
-      const rules: string[] = [];
-      for (const { rule, charge } of hits) {
-        if (!(await isCharged(charge, end, context))) rules.push(rule.name);
-      }
-      if (rules.length > 0) await this.limiter.refund(decision, { rules });
+      return await counts(charge, end, context);
     } catch (error) {
       this.logger.error('The `charge` function of a rule failed, so its charge stays.', error);
+      return true;
     }
   }
 }
 
 /** A response that was cut off counts, or hanging up would be a way around the limit. */
-function isCharged(
-  charge: ChargeWhen,
-  end: ResponseEnd,
-  context: ExecutionContext,
-): boolean | Promise<boolean> {
+function counts(charge: ChargeWhen, end: ResponseEnd, context: ExecutionContext): boolean | Promise<boolean> {
   if (end === 'cut-off' || charge === 'always') return true;
   if (typeof charge === 'function') return charge({ statusCode: end.statusCode, context });
   return end.statusCode >= 400 === (charge === 'failures');

@@ -8,7 +8,7 @@ export const ALLOWED = {
   limit: `${COUNT}${OR_FUNCTION}`,
   window: `${DURATION}${OR_FUNCTION}`,
   /** The window of a `fixed-window`. */
-  fixedWindow: `${DURATION}${OR_FUNCTION}`,
+  fixedWindow: `${DURATION}${OR_FUNCTION}; or "day", "week", "month"`,
   algorithm:
     '"fixed-window", "sliding-window-log", "sliding-window-counter", "sliding-window-cells", "token-bucket", "gcra", "leaky-bucket", "concurrency"',
   name: '1 to 64 printable ASCII characters',
@@ -27,9 +27,9 @@ const FIELDS =
 
 /** The fields that a rule on a route may have, by its algorithm. */
 export const FIELDS_OF = {
-  'fixed-window': `${FIELDS}, align, window`,
+  'fixed-window': `${FIELDS}, align, timeZone, anchor, window`,
   'sliding-window-log': `${FIELDS}, window`,
-  'token-bucket': `${FIELDS}, burst, window`,
+  'token-bucket': `${FIELDS}, burst, refill, initial, warmUp, window`,
   concurrency: `${FIELDS}, lease`,
 } as const;
 
