@@ -1,5 +1,5 @@
 import type { OptionCheck } from '../algorithms/definition.js';
-import { fieldProblems, oneOf, RULE_FIELDS } from '../core/compile-rule.js';
+import { algorithmOf, fieldProblems, fieldsOf, oneOf, RULE_FIELDS } from '../core/compile-rule.js';
 import { isBy } from './subject-of.js';
 import { isAllowList } from './allow-list.js';
 
@@ -53,13 +53,17 @@ export function layerProblems(
 }
 
 /**
- * A rule with a nearer layer on top, field by field. When the nearer one changes the algorithm, the
- * options of the old one go, since they mean nothing to the new.
+ * A rule with a nearer layer on top, field by field. When the nearer one changes the algorithm, what
+ * means nothing to the new one goes: the old one's options, a window of days for all but a fixed window.
  */
 export function overlay(rule: RuleFields, nearer: RuleFields): RuleFields {
   const given = Object.fromEntries(Object.entries(nearer).filter(([, value]) => value !== undefined));
   const algorithm = given['algorithm'];
   if (algorithm === undefined || algorithm === rule['algorithm']) return { ...rule, ...given };
-  const kept = Object.entries(rule).filter(([field]) => Object.hasOwn(ROUTE_FIELDS, field));
+  if (!RULE_FIELDS.algorithm.accepts(algorithm)) return { ...rule, ...given };
+  const checks = fieldsOf(algorithmOf(algorithm as string), ROUTE_FIELDS);
+  const kept = Object.entries(rule).filter(
+    ([field, value]) => Object.hasOwn(ROUTE_FIELDS, field) && checks[field]?.accepts(value),
+  );
   return { ...Object.fromEntries(kept), ...given };
 }

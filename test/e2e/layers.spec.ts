@@ -97,6 +97,26 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
     ]);
   });
 
+  it('drop the window where a nearer rule counts what is in flight, which has none', async () => {
+    @Controller()
+    class Reports {
+      @RateLimit({ algorithm: 'concurrency', limit: 2 })
+      @Get('nearer')
+      nearer() {}
+      @RateLimit({ name: 'seats', algorithm: 'concurrency', limit: 3 })
+      @Get('filled')
+      filled() {}
+    }
+    const options: RateLimitModuleOptions = {
+      rules: { default: FIXED },
+      defaults: { window: '1h' },
+    };
+    expect(await policies([Reports], ['/nearer', '/filled'], options)).toEqual([
+      '"default";q=2',
+      '"seats";q=3, "default";q=10;w=60',
+    ]);
+  });
+
   it('reach the controllers that extend a limited one', async () => {
     @RateLimit(FIXED)
     class Base {

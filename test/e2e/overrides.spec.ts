@@ -10,6 +10,7 @@ import {
 } from '../support/configured-app.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';
+import { virtualStore, VirtualTime } from '../support/virtual-store.js';
 
 @Controller()
 class Seats {
@@ -113,6 +114,20 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     const { get } = await startApp({ ...metadata, controllers: [Seats] }, { framework });
     const { 'ratelimit-policy': policy, ratelimit } = (await get('/')).headers;
     expect([policy, ratelimit]).toEqual(['"seats";q=2', '"seats";r=1;t=90']);
+  });
+
+  it('may make a limit a quota of the calendar', async () => {
+    const { get } = await startApp(
+      await fromVariables({
+        RATE_LIMIT__LOGIN__WINDOW: 'week',
+        RATE_LIMIT__LOGIN__TIME_ZONE: 'Europe/Berlin',
+        RATE_LIMIT__LOGIN__ANCHOR: '2',
+      }),
+      { framework, store: virtualStore('memory', new VirtualTime()) },
+    );
+    const { 'ratelimit-policy': policy, ratelimit } = (await get('/login')).headers;
+    // From Tuesday 23:14 in Berlin to the end of the Monday after it.
+    expect([policy, ratelimit]).toEqual(['"login";q=3;w=604800', '"login";r=2;t=521160']);
   });
 
   it('may change how long a queue is, and for how long it holds back', async () => {

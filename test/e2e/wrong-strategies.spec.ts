@@ -10,6 +10,8 @@ const BUCKET = { ...RULE, algorithm: 'token-bucket' } as const;
 const QUEUE = { ...RULE, algorithm: 'leaky-bucket' } as const;
 const HELD = { limit: 3, algorithm: 'concurrency' } as const;
 
+const DAILY = { limit: 3, window: 'day', algorithm: 'fixed-window' } as const;
+
 const AT_ONCE = 'the most permits that can be had at once';
 
 /** The refusal of an app whose only handler has this rule, whatever the compiler would say of it. */
@@ -75,6 +77,32 @@ describe('an option that makes no sense stops the app with one message that', ()
       { ...BUCKET, burst: 0 },
       'burst: got 0; allowed: an integer from 1 to 1000000000',
     ],
+    [
+      'an unknown way to refill',
+      { ...BUCKET, refill: 'sometimes' },
+      'refill: got "sometimes"; allowed: "continuous" or "interval"',
+    ],
+    ['a warm-up of no time', { ...BUCKET, warmUp: 0 }, `warmUp: got 0; allowed: ${ALLOWED.duration}`],
+    [
+      'an unknown time zone',
+      { ...DAILY, timeZone: 'Europe/Nowhere' },
+      'timeZone: got "Europe/Nowhere"; allowed: the IANA name of a time zone, such as "UTC" or "Europe/Berlin"',
+    ],
+    [
+      'a day that not every month has',
+      { ...DAILY, window: 'month', anchor: 31 },
+      'anchor: got 31; allowed: with the window "week" an ISO weekday from 1 (Monday) to 7 (Sunday), with "month" a day from 1 to 28',
+    ],
+    [
+      'a window that the calendar does not have',
+      { ...DAILY, window: 'year' },
+      `window: got "year"; allowed: ${ALLOWED.fixedWindow}`,
+    ],
+    [
+      'a window of the calendar for an algorithm that has none',
+      { ...RULE, algorithm: 'gcra', window: 'day' },
+      `window: got "day"; allowed: ${ALLOWED.window}`,
+    ],
     ['a delay of nonsense', { ...QUEUE, maxDelay: '1x' }, `maxDelay: got "1x"; allowed: ${ALLOWED.duration}`],
     ['a queue below nothing', { ...QUEUE, burst: -1 }, `burst: got -1; allowed: ${ALLOWED.count}`],
   ])('names the handler, what it got and what it allows, for %s', async (_title, rule, problem) => {
@@ -109,6 +137,26 @@ describe('options that contradict each other stop the app with one message that'
       'more that goes at once than the burst that nobody gave',
       { ...QUEUE, undelayed: 4 },
       ': undelayed is 4; allowed: at most the burst, 3',
+    ],
+    [
+      'more tokens at first than the bucket holds',
+      { ...BUCKET, initial: 4 },
+      ': initial is 4; allowed: at most the burst, 3',
+    ],
+    [
+      'a burst beside a warm-up',
+      { ...BUCKET, warmUp: '5s', burst: 2 },
+      ': burst is 2; allowed: none with warmUp, which stores time instead of tokens',
+    ],
+    [
+      'a weekday that there is not',
+      { ...DAILY, window: 'week', anchor: 8 },
+      ': anchor is 8; allowed with the window "week": an ISO weekday from 1 (Monday) to 7 (Sunday)',
+    ],
+    [
+      'a time zone for a window of a length',
+      { ...DAILY, window: '1d', timeZone: 'UTC' },
+      ': timeZone is "UTC"; allowed: only with the window "day", "week" or "month"',
     ],
     ['a cost that can never be held', { ...HELD, cost: 4 }, `.cost: got 4; allowed: at most 3, ${AT_ONCE}`],
     [

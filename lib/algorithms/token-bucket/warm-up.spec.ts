@@ -1,0 +1,235 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectTimeline, type Ask } from '../../../test/support/timeline.js';
+import { compileRule } from '../../core/compile-rule.js';
+import { MemoryStore, RateLimiter, type QueueRule, type Rule } from '../../index.js';
+import { warmUp, type WarmUpState } from './warm-up.js';
+
+const NOON = Date.UTC(2024, 0, 1, 12) * 1000;
+
+/** 10 per second, one every 100 ms when warm: 40 permits are stored when cold. */
+const TEN = { limit: 10, window: 1e6, warmUp: 4e6 } as const;
+
+/** One key, asked for places that are charged whatever the wait. Instants are microseconds. */
+class Bucket {
+  state: WarmUpState | undefined;
+
+  constructor(private readonly parameters: Readonly<Record<'limit' | 'window' | 'warmUp', number>>) {}
+
+  /** Takes a place, and tells how long to wait for it. */
+  take(now: number, cost = 1): number {
+    const step = warmUp.step(this.state, now, cost, this.parameters, Infinity);
+    if (!step.allowed) throw new Error('denied');
+    this.state = step.state;
+    return step.delay;
+  }
+
+  peek(now: number, cost: number, patience = 0) {
+    return warmUp.step(this.state, now, cost, this.parameters, patience);
+  }
+
+  /** Gives a place back, and tells whether there was one to give back. */
+  refund(now: number, cost: number, receipt: number): boolean {
+    const next = this.state && warmUp.refund(this.state, now, cost, this.parameters, receipt, true);
+    if (next) this.state = next.state;
+    return next !== undefined;
+  }
+}
+
+/**
+ * Guava's SmoothWarmingUp as its comments say it: permits, a threshold, and the time under a line with
+ * a slope. In microseconds, from cold.
+ */
+class Guava {
+  private readonly threshold: number;
+  private readonly maxPermits: number;
+  private stored: number;
+  private nextFree = 0;
+
+  constructor(
+    private readonly stable: number,
+    private readonly warmUpPeriod: number,
+  ) {
+    const cold = 3 * stable;
+    this.threshold = (0.5 * warmUpPeriod) / stable;
+    this.maxPermits = this.threshold + (2 * warmUpPeriod) / (stable + cold);
+    this.stored = this.maxPermits;
+  }
+
+  /** Takes a place, and tells how long to wait for it. */
+  take(now: number, permits = 1): number {
+    if (now > this.nextFree) {
+      const coolDownInterval = this.warmUpPeriod / this.maxPermits;
+      this.stored = Math.min(this.maxPermits, this.stored + (now - this.nextFree) / coolDownInterval);
+      this.nextFree = now;
+    }
+    const wait = this.nextFree - now;
+    const spent = Math.min(permits, this.stored);
+    this.nextFree += this.timeOf(spent) + (permits - spent) * this.stable;
+    this.stored -= spent;
+    return wait;
+  }
+
+  private timeOf(permits: number): number {
+    const above = Math.max(0, this.stored - this.threshold);
+    const fromSlope = Math.min(above, permits);
+    const height = this.permitsToTime(above) + this.permitsToTime(above - fromSlope);
+    return (fromSlope * height) / 2 + (permits - fromSlope) * this.stable;
+  }
+
+  private permitsToTime(permits: number): number {
+    const slope = (3 * this.stable - this.stable) / (this.maxPermits - this.threshold);
+    return this.stable + permits * slope;
+  }
+}
+
+describe('a bucket that warms up in 4 s to 10 per second', () => {
+  /** The rule as everybody asks it: now or not at all. */
+  function tenPerSecond(): Ask {
+    let now = 0;
+    const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
+    const rule: Rule = { algorithm: 'token-bucket', limit: 10, window: '1s', warmUp: '4s' };
+    return (at, cost) => {
+      now = NOON / 1000 + at;
+      return limiter.consume(rule, 'ann', { cost });
+    };
+  }
+
+  it('lets the first through at once, and the next after nearly three times as long as when warm', async () => {
+    await expectTimeline(
+      tenPerSecond(),
+      `
+        at  cost | allowed  remaining  retry  reset
+         0     1 | yes              0      0    295
+         0     1 | no               0    295    295
+       294     1 | no               0      1      1
+       295     1 | yes              0      0    285
+       580     1 | yes              0      0    275
+       854    11 | no               0  never      1
+       855     0 | yes             10      0      0
+       855    10 | yes              0      0   2200
+      `,
+    );
+  });
+
+  it('takes the warm-up for the first half of what is stored, and half of it for the second', () => {
+    const bucket = new Bucket(TEN);
+    bucket.take(NOON, 20);
+    expect(bucket.take(NOON, 20)).toBe(4e6);
+    expect(bucket.take(NOON, 10)).toBe(4e6 + 2e6);
+    expect(bucket.take(NOON, 10)).toBe(4e6 + 2e6 + 1e6);
+  });
+
+  it('takes as long for many at once as for one after the other', () => {
+    const [one, many] = [new Bucket(TEN), new Bucket(TEN)];
+    for (let hit = 0; hit < 40; hit++) one.take(NOON);
+    many.take(NOON, 40);
+    expect(many.state).toEqual(one.state);
+  });
+
+  it('cools as fast as the permits of the full rate come, and is cold after the warm-up', () => {
+    const bucket = new Bucket(TEN);
+    bucket.take(NOON, 40);
+    const idleAt = NOON + 6e6;
+    expect(bucket.state).toEqual({ nextFree: idleAt, part: 0, stored: 0 });
+    expect(bucket.peek(idleAt + 1e6, 1)).toMatchObject({ state: { stored: 1e6 - 1e5 }, resetAfter: 1e5 });
+    expect(bucket.peek(idleAt + 3e6, 1)).toMatchObject({ state: { stored: 3e6 - 1e5 }, resetAfter: 195e3 });
+    expect(bucket.peek(idleAt + 4e6, 1)).toMatchObject({ state: { stored: 4e6 - 1e5 }, resetAfter: 295e3 });
+    expect(bucket.peek(idleAt + 9e6, 1)).toMatchObject({ state: { stored: 4e6 - 1e5 }, resetAfter: 295e3 });
+  });
+
+  it('waits just as Guava does', () => {
+    const guava = new Guava(1e5, 4e6);
+    const bucket = new Bucket(TEN);
+    const pauses = [0, 0, 3e5, 1e5, 0, 45e5, 0, 7e5, 0, 0, 29e5, 0, 5e5, 1e5, 1e5, 99e5, 0, 38e5, 0, 0];
+    const costs = [1, 5, 2, 1, 17, 1, 40, 3, 50, 1, 1, 8, 2, 1, 1, 25, 25, 1, 10, 1];
+    let now = NOON;
+    const waits = pauses.map((pause, hit) => {
+      now += pause;
+      return { ours: bucket.take(now, costs[hit]), guavas: guava.take(now - NOON, costs[hit]) };
+    });
+    expect(waits.map(({ ours }) => ours)).toEqual(waits.map(({ guavas }) => Math.round(guavas)));
+  });
+
+  it('may be forgotten as soon as it is cold: an absent key decides alike', () => {
+    const [kept, forgotten] = [new Bucket(TEN), new Bucket(TEN)];
+    const step = kept.peek(NOON, 7);
+    if (!step.allowed) throw new Error('denied');
+    kept.state = step.state;
+    const coldAt = NOON + step.expiresAfter;
+    expect(kept.peek(coldAt - 1, 1)).not.toEqual(forgotten.peek(coldAt - 1, 1));
+    expect(kept.peek(coldAt, 1)).toEqual(forgotten.peek(coldAt, 1));
+  });
+
+  it('neither warms nor cools when the clock steps back', () => {
+    const bucket = new Bucket(TEN);
+    bucket.take(NOON);
+    expect(bucket.peek(NOON - 1e6, 1)).toMatchObject({ allowed: false, retryAfter: 1e6 + 295e3 });
+    bucket.take(NOON - 1e6);
+    expect(bucket.state).toEqual({ nextFree: NOON + 295e3 + 285e3, part: 0, stored: 38e5 });
+  });
+});
+
+describe('those who wait for a bucket that warms up', () => {
+  it('go when they were told, and whoever has less patience is told how much it takes', () => {
+    const bucket = new Bucket(TEN);
+    expect([bucket.take(NOON), bucket.take(NOON), bucket.take(NOON)]).toEqual([0, 295e3, 580e3]);
+    expect(bucket.peek(NOON, 1, 854_999)).toMatchObject({ allowed: false, retryAfter: 855e3 });
+    expect(bucket.peek(NOON, 1, 855e3)).toMatchObject({ allowed: true, delay: 855e3 });
+  });
+
+  it('give back their place while nobody stands behind them, by the full rate', () => {
+    const bucket = new Bucket(TEN);
+    bucket.take(NOON);
+    bucket.take(NOON);
+    expect(bucket.refund(NOON, 1, NOON + 295e3)).toBe(false);
+    expect(bucket.refund(NOON, 1, NOON + 580e3)).toBe(true);
+    expect(bucket.state).toEqual({ nextFree: NOON + 480e3, part: 0, stored: 38e5 });
+    expect(bucket.refund(NOON + 480e3, 1, NOON + 480e3)).toBe(false);
+  });
+
+  it('are served by acquire', async () => {
+    const rule: QueueRule = { algorithm: 'token-bucket', limit: 1000, window: '1s', warmUp: '10ms' };
+    const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => NOON / 1000 }) });
+    const first = await limiter.acquire(rule, 'ann');
+    const second = await limiter.acquire(rule, 'ann', { timeoutMs: 3 });
+    const third = await limiter.acquire(rule, 'ann', { timeoutMs: 3 });
+    expect([first.delayMs, second.delayMs, third.allowed, third.retryAfterMs]).toEqual([0, 3, false, 6]);
+  });
+});
+
+describe('a warm bucket', () => {
+  it('does not drift by a microsecond at 3 per 7 s', () => {
+    const bucket = new Bucket({ limit: 3, window: 7e6, warmUp: 60e6 });
+    bucket.take(NOON, 30);
+    expect(bucket.state?.stored).toBe(0);
+    const warmAt = bucket.take(NOON);
+    const late: number[] = [];
+    for (let hit = 1; hit <= 1_000_000; hit++) {
+      const wait = bucket.take(NOON);
+      if (wait !== Math.ceil(warmAt + (hit * 7e6) / 3)) late.push(hit);
+    }
+    expect(late).toEqual([]);
+  });
+});
+
+describe('a warm-up that cannot be meant', () => {
+  const quota = { algorithm: 'token-bucket', limit: 10, window: '1s', warmUp: '1m' } as const;
+
+  it.each([
+    [{ ...quota, warmUp: '0s' }, '.warmUp: got "0s"; allowed: milliseconds above 0'],
+    [
+      { ...quota, burst: 10 },
+      ': burst is 10; allowed: none with warmUp, which stores time instead of tokens',
+    ],
+    [{ ...quota, refill: 'continuous' }, ': refill is "continuous"; allowed: none with warmUp'],
+    [{ ...quota, initial: 10 }, ': initial is 10; allowed: none with warmUp'],
+    [{ ...quota, cost: 11 }, '.cost: got 11; allowed: at most 10'],
+    [
+      { ...quota, window: '1ms', limit: 1001 },
+      ': limit is 1001; allowed with warmUp: at most one a microsecond',
+    ],
+    [{ ...quota, algorithm: 'gcra' }, '.warmUp: no such option of gcra'],
+  ])('is refused: %j', (rule, message) => {
+    expect(() => compileRule(rule as Rule)).toThrow(message);
+  });
+});
