@@ -82,7 +82,7 @@ export class RateLimiter {
       throw new RateLimitConfigError([problem('timeoutMs', timeoutMs, 'a number from 0, in milliseconds')]);
     }
     signal?.throwIfAborted();
-    const patience = toMicroseconds(Math.min(timeoutMs, ENDLESS_MS));
+    const patience = Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
     const decision = await this.decide(this.rules.hits(rule, subject, cost), { patience });
     if (decision.delayMs > 0) await this.holdBack(decision, signal);
     return decision;

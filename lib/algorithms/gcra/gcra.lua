@@ -53,7 +53,8 @@ local function step(key, now, cost, patience, _, limit, window, burst)
   return true, math.max(0, remaining - cost), wait, expires_after, state, expires_after
 end
 
--- A charge is gone once its own TAT has passed, even where later ones have moved it on.
+-- A charge wears off until its own TAT, even where later ones have moved that on: no more than what
+-- is left of it is given back.
 local function refund(key, now, cost, receipt, only_last, limit, window)
   if limit == 0 then return nil end
   local ahead, part = read(key, now, limit)
@@ -61,6 +62,8 @@ local function refund(key, now, cost, receipt, only_last, limit, window)
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 
   local back, back_part = span_of(cost, limit, window)
+  local left = receipt - now - (window % limit == 0 and 0 or 1)
+  if ends_at ~= receipt and back > left then back, back_part = left, 0 end
   ahead, part = ahead - back, part - back_part
   if part < 0 then ahead, part = ahead - 1, part + limit end
   if ahead < 0 then ahead, part = 0, 0 end

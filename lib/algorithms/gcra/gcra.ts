@@ -91,7 +91,10 @@ export const gcra: AlgorithmDefinition<GcraOptions, GcraState, 'limit' | 'window
     };
   },
 
-  /** A charge is gone once its own TAT has passed, even where later ones have moved it on. */
+  /**
+   * A charge wears off until its own TAT, even where later ones have moved that on: no more than what
+   * is left of it is given back.
+   */
   refund(state, now, cost, { limit, window }, receipt, onlyLast) {
     if (limit === 0) return undefined;
     let ahead = state.tat - now;
@@ -100,8 +103,10 @@ export const gcra: AlgorithmDefinition<GcraOptions, GcraState, 'limit' | 'window
     if (Number(receipt) <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
 
     const back = spanOf(cost, limit, window);
-    ahead -= back.whole;
-    part -= back.part;
+    const left = Number(receipt) - now - (window % limit === 0 ? 0 : 1);
+    const isWornOff = endsAt !== receipt && back.whole > left;
+    ahead -= isWornOff ? left : back.whole;
+    part -= isWornOff ? 0 : back.part;
     if (part < 0) {
       ahead -= 1;
       part += limit;

@@ -43,9 +43,11 @@ local function step(key, now, cost, patience, _, limit, window, capacity, longes
   local remaining = room < 0 and 0 or permits_in(room, room_part, limit, window) + 1
   local delay = cost > 0 and beyond(queue, part, undelayed, undelayed_part) or 0
 
-  if cost > remaining and patience < math.huge and (cost > capacity or patience == 0 or delay > patience) then
-    local need, need_part = span_of(cost - 1, limit, window)
-    local wait = cost > capacity and -1 or beyond(need, need_part, room, room_part)
+  local is_full = cost > remaining and (cost > capacity or patience == 0)
+  if patience < math.huge and (is_full or (patience > 0 and delay > patience)) then
+    local need, need_part = span_of(math.max(0, cost - 1), limit, window)
+    local wait = patience > 0 and delay - patience or beyond(need, need_part, room, room_part)
+    if cost > capacity then wait = -1 end
     return false, remaining, wait, beyond(queue, part, 0, 0)
   end
 

@@ -113,9 +113,11 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, LeakyBucketSta
     const remaining = room < 0 ? 0 : permitsIn(room, roomPart, limit, window) + 1;
     const delay = cost > 0 ? beyond(queue, part, undelayed, undelayedPart) : 0;
 
-    if (cost > remaining && patience < Infinity && (cost > capacity || patience === 0 || delay > patience)) {
-      const need = spanOf(cost - 1, limit, window);
-      const retryAfter = cost > capacity ? null : beyond(need.whole, need.part, room, roomPart);
+    const isFull = cost > remaining && (cost > capacity || patience === 0);
+    if (patience < Infinity && (isFull || (patience > 0 && delay > patience))) {
+      const need = spanOf(Math.max(0, cost - 1), limit, window);
+      const wait = patience > 0 ? delay - patience : beyond(need.whole, need.part, room, roomPart);
+      const retryAfter = cost > capacity ? null : wait;
       return { allowed: false, remaining, retryAfter, resetAfter: beyond(queue, part, 0, 0), delay: 0 };
     }
 

@@ -89,7 +89,14 @@ local function step(key, now, cost, patience, _, limit, window, burst, interval,
   return true, math.max(0, tokens), wait, reset_after, write(tokens, instant, part), expires_after
 end
 
--- A charge is gone once the bucket could have been full again since, however much was taken later.
+-- Returns: how many tokens a bucket gains in a time at the most.
+local function worth(time, limit, window, interval)
+  if interval == 1 then return math.ceil(time / window) * limit end
+  return permits_in(time, 0, limit, window)
+end
+
+-- A charge wears off as the bucket fills: where others have come since, no more than what can be left
+-- of it is given back.
 local function refund(key, now, cost, receipt, only_last, limit, window, burst, interval, initial)
   if limit == 0 then return nil end
   local tokens, instant, part = fill(key, now, limit, window, burst, interval, initial)
@@ -97,6 +104,7 @@ local function refund(key, now, cost, receipt, only_last, limit, window, burst, 
   local ends_at = now + wait_for(burst - tokens, now, instant, part, limit, window, interval)
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 
+  if ends_at ~= receipt then cost = math.min(cost, worth(receipt - now, limit, window, interval)) end
   tokens = tokens + cost
   if tokens >= burst then tokens, instant, part = burst, math.max(instant, now), 0 end
   return write(tokens, instant, part),

@@ -98,6 +98,11 @@ function expiryOf(bucket: TokenBucketState, now: number, parameters: TokenBucket
   return instantOf(burst - bucket.tokens, bucket, parameters) + MEMORY - now;
 }
 
+/** How many tokens a bucket gains in a time at the most. */
+function worth(time: number, { limit, window, interval }: TokenBucketParameters): number {
+  return interval === 1 ? Math.ceil(time / window) * limit : permitsIn(time, 0, limit, window);
+}
+
 /**
  * The token bucket: a hit takes `cost` tokens from a bucket of `burst`, which gains `limit` tokens
  * a window, continuously or all at once after each whole window. It starts full unless told otherwise.
@@ -171,7 +176,10 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     };
   },
 
-  /** A charge is gone once the bucket could have been full again since, however much was taken later. */
+  /**
+   * A charge wears off as the bucket fills: where others have come since, no more than what can be left
+   * of it is given back.
+   */
   refund(state, now, cost, parameters, receipt, onlyLast) {
     const { limit, burst } = parameters;
     if (limit === 0) return undefined;
@@ -180,7 +188,8 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     const endsAt = now + waitFor(burst - bucket.tokens, now, bucket, parameters);
     if (Number(receipt) <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
 
-    bucket = { ...bucket, tokens: bucket.tokens + cost };
+    const back = endsAt === receipt ? cost : Math.min(cost, worth(Number(receipt) - now, parameters));
+    bucket = { ...bucket, tokens: bucket.tokens + back };
     if (bucket.tokens >= burst) bucket = { tokens: burst, instant: Math.max(bucket.instant, now), part: 0 };
     return { state: bucket, expiresAfter: expiryOf(bucket, now, parameters) };
   },
