@@ -141,7 +141,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
       ...app,
       left,
       untilLeft: (count: number, rule?: string) =>
-        until(async () => (await left(rule)) === count, `${count} permits to be left`, 3_000),
+        until(async () => (await left(rule)) === count, `${count} permits to be left`),
       /** How often a charge has been given back. */
       refunds: () => amend.mock.calls.length,
       statuses: async (...paths: string[]) => {

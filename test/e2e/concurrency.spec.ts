@@ -89,7 +89,7 @@ async function start({ framework, kind, time, prefix }: Place, rule: Partial<Nam
     service,
     held,
     untilHeld: (count: number, client?: string) =>
-      until(async () => (await held(client)) === count, `${count} permits to be held`, 3_000),
+      until(async () => (await held(client)) === count, `${count} permits to be held`),
     /** What has been done about permits of this kind, and whether there was anything to do. */
     amended: (kind: 'refund' | 'renew') => amendedOf(amend, kind),
   };

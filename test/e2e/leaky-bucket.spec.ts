@@ -175,7 +175,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     const client = await askAndWait(port, '/held', '/behind');
     await until(() => decisions.length === 3 && timers() === before + 2, 'both to be held back');
     client.hangUp();
-    await until(() => timers() === before, 'both timers to be gone', 3_000);
+    await until(() => timers() === before, 'both timers to be gone');
   });
 
   it('are held back longer than a timer of Node can wait', async () => {

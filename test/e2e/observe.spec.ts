@@ -190,7 +190,7 @@ describe.each(FRAMEWORKS)('who watches decisions, on %s', (framework) => {
   it.each(failing)('changes nothing when it %s, but for a line in the log', async (_title, onDecision) => {
     const { statuses, errors } = await start(onDecision);
     expect(statuses).toEqual([200, 429]);
-    await until(() => errors().length === 2, 'two lines in the log', 3_000);
+    await until(() => errors().length === 2, 'two lines in the log');
     const line = { level: 'error', message: '`onDecision` failed.' };
     expect(errors()).toEqual([line, line]);
   });

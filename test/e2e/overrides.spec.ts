@@ -85,10 +85,9 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     const { get } = await startApp(await fromVariables({ RATE_LIMIT__LOGIN__CHARGE: 'failures' }), {
       framework,
     });
-    const left = async () => (await get('/login')).headers['ratelimit'];
-    for (let nth = 1; nth <= 5; nth++) {
-      await until(async () => (await left()) === '"login";r=2;t=60', 'the charge to be given back');
-    }
+    const isFresh = async () =>
+      (await get('/login')).headers['ratelimit']?.startsWith('"login";r=2;') ?? false;
+    for (let nth = 1; nth <= 5; nth++) await until(isFresh, 'the charge to be given back');
   });
 
   it('may change what a denial costs', async () => {
