@@ -145,6 +145,7 @@ function compileChecked(rule: AnyRule, definition: Definition, path: string): Co
     parameters,
     parametersAt: compileAt && ((nowMs) => compileAt(toMicroseconds(nowMs))),
     cost,
+    queues: algorithm.queues === true,
     capacity,
     capacityWindowMs: toMilliseconds(limit === 0 ? quota.window : (quota.window * capacity) / limit),
     block: block === 'manual' ? 0 : parseDuration(block),

@@ -3,17 +3,21 @@ import type { Amendment } from '../contracts/store.js';
 const MICROSECONDS_PER_MS = 1000;
 const RENEWALS_PER_LEASE = 3;
 
+/** Lets leases last anew; says of each whether it was still there, `undefined` if nobody knows. */
+export type Renew = (renewals: readonly Amendment[]) => Promise<readonly (boolean | undefined)[]>;
+
 /** Renews what this process holds, each lease three times before it would expire, by one timer. */
 export class Leases {
-  private readonly held = new Set<Amendment>();
+  /** What is held, each with what to abort when it is lost. */
+  private readonly held = new Map<Amendment, AbortController>();
   private timer: NodeJS.Timeout | undefined;
   private everyMs = Infinity;
 
-  constructor(private readonly renew: (renewals: readonly Amendment[]) => Promise<unknown>) {}
+  constructor(private readonly renew: Renew) {}
 
-  hold(renewals: readonly Amendment[]): void {
+  hold(renewals: readonly Amendment[], lost: AbortController): void {
     for (const renewal of renewals) {
-      this.held.add(renewal);
+      this.held.set(renewal, lost);
       const lease = renewal.parameters['lease'] ?? Infinity;
       this.runEvery(lease / MICROSECONDS_PER_MS / RENEWALS_PER_LEASE);
     }
@@ -36,6 +40,17 @@ export class Leases {
     if (milliseconds >= this.everyMs) return;
     clearInterval(this.timer);
     this.everyMs = milliseconds;
-    this.timer = setInterval(() => void this.renew([...this.held]), milliseconds).unref();
+    this.timer = setInterval(() => void this.renewAll(), milliseconds).unref();
+  }
+
+  private async renewAll(): Promise<void> {
+    const renewals = [...this.held.keys()];
+    const renewed = await this.renew(renewals);
+    for (const [index, renewal] of renewals.entries()) if (renewed[index] === false) this.lose(renewal);
+  }
+
+  private lose(renewal: Amendment): void {
+    this.held.get(renewal)?.abort(new Error('the lease has ended'));
+    this.drop([renewal]);
   }
 }

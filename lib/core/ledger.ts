@@ -11,13 +11,13 @@ export class Ledger {
     private readonly policy: FailurePolicy,
   ) {}
 
-  /** Says of each amendment whether there was anything to amend. */
-  async amend(amendments: readonly Amendment[]): Promise<readonly boolean[]> {
+  /** Says of each amendment whether there was anything to amend, `undefined` if the store cannot be asked. */
+  async amend(amendments: readonly Amendment[]): Promise<readonly (boolean | undefined)[]> {
     try {
       return amendments.length > 0 ? await this.store.amend(amendments) : [];
     } catch (error) {
       this.policy.noticed(error);
-      return amendments.map(() => false);
+      return amendments.map(() => undefined);
     }
   }
 

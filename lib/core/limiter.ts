@@ -11,6 +11,7 @@ import type { Subject } from './key.js';
 import { Leases } from './leases.js';
 import { Ledger } from './ledger.js';
 import type { AcquireOptions, HitOptions, RateLimiterOptions, RefundOptions } from './limiter-options.js';
+import { checkOperation, type Operation } from './operation.js';
 import { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import { Reservation } from './reservation.js';
@@ -18,7 +19,8 @@ import { RuleCache } from './rule-cache.js';
 import { Keys, type KeyedRule, type RuleHit } from './rule-hit.js';
 import type { BlockingRule, CompiledRule, LeaseRule, QueueRule, Rule, AnyRule } from './rule.js';
 
-type Rules<Each> = Each | readonly Each[];
+/** One rule, or several that are decided together. */
+export type Rules<Each> = Each | readonly Each[];
 
 /** A year, which no place in a queue is away. */
 const ENDLESS_MS = 366 * 86_400e3;
@@ -49,7 +51,7 @@ export class RateLimiter {
    * @throws RateLimitConfigError if a rule or the cost is wrong
    */
   async consume(rules: Rules<Rule>, subject: Subject, options: HitOptions = {}): Promise<Decision> {
-    return this.decide(this.rules.hits(rules, subject, options.cost));
+    return this.decide(this.hits('consume', rules, subject, options));
   }
 
   /** Tells what `consume` or `enter` would answer now, and changes nothing. */
@@ -77,13 +79,13 @@ export class RateLimiter {
    * @throws the signal's reason if it aborts; the place is given back if nobody stands behind it
    */
   async acquire(rule: QueueRule, subject: Subject, options: AcquireOptions = {}): Promise<Decision> {
-    const { cost, timeoutMs = ENDLESS_MS, signal } = options;
+    const { timeoutMs = ENDLESS_MS, signal } = options;
     if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0)) {
       throw new RateLimitConfigError([problem('timeoutMs', timeoutMs, 'a number from 0, in milliseconds')]);
     }
     signal?.throwIfAborted();
     const patience = Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
-    const decision = await this.decide(this.rules.hits(rule, subject, cost), { patience });
+    const decision = await this.decide(this.hits('acquire', rule, subject, options), { patience });
     if (decision.delayMs > 0) await this.holdBack(decision, signal);
     return decision;
   }
@@ -95,7 +97,7 @@ export class RateLimiter {
    * @throws RateLimitConfigError if the rule or the cost is wrong
    */
   async enter(rule: LeaseRule, subject: Subject, options: HitOptions = {}): Promise<Permit> {
-    return this.permit(await this.decide(this.rules.hits(rule, subject, options.cost)));
+    return this.permit(await this.decide(this.hits('enter', rule, subject, options)));
   }
 
   /**
@@ -156,8 +158,9 @@ export class RateLimiter {
   /** What a decision holds by leases, renewed until it is released. */
   permit(decision: Decision): Permit {
     const held = DecidedHit.chargeOf(decision)?.take('renew', ({ lease }) => lease !== undefined) ?? [];
-    this.leases.hold(held);
-    return new Permit(decision, async () => {
+    const lost = new AbortController();
+    this.leases.hold(held, lost);
+    return new Permit(decision, lost.signal, async () => {
       this.leases.drop(held);
       await this.ledger.amend(held.map((lease) => ({ ...lease, kind: 'refund' })));
     });
@@ -185,5 +188,17 @@ export class RateLimiter {
   /** Stops renewing what is held. The store is its owner's to close. */
   close(): void {
     this.leases.close();
+  }
+
+  /** @throws RateLimitConfigError if a rule or the cost is wrong, or the rule is not one for the operation */
+  private hits(
+    operation: Operation,
+    rules: Rules<AnyRule>,
+    subject: Subject,
+    { cost }: HitOptions,
+  ): readonly RuleHit[] {
+    const hits = this.rules.hits(rules, subject, cost);
+    checkOperation(operation, hits);
+    return hits;
   }
 }

@@ -7,6 +7,11 @@ export class Permit implements AsyncDisposable {
   constructor(
     /** The answer to the request to enter. */
     readonly decision: Decision,
+    /**
+     * Aborts when a renewal finds that the lease has ended, since the store had forgotten it or could not be
+     * reached for as long: others may be in by now.
+     */
+    readonly signal: AbortSignal,
     private readonly free: () => Promise<void>,
   ) {}
 

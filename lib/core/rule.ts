@@ -129,6 +129,8 @@ export interface CompiledRule {
   /** Those of an instant, in milliseconds since the epoch, where they change with time. */
   readonly parametersAt?: ((nowMs: number) => Parameters) | undefined;
   readonly cost: number;
+  /** Whether it can say how long a hit has to wait for its place. */
+  readonly queues: boolean;
   /** The most permits that can be had at once. */
   readonly capacity: number;
   /** The milliseconds in which they all come back; 0 if they come back when they are given back. */

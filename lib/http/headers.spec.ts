@@ -73,6 +73,23 @@ describe('rateLimitHeaders', () => {
     ]);
   });
 
+  it('tells no window for permits that are held, which the drafts up to 7 cannot express', () => {
+    const exports = {
+      ...ALLOWED,
+      rule: 'exports',
+      limit: 2,
+      windowMs: 0,
+      remaining: 1,
+      resetAfterMs: 30_000,
+    };
+    const names = (decision: Decision) => rateLimitHeaders(decision, ['draft-7']).map(([name]) => name);
+    expect(names(answer(exports))).toEqual(['RateLimit']);
+    expect(rateLimitHeaders(answer(exports, ALLOWED), ['draft-7'])[0]).toEqual([
+      'RateLimit-Policy',
+      '100;w=60',
+    ]);
+  });
+
   it('never names a time after Retry-After on a denial: a client that waits for the later one waits too long', () => {
     const long = {
       ...ALLOWED,

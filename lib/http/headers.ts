@@ -56,15 +56,15 @@ function draft10(decision: Decision, headers: Header[]): void {
 
 function draft7(decision: Decision, headers: Header[]): void {
   const reset = seconds(resetMs(decision));
-  headers.push(
-    ['RateLimit-Policy', list(strictestFirst(decision), policy)],
-    ['RateLimit', `limit=${decision.limit}, remaining=${left(decision)}, reset=${reset}`],
-  );
+  headers.push(...policies(decision), [
+    'RateLimit',
+    `limit=${decision.limit}, remaining=${left(decision)}, reset=${reset}`,
+  ]);
 }
 
 function draft6(decision: Decision, headers: Header[]): void {
   headers.push(
-    ['RateLimit-Policy', list(strictestFirst(decision), policy)],
+    ...policies(decision),
     ['RateLimit-Limit', `${decision.limit}`],
     ['RateLimit-Remaining', `${left(decision)}`],
     ['RateLimit-Reset', `${seconds(resetMs(decision))}`],
@@ -85,9 +85,11 @@ function namedPolicy(rule: RuleDecision): string {
   return rule.windowMs < 1000 ? named : `${named};w=${seconds(rule.windowMs)}`;
 }
 
-/** The drafts up to 7 require `w`. */
-function policy(rule: RuleDecision): string {
-  return `${rule.limit};w=${seconds(rule.windowMs)}`;
+/** The drafts up to 7 require `w`, which permits that are held do not have. */
+function policies(decision: Decision): Header[] {
+  const windowed = strictestFirst(decision).filter(({ windowMs }) => windowMs > 0);
+  if (windowed.length === 0) return [];
+  return [['RateLimit-Policy', list(windowed, ({ limit, windowMs }) => `${limit};w=${seconds(windowMs)}`)]];
 }
 
 function quotaWhenAllowed(rule: RuleDecision): string {

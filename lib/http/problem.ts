@@ -52,7 +52,8 @@ function detailOf(decision: Decision): string {
 }
 
 function limitOf({ rule, limit, windowMs }: RuleDecision): string {
-  return `rule "${rule}" allows ${limit}${windowMs > 0 ? ` per ${spell(windowMs)}` : ''}`;
+  const within = windowMs > 0 ? ` per ${spell(windowMs)}` : limit > 0 ? ' at a time' : '';
+  return `rule "${rule}" allows ${limit}${within}`;
 }
 
 function sentence(what: string, retryAfterMs: number | null): string {

@@ -1,15 +1,24 @@
 import type { Decision } from '../contracts/decision.js';
+import type { Duration } from '../contracts/duration.js';
 import type { Subject } from '../core/key.js';
-import { RateLimiter } from '../core/limiter.js';
-import type { HitOptions, RateLimiterOptions } from '../core/limiter-options.js';
-import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
-import type { AnyRule } from '../core/rule.js';
+import { RateLimiter, type Rules } from '../core/limiter.js';
+import type { AcquireOptions, HitOptions, RateLimiterOptions } from '../core/limiter-options.js';
+import type { Permit } from '../core/permit.js';
+import type { Reservation } from '../core/reservation.js';
+import type { AnyRule, BlockingRule, LeaseRule, QueueRule, Rule } from '../core/rule.js';
 import { coreRule } from './route-limit.js';
 import type { RuleBook } from './rule-book.js';
+
+/** A rule, or the name of one in the module's `rules`. */
+export type OrName<Each> = Each | string;
 
 /**
  * Limits what is not a route: jobs, messages, the items of a batch, calls to others. It is the
  * `RateLimiter` that the guard decides by, and knows the module's rules by name.
+ *
+ * A rule given by its name has its overrides, and counts together with the routes on which it has
+ * `scope: 'shared'`. Every operation throws a RateLimitConfigError if there is no rule of that name, it
+ * depends on the request, or it is not one for that operation.
  */
 export class RateLimitService extends RateLimiter {
   private readonly named = new Map<string, AnyRule>();
@@ -21,31 +30,56 @@ export class RateLimitService extends RateLimiter {
     super(options);
   }
 
-  /**
-   * Takes permits from a rule of the module's `rules`, overrides included. It counts together with the
-   * routes on which that rule has `scope: 'shared'`.
-   *
-   * @throws RateLimitConfigError if there is no rule of that name, it depends on the request, or it is
-   * one to `enter`
-   */
-  async check(name: string, subject: Subject, options?: HitOptions): Promise<Decision> {
-    const rule = this.rule(name);
-    if (rule.algorithm === 'concurrency') {
-      throw new RateLimitConfigError([`rule "${name}": its permits are held; use enter(rule("${name}"), …)`]);
-    }
-    return this.consume(rule, subject, options);
+  override consume(rules: Rules<OrName<Rule>>, subject: Subject, options?: HitOptions): Promise<Decision> {
+    return this.resolved<Rule, Decision>(rules, (found) => super.consume(found, subject, options));
   }
 
-  /**
-   * The rule of a name in the module's `rules`, overrides included, for the other operations.
-   *
-   * @throws RateLimitConfigError if there is no rule of that name, or it depends on the request
-   */
-  rule(name: string): AnyRule {
-    const known = this.named.get(name);
-    if (known) return known;
-    const rule = coreRule(name, this.book.namedRule(name));
-    this.named.set(name, rule);
-    return rule;
+  override peek(rules: Rules<OrName<AnyRule>>, subject: Subject, options?: HitOptions): Promise<Decision> {
+    return this.resolved<AnyRule, Decision>(rules, (found) => super.peek(found, subject, options));
+  }
+
+  override reserve(rules: Rules<OrName<Rule>>, subject: Subject, options?: HitOptions): Promise<Reservation> {
+    return this.resolved<Rule, Reservation>(rules, (found) => super.reserve(found, subject, options));
+  }
+
+  override async acquire(
+    rule: OrName<QueueRule>,
+    subject: Subject,
+    options?: AcquireOptions,
+  ): Promise<Decision> {
+    return super.acquire(this.find(rule), subject, options);
+  }
+
+  override async enter(rule: OrName<LeaseRule>, subject: Subject, options?: HitOptions): Promise<Permit> {
+    return super.enter(this.find(rule), subject, options);
+  }
+
+  override async block(rule: OrName<BlockingRule>, subject: Subject, duration: Duration): Promise<void> {
+    await super.block(this.find(rule), subject, duration);
+  }
+
+  override reset(rules: Rules<OrName<AnyRule>>, subject: Subject): Promise<void> {
+    return this.resolved<AnyRule, void>(rules, (found) => super.reset(found, subject));
+  }
+
+  /** The same as `consume` by the rule's name. */
+  check(name: string, subject: Subject, options?: HitOptions): Promise<Decision> {
+    return this.consume(name, subject, options);
+  }
+
+  private async resolved<Each extends AnyRule, Result>(
+    rules: Rules<OrName<Each>>,
+    operation: (rules: Rules<Each>) => Promise<Result>,
+  ): Promise<Result> {
+    if (!Array.isArray(rules)) return operation(this.find(rules as OrName<Each>));
+    return operation((rules as readonly OrName<Each>[]).map((rule) => this.find(rule)));
+  }
+
+  /** The rule of a name; the operation refuses it where it is not one of its kind. */
+  private find<Each extends AnyRule>(rule: OrName<Each>): Each {
+    if (typeof rule !== 'string') return rule;
+    const known = this.named.get(rule) ?? coreRule(rule, this.book.namedRule(rule));
+    this.named.set(rule, known);
+    return known as Each;
   }
 }

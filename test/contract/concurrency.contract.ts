@@ -108,6 +108,17 @@ export function concurrencyContract(bench: () => Bench): void {
       expect(await freeOf(it)).toBe(2);
     });
 
+    it('tells a holder who has lost the permit, and nobody else', async () => {
+      const it = bench();
+      const lost = await it.limiter.enter(rule, 'ann');
+      const kept = await it.limiter.enter(rule, 'bob');
+      await it.limiter.reset(rule, 'ann');
+      await pass(it, 10_000);
+      expect([lost.signal.aborted, kept.signal.aborted]).toEqual([true, false]);
+      await lost.release();
+      await kept.release();
+    });
+
     it('starts afresh after a reset, and a permit from before frees nobody', async () => {
       const it = bench();
       const before = await it.limiter.enter(rule, 'ann', { cost: 2 });

@@ -81,7 +81,7 @@ async function start({ framework, kind, time, prefix }: Place, rule: Partial<Nam
 
   /** Permits held now by a client. */
   async function held(client = CLIENT): Promise<number> {
-    const { limit, remaining } = await service.peek(service.rule('exports'), client);
+    const { limit, remaining } = await service.peek('exports', client);
     return limit - remaining;
   }
   return {
@@ -186,7 +186,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
 
   it('tells clients what it allows, without a window, which there is none', async () => {
     const { get, service } = await start(setup, { lease: '30s' });
-    const other = await service.enter(service.rule('exports') as never, CLIENT);
+    const other = await service.enter('exports', CLIENT);
     const answer = get('/held');
     await until(() => gate.inside === 1, 'the request to be in flight');
     const refused = await get('/held');
@@ -204,7 +204,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
       title: 'Quota exceeded',
       status: 429,
-      detail: 'Rule "exports" allows 2; try again in 30 s.',
+      detail: 'Rule "exports" allows 2 at a time; try again in 30 s.',
       'violated-policies': ['exports'],
       retryAfterMs: 30_000,
     });
@@ -253,7 +253,7 @@ describe.each(FRAMEWORKS)('a limit on requests in flight of two processes, on %s
     time.advance(3_599_999);
     expect((await other.get('/held')).headers['retry-after']).toBe('1');
     time.advance(1);
-    const held = await other.service.enter(other.service.rule('exports') as never, CLIENT);
+    const held = await other.service.enter('exports', CLIENT);
     expect(held.allowed).toBe(true);
     gate.open();
     for (const answer of late) expect((await answer).status).toBe(200);

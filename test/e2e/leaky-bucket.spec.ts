@@ -75,7 +75,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
       service,
       /** How long the queue is. */
       async queueMs() {
-        return (await service.peek(service.rule('queue'), '127.0.0.1')).resetAfterMs;
+        return (await service.peek('queue', '127.0.0.1')).resetAfterMs;
       },
     };
   }
@@ -165,7 +165,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     await get('/first');
     (await askRaw('/held')).hangUp();
     await until(async () => (await queueMs()) === HOUR, 'the place to be given back');
-    expect(await service.peek(service.rule('daily'), '127.0.0.1')).toMatchObject({ remaining: 7 });
+    expect(await service.peek('daily', '127.0.0.1')).toMatchObject({ remaining: 7 });
   });
 
   it('are not held back when they are sent one behind the other by a client that hangs up', async () => {

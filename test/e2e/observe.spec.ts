@@ -88,7 +88,7 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     time.advance(60_000);
     expect(await statuses(3)).toEqual([200, 200, 200]);
     expect(seen.at(-1)).toEqual([
-      ['strict', false, 1],
+      ['strict', false, 0],
       ['live', true, 0],
     ]);
   });
@@ -153,7 +153,7 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
   it('may be looked up by programs', async () => {
     const { statuses, service } = await start({ live: { ...LIVE, candidate: { limit: 1 } } });
     await statuses(2);
-    const { allowed, rule, decisions } = await service.peek(service.rule('live'), '127.0.0.1', { cost: 1 });
+    const { allowed, rule, decisions } = await service.peek('live', '127.0.0.1', { cost: 1 });
     expect({ allowed, rule }).toEqual({ allowed: true, rule: 'live' });
     expect(decisions).toMatchObject([
       { rule: 'live', allowed: true, remaining: 1 },

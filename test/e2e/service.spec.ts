@@ -101,9 +101,9 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     expect((await get('/total')).headers['ratelimit']).toBe('"total";r=1;t=60');
     expect(await service.check('total', 'everyone')).toMatchObject({ allowed: true, remaining: 0 });
     expect((await get('/total')).status).toBe(429);
-    await service.reset(service.rule('total'), 'everyone');
+    await service.reset('total', 'everyone');
     expect((await get('/total')).status).toBe(200);
-    expect(await service.peek(service.rule('total'), 'everyone')).toMatchObject({ remaining: 3 });
+    expect(await service.peek('total', 'everyone')).toMatchObject({ remaining: 3 });
   });
 
   it('says that there is no rule of a name, instead of letting everybody pass', async () => {

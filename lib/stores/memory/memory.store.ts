@@ -1,4 +1,4 @@
-import type { Patience, Step } from '../../contracts/algorithm.js';
+import type { Denied, Patience, Step } from '../../contracts/algorithm.js';
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import type { Amendment, Ask, Block, Counter, Hit, Outcome, Store } from '../../contracts/store.js';
 import { Entries } from './entries.js';
@@ -98,19 +98,12 @@ export class MemoryStore implements Store {
     if (!block) return this.step(hit, now, cost, patience, lease);
     const blockedUntil = this.entries.get(block.key) as number | undefined;
     if (blockedUntil !== undefined && blockedUntil > now) {
-      const { remaining, resetAfter } = this.step(hit, now, 0);
-      return {
-        allowed: false,
-        remaining,
-        retryAfter: blockedUntil - now,
-        resetAfter,
-        delay: 0,
-        isBlocked: true,
-      };
+      const wait = blockedUntil - now;
+      return { ...blockedFor(wait, wait, this.step(hit, now, 0).resetAfter), isBlocked: true };
     }
     const step = this.step(hit, now, cost, patience, lease);
-    if (step.allowed || step.retryAfter === null) return step;
-    return { ...step, retryAfter: Math.max(step.retryAfter, block.duration) };
+    if (step.allowed || step.retryAfter === null || block.duration === 0) return step;
+    return blockedFor(Math.max(step.retryAfter, block.duration), block.duration, step.resetAfter);
   }
 
   private charge({ key, cost, block }: Hit, step: BlockableStep, now: number): void {
@@ -122,4 +115,9 @@ export class MemoryStore implements Store {
   private blockUntil(key: string, until: number): void {
     this.entries.set(key, until, until);
   }
+}
+
+/** Nothing is left for who is blocked, whatever the counter says. */
+function blockedFor(retryAfter: number, block: number, resetAfter: number): Denied {
+  return { allowed: false, remaining: 0, retryAfter, resetAfter: Math.max(resetAfter, block), delay: 0 };
 }

@@ -24,8 +24,9 @@ local function decide(rule, key, block_key, cost, patience, lease)
   if not blocked_until or blocked_until <= now then
     return rule.step(key, now, cost, patience, lease, unpack(rule.parameters))
   end
-  local _, remaining, _, reset_after = rule.step(key, now, 0, 0, lease, unpack(rule.parameters))
-  return false, remaining, blocked_until - now, reset_after, nil, nil, true
+  local wait = blocked_until - now
+  local _, _, _, reset_after = rule.step(key, now, 0, 0, lease, unpack(rule.parameters))
+  return false, 0, wait, math.max(reset_after, wait), nil, nil, true
 end
 
 while has_more() do
@@ -38,7 +39,9 @@ while has_more() do
     local key, block_key = next_key(), rule.block >= 0 and next_key()
     local allowed, remaining, wait, reset_after, state, expires_after, blocked =
       decide(rule, key, block_key, cost, patience, lease)
-    if not allowed and not blocked and rule.block > 0 and wait >= 0 then wait = math.max(wait, rule.block) end
+    if not allowed and not blocked and rule.block > 0 and wait >= 0 then
+      remaining, wait, reset_after = 0, math.max(wait, rule.block), math.max(reset_after, rule.block)
+    end
     local slot = #reply + 1
     put(slot, allowed, remaining, wait, reset_after)
     hits[index] = { rule, key, block_key, cost, slot, allowed, state, expires_after, blocked }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { parseDuration } from '../contracts/duration.js';
+import { parseDuration } from './duration.js';
 
 describe('a duration', () => {
   it.each([
