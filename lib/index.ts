@@ -1,12 +1,29 @@
 export type { Clock } from './contracts/clock.js';
 export type { Decision, DecisionSource, RuleDecision } from './contracts/decision.js';
 export type { Algorithm, Patience, Receipt, Verdict } from './contracts/algorithm.js';
-export type { Amendment, Ask, Block, Counter, Hit, Outcome, Store } from './contracts/store.js';
+export type {
+  Amendment,
+  Ask,
+  Block,
+  Counter,
+  Heartbeat,
+  Hit,
+  Outcome,
+  Store,
+  StoreChange,
+} from './contracts/store.js';
 export type { CalendarWindow } from './algorithms/calendar-length.js';
 export type { AlgorithmName } from './algorithms/registry.js';
 export type { Duration } from './contracts/duration.js';
-export type { OnStoreError, StoreStateListener } from './core/failure-policy.js';
+export type { OnStoreError } from './core/failure-policy.js';
 export type { Subject } from './core/key.js';
+export type {
+  BreakerEvent,
+  DecisionEvent,
+  RateLimitEventMap,
+  RateLimitEvents,
+  StoreErrorEvent,
+} from './core/limiter-events.js';
 export { RateLimiter } from './core/limiter.js';
 export type {
   AcquireOptions,

@@ -25,11 +25,11 @@ export interface Admitted<State> extends Verdict, Next<State> {
 /** What to store. */
 export interface Next<State> {
   readonly state: State;
-  /** From then on an absent key and this state decide alike, so the store may forget it. */
+  /** In so many microseconds an absent key and this state decide alike: the store may forget it. */
   readonly expiresAfter: number;
 }
 
-/** The numbers an algorithm works with, by name. Windows are in microseconds. */
+/** The numbers an algorithm works with, by name: integers. Windows are in microseconds. */
 export type Parameters = Readonly<Record<string, number>>;
 
 /**
@@ -54,7 +54,7 @@ export interface Algorithm<State = unknown> {
   readonly parameters: readonly string[];
   /** The Lua module: returns `{ step = …, … }`, see docs/adr/0002-one-script.md. */
   readonly lua: string;
-  /** Lua that the module needs in front of it. */
+  /** Lua that the module needs in front of it, and that others may need too: a script has it once. */
   readonly prelude?: string;
   /** Whether permits are held by name until they are given back. */
   readonly leases?: boolean;
@@ -64,6 +64,7 @@ export interface Algorithm<State = unknown> {
    * @param state what the store holds, `undefined` for a fresh key
    * @param now microseconds since the epoch
    * @param cost permits asked for; 0 asks for the figures only and always fits
+   * @param patience how long the hit may wait; 0 unless given
    * @param lease the name under which the permits are held, if the algorithm has leases
    */
   step(
@@ -76,7 +77,7 @@ export interface Algorithm<State = unknown> {
   ): Step<State>;
   /**
    * Gives back up to `cost` permits of a charge; `undefined` if there is nothing to give back, since
-   * the charge is gone already.
+   * the charge is gone already. See docs/adr/0008-giving-back.md.
    *
    * @param onlyLast give back only if nobody has been charged since
    */

@@ -18,6 +18,8 @@ export interface RuleDecision {
   readonly delayMs: number;
   /** There if the rule is only observed: it has denied nothing, whatever it says. */
   readonly observed?: boolean;
+  /** There if another answered for this rule than the store that was asked. */
+  readonly source?: DecisionSource;
 }
 
 /** Who answered: a store, or the policy for a store that did not. */
@@ -25,19 +27,24 @@ export type DecisionSource = 'redis' | 'memory' | 'cache' | 'policy';
 
 /** The answer for a hit: that of its strictest rule, and all of them. */
 export interface Decision extends RuleDecision {
+  /** Who gave the strictest answer. */
   readonly source: DecisionSource;
   /** One answer a rule, in the order of the rules. */
   readonly decisions: readonly RuleDecision[];
 }
 
 /**
- * Orders answers, the strictest first: enforced rules before observed ones, denials before the rest and by the longest wait, the others
- * by the fewest permits left and then by the longest time until the full limit is back.
+ * Orders answers, the strictest first: enforced rules before observed ones, and of either denials before
+ * the rest; denials by the longest wait, the others by the fewest permits left and then by the longest
+ * time until the full limit is back. What a policy lets through comes last, since nobody knows its figures.
  */
 export function compareStrictness(a: RuleDecision, b: RuleDecision): number {
   if (a.observed !== b.observed) return a.observed ? 1 : -1;
   if (a.allowed !== b.allowed) return a.allowed ? 1 : -1;
   if (!a.allowed) return waitOf(b) - waitOf(a) || 0;
+  if (a.source !== b.source && (a.source === 'policy' || b.source === 'policy')) {
+    return a.source === 'policy' ? 1 : -1;
+  }
   return a.remaining - b.remaining || b.resetAfterMs - a.resetAfterMs;
 }
 

@@ -1,6 +1,10 @@
-/** A length of time: milliseconds as a number, or an integer with a unit, such as `'10s'`. */
+/**
+ * A length of time, from a microsecond to 366 days: milliseconds as a number, which may be a fraction, or
+ * an integer with a unit as a string, such as `'10s'`.
+ */
 export type Duration = number | `${number}${DurationUnit}`;
 
+/** Milliseconds, seconds, minutes, hours, days of 24 hours, weeks of 7 of them. */
 export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w';
 
 const MICROSECONDS: Record<DurationUnit, number> = {
@@ -14,10 +18,11 @@ const MICROSECONDS: Record<DurationUnit, number> = {
 
 const LONGEST = 366 * MICROSECONDS.d;
 
+/** What a duration may be, in words. */
 export const DURATION_ALLOWED =
   'milliseconds above 0, or a string such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
 
-/** The duration in whole microseconds, `undefined` if it is none or out of range (1 us to 366 days). */
+/** A duration in whole microseconds, `undefined` if it is none or out of range (1 µs to 366 days). */
 export function parseDuration(value: unknown): number | undefined {
   const microseconds = Math.round(typeof value === 'number' ? value * 1e3 : parseText(value));
   return microseconds >= 1 && microseconds <= LONGEST ? microseconds : undefined;

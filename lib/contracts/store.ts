@@ -35,6 +35,8 @@ export interface Ask {
   readonly dryRun?: boolean;
   /** How long each hit may wait. */
   readonly patience?: Patience;
+  /** Milliseconds after which to give up, if that is sooner than the store would by itself. */
+  readonly within?: number;
 }
 
 /** The verdicts of a request, one a hit, in their order. */
@@ -47,8 +49,27 @@ export interface Outcome {
 /** A change to what a counter has been charged. */
 export interface Amendment extends Counter {
   readonly kind: 'refund' | 'refund-last' | 'renew';
+  /** Permits to give back; those of a lease stay together. */
   readonly cost: number;
   readonly receipt: Receipt;
+}
+
+/** A sign of life. */
+export interface Heartbeat {
+  /** Where all processes leave theirs. */
+  readonly key: string;
+  /** The process. */
+  readonly instance: string;
+  /** How long it counts, in microseconds; 0 takes it back. */
+  readonly duration: number;
+}
+
+/** A server of the store that has stopped answering, or answers again. */
+export interface StoreChange {
+  /** Its address, `''` where there is only one. */
+  readonly server: string;
+  /** Why it is not asked any more; `undefined` if it is asked again. */
+  readonly error: unknown;
 }
 
 /** Holds the state of any algorithm and names none. */
@@ -65,12 +86,25 @@ export interface Store {
    * are those before the hit. Observed hits are charged with the others if they allow it themselves.
    */
   decide(hits: readonly Hit[], ask: Ask): Promise<Outcome> | Outcome;
+  /**
+   * Parts hits that no one server holds all of; each part is decided by a call of its own. Absent, or
+   * one part: they are decided together.
+   */
+  partition?(hits: readonly Hit[]): readonly (readonly Hit[])[];
   /** Amends counters one by one, and says of each whether there was anything to amend. */
-  amend(amendments: readonly Amendment[]): Promise<readonly boolean[]>;
+  amend(amendments: readonly Amendment[], ask?: Pick<Ask, 'within'>): Promise<readonly boolean[]>;
   /** Blocks a counter's subject for so many microseconds from now. */
   block(block: Block): Promise<void>;
   /** Forgets keys, so that the next hit finds them fresh. */
   reset(keys: readonly string[]): Promise<void>;
+  /** The milliseconds after which it gives up; absent if it always answers. */
+  readonly timeout?: number;
+  /** Tells when a server is not asked any more, and when it is again. */
+  watch?(listener: (change: StoreChange) => void): void;
+  /** Notes that a process is alive, and tells how many are; absent if no other process can be. */
+  heartbeat?(heartbeat: Heartbeat): Promise<number>;
+  /** Resolves when the first connection stands or has failed, a second at most. */
+  ready?(): Promise<void>;
   /** Closes what the store opened, and nothing else. */
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import type { AlgorithmDefinition, OptionCheck, Quota } from '../algorithms/defi
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
 import { toMicroseconds, toMilliseconds } from '../contracts/clock.js';
 import { DURATION_ALLOWED, parseDuration } from '../contracts/duration.js';
+import { ON_STORE_ERROR } from './failure-policy.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type CompiledRule, type AnyRule } from './rule.js';
 
@@ -37,6 +38,7 @@ export const RULE_FIELDS = {
   },
   mode: oneOf('enforce', 'observe'),
   per: oneOf('cluster', 'instance'),
+  onStoreError: oneOf(...ON_STORE_ERROR),
   candidate: {
     allowed: 'an object with a limit, a window or both',
     accepts: isCandidate,
@@ -151,6 +153,7 @@ function compileChecked(rule: AnyRule, definition: Definition, path: string): Co
     block: block === 'manual' ? 0 : parseDuration(block),
     observe: rule.mode === 'observe',
     perInstance: rule.per === 'instance',
+    onStoreError: rule.onStoreError,
     candidate: compileCandidate(rule, path),
   };
 }

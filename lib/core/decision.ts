@@ -6,7 +6,7 @@ import {
   type DecisionSource,
   type RuleDecision,
 } from '../contracts/decision.js';
-import type { Charge } from './charge.js';
+import type { Answer, Charge } from './charge.js';
 import type { CompiledRule } from './rule.js';
 
 /** The answer for a hit: that of the strictest rule that is enforced, and all of them. */
@@ -19,12 +19,13 @@ export class DecidedHit implements Decision {
   readonly retryAfterMs: number | null;
   readonly resetAfterMs: number;
   readonly delayMs: number;
+  readonly source: DecisionSource;
   readonly #charge: (() => Charge) | undefined;
   #taken: Charge | undefined;
 
   constructor(
     readonly decisions: readonly RuleDecision[],
-    readonly source: DecisionSource,
+    source: DecisionSource,
     charge?: () => Charge,
   ) {
     const strictest = strictestOf(decisions);
@@ -36,6 +37,7 @@ export class DecidedHit implements Decision {
     this.retryAfterMs = this.allowed ? 0 : strictest.retryAfterMs;
     this.resetAfterMs = strictest.resetAfterMs;
     this.delayMs = this.allowed ? longestDelay(decisions) : 0;
+    this.source = strictest.source ?? source;
     this.#charge = charge;
   }
 
@@ -61,6 +63,15 @@ export function ruleDecision(rule: CompiledRule, verdict: Verdict): RuleDecision
     delayMs: toMilliseconds(delay),
     ...(rule.observe && { observed: true }),
   };
+}
+
+/** The same for an answer that may be another's than the store's, which it then says. */
+export function answeredDecision(rule: CompiledRule, answer: Answer, asked: DecisionSource): RuleDecision {
+  const { verdict, store, share = 1 } = answer;
+  const source = store?.source ?? 'policy';
+  const decision = ruleDecision(rule, verdict);
+  if (source === asked) return decision;
+  return { ...decision, source, limit: Math.ceil(rule.capacity / share) };
 }
 
 function strictestOf(decisions: readonly RuleDecision[]): RuleDecision {

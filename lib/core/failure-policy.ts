@@ -1,58 +1,51 @@
-import type { Decision } from '../contracts/decision.js';
-import { DecidedHit } from './decision.js';
+import type { Verdict } from '../contracts/algorithm.js';
+import type { Ask } from '../contracts/store.js';
+import type { Answer } from './charge.js';
+import type { LocalShare, RuledHit } from './local-share.js';
 import type { CompiledRule } from './rule.js';
 
 /**
- * What to answer when the store does not: let the hit through, or refuse it (over HTTP with a 503,
- * since the client has done nothing wrong).
+ * What to answer when the store does not: `'allow'` lets the hit through, `'deny'` refuses it (over HTTP
+ * with a 503, since the client has done nothing wrong), `'local'` counts it in this process, which has
+ * its part of the limit.
  */
-export type OnStoreError = 'allow' | 'deny';
+export type OnStoreError = (typeof ON_STORE_ERROR)[number];
 
-/** Told once when the store stops answering and once when it answers again. */
-export interface StoreStateListener {
-  storeFailed(error: unknown): void;
-  storeRecovered(): void;
-}
+export const ON_STORE_ERROR = ['allow', 'deny', 'local'] as const;
 
-const RETRY_AFTER_MS = 1000;
+const RETRY_AFTER = 1e6;
 
-/** Decides in the store's place, and notices when the store's state changes. */
+const ALLOWED: Verdict = { allowed: true, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0 };
+const DENIED: Verdict = { ...ALLOWED, allowed: false, retryAfter: RETRY_AFTER };
+
+/** Decides in the store's place, each rule by its own policy or the one that goes for all. */
 export class FailurePolicy {
-  private failing = false;
-
   constructor(
     private readonly onStoreError: OnStoreError,
-    private readonly listener?: StoreStateListener,
+    private readonly local?: LocalShare,
   ) {}
 
-  succeeded(): void {
-    if (!this.failing) return;
-    this.failing = false;
-    this.listener?.storeRecovered();
+  /** Whether this process counts for itself where the store does not. */
+  isLocal(rule: CompiledRule): boolean {
+    return this.of(rule) === 'local';
   }
 
-  /** Notes that the store has failed where nothing has to be decided. */
-  noticed(error: unknown): void {
-    if (this.failing) return;
-    this.failing = true;
-    this.listener?.storeFailed(error);
+  /** Answers hits that the store could not be asked about, all or nothing. */
+  async answer(asked: readonly RuledHit[], ask: Ask): Promise<Answer[]> {
+    const isDenied = asked.some(({ rule }) => !rule.observe && this.of(rule) === 'deny');
+    const local = asked.filter(({ rule }) => this.isLocal(rule));
+    const counted = await this.count(local, isDenied ? { ...ask, dryRun: true } : ask);
+    return asked.map(({ rule, hit }) => {
+      if (this.isLocal(rule) && this.local) return counted.shift()!;
+      return { hit, verdict: this.of(rule) === 'deny' ? DENIED : ALLOWED, now: 0, isCharged: false };
+    });
   }
 
-  /** The decision for rules that the store could not be asked about; nothing has been charged. */
-  failed(error: unknown, rules: readonly CompiledRule[]): Decision {
-    this.noticed(error);
-    const allowed = this.onStoreError === 'allow';
-    const decisions = rules.map((rule) => ({
-      allowed,
-      rule: rule.name,
-      limit: rule.capacity,
-      windowMs: rule.capacityWindowMs,
-      remaining: 0,
-      retryAfterMs: allowed ? 0 : RETRY_AFTER_MS,
-      resetAfterMs: 0,
-      delayMs: 0,
-      ...(rule.observe && { observed: true }),
-    }));
-    return new DecidedHit(decisions, 'policy');
+  private async count(local: readonly RuledHit[], ask: Ask): Promise<Answer[]> {
+    return local.length > 0 && this.local ? this.local.decide(local, ask) : [];
+  }
+
+  private of({ onStoreError = this.onStoreError }: CompiledRule): OnStoreError {
+    return onStoreError;
   }
 }

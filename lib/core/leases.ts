@@ -4,18 +4,18 @@ const MICROSECONDS_PER_MS = 1000;
 const RENEWALS_PER_LEASE = 3;
 
 /** Lets leases last anew; says of each whether it was still there, `undefined` if nobody knows. */
-export type Renew = (renewals: readonly Amendment[]) => Promise<readonly (boolean | undefined)[]>;
+export type Renew<Held> = (renewals: readonly Held[]) => Promise<readonly (boolean | undefined)[]>;
 
 /** Renews what this process holds, each lease three times before it would expire, by one timer. */
-export class Leases {
+export class Leases<Held extends Amendment> {
   /** What is held, each with what to abort when it is lost. */
-  private readonly held = new Map<Amendment, AbortController>();
+  private readonly held = new Map<Held, AbortController>();
   private timer: NodeJS.Timeout | undefined;
   private everyMs = Infinity;
 
-  constructor(private readonly renew: Renew) {}
+  constructor(private readonly renew: Renew<Held>) {}
 
-  hold(renewals: readonly Amendment[], lost: AbortController): void {
+  hold(renewals: readonly Held[], lost: AbortController): void {
     for (const renewal of renewals) {
       this.held.set(renewal, lost);
       const lease = renewal.parameters['lease'] ?? Infinity;
@@ -23,7 +23,7 @@ export class Leases {
     }
   }
 
-  drop(renewals: readonly Amendment[]): void {
+  drop(renewals: readonly Held[]): void {
     for (const renewal of renewals) this.held.delete(renewal);
     if (this.held.size === 0) this.close();
   }
@@ -49,7 +49,7 @@ export class Leases {
     for (const [index, renewal] of renewals.entries()) if (renewed[index] === false) this.lose(renewal);
   }
 
-  private lose(renewal: Amendment): void {
+  private lose(renewal: Held): void {
     this.held.get(renewal)?.abort(new Error('the lease has ended'));
     this.drop([renewal]);
   }

@@ -1,39 +1,53 @@
-import type { Amendment, Hit, Store } from '../contracts/store.js';
-import type { FailurePolicy } from './failure-policy.js';
+import type { Ask, Hit, Store } from '../contracts/store.js';
+import type { Charged } from './charge.js';
 
 /**
- * Amends what has been charged. Never rejects because of the store: what could not be amended is gone
- * by itself in time.
+ * Amends what has been charged. Never rejects because of a store: what could not be amended is gone by
+ * itself in time.
  */
 export class Ledger {
-  constructor(
-    private readonly store: Store,
-    private readonly policy: FailurePolicy,
-  ) {}
+  /** @param failed is told when a store could not amend */
+  constructor(private readonly failed: (error: unknown) => void) {}
 
   /** Says of each amendment whether there was anything to amend, `undefined` if the store cannot be asked. */
-  async amend(amendments: readonly Amendment[]): Promise<readonly (boolean | undefined)[]> {
-    try {
-      return amendments.length > 0 ? await this.store.amend(amendments) : [];
-    } catch (error) {
-      this.policy.noticed(error);
-      return amendments.map(() => undefined);
-    }
+  async amend(
+    charged: readonly Charged[],
+    ask?: Pick<Ask, 'within'>,
+  ): Promise<readonly (boolean | undefined)[]> {
+    const amended = new Map<Charged, boolean>();
+    const stores = new Set(charged.map(({ store }) => store));
+    await Promise.all([...stores].map((store) => this.amendIn(store, charged, amended, ask)));
+    return charged.map((each) => amended.get(each));
   }
 
   /** Charges what work has cost in the end, instead of what was charged for it. */
-  async settle(charged: readonly Amendment[], actual: number): Promise<void> {
-    const refunds = charged.filter(({ cost }) => cost > actual);
-    await this.amend(refunds.map((hit) => ({ ...hit, cost: hit.cost - actual })));
-    const debts = charged.filter(({ cost }) => cost < actual);
-    if (debts.length > 0) await this.owe(debts.map((hit) => ({ ...hit, cost: actual - hit.cost })));
+  async settle(charged: readonly Charged[], actual: number): Promise<void> {
+    const difference = ({ cost, share }: Charged): number => actual * share - cost;
+    const refunds = charged.filter((each) => difference(each) < 0);
+    await this.amend(refunds.map((each) => ({ ...each, cost: -difference(each) })));
+    const debts = charged.filter((each) => difference(each) > 0);
+    await Promise.all(debts.map((each) => this.owe(each.store, { ...each, cost: difference(each) })));
   }
 
-  private async owe(debts: readonly Hit[]): Promise<void> {
+  private async amendIn(
+    store: Store,
+    charged: readonly Charged[],
+    amended: Map<Charged, boolean>,
+    ask?: Pick<Ask, 'within'>,
+  ): Promise<void> {
+    const own = charged.filter((each) => each.store === store);
     try {
-      await this.store.decide(debts, { patience: Infinity });
+      for (const [index, result] of (await store.amend(own, ask)).entries()) amended.set(own[index]!, result);
     } catch (error) {
-      this.policy.noticed(error);
+      this.failed(error);
+    }
+  }
+
+  private async owe(store: Store, debt: Hit): Promise<void> {
+    try {
+      await store.decide([debt], { patience: Infinity });
+    } catch (error) {
+      this.failed(error);
     }
   }
 }

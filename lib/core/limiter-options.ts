@@ -1,5 +1,5 @@
 import type { Store } from '../contracts/store.js';
-import type { OnStoreError, StoreStateListener } from './failure-policy.js';
+import type { OnStoreError } from './failure-policy.js';
 
 export interface RateLimiterOptions {
   /** Where the state lives: a `MemoryStore` or a `RedisStore`. */
@@ -10,12 +10,12 @@ export interface RateLimiterOptions {
    */
   readonly prefix?: string;
   /**
-   * What to answer when the store fails or does not answer in time.
+   * What to answer when the store fails or does not answer in time, where a rule does not say.
    * @default 'allow'
    */
   readonly onStoreError?: OnStoreError;
-  /** Is told when the store stops answering and when it answers again. */
-  readonly listener?: StoreStateListener;
+  /** Counts where `onStoreError` is `'local'`: a `MemoryStore`. */
+  readonly fallback?: Store;
 }
 
 /** How one hit differs from what its rule says. */

@@ -3,13 +3,17 @@ import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
 import { DURATION_ALLOWED, parseDuration, type Duration } from '../contracts/duration.js';
 import type { Hit, Store } from '../contracts/store.js';
-import { Charge } from './charge.js';
-import { DecidedHit, ruleDecision } from './decision.js';
+import type { Charged } from './charge.js';
+import { Decider } from './decider.js';
+import { DecidedHit } from './decision.js';
 import { FailurePolicy } from './failure-policy.js';
 import { holdBack } from './hold-back.js';
+import { Instances } from './instances.js';
 import type { Subject } from './key.js';
 import { Leases } from './leases.js';
 import { Ledger } from './ledger.js';
+import { RateLimitEvents } from './limiter-events.js';
+import { LocalShare } from './local-share.js';
 import type { AcquireOptions, HitOptions, RateLimiterOptions, RefundOptions } from './limiter-options.js';
 import { checkOperation, type Operation } from './operation.js';
 import { Permit } from './permit.js';
@@ -28,20 +32,31 @@ const ENDLESS_MS = 366 * 86_400e3;
 /** Limits anything: requests, jobs, outbound calls. Rules given together are decided all or nothing. */
 export class RateLimiter {
   private readonly store: Store;
+  private readonly fallback: Store | undefined;
   private readonly keys: Keys;
   private readonly rules: RuleCache;
   private readonly policy: FailurePolicy;
+  private readonly decider: Decider;
+  private readonly instances: Instances;
   private readonly ledger: Ledger;
-  private readonly leases: Leases;
+  private readonly leases: Leases<Charged>;
+  /** What happens in it, for logs and metrics. */
+  readonly events = new RateLimitEvents();
 
-  /** @throws RateLimitConfigError if the prefix is not as allowed */
-  constructor({ store, prefix = 'rl:', onStoreError = 'allow', listener }: RateLimiterOptions) {
+  /** @throws RateLimitConfigError if the prefix is not as allowed, or `fallback` is missing */
+  constructor({ store, prefix = 'rl:', onStoreError = 'allow', fallback }: RateLimiterOptions) {
     this.store = store;
+    this.fallback = fallback;
     this.keys = new Keys(prefix, store.clock);
-    this.rules = new RuleCache(this.keys);
-    this.policy = new FailurePolicy(onStoreError, listener);
-    this.ledger = new Ledger(store, this.policy);
-    this.leases = new Leases((renewals) => this.ledger.amend(renewals));
+    this.instances = new Instances(store, this.keys.shared('instances'), this.keys.instance);
+    const local = fallback && new LocalShare(fallback, () => this.instances.count);
+    this.policy = new FailurePolicy(onStoreError, local);
+    this.rules = new RuleCache((rule) => this.keyed(rule));
+    const failed = (error: unknown): void => this.events.storeFailed(error);
+    this.ledger = new Ledger(failed);
+    this.decider = new Decider(store, this.keys, this.policy, this.ledger, failed);
+    this.leases = new Leases<Charged>((renewals) => this.ledger.amend(renewals));
+    store.watch?.((change) => this.events.storeChanged(change));
   }
 
   /**
@@ -140,19 +155,13 @@ export class RateLimiter {
     ruleHits: readonly RuleHit[],
     ask: { readonly dryRun?: boolean; readonly patience?: Patience } = {},
   ): Promise<Decision> {
-    const hits = ruleHits.map((hit) => this.keys.hit(hit));
-    try {
-      const outcome = await this.store.decide(hits, ask);
-      this.policy.succeeded();
-      const decisions = ruleHits.map(({ rule }, index) => ruleDecision(rule, outcome.verdicts[index]!));
-      const charge = ask.dryRun ? undefined : () => new Charge(hits, outcome);
-      return new DecidedHit(decisions, this.store.source, charge);
-    } catch (error) {
-      return this.policy.failed(
-        error,
-        ruleHits.map(({ rule }) => rule),
-      );
-    }
+    const { events } = this;
+    if (ask.dryRun || !events.followsDecisions) return this.decider.decide(ruleHits, ask);
+    const startedAt = performance.now();
+    const decision = await this.decider.decide(ruleHits, ask);
+    const subjects = ruleHits.map(({ subject }) => subject);
+    events.decided({ decision, subjects, durationMs: performance.now() - startedAt });
+    return decision;
   }
 
   /** What a decision holds by leases, renewed until it is released. */
@@ -182,12 +191,23 @@ export class RateLimiter {
 
   /** Makes a compiled rule ready for any subject: itself, and its candidate if it has one. */
   keyed(rule: CompiledRule, owner?: string): readonly KeyedRule[] {
+    if (this.policy.isLocal(rule)) this.countLocally();
     return this.keys.keyed(rule, owner);
   }
 
-  /** Stops renewing what is held. The store is its owner's to close. */
-  close(): void {
+  /** Stops renewing what is held, and counting for others. The store is its owner's to close. */
+  async close(): Promise<void> {
     this.leases.close();
+    await this.instances.stop();
+  }
+
+  /** @throws RateLimitConfigError if there is nothing to count in */
+  private countLocally(): void {
+    if (!this.store.heartbeat) return; // nobody to share with, and nothing to fall back from
+    if (!this.fallback) {
+      throw new RateLimitConfigError(['fallback: missing; allowed with onStoreError "local": a MemoryStore']);
+    }
+    this.instances.start();
   }
 
   /** @throws RateLimitConfigError if a rule or the cost is wrong, or the rule is not one for the operation */

@@ -1,14 +1,15 @@
 import { compileRule, RULE_FIELDS } from './compile-rule.js';
 import type { Subject } from './key.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
-import type { Keys, KeyedRule, RuleHit } from './rule-hit.js';
-import type { AnyRule } from './rule.js';
+import type { KeyedRule, RuleHit } from './rule-hit.js';
+import type { AnyRule, CompiledRule } from './rule.js';
 
 /** Rules as programs give them, each object checked and compiled once. */
 export class RuleCache {
   private readonly compiled = new WeakMap<AnyRule, readonly KeyedRule[]>();
 
-  constructor(private readonly keys: Keys) {}
+  /** @param place see `RateLimiter.keyed` */
+  constructor(private readonly place: (rule: CompiledRule) => readonly KeyedRule[]) {}
 
   /**
    * The hits of a subject on one rule or several.
@@ -35,7 +36,7 @@ export class RuleCache {
   keyed(rule: AnyRule): readonly KeyedRule[] {
     const known = this.compiled.get(rule);
     if (known) return known;
-    const keyed = this.keys.keyed(compileRule(rule));
+    const keyed = this.place(compileRule(rule));
     this.compiled.set(rule, keyed);
     return keyed;
   }

@@ -20,7 +20,7 @@ export interface RuleHit extends KeyedRule {
 /** Spells keys: rules become counters, and counters with a cost become hits. */
 export class Keys {
   /** Tells the counters of this process from those of others, for rules that each process has for itself. */
-  private readonly instance = randomBytes(6).toString('hex');
+  readonly instance = randomBytes(6).toString('hex');
   private leases = 0;
 
   /**
@@ -43,6 +43,11 @@ export class Keys {
     const suffix = keySuffix(rule, owner, rule.perInstance ? this.instance : undefined);
     const keyed = { rule, suffix };
     return rule.candidate ? [keyed, ...this.keyed(rule.candidate, owner)] : [keyed];
+  }
+
+  /** Where something is that all processes share and no subject has. */
+  shared(name: string): string {
+    return `${this.prefix}{${name}}`;
   }
 
   counter({ rule, suffix }: KeyedRule, subject: Subject): Counter {

@@ -8,7 +8,7 @@ const WINDOW =
   'milliseconds above 0, or a string such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
 const ALGORITHMS =
   '"fixed-window", "sliding-window-log", "sliding-window-counter", "sliding-window-cells", "token-bucket", "gcra", "leaky-bucket", "concurrency"';
-const FIELDS = 'limit, cost, block, mode, per, candidate';
+const FIELDS = 'limit, cost, block, mode, per, onStoreError, candidate';
 const BURST = 'an integer from 1 to 1000000000';
 const sound = { name: 'login', limit: 5, window: '1m' };
 

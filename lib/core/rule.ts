@@ -3,6 +3,7 @@ import type { AlgorithmDefinition } from '../algorithms/definition.js';
 import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
 import type { Algorithm, Parameters } from '../contracts/algorithm.js';
 import type { Duration } from '../contracts/duration.js';
+import type { OnStoreError } from './failure-policy.js';
 
 /** What every rule says, whatever its algorithm. */
 export interface RuleBase {
@@ -33,6 +34,12 @@ export interface RuleBase {
    * @default 'cluster'
    */
   readonly per?: 'cluster' | 'instance';
+  /**
+   * What to answer when the store fails or does not answer in time: `'allow'`, `'deny'`, or `'local'`, by
+   * which this process counts for itself, with its part of the limit.
+   * @default the limiter's `onStoreError`
+   */
+  readonly onStoreError?: OnStoreError;
   /**
    * Another limit to watch beside this one before it goes live: it is decided, told as a rule named
    * `<name>?`, and denies nothing.
@@ -139,6 +146,8 @@ export interface CompiledRule {
   readonly block?: number | undefined;
   readonly observe: boolean;
   readonly perInstance: boolean;
+  /** Absent if it is the limiter's. */
+  readonly onStoreError?: OnStoreError | undefined;
   /** Another limit that is watched beside it. */
   readonly candidate?: CompiledRule | undefined;
 }

@@ -1,4 +1,5 @@
 import type { OptionCheck } from '../algorithms/definition.js';
+import { RULE_FIELDS } from '../core/compile-rule.js';
 import { PREFIX } from '../core/key.js';
 import { problem } from '../core/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../http/headers.js';
@@ -40,7 +41,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
     accepts: (value) => typeof value === 'function',
   },
   prefix: PREFIX,
-  onStoreError: { allowed: '"allow" or "deny"', accepts: (value) => value === 'allow' || value === 'deny' },
+  onStoreError: RULE_FIELDS.onStoreError,
   timeout: { ...fromOne, allowed: `${fromOne.allowed}, in milliseconds` },
   maxKeys: fromOne,
 };

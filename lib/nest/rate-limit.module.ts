@@ -1,5 +1,13 @@
-import { Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Inject,
+  Logger,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import type { Store } from '../contracts/store.js';
+import type { OnStoreError } from '../core/failure-policy.js';
+import type { BreakerEvent } from '../core/limiter-events.js';
 import { RateLimiter } from '../core/limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { RedisStore } from '../stores/redis/redis.store.js';
@@ -28,17 +36,26 @@ function createStore(book: RuleBook, options: RateLimitModuleOptions): Store {
 }
 
 function createService(store: Store, book: RuleBook, options: RateLimitModuleOptions): RateLimitService {
-  const { prefix = 'rl:', onStoreError = 'allow' } = book.problems.size > 0 ? {} : options;
-  const meanwhile = onStoreError === 'allow' ? 'let pass' : 'refused with a 503';
-  const listener = {
-    storeFailed: (error: unknown) =>
-      logger.warn(
-        `Redis could not decide (${String(error)}); until it does, limited requests are ${meanwhile}.`,
-      ),
-    storeRecovered: () => logger.log('Redis decides again.'),
-  };
-  return new RateLimitService({ store, prefix, onStoreError, listener }, book);
+  const isWrong = book.problems.size > 0;
+  const { prefix = 'rl:', onStoreError = 'allow', maxKeys = 100_000 } = isWrong ? {} : options;
+  const fallback = new MemoryStore({ maxKeys });
+  const service = new RateLimitService({ store, prefix, onStoreError, fallback }, book);
+  service.events.on('breaker', (event) => logBreaker(event, onStoreError));
+  return service;
 }
+
+function logBreaker({ state, server, error }: BreakerEvent, onStoreError: OnStoreError): void {
+  const redis = server === '' ? 'Redis' : `Redis at ${server}`;
+  if (state === 'closed') logger.log(`${redis} decides again.`);
+  else
+    logger.warn(`${redis} could not decide (${String(error)}); until it does, ${MEANWHILE[onStoreError]}.`);
+}
+
+const MEANWHILE: Record<OnStoreError, string> = {
+  allow: 'limited requests are let pass',
+  deny: 'limited requests are refused with a 503',
+  local: 'each process counts for itself',
+};
 
 function createBook(options: RateLimitModuleOptions): RuleBook {
   return new RuleBook(options);
@@ -65,7 +82,10 @@ const shared = [RateLimitAnswer, RateLimitFilter, RateLimitGuard, RouteRules, Se
   ],
   exports: [RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE, RateLimitService, RateLimiter, ...shared],
 })
-export class RateLimitModule extends ConfigurableModuleClass implements OnApplicationShutdown {
+export class RateLimitModule
+  extends ConfigurableModuleClass
+  implements OnApplicationBootstrap, OnApplicationShutdown
+{
   constructor(
     @Inject(RATE_LIMIT_STORE) private readonly store: Store,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
@@ -73,9 +93,14 @@ export class RateLimitModule extends ConfigurableModuleClass implements OnApplic
     super();
   }
 
+  /** Lets the first connection come before the first request, and says if it does not. */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.store.ready?.();
+  }
+
   /** Closes the connection that the module opened; a client of the user's own stays open. */
   async onApplicationShutdown(): Promise<void> {
-    this.limiter.close();
+    await this.limiter.close();
     await this.store.close();
   }
 }

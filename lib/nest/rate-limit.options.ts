@@ -36,7 +36,8 @@ export interface RateLimitModuleOptions {
    */
   readonly prefix?: string | undefined;
   /**
-   * What to do with a request when Redis fails or does not answer in time: let it pass, or answer 503.
+   * What to do with a request when Redis fails or does not answer in time, where a rule does not say: let
+   * it pass, answer 503 (`'deny'`), or count it in this process, which has its part of the limit (`'local'`).
    * @default 'allow'
    */
   readonly onStoreError?: OnStoreError | undefined;

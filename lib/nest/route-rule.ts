@@ -32,7 +32,10 @@ export type ChargeWhen =
   'always' | 'failures' | 'successes' | ((result: ChargeResult) => boolean | Promise<boolean>);
 
 /** What a rule on a route may say besides its algorithm and that algorithm's options. */
-export interface RouteRuleFields extends Pick<RuleBase, 'block' | 'mode' | 'per' | 'candidate'> {
+export interface RouteRuleFields extends Pick<
+  RuleBase,
+  'block' | 'mode' | 'per' | 'onStoreError' | 'candidate'
+> {
   /** Permits a window: an integer from 0 (which denies everything) to 1,000,000,000. */
   readonly limit?: PerRequest<number>;
   /**

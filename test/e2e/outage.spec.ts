@@ -138,10 +138,12 @@ describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
     await untilCounted(app);
   });
 
-  it('starts and stops the app without waiting for Redis', async () => {
+  it('starts and stops the app without Redis, and says at start that it is not there', async () => {
     await server.kill();
     const app = await start();
     await app.close();
-    expect(app.logs.ours()).toEqual([]);
+    expect(app.logs.ours()).toEqual([
+      { level: 'warn', message: expect.stringMatching(/^Redis could not decide \(.*ECONNREFUSED/) },
+    ]);
   });
 });

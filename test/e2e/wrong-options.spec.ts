@@ -41,7 +41,7 @@ describe('a wrong option of the module stops the app with one message that', () 
       { prefix: 'rl:{x}' },
       'prefix: got "rl:{x}"; allowed: 0 to 64 printable ASCII characters without braces and spaces',
     ],
-    ['panic', { onStoreError: 'panic' }, 'onStoreError: got "panic"; allowed: "allow" or "deny"'],
+    ['panic', { onStoreError: 'panic' }, 'onStoreError: got "panic"; allowed: "allow", "deny", "local"'],
     ['a body that is no function', { body: {} }, 'body: got {}; allowed: a function of the decision'],
     [
       'a list of rules',

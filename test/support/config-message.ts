@@ -23,7 +23,7 @@ export const ALLOWED = {
 } as const;
 
 const FIELDS =
-  'name, algorithm, limit, cost, block, mode, per, candidate, by, scope, onMissingSubject, charge, skipIf, allowList, ipv6Prefix';
+  'name, algorithm, limit, cost, block, mode, per, onStoreError, candidate, by, scope, onMissingSubject, charge, skipIf, allowList, ipv6Prefix';
 
 /** The fields that a rule on a route may have, by its algorithm. */
 export const FIELDS_OF = {

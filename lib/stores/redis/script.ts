@@ -2,9 +2,10 @@ import type { Algorithm } from '../../contracts/algorithm.js';
 import amend from './amend.lua.js';
 import block from './block.lua.js';
 import decide from './decide.lua.js';
+import heartbeat from './heartbeat.lua.js';
 import protocol from './protocol.lua.js';
 
-const MAINS = { decide, amend, block };
+const MAINS = { decide, amend, block, heartbeat };
 
 /** What a script does with the algorithms in front of it. */
 export type ScriptMain = keyof typeof MAINS;

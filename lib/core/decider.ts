@@ -1,0 +1,104 @@
+import type { Verdict } from '../contracts/algorithm.js';
+import type { Decision } from '../contracts/decision.js';
+import type { Ask, Hit, Store } from '../contracts/store.js';
+import { answersOf, Charge, type Answer } from './charge.js';
+import { answeredDecision, DecidedHit, ruleDecision } from './decision.js';
+import type { FailurePolicy } from './failure-policy.js';
+import type { Ledger } from './ledger.js';
+import type { RuledHit } from './local-share.js';
+import type { Keys, RuleHit } from './rule-hit.js';
+
+/** Asks the store, and the policy where it does not answer, and makes one decision of their answers. */
+export class Decider {
+  /** @param failed is told when the store did not answer */
+  constructor(
+    private readonly store: Store,
+    private readonly keys: Keys,
+    private readonly policy: FailurePolicy,
+    private readonly ledger: Ledger,
+    private readonly failed: (error: unknown) => void,
+  ) {}
+
+  /** Decides hits all or nothing. Never rejects because of the store. */
+  async decide(ruleHits: readonly RuleHit[], ask: Ask): Promise<Decision> {
+    const hits = ruleHits.map((hit) => this.keys.hit(hit));
+    const parts = this.store.partition?.(hits);
+    if (parts && parts.length > 1) return this.decideApart(ruleHits, hits, parts, ask);
+    try {
+      const outcome = await this.store.decide(hits, ask);
+      const decisions = ruleHits.map(({ rule }, index) => ruleDecision(rule, outcome.verdicts[index]!));
+      const charge = ask.dryRun ? undefined : () => new Charge(answersOf(hits, outcome, this.store, ask));
+      return new DecidedHit(decisions, this.store.source, charge);
+    } catch (error) {
+      this.failed(error);
+      return this.decisionOf(ruleHits, await this.policy.answer(ruled(ruleHits, hits), ask), ask);
+    }
+  }
+
+  /**
+   * Decides parts on servers of their own at once. When one denies, what the others have charged is given
+   * back: see docs/adr/0013-across-slots.md for what another client can see meanwhile.
+   */
+  private async decideApart(
+    ruleHits: readonly RuleHit[],
+    hits: readonly Hit[],
+    parts: readonly (readonly Hit[])[],
+    ask: Ask,
+  ): Promise<Decision> {
+    const startedAt = performance.now();
+    const results = await Promise.allSettled(parts.map(async (part) => this.store.decide(part, ask)));
+    const answers = new Map<Hit, Answer>();
+    parts.forEach((part, index) => {
+      const result = results[index]!;
+      if (result.status === 'rejected') this.failed(result.reason);
+      else
+        for (const answer of answersOf(part, result.value, this.store, ask)) answers.set(answer.hit, answer);
+    });
+    const unknown = ruled(ruleHits, hits).filter(({ hit }) => !answers.has(hit));
+    // What is denied already must not be charged in the store's place.
+    const isDenied = hits.some((hit) => answers.get(hit)?.verdict.allowed === false && !hit.observe);
+    const answered = await this.policy.answer(unknown, isDenied ? { ...ask, dryRun: true } : ask);
+    unknown.forEach(({ hit }, index) => answers.set(hit, answered[index]!));
+
+    let all = hits.map((hit) => answers.get(hit)!);
+    if (!ask.dryRun && all.some(({ verdict, hit }) => !verdict.allowed && !hit.observe)) {
+      const left = (this.store.timeout ?? Infinity) - (performance.now() - startedAt);
+      all = await this.takeBack(all, Math.max(1, left));
+    }
+    return this.decisionOf(ruleHits, all, ask);
+  }
+
+  /** Gives back what was charged, and tells the figures as they are then. */
+  private async takeBack(answers: readonly Answer[], within: number): Promise<Answer[]> {
+    const refunds = new Charge(answers).take('refund');
+    const refunded = this.ledger.amend(refunds, { within });
+    // On its way behind the refund, over the same connections.
+    const peeks = answers.map(async (answer): Promise<Answer> => {
+      const { hit, verdict, store } = answer;
+      if (!verdict.allowed || !store || !answer.isCharged) return answer;
+      const figures = await figuresOf(store, hit, within);
+      return { ...answer, verdict: figures ?? verdict };
+    });
+    await refunded;
+    return Promise.all(peeks);
+  }
+
+  private decisionOf(ruleHits: readonly RuleHit[], answers: readonly Answer[], ask: Ask): DecidedHit {
+    const { source } = this.store;
+    const decisions = ruleHits.map(({ rule }, index) => answeredDecision(rule, answers[index]!, source));
+    return new DecidedHit(decisions, source, ask.dryRun ? undefined : () => new Charge(answers));
+  }
+}
+
+/** What a hit would find now, `undefined` if the store cannot tell. */
+async function figuresOf(store: Store, hit: Hit, within: number): Promise<Verdict | undefined> {
+  try {
+    return (await store.decide([hit], { dryRun: true, within })).verdicts[0];
+  } catch {
+    return undefined;
+  }
+}
+
+function ruled(ruleHits: readonly RuleHit[], hits: readonly Hit[]): RuledHit[] {
+  return ruleHits.map(({ rule }, index) => ({ rule, hit: hits[index]! }));
+}

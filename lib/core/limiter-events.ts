@@ -1,0 +1,93 @@
+import type { Decision } from '../contracts/decision.js';
+import type { StoreChange } from '../contracts/store.js';
+import type { Subject } from './key.js';
+
+/** A hit was decided. */
+export interface DecisionEvent {
+  readonly decision: Decision;
+  /** Who was counted, one for each of `decision.decisions`. */
+  readonly subjects: readonly Subject[];
+  /** How long it took, the store's answer included. */
+  readonly durationMs: number;
+}
+
+/** The store did not answer a call; the policy decided in its place. */
+export interface StoreErrorEvent {
+  readonly error: unknown;
+}
+
+/** The store's circuit breaker opened or closed. */
+export interface BreakerEvent {
+  readonly state: 'open' | 'closed';
+  /** The address of the server, `''` where there is only one. */
+  readonly server: string;
+  /** Why it opened. */
+  readonly error: unknown;
+}
+
+/** What a limiter tells, by name. */
+export interface RateLimitEventMap {
+  readonly decision: DecisionEvent;
+  readonly denied: DecisionEvent;
+  readonly storeError: StoreErrorEvent;
+  readonly breaker: BreakerEvent;
+}
+
+type Listener<Name extends keyof RateLimitEventMap> = (event: RateLimitEventMap[Name]) => void;
+
+/** Tells whoever listens what a limiter decides and how its store is. What nobody listens to costs nothing. */
+export class RateLimitEvents {
+  private readonly listeners: { [Name in keyof RateLimitEventMap]: Set<Listener<Name>> } = {
+    decision: new Set(),
+    denied: new Set(),
+    storeError: new Set(),
+    breaker: new Set(),
+  };
+  private readonly errors = new Map<string, unknown>();
+
+  /**
+   * Calls a listener at every event of a name. What it throws becomes a warning of the process and changes
+   * nothing.
+   *
+   * @returns takes the listener off again
+   */
+  on<Name extends keyof RateLimitEventMap>(name: Name, listener: Listener<Name>): () => void {
+    this.listeners[name].add(listener);
+    return () => void this.listeners[name].delete(listener);
+  }
+
+  /** Why each server whose circuit is open is not asked, by its address. */
+  get openCircuits(): ReadonlyMap<string, unknown> {
+    return this.errors;
+  }
+
+  /** Whether anybody wants to know of decisions. */
+  get followsDecisions(): boolean {
+    return this.listeners.decision.size > 0 || this.listeners.denied.size > 0;
+  }
+
+  decided(event: DecisionEvent): void {
+    this.emit('decision', event);
+    if (!event.decision.allowed) this.emit('denied', event);
+  }
+
+  storeFailed(error: unknown): void {
+    this.emit('storeError', { error });
+  }
+
+  storeChanged({ server, error }: StoreChange): void {
+    if (error === undefined) this.errors.delete(server);
+    else this.errors.set(server, error);
+    this.emit('breaker', { state: error === undefined ? 'closed' : 'open', server, error });
+  }
+
+  private emit<Name extends keyof RateLimitEventMap>(name: Name, event: RateLimitEventMap[Name]): void {
+    for (const listener of this.listeners[name]) {
+      try {
+        listener(event);
+      } catch (error) {
+        process.emitWarning(error instanceof Error ? error : String(error));
+      }
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/** Tells that a circuit has opened, and because of what; or, without an error, that it has closed. */
+export type CircuitListener = (error?: unknown) => void;
+
+/** Asks a server something that only one that could decide can answer; rejects if it cannot. */
+export type Probe = () => Promise<unknown>;
+
+const FAILURES_IN_A_ROW = 3;
+const FIRST_PROBE_MS = 100;
+const LATEST_PROBE_MS = 2000;
+
+/**
+ * Stops asking a server that does not answer, so that a dead one costs a request nothing.
+ *
+ * It opens after three failures in a row, or at once when there is no connection. While it is open it
+ * probes in the background, with exponential backoff and jitter, and closes when a probe is answered.
+ */
+export class Circuit {
+  private failures = 0;
+  private probes = 0;
+  private probe: Probe | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private cause: unknown;
+
+  constructor(private readonly listener: CircuitListener) {}
+
+  /** @throws why the circuit is open, if it is */
+  check(): void {
+    if (this.probe) throw this.cause;
+  }
+
+  get isOpen(): boolean {
+    return this.probe !== undefined;
+  }
+
+  succeeded(): void {
+    this.failures = 0;
+  }
+
+  /**
+   * @param probe what to ask until it is answered
+   * @param atOnce whether it is pointless to ask again
+   */
+  failed(error: unknown, probe: Probe, atOnce: boolean): void {
+    if (this.probe) return;
+    this.failures += 1;
+    if (!atOnce && this.failures < FAILURES_IN_A_ROW) return;
+    this.probe = probe;
+    this.cause = error;
+    this.listener(error);
+    this.probeLater();
+  }
+
+  /** Probes now, since there is reason to hope. */
+  retry(): void {
+    if (!this.probe) return;
+    clearTimeout(this.timer);
+    void this.probeNow(this.probe);
+  }
+
+  /** Stops probing. */
+  close(): void {
+    clearTimeout(this.timer);
+    this.probe = undefined;
+  }
+
+  private probeLater(): void {
+    const backoff = Math.min(FIRST_PROBE_MS * 2 ** this.probes, LATEST_PROBE_MS);
+    this.probes += 1;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.retry(), backoff * (0.5 + Math.random() / 2)).unref();
+  }
+
+  private async probeNow(probe: Probe): Promise<void> {
+    try {
+      await probe();
+    } catch (error) {
+      this.cause = error;
+      if (this.probe === probe) this.probeLater();
+      return;
+    }
+    if (this.probe !== probe) return;
+    this.failures = this.probes = 0;
+    this.close();
+    this.listener();
+  }
+}

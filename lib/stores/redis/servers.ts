@@ -1,0 +1,40 @@
+import calculateSlot from 'cluster-key-slot';
+import type { StoreClient } from './connection.js';
+
+/** Knows on which server of a Redis a key is. */
+export interface Servers {
+  /** The address of the server, `''` where there is only one or it is not known. */
+  of(key: string): string;
+  /** Parts what has keys so that each part is one script's; `undefined` if one script can have it all. */
+  partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined;
+}
+
+/** One server, or one master with its replicas. */
+const SINGLE: Servers = { of: () => '', partition: () => undefined };
+
+/** Redis Cluster runs a script only on keys of one slot. */
+class ClusterServers implements Servers {
+  /** @param slots for each slot the addresses that serve it, the master's first */
+  constructor(private readonly client: StoreClient & { readonly slots?: readonly (readonly string[])[] }) {}
+
+  of(key: string): string {
+    return this.client.slots?.[calculateSlot(key)]?.[0] ?? '';
+  }
+
+  partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined {
+    if (all.length < 2) return undefined;
+    const parts = new Map<number, Keyed[]>();
+    for (const each of all) {
+      const slot = calculateSlot(each.key);
+      const part = parts.get(slot);
+      if (part) part.push(each);
+      else parts.set(slot, [each]);
+    }
+    return parts.size > 1 ? [...parts.values()] : undefined;
+  }
+}
+
+/** The servers behind a client. */
+export function serversOf(client: StoreClient): Servers {
+  return client.isCluster ? new ClusterServers(client) : SINGLE;
+}
