@@ -15,15 +15,16 @@ export type {
 export type { CalendarWindow } from './algorithms/calendar-length.js';
 export type { AlgorithmName } from './algorithms/registry.js';
 export type { Duration } from './contracts/duration.js';
-export type { OnStoreError } from './core/failure-policy.js';
+export type { OnStoreError } from './core/on-store-error.js';
 export type { Subject } from './core/key.js';
-export type {
-  BreakerEvent,
-  DecisionEvent,
-  RateLimitEventMap,
+export {
   RateLimitEvents,
-  StoreErrorEvent,
+  type BreakerEvent,
+  type DecisionEvent,
+  type RateLimitEventMap,
+  type StoreErrorEvent,
 } from './core/limiter-events.js';
+export { recordMetrics } from './core/limiter-metrics.js';
 export { RateLimiter } from './core/limiter.js';
 export type {
   AcquireOptions,
@@ -31,6 +32,7 @@ export type {
   RateLimiterOptions,
   RefundOptions,
 } from './core/limiter-options.js';
+export type { GaugeCallback, InstrumentOptions, Meter, MeterAttributes } from './core/meter.js';
 export { Permit } from './core/permit.js';
 export { RateLimitConfigError } from './core/rate-limit-config.error.js';
 export { Reservation } from './core/reservation.js';
@@ -51,6 +53,7 @@ export { RateLimit, SkipRateLimit } from './nest/rate-limit.decorator.js';
 export { RateLimitExceededException } from './nest/rate-limit.exception.js';
 export { RateLimitFilter } from './nest/rate-limit.filter.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
+export { RateLimitHealth, type RateLimitHealthResult } from './nest/rate-limit.health.js';
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export type { RateLimitModuleExtras, RateLimitModuleOptions } from './nest/rate-limit.options.js';
 export { RateLimitService } from './nest/rate-limit.service.js';

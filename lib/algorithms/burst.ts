@@ -1,20 +1,23 @@
 import type { OptionCheck, Quota } from './definition.js';
+import { integer } from './option-checks.js';
 
-const LONGEST_REFILL = 3660 * 86_400e6;
+const DAY = 86_400e6;
+const LONGEST_REFILL_DAYS = 3660;
 
 /** `burst`, as the algorithms that refill at a rate take it. */
-export const burstOption: OptionCheck = {
-  allowed: 'an integer from 1 to 1000000000',
-  accepts: (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1e9,
-};
+export const burstOption: OptionCheck = integer(1, 1e9);
 
-/** Refuses a rate whose arithmetic would leave the integers that a double holds exactly. */
+/**
+ * Says what is wrong with a rate: arithmetic that would leave the integers that a double holds exactly
+ * (limit x burst above 2^53 - 1), or a burst that takes more than 3660 days to come back.
+ */
 export function checkRate({ limit, window, burst = limit }: Quota & { burst?: number }): string | undefined {
   if (limit * burst > Number.MAX_SAFE_INTEGER) {
     return `limit x burst is ${limit * burst}; allowed: at most 2^53 - 1, so that no permit is lost to rounding`;
   }
-  if ((burst * window) / limit > LONGEST_REFILL) {
-    return `a burst of ${burst} takes ${Math.floor((burst * window) / limit / 86_400e6)} days to come back; allowed: at most 3660`;
+  const refill = (burst * window) / limit;
+  if (refill > LONGEST_REFILL_DAYS * DAY) {
+    return `a burst of ${burst} takes ${Math.floor(refill / DAY)} days to come back; allowed: at most ${LONGEST_REFILL_DAYS}`;
   }
   return undefined;
 }

@@ -8,6 +8,7 @@ export const NOMINAL_LENGTHS: Readonly<Record<CalendarWindow, number>> = {
   month: 30 * 86_400e6,
 };
 
+/** Whether a window is one of the calendar. */
 export function isCalendarWindow(value: unknown): value is CalendarWindow {
   return typeof value === 'string' && Object.hasOwn(NOMINAL_LENGTHS, value);
 }

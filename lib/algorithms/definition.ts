@@ -3,6 +3,7 @@ import type { CalendarWindow } from './calendar-length.js';
 
 /** What an option may be, in words and as a test. */
 export interface OptionCheck {
+  /** Ends the sentence "…; allowed: ". */
   readonly allowed: string;
   readonly accepts: (value: unknown) => boolean;
 }
@@ -11,7 +12,7 @@ export interface OptionCheck {
 export interface Quota {
   /** Permits, an integer from 0. */
   readonly limit: number;
-  /** Microseconds, an integer above 0; of a calendar's window the nominal length. */
+  /** Microseconds, an integer above 0 (0 for an algorithm with leases); of a calendar's window the nominal length. */
   readonly window: number;
   /** The calendar's window, if it is one. */
   readonly calendar?: CalendarWindow | undefined;
@@ -19,33 +20,42 @@ export interface Quota {
   readonly cost?: number;
 }
 
-/** An algorithm with its own options: what its folder exports and the registry lists. */
-export interface AlgorithmDefinition<
-  Options extends object,
-  State,
-  Parameter extends string,
-> extends Algorithm<State> {
+/** The numbers that script and twin work with: integers, windows in microseconds. */
+export type Numbers<Parameter extends string> = Readonly<Record<Parameter, number>>;
+
+/** What a rule may say to an algorithm, and the numbers that it becomes: what `<name>-options.ts` holds. */
+export interface Terms<Options extends object, Parameter extends string> {
+  /** The names of the numbers, in the order in which the Lua functions take them. */
   readonly parameters: readonly Parameter[];
   /** The options that belong to it, each with what it may be. */
   readonly options: { readonly [Name in keyof Required<Options>]: OptionCheck };
-  /** Says what is wrong with options that are fine one by one, `undefined` if nothing is. */
+  /**
+   * Says what is wrong with options that are fine one by one, `undefined` if nothing is. Not asked for a
+   * limit of 0.
+   */
   check?(rule: Quota & Options): string | undefined;
   /** The most permits that can be had at once; absent if that is the limit. */
-  capacity?(parameters: Readonly<Record<Parameter, number>>): number;
-  /** The numbers that the script and the twin work with. */
-  compile(rule: Quota & Options): Readonly<Record<Parameter, number>>;
+  capacity?(parameters: Numbers<Parameter>): number;
+  /** The numbers of a rule. */
+  compile(rule: Quota & Options): Numbers<Parameter>;
   /**
    * The same for numbers that depend on when they are asked for, as a function of the instant in
    * microseconds; absent if they do not.
    */
-  compileAt?(rule: Quota & Options): (now: number) => Readonly<Record<Parameter, number>>;
+  compileAt?(rule: Quota & Options): (now: number) => Numbers<Parameter>;
+}
+
+/** An algorithm with its own options: what its folder exports and the registry lists. */
+export interface AlgorithmDefinition<Options extends object, State, Parameter extends string>
+  extends Algorithm<State>, Terms<Options, Parameter> {
+  readonly parameters: readonly Parameter[];
   /** The variant that serves a rule with these options, `undefined` if this algorithm does itself. */
   resolve?(rule: Quota & Options): Variant<Options> | undefined;
   step(
     state: State | undefined,
     now: number,
     cost: number,
-    parameters: Readonly<Record<Parameter, number>>,
+    parameters: Numbers<Parameter>,
     patience?: Patience,
     lease?: string,
   ): Step<State>;
@@ -53,16 +63,11 @@ export interface AlgorithmDefinition<
     state: State,
     now: number,
     cost: number,
-    parameters: Readonly<Record<Parameter, number>>,
+    parameters: Numbers<Parameter>,
     receipt: Receipt,
     onlyLast: boolean,
   ): Next<State> | undefined;
-  renew?(
-    state: State,
-    now: number,
-    parameters: Readonly<Record<Parameter, number>>,
-    lease: string,
-  ): Next<State> | undefined;
+  renew?(state: State, now: number, parameters: Numbers<Parameter>, lease: string): Next<State> | undefined;
   /** Whether it can say how long a hit has to wait for its place. */
   readonly queues?: boolean;
   /** Whether its window may be one of the calendar. */
@@ -76,6 +81,12 @@ export interface AlgorithmDefinition<
 export type Variant<Options extends object, State = unknown, Parameter extends string = string> = Omit<
   AlgorithmDefinition<Options, State, Parameter>,
   'options' | 'resolve'
+>;
+
+/** What a rule may say that a variant serves; which options there are, the algorithm that it names says. */
+export type VariantTerms<Options extends object, Parameter extends string> = Omit<
+  Terms<Options, Parameter>,
+  'options'
 >;
 
 /** The verdict of a limit of 0, which denies everything. */

@@ -1,6 +1,6 @@
 -- Exact arithmetic for a rate of `limit` permits per `window` microseconds. A span of time is a
 -- pair: whole microseconds, and a part counted in 1/limit of a microsecond, so that rates which
--- do not divide evenly (3 per 7 s) never drift. Exact while permits * limit <= 2^53.
+-- do not divide evenly (3 per 7 s) never drift. Exact while a span and permits x limit are below 2^53.
 
 -- Returns: the span in which `permits` come back (microseconds, part).
 local function span_of(permits, limit, window)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { permitsIn, spanOf } from './rate.js';
+import { minus, permitsIn, plus, spanOf } from './rate.js';
 
 const EXACT = 2 ** 53;
 
@@ -35,10 +35,10 @@ describe('the arithmetic of a rate', () => {
     fc.assert(
       fc.property(rate, ({ permits, limit, window }) => {
         fc.pre(permits > 0);
-        const { whole, part } = spanOf(permits, limit, window);
-        expect(permitsIn(whole, part, limit, window)).toBe(permits);
-        const [before, beforePart] = part > 0 ? [whole, part - 1] : [whole - 1, limit - 1];
-        expect(permitsIn(before, beforePart, limit, window)).toBeLessThan(permits);
+        const span = spanOf(permits, limit, window);
+        expect(permitsIn(span, limit, window)).toBe(permits);
+        const before = minus(span, { whole: 0, part: 1 }, limit);
+        expect(permitsIn(before, limit, window)).toBeLessThan(permits);
       }),
       PROPERTY,
     );
@@ -50,15 +50,29 @@ describe('the arithmetic of a rate', () => {
         const part = fraction % limit;
         const expected = exact(whole, part, limit, window);
         fc.pre(expected * limit < EXACT);
-        expect(permitsIn(whole, part, limit, window)).toBe(expected);
+        expect(permitsIn({ whole, part }, limit, window)).toBe(expected);
+      }),
+      PROPERTY,
+    );
+  });
+
+  it('adds up what hits take, and gives back just that, in whatever order', () => {
+    fc.assert(
+      fc.property(rate, fc.nat(1_000_000), ({ permits, limit, window }, more) => {
+        const all = permits + more;
+        fc.pre(all * limit < EXACT && (all * window) / limit < EXACT / 4);
+        const [first, second] = [spanOf(permits, limit, window), spanOf(more, limit, window)];
+        const both = plus(first, second, limit);
+        expect(both).toEqual(spanOf(all, limit, window));
+        expect(minus(both, first, limit)).toEqual(second);
       }),
       PROPERTY,
     );
   });
 
   it('counts no permit in a span that lies in the past', () => {
-    expect(permitsIn(-1, 2, 3, 7e6)).toBe(0);
-    expect(permitsIn(-5e6, 0, 3, 7e6)).toBe(0);
+    expect(permitsIn({ whole: -1, part: 2 }, 3, 7e6)).toBe(0);
+    expect(permitsIn({ whole: -5e6, part: 0 }, 3, 7e6)).toBe(0);
   });
 });
 

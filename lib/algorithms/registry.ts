@@ -19,4 +19,5 @@ export const algorithms = {
   concurrency,
 } as const;
 
+/** The name of an algorithm, as a rule says it. */
 export type AlgorithmName = keyof typeof algorithms;

@@ -54,6 +54,13 @@ export interface Amendment extends Counter {
   readonly receipt: Receipt;
 }
 
+/** Who wants to know of changes to counters by anybody. */
+export interface Follower {
+  changed(key: string): void;
+  /** Whether every change is told from now on. What was known before may have changed unnoticed. */
+  trusted(isTrusted: boolean): void;
+}
+
 /** A sign of life. */
 export interface Heartbeat {
   /** Where all processes leave theirs. */
@@ -93,14 +100,22 @@ export interface Store {
   partition?(hits: readonly Hit[]): readonly (readonly Hit[])[];
   /** Amends counters one by one, and says of each whether there was anything to amend. */
   amend(amendments: readonly Amendment[], ask?: Pick<Ask, 'within'>): Promise<readonly boolean[]>;
-  /** Blocks a counter's subject for so many microseconds from now. */
-  block(block: Block): Promise<void>;
-  /** Forgets keys, so that the next hit finds them fresh. */
-  reset(keys: readonly string[]): Promise<void>;
+  /** Blocks the subject of a counter that has a block, for so many microseconds from now. */
+  block(counter: Counter, duration: number): Promise<void>;
+  /** Forgets counters and their blocks, so that the next hit finds them fresh. */
+  reset(counters: readonly Counter[]): Promise<void>;
   /** The milliseconds after which it gives up; absent if it always answers. */
   readonly timeout?: number;
   /** Tells when a server is not asked any more, and when it is again. */
   watch?(listener: (change: StoreChange) => void): void;
+  /**
+   * Tells from now on which counters with a prefix have changed in the favour of who was denied: by a refund,
+   * a reset, or a block that begins. Absent, or never `trusted`: it cannot tell.
+   */
+  follow?(prefix: string, follower: Follower): void;
+  unfollow?(prefix: string, follower: Follower): void;
+  /** Tells how much time goes by, in milliseconds from any instant, and never steps; `performance.now` unless given. */
+  readonly stopwatch?: Clock;
   /** Notes that a process is alive, and tells how many are; absent if no other process can be. */
   heartbeat?(heartbeat: Heartbeat): Promise<number>;
   /** Resolves when the first connection stands or has failed, a second at most. */

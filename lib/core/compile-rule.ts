@@ -3,7 +3,7 @@ import type { AlgorithmDefinition, OptionCheck, Quota } from '../algorithms/defi
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
 import { toMicroseconds, toMilliseconds } from '../contracts/clock.js';
 import { DURATION_ALLOWED, parseDuration } from '../contracts/duration.js';
-import { ON_STORE_ERROR } from './failure-policy.js';
+import { ON_STORE_ERROR } from './on-store-error.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type CompiledRule, type AnyRule } from './rule.js';
 

@@ -1,8 +1,9 @@
 import type { Verdict } from '../contracts/algorithm.js';
 import type { Decision } from '../contracts/decision.js';
-import type { Ask, Hit, Store } from '../contracts/store.js';
+import type { Ask, Hit, Outcome, Store } from '../contracts/store.js';
 import { answersOf, Charge, type Answer } from './charge.js';
 import { answeredDecision, DecidedHit, ruleDecision } from './decision.js';
+import type { DenyCache } from './deny-cache.js';
 import type { FailurePolicy } from './failure-policy.js';
 import type { Ledger } from './ledger.js';
 import type { RuledHit } from './local-share.js';
@@ -17,16 +18,23 @@ export class Decider {
     private readonly policy: FailurePolicy,
     private readonly ledger: Ledger,
     private readonly failed: (error: unknown) => void,
+    private readonly denials?: DenyCache,
   ) {}
 
   /** Decides hits all or nothing. Never rejects because of the store. */
   async decide(ruleHits: readonly RuleHit[], ask: Ask): Promise<Decision> {
     const hits = ruleHits.map((hit) => this.keys.hit(hit));
+    const known = this.denials?.find(ruleHits, hits, ask);
+    if (known) return known;
     const parts = this.store.partition?.(hits);
     if (parts && parts.length > 1) return this.decideApart(ruleHits, hits, parts, ask);
     try {
+      const { denials } = this;
+      const [since, version] = denials ? [denials.now(), denials.version] : [0, 0];
       const outcome = await this.store.decide(hits, ask);
       const decisions = ruleHits.map(({ rule }, index) => ruleDecision(rule, outcome.verdicts[index]!));
+      if (denials && isDenied(hits, outcome) && !ask.patience && !ask.dryRun)
+        denials.keep(hits, outcome, since, version);
       const charge = ask.dryRun ? undefined : () => new Charge(answersOf(hits, outcome, this.store, ask));
       return new DecidedHit(decisions, this.store.source, charge);
     } catch (error) {
@@ -56,8 +64,8 @@ export class Decider {
     });
     const unknown = ruled(ruleHits, hits).filter(({ hit }) => !answers.has(hit));
     // What is denied already must not be charged in the store's place.
-    const isDenied = hits.some((hit) => answers.get(hit)?.verdict.allowed === false && !hit.observe);
-    const answered = await this.policy.answer(unknown, isDenied ? { ...ask, dryRun: true } : ask);
+    const isRefused = hits.some((hit) => answers.get(hit)?.verdict.allowed === false && !hit.observe);
+    const answered = await this.policy.answer(unknown, isRefused ? { ...ask, dryRun: true } : ask);
     unknown.forEach(({ hit }, index) => answers.set(hit, answered[index]!));
 
     let all = hits.map((hit) => answers.get(hit)!);
@@ -88,6 +96,10 @@ export class Decider {
     const decisions = ruleHits.map(({ rule }, index) => answeredDecision(rule, answers[index]!, source));
     return new DecidedHit(decisions, source, ask.dryRun ? undefined : () => new Charge(answers));
   }
+}
+
+function isDenied(hits: readonly Hit[], { verdicts }: Outcome): boolean {
+  return verdicts.some(({ allowed }, index) => !allowed && !hits[index]!.observe);
 }
 
 /** What a hit would find now, `undefined` if the store cannot tell. */

@@ -2,16 +2,8 @@ import type { Verdict } from '../contracts/algorithm.js';
 import type { Ask } from '../contracts/store.js';
 import type { Answer } from './charge.js';
 import type { LocalShare, RuledHit } from './local-share.js';
+import type { OnStoreError } from './on-store-error.js';
 import type { CompiledRule } from './rule.js';
-
-/**
- * What to answer when the store does not: `'allow'` lets the hit through, `'deny'` refuses it (over HTTP
- * with a 503, since the client has done nothing wrong), `'local'` counts it in this process, which has
- * its part of the limit.
- */
-export type OnStoreError = (typeof ON_STORE_ERROR)[number];
-
-export const ON_STORE_ERROR = ['allow', 'deny', 'local'] as const;
 
 const RETRY_AFTER = 1e6;
 

@@ -1,5 +1,5 @@
 import type { Store } from '../contracts/store.js';
-import type { OnStoreError } from './failure-policy.js';
+import type { OnStoreError } from './on-store-error.js';
 
 export interface RateLimiterOptions {
   /** Where the state lives: a `MemoryStore` or a `RedisStore`. */
@@ -14,6 +14,12 @@ export interface RateLimiterOptions {
    * @default 'allow'
    */
   readonly onStoreError?: OnStoreError;
+  /**
+   * Whether what is denied is answered from this process, without asking the store, for as long as the store
+   * would say the same. Such decisions have `source: 'cache'`.
+   * @default true
+   */
+  readonly denyCache?: boolean;
   /** Counts where `onStoreError` is `'local'`: a `MemoryStore`. */
   readonly fallback?: Store;
 }

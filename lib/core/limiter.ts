@@ -6,6 +6,7 @@ import type { Hit, Store } from '../contracts/store.js';
 import type { Charged } from './charge.js';
 import { Decider } from './decider.js';
 import { DecidedHit } from './decision.js';
+import { DenyCache } from './deny-cache.js';
 import { FailurePolicy } from './failure-policy.js';
 import { holdBack } from './hold-back.js';
 import { Instances } from './instances.js';
@@ -36,6 +37,7 @@ export class RateLimiter {
   private readonly keys: Keys;
   private readonly rules: RuleCache;
   private readonly policy: FailurePolicy;
+  private readonly denials: DenyCache | undefined;
   private readonly decider: Decider;
   private readonly instances: Instances;
   private readonly ledger: Ledger;
@@ -44,7 +46,8 @@ export class RateLimiter {
   readonly events = new RateLimitEvents();
 
   /** @throws RateLimitConfigError if the prefix is not as allowed, or `fallback` is missing */
-  constructor({ store, prefix = 'rl:', onStoreError = 'allow', fallback }: RateLimiterOptions) {
+  constructor(options: RateLimiterOptions) {
+    const { store, prefix = 'rl:', onStoreError = 'allow', fallback, denyCache = true } = options;
     this.store = store;
     this.fallback = fallback;
     this.keys = new Keys(prefix, store.clock);
@@ -52,9 +55,10 @@ export class RateLimiter {
     const local = fallback && new LocalShare(fallback, () => this.instances.count);
     this.policy = new FailurePolicy(onStoreError, local);
     this.rules = new RuleCache((rule) => this.keyed(rule));
+    this.denials = denyCache && store.follow ? new DenyCache(store, prefix) : undefined;
     const failed = (error: unknown): void => this.events.storeFailed(error);
     this.ledger = new Ledger(failed);
-    this.decider = new Decider(store, this.keys, this.policy, this.ledger, failed);
+    this.decider = new Decider(store, this.keys, this.policy, this.ledger, failed, this.denials);
     this.leases = new Leases<Charged>((renewals) => this.ledger.amend(renewals));
     store.watch?.((change) => this.events.storeChanged(change));
   }
@@ -139,15 +143,15 @@ export class RateLimiter {
     if (microseconds === undefined) {
       throw new RateLimitConfigError([problem('duration', duration, DURATION_ALLOWED)]);
     }
-    const { block } = this.keys.counter(this.rules.keyed(rule)[0]!, subject);
-    if (!block) throw new RateLimitConfigError([problem('block', undefined, 'a duration, or "manual"')]);
-    await this.store.block({ key: block.key, duration: microseconds });
+    const counter = this.keys.counter(this.rules.keyed(rule)[0]!, subject);
+    if (!counter.block)
+      throw new RateLimitConfigError([problem('block', undefined, 'a duration, or "manual"')]);
+    await this.store.block(counter, microseconds);
   }
 
   /** Forgets what the subject has used of the rules, and its blocks: its next hit finds them fresh. */
   async reset(rules: Rules<AnyRule>, subject: Subject): Promise<void> {
-    const counters = this.rules.hits(rules, subject).map((hit) => this.keys.counter(hit, subject));
-    await this.store.reset(counters.flatMap(({ key, block }) => (block ? [key, block.key] : [key])));
+    await this.store.reset(this.rules.hits(rules, subject).map((hit) => this.keys.counter(hit, subject)));
   }
 
   /** Decides hits that may differ in subject, all or nothing. Never rejects because of the store. */
@@ -197,6 +201,7 @@ export class RateLimiter {
 
   /** Stops renewing what is held, and counting for others. The store is its owner's to close. */
   async close(): Promise<void> {
+    this.denials?.close();
     this.leases.close();
     await this.instances.stop();
   }

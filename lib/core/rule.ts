@@ -3,7 +3,7 @@ import type { AlgorithmDefinition } from '../algorithms/definition.js';
 import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
 import type { Algorithm, Parameters } from '../contracts/algorithm.js';
 import type { Duration } from '../contracts/duration.js';
-import type { OnStoreError } from './failure-policy.js';
+import type { OnStoreError } from './on-store-error.js';
 
 /** What every rule says, whatever its algorithm. */
 export interface RuleBase {

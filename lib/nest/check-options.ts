@@ -42,6 +42,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   },
   prefix: PREFIX,
   onStoreError: RULE_FIELDS.onStoreError,
+  denyCache: { allowed: 'true or false', accepts: (value) => typeof value === 'boolean' },
   timeout: { ...fromOne, allowed: `${fromOne.allowed}, in milliseconds` },
   maxKeys: fromOne,
 };

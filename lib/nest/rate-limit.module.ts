@@ -6,14 +6,15 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import type { Store } from '../contracts/store.js';
-import type { OnStoreError } from '../core/failure-policy.js';
-import type { BreakerEvent } from '../core/limiter-events.js';
+import type { OnStoreError } from '../core/on-store-error.js';
+import { RateLimitEvents, type BreakerEvent } from '../core/limiter-events.js';
 import { RateLimiter } from '../core/limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { RedisStore } from '../stores/redis/redis.store.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
+import { RateLimitHealth } from './rate-limit.health.js';
 import { ConfigurableModuleClass } from './rate-limit.module-definition.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RateLimitService } from './rate-limit.service.js';
@@ -37,9 +38,14 @@ function createStore(book: RuleBook, options: RateLimitModuleOptions): Store {
 
 function createService(store: Store, book: RuleBook, options: RateLimitModuleOptions): RateLimitService {
   const isWrong = book.problems.size > 0;
-  const { prefix = 'rl:', onStoreError = 'allow', maxKeys = 100_000 } = isWrong ? {} : options;
+  const {
+    prefix = 'rl:',
+    onStoreError = 'allow',
+    denyCache = true,
+    maxKeys = 100_000,
+  } = isWrong ? {} : options;
   const fallback = new MemoryStore({ maxKeys });
-  const service = new RateLimitService({ store, prefix, onStoreError, fallback }, book);
+  const service = new RateLimitService({ store, prefix, onStoreError, denyCache, fallback }, book);
   service.events.on('breaker', (event) => logBreaker(event, onStoreError));
   return service;
 }
@@ -61,7 +67,7 @@ function createBook(options: RateLimitModuleOptions): RuleBook {
   return new RuleBook(options);
 }
 
-const shared = [RateLimitAnswer, RateLimitFilter, RateLimitGuard, RouteRules, Settlement];
+const shared = [RateLimitAnswer, RateLimitFilter, RateLimitGuard, RateLimitHealth, RouteRules, Settlement];
 
 /**
  * Limits every route of the application by the rules in its options and in decorators.
@@ -78,9 +84,10 @@ const shared = [RateLimitAnswer, RateLimitFilter, RateLimitGuard, RouteRules, Se
       inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS],
     },
     { provide: RateLimiter, useExisting: RateLimitService },
+    { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
     ...shared,
   ],
-  exports: [RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE, RateLimitService, RateLimiter, ...shared],
+  exports: [RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE, RateLimitService, RateLimiter, RateLimitEvents, ...shared],
 })
 export class RateLimitModule
   extends ConfigurableModuleClass

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
-import type { OnStoreError } from '../core/failure-policy.js';
+import type { OnStoreError } from '../core/on-store-error.js';
 import type { HeaderStyle } from '../http/headers.js';
 import type { RedisConnection } from '../stores/redis/connection.js';
 import type { RuleOverrides } from './overrides.js';
@@ -41,6 +41,12 @@ export interface RateLimitModuleOptions {
    * @default 'allow'
    */
   readonly onStoreError?: OnStoreError | undefined;
+  /**
+   * Whether what is denied is answered from this process, without asking Redis, for as long as Redis would
+   * say the same.
+   * @default true
+   */
+  readonly denyCache?: boolean | undefined;
   /**
    * Milliseconds after which Redis is given up on, an integer from 1.
    * @default 50

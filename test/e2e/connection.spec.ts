@@ -59,7 +59,7 @@ afterEach(closeApps);
     ])('is made from %s, and closed with the app', async (_title, redis) => {
       const { close, get } = await start(redis());
       expect(await statuses(get)).toEqual([200, 200, 429]);
-      expect(await connections()).toBe(1);
+      await until(async () => (await connections()) === 2, 'the one on which denials are told');
       await close();
       await until(async () => (await connections()) === 0, 'the connection to be gone');
     });
@@ -74,7 +74,7 @@ afterEach(closeApps);
       try {
         const { close, get } = await start(mine);
         expect(await statuses(get)).toEqual([200, 200, 429]);
-        expect(await connections()).toBe(2);
+        await until(async () => (await connections()) === 3, 'the one on which denials are told');
         await close();
         await until(async () => (await connections()) === 1, 'the duplicate to be gone');
         expect(mine.status).toBe('ready');

@@ -33,6 +33,14 @@ export class Play {
     ]);
   }
 
+  /** Every counter, with its block whether its rule has one or not. */
+  get everything(): Counter[] {
+    const block = (key: string) => ({ key: `${key}:block`, duration: 0 });
+    return this.sketches
+      .map((_, index) => this.counter(index))
+      .map((each) => ({ ...each, block: block(each.key) }));
+  }
+
   rules(): string[] {
     return ['rules:', ...this.sketches.map((sketch) => `  ${JSON.stringify(toRule(sketch))}`)];
   }
@@ -62,7 +70,7 @@ export class Play {
       case 'block':
         return this.block(deed.index, deed.twelfths);
       case 'reset':
-        return this.done((store) => store.reset(this.keys));
+        return this.done((store) => store.reset(this.everything));
       case 'change':
         return this.change(deed);
       default:
@@ -127,10 +135,10 @@ export class Play {
   }
 
   private block(index: number, twelfths: number): Act {
-    const { block } = this.counter(index);
-    if (!block) return async () => [];
+    const counter = this.counter(index);
+    if (!counter.block) return async () => [];
     const duration = Math.max(1, Math.floor((this.window * twelfths) / 12));
-    return this.done((store) => store.block({ key: block.key, duration }));
+    return this.done((store) => store.block(counter, duration));
   }
 
   private change({ index, limit, window }: Deed & { does: 'change' }): Act {

@@ -38,6 +38,6 @@ export async function replay(timeline: Timeline, { time, lua, twin }: Pair): Pro
     play.note(expected);
     if (step.does === 'change') story.push(...play.rules());
   }
-  await Promise.all([lua, twin].map((store) => store.reset(play.keys))); // Leaves nothing behind.
+  await Promise.all([lua, twin].map((store) => store.reset(play.everything))); // Leaves nothing behind.
   return timeline.steps.length;
 }

@@ -1,35 +1,24 @@
 import type { Next } from '../../contracts/algorithm.js';
-import { DURATION_ALLOWED, parseDuration, type Duration } from '../../contracts/duration.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
+import {
+  concurrencyTerms,
+  type ConcurrencyOptions,
+  type ConcurrencyParameter,
+} from './concurrency-options.js';
 import lua from './concurrency.lua.js';
 import { HeldPermits } from './held-permits.js';
 
-/** Options of `algorithm: 'concurrency'`, which has no window. */
-export interface ConcurrencyOptions {
-  /**
-   * How long permits outlive a holder that died. While it lives it renews them.
-   * @default '30s'
-   */
-  readonly lease?: Duration;
-}
-
-const DEFAULT_LEASE = 30e6;
+export type { ConcurrencyOptions };
 
 /**
  * Concurrency: at most `limit` permits held at any time. A permit is held by name until it is given
  * back, or until its lease ends because the holder has died; a late release frees nobody else's.
  */
-export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, 'limit' | 'lease'> & {
+export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, ConcurrencyParameter> & {
   readonly leases: true;
 } = {
   name: 'concurrency',
-  parameters: ['limit', 'lease'],
-  options: {
-    lease: { allowed: DURATION_ALLOWED, accepts: (value) => parseDuration(value) !== undefined },
-  },
-  check: ({ limit }) =>
-    limit > 10_000 ? `limit is ${limit}; allowed: at most 10000 permits held at a time` : undefined,
-  compile: ({ limit, lease }) => ({ limit, lease: parseDuration(lease) ?? DEFAULT_LEASE }),
+  ...concurrencyTerms,
   leases: true,
   lua,
 

@@ -5,27 +5,9 @@
 -- KEYS  the rule's key: a string, `count start debt` (permits, microseconds, permits)
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), previous, current, coming, last (microseconds: the starts of four windows in
---       a row, around now by the caller's clock; windows beyond them are as long as the nearest one)
+--       a row, around now by the caller's clock)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
-
--- Returns: the number of the window that an instant is in: 0 for the one that starts at `previous`. Where
--- starts are not known, `nearest` (0.5) takes it for the start of a window, and 0 for any instant in one.
-local function window_at(instant, starts, nearest)
-  if instant >= starts.last then
-    return 3 + math.floor((instant - starts.last) / (starts.last - starts.coming) + nearest)
-  end
-  if instant >= starts.coming then return 2 end
-  if instant >= starts.current then return 1 end
-  if instant >= starts.previous then return 0 end
-  return math.floor((instant - starts.previous) / (starts.current - starts.previous) + nearest)
-end
-
--- Returns: the instant at which a window starts.
-local function start_of(window, starts)
-  if window >= 3 then return starts.last + (window - 3) * (starts.last - starts.coming) end
-  if window == 2 then return starts.coming end
-  return starts.previous + window * (starts.current - starts.previous)
-end
+-- Needs  window-starts.lua
 
 -- Returns: the window as it is now (count, number, debt).
 local function read(key, now, limit, starts)

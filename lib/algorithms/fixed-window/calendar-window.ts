@@ -1,7 +1,9 @@
 import { NEVER, type Variant } from '../definition.js';
+import { calendarWindowTerms, type CalendarWindowParameter } from './calendar-window-options.js';
 import lua from './calendar-window.lua.js';
-import { windowsAround, type WindowStarts } from './calendar.js';
 import type { FixedWindowOptions } from './fixed-window-options.js';
+import { startOf, windowAt, type WindowStarts } from './window-starts.js';
+import windowStartsLua from './window-starts.lua.js';
 
 export interface CalendarWindowState {
   /** Permits taken in the window. */
@@ -12,34 +14,12 @@ export interface CalendarWindowState {
   readonly debt: number;
 }
 
-/** The window as it is now, by its number. */
+/** The window as it is now. */
 interface Window {
   readonly count: number;
+  /** Its number, see window-starts.ts. */
   readonly window: number;
   readonly debt: number;
-}
-
-/**
- * The number of the window that an instant is in: 0 for the one that starts at `previous`. Where starts
- * are not known, `nearest` (0.5) takes it for the start of a window, and 0 for any instant in one.
- */
-function windowAt(
-  instant: number,
-  { previous, current, coming, last }: WindowStarts,
-  nearest: 0 | 0.5,
-): number {
-  if (instant >= last) return 3 + Math.floor((instant - last) / (last - coming) + nearest);
-  if (instant >= coming) return 2;
-  if (instant >= current) return 1;
-  if (instant >= previous) return 0;
-  return Math.floor((instant - previous) / (current - previous) + nearest);
-}
-
-/** The instant at which a window starts. */
-function startOf(window: number, { previous, current, coming, last }: WindowStarts): number {
-  if (window >= 3) return last + (window - 3) * (last - coming);
-  if (window === 2) return coming;
-  return previous + window * (current - previous);
 }
 
 function read(
@@ -88,69 +68,44 @@ function write({ count, window, debt }: Window, starts: WindowStarts): CalendarW
  *
  * See docs/adr/0011-calendar-windows.md.
  */
-export const calendarWindow: Variant<FixedWindowOptions, CalendarWindowState, 'limit' | keyof WindowStarts> =
-  {
-    name: 'calendar-window',
-    parameters: ['limit', 'previous', 'current', 'coming', 'last'],
-    check({ calendar, align, anchor }) {
-      if (align !== undefined) {
-        return `align is "${align}"; allowed: none with the window "${calendar}", which starts with the calendar's`;
-      }
-      if (calendar === 'day' && anchor !== undefined) {
-        return `anchor is ${anchor}; allowed: none with the window "day"`;
-      }
-      if (calendar === 'week' && anchor !== undefined && anchor > 7) {
-        return `anchor is ${anchor}; allowed with the window "week": an ISO weekday from 1 (Monday) to 7 (Sunday)`;
-      }
-      return undefined;
-    },
-    /** Windows of the nominal length, until an instant is known. */
-    compile: ({ limit, window }) => ({
-      limit,
-      previous: -window,
-      current: 0,
-      coming: window,
-      last: 2 * window,
-    }),
-    compileAt({ limit, calendar: unit = 'day', timeZone = 'UTC', anchor = 1 }) {
-      const calendar = { unit, timeZone, anchor };
-      return (now) => ({ limit, ...windowsAround(calendar, now) });
-    },
-    lua,
+export const calendarWindow: Variant<FixedWindowOptions, CalendarWindowState, CalendarWindowParameter> = {
+  name: 'calendar-window',
+  ...calendarWindowTerms,
+  lua: windowStartsLua + lua,
 
-    step(state, now, cost, { limit, ...starts }, patience = 0) {
-      if (limit === 0) return NEVER;
+  step(state, now, cost, { limit, ...starts }, patience = 0) {
+    if (limit === 0) return NEVER;
 
-      const current = read(state, now, limit, starts);
-      const { count, window, debt } = current;
-      const remaining = Math.max(0, limit - count - debt);
-      if (cost > remaining && patience < Infinity) {
-        const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
-        const retryAfter = cost > limit ? null : startOf(window + ahead, starts) - now;
-        const { resetAfter } = resetOf(current, now, limit, starts);
-        return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
-      }
+    const current = read(state, now, limit, starts);
+    const { count, window, debt } = current;
+    const remaining = Math.max(0, limit - count - debt);
+    if (cost > remaining && patience < Infinity) {
+      const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
+      const retryAfter = cost > limit ? null : startOf(window + ahead, starts) - now;
+      const { resetAfter } = resetOf(current, now, limit, starts);
+      return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
+    }
 
-      const taken = Math.min(cost, remaining);
-      const next = { count: count + taken, window, debt: debt + cost - taken };
-      return {
-        allowed: true,
-        remaining: remaining - taken,
-        retryAfter: 0,
-        ...resetOf(next, now, limit, starts),
-        delay: 0,
-        state: write(next, starts),
-      };
-    },
+    const taken = Math.min(cost, remaining);
+    const next = { count: count + taken, window, debt: debt + cost - taken };
+    return {
+      allowed: true,
+      remaining: remaining - taken,
+      retryAfter: 0,
+      ...resetOf(next, now, limit, starts),
+      delay: 0,
+      state: write(next, starts),
+    };
+  },
 
-    refund(state, now, cost, { limit, ...starts }, receipt, onlyLast) {
-      if (limit === 0) return undefined;
-      const { count, window, debt } = read(state, now, limit, starts);
-      const endsAt = startOf(window + 1, starts);
-      const gone = Number(receipt) <= now || Number(receipt) < endsAt;
-      if (onlyLast || gone || count + debt === 0) return undefined;
-      const forgiven = Math.min(cost, debt);
-      const next = { count: Math.max(0, count - (cost - forgiven)), window, debt: debt - forgiven };
-      return { state: write(next, starts), expiresAfter: resetOf(next, now, limit, starts).expiresAfter };
-    },
-  };
+  refund(state, now, cost, { limit, ...starts }, receipt, onlyLast) {
+    if (limit === 0) return undefined;
+    const { count, window, debt } = read(state, now, limit, starts);
+    const endsAt = startOf(window + 1, starts);
+    const gone = Number(receipt) <= now || Number(receipt) < endsAt;
+    if (onlyLast || gone || count + debt === 0) return undefined;
+    const forgiven = Math.min(cost, debt);
+    const next = { count: Math.max(0, count - (cost - forgiven)), window, debt: debt - forgiven };
+    return { state: write(next, starts), expiresAfter: resetOf(next, now, limit, starts).expiresAfter };
+  },
+};

@@ -1,5 +1,6 @@
 import { DateTime, IANAZone } from 'luxon';
 import type { CalendarWindow } from '../calendar-length.js';
+import type { WindowStarts } from './window-starts.js';
 
 /** A calendar's windows: those of a time zone, from an anchor. */
 export interface Calendar {
@@ -10,12 +11,10 @@ export interface Calendar {
   readonly anchor: number;
 }
 
-/** The starts of four windows in a row, in microseconds; `current` is the window of the instant asked about. */
-export type WindowStarts = Readonly<Record<'previous' | 'current' | 'coming' | 'last', number>>;
-
 /** Windows to look at, counted from the one of the instant: enough where a time zone has skipped a day. */
 const WINDOWS_AROUND = [-3, -2, -1, 0, 1, 2, 3, 4];
 
+/** Whether the runtime knows a time zone of that IANA name. */
 export function isTimeZone(value: unknown): boolean {
   return typeof value === 'string' && /^[A-Za-z]/.test(value) && IANAZone.isValidZone(value);
 }
@@ -23,7 +22,7 @@ export function isTimeZone(value: unknown): boolean {
 /** What was last reckoned for each calendar that rules have. */
 const known = new Map<string, WindowStarts>();
 
-/** The windows around an instant, in microseconds since the epoch: reckoned once a window. */
+/** The windows around an instant, all in microseconds since the epoch: reckoned once a window. */
 export function windowsAround(calendar: Calendar, now: number): WindowStarts {
   const name = `${calendar.unit} ${calendar.timeZone} ${calendar.anchor}`;
   const last = known.get(name);

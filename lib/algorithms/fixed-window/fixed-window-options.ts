@@ -1,3 +1,7 @@
+import type { Terms } from '../definition.js';
+import { integer } from '../option-checks.js';
+import { isTimeZone } from './calendar.js';
+
 /** Options of `algorithm: 'fixed-window'`, whose window may also be a `'day'`, a `'week'` or a `'month'`. */
 export interface FixedWindowOptions {
   /**
@@ -18,3 +22,31 @@ export interface FixedWindowOptions {
    */
   readonly anchor?: number;
 }
+
+export type FixedWindowParameter = 'limit' | 'window' | 'aligned';
+
+/** What a rule whose window is a duration may say, and its numbers for script and twin. */
+export const fixedWindowTerms: Terms<FixedWindowOptions, FixedWindowParameter> = {
+  parameters: ['limit', 'window', 'aligned'],
+  options: {
+    align: {
+      allowed: '"first-hit" or "clock"',
+      accepts: (value) => value === 'first-hit' || value === 'clock',
+    },
+    timeZone: {
+      allowed: 'the IANA name of a time zone, such as "UTC" or "Europe/Berlin"',
+      accepts: isTimeZone,
+    },
+    anchor: {
+      ...integer(1, 28),
+      allowed:
+        'with the window "week" an ISO weekday from 1 (Monday) to 7 (Sunday), with "month" a day from 1 to 28',
+    },
+  },
+  check(rule) {
+    const field = (['timeZone', 'anchor'] as const).find((name) => rule[name] !== undefined);
+    if (field === undefined) return undefined;
+    return `${field} is ${JSON.stringify(rule[field])}; allowed: only with the window "day", "week" or "month"`;
+  },
+  compile: ({ limit, window, align }) => ({ limit, window, aligned: align === 'clock' ? 1 : 0 }),
+};

@@ -1,7 +1,10 @@
-import { NEVER, type AlgorithmDefinition } from '../definition.js';
+import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { calendarWindow } from './calendar-window.js';
-import { isTimeZone } from './calendar.js';
-import type { FixedWindowOptions } from './fixed-window-options.js';
+import {
+  fixedWindowTerms,
+  type FixedWindowOptions,
+  type FixedWindowParameter,
+} from './fixed-window-options.js';
 import lua from './fixed-window.lua.js';
 
 export type { FixedWindowOptions };
@@ -15,13 +18,11 @@ export interface FixedWindowState {
   readonly debt: number;
 }
 
-type FixedWindowParameters = Readonly<Record<'limit' | 'window' | 'aligned', number>>;
-
 /** The window as it is now. */
 function read(
   state: FixedWindowState | undefined,
   now: number,
-  { limit, window, aligned }: FixedWindowParameters,
+  { limit, window, aligned }: Numbers<FixedWindowParameter>,
 ): FixedWindowState {
   const fresh = { count: 0, start: aligned === 1 ? now - (now % window) : now, debt: 0 };
   if (!state || state.count + state.debt === 0) return fresh; // or all given back
@@ -50,36 +51,13 @@ function resetOf(
  * The fixed window: at most `limit` permits in a window, which starts again from zero when it ends.
  * The cheapest; across the edge of two windows up to twice the limit can pass in a short time.
  */
-export const fixedWindow: AlgorithmDefinition<
-  FixedWindowOptions,
-  FixedWindowState,
-  'limit' | 'window' | 'aligned'
-> & { readonly calendar: true } = {
+export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowState, FixedWindowParameter> & {
+  readonly calendar: true;
+} = {
   name: 'fixed-window',
-  parameters: ['limit', 'window', 'aligned'],
-  options: {
-    align: {
-      allowed: '"first-hit" or "clock"',
-      accepts: (value) => value === 'first-hit' || value === 'clock',
-    },
-    timeZone: {
-      allowed: 'the IANA name of a time zone, such as "UTC" or "Europe/Berlin"',
-      accepts: isTimeZone,
-    },
-    anchor: {
-      allowed:
-        'with the window "week" an ISO weekday from 1 (Monday) to 7 (Sunday), with "month" a day from 1 to 28',
-      accepts: (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 28,
-    },
-  },
+  ...fixedWindowTerms,
   calendar: true,
   resolve: ({ calendar }) => (calendar === undefined ? undefined : calendarWindow),
-  check(rule) {
-    const field = (['timeZone', 'anchor'] as const).find((name) => rule[name] !== undefined);
-    if (field === undefined) return undefined;
-    return `${field} is ${JSON.stringify(rule[field])}; allowed: only with the window "day", "week" or "month"`;
-  },
-  compile: ({ limit, window, align }) => ({ limit, window, aligned: align === 'clock' ? 1 : 0 }),
   lua,
 
   step(state, now, cost, parameters, patience = 0) {

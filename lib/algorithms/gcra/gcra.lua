@@ -1,30 +1,11 @@
 -- GCRA: holds one theoretical arrival time (TAT) a key, and admits a hit unless it comes more
 -- than a burst ahead of it.
 --
--- KEYS  the rule's key: a string, `tat` or `tat part` (microseconds; part in 1/limit of one)
+-- KEYS  the rule's key: a backlog, whose instant is the TAT
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
-
--- Returns: how far the TAT is ahead of now (microseconds, part).
-local function read(key, now, limit)
-  local stored = redis.call('GET', key)
-  if not stored then return 0, 0 end
-  local tat, part = tonumber(stored), 0
-  if not tat then
-    tat, part = string.match(stored, '^(%d+) (%d+)$')
-    tat, part = tonumber(tat) or now, math.min(tonumber(part) or 0, limit - 1)
-  end
-  if tat < now then return 0, 0 end
-  return tat - now, part
-end
-
--- Returns: the state for a TAT so far ahead, and when it may be forgotten.
-local function write(now, ahead, part)
-  local tat = string.format('%.0f', now + ahead)
-  if part == 0 then return tat, ahead end
-  return tat .. string.format(' %.0f', part), ahead + 1
-end
+-- Needs  rate.lua, backlog.lua
 
 local function step(key, now, cost, patience, _, limit, window, burst)
   if limit == 0 then return false, 0, -1, 0 end

@@ -1,33 +1,13 @@
 -- Leaky bucket: a queue that lets permits out one by one at the rate, and tells each hit how long
 -- to wait for its turn.
 --
--- KEYS  the rule's key: a string, `empty` or `empty part` (the instant at which the queue is empty:
---       microseconds; part in 1/limit of one)
+-- KEYS  the rule's key: a backlog, the queue, which is empty at its instant
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), capacity (the most permits that fit),
 --       longest and longest_part (the longest queue that a permit may join: microseconds, part),
 --       undelayed and undelayed_part (the longest that does not hold it back: microseconds, part)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
-
--- Returns: how long until the queue is empty (microseconds, part).
-local function read(key, now, limit)
-  local stored = redis.call('GET', key)
-  if not stored then return 0, 0 end
-  local empty, part = tonumber(stored), 0
-  if not empty then
-    empty, part = string.match(stored, '^(%d+) (%d+)$')
-    empty, part = tonumber(empty) or now, math.min(tonumber(part) or 0, limit - 1)
-  end
-  if empty < now then return 0, 0 end
-  return empty - now, part
-end
-
--- Returns: the state for a queue so long, and when it may be forgotten.
-local function write(now, queue, part)
-  local empty = string.format('%.0f', now + queue)
-  if part == 0 then return empty, queue end
-  return empty .. string.format(' %.0f', part), queue + 1
-end
+-- Needs  rate.lua, backlog.lua
 
 -- Returns: a span less another, in whole microseconds rounded up; at least 0.
 local function beyond(whole, part, less, less_part)

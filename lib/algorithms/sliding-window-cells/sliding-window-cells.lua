@@ -7,19 +7,7 @@
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), cells
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
-
--- Returns: the number since the epoch of the cell that an instant is in.
-local function cell_at(instant, window, cells)
-  local within = instant % window
-  return (instant - within) / window * cells + math.floor(within * cells / window)
-end
-
--- Returns: the instant at which a cell stops counting, a window after it has ended.
-local function expiry_of(cell, window, cells)
-  local first = cell + 1 + cells
-  local within = first % cells
-  return (first - within) / cells * window + math.ceil(within * window / cells)
-end
+-- Needs  cell-grid.lua
 
 -- Returns: the newest cell's number, and the permits of it and of those before it by age. Counts of
 -- another grid, before the rule was changed, all go to the newest of them.

@@ -1,15 +1,14 @@
-import { NEVER, type AlgorithmDefinition } from '../definition.js';
+import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
+import { cellAt, expiryOf } from './cell-grid.js';
+import cellGridLua from './cell-grid.lua.js';
+import {
+  slidingWindowCellsTerms,
+  type SlidingWindowCellsOptions,
+  type SlidingWindowCellsParameter,
+} from './sliding-window-cells-options.js';
 import lua from './sliding-window-cells.lua.js';
 
-/** Options of `algorithm: 'sliding-window-cells'`. */
-export interface SlidingWindowCellsOptions {
-  /**
-   * Parts that the window is counted in, an integer from 1 to 1,000 and at most `limit`. A permit
-   * comes back at most one part later than the window says: more parts, less wait, more memory.
-   * @default 10, or `limit` if that is less
-   */
-  readonly cells?: number;
-}
+export type { SlidingWindowCellsOptions };
 
 export interface SlidingWindowCellsState {
   /** The instant at which the newest cell stops counting, in microseconds. */
@@ -18,22 +17,7 @@ export interface SlidingWindowCellsState {
   readonly counts: readonly number[];
 }
 
-const DEFAULT_CELLS = 10;
-
-/** The number since the epoch of the cell that an instant is in. */
-function cellAt(instant: number, window: number, cells: number): number {
-  const within = instant % window;
-  return ((instant - within) / window) * cells + Math.floor((within * cells) / window);
-}
-
-/** The instant at which a cell stops counting, a window after it has ended. */
-function expiryOf(cell: number, window: number, cells: number): number {
-  const first = cell + 1 + cells;
-  const within = first % cells;
-  return ((first - within) / cells) * window + Math.ceil((within * window) / cells);
-}
-
-type SlidingWindowCellsParameters = Readonly<Record<'limit' | 'window' | 'cells', number>>;
+type Parameters = Numbers<SlidingWindowCellsParameter>;
 
 /** Cells as they are now: the newest one's number, and the permits of it and of those before it by age. */
 interface Cells {
@@ -42,11 +26,7 @@ interface Cells {
 }
 
 /** Counts of another grid, before the rule was changed, all go to the newest of them. */
-function read(
-  state: SlidingWindowCellsState | undefined,
-  now: number,
-  { window, cells }: SlidingWindowCellsParameters,
-): Cells {
+function read(state: SlidingWindowCellsState | undefined, now: number, { window, cells }: Parameters): Cells {
   const cell = cellAt(now, window, cells);
   const counts = new Array<number>(cells + 1).fill(0);
   if (!state) return { cell, counts };
@@ -66,7 +46,7 @@ function read(
 function sum(
   { cell, counts }: Cells,
   now: number,
-  { window, cells }: SlidingWindowCellsParameters,
+  { window, cells }: Parameters,
 ): { used: number; resetAfter: number } {
   let used = 0;
   let newest: number | undefined;
@@ -84,31 +64,11 @@ function sum(
 export const slidingWindowCells: AlgorithmDefinition<
   SlidingWindowCellsOptions,
   SlidingWindowCellsState,
-  'limit' | 'window' | 'cells'
+  SlidingWindowCellsParameter
 > = {
   name: 'sliding-window-cells',
-  parameters: ['limit', 'window', 'cells'],
-  options: {
-    cells: {
-      allowed: 'an integer from 1 to 1000, at most the limit',
-      accepts: (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1000,
-    },
-  },
-  check({ limit, window, cells = 1 }) {
-    if (cells > limit) return `cells is ${cells}; allowed: at most the limit, ${limit}`;
-    if (cells > window)
-      return `cells is ${cells}; allowed: at most one a microsecond of the window, ${window}`;
-    if (cells * window > Number.MAX_SAFE_INTEGER) {
-      return `cells x window is ${cells * window} microseconds; allowed: at most 2^53 - 1`;
-    }
-    return undefined;
-  },
-  compile: ({ limit, window, cells = Math.max(1, Math.min(DEFAULT_CELLS, limit, window)) }) => ({
-    limit,
-    window,
-    cells,
-  }),
-  lua,
+  ...slidingWindowCellsTerms,
+  lua: cellGridLua + lua,
 
   step(state, now, cost, parameters, patience = 0) {
     const { limit, window, cells } = parameters;

@@ -1,9 +1,12 @@
 import type { Duration } from '../../contracts/duration.js';
+import { burstOption, checkRate } from '../burst.js';
+import type { Terms } from '../definition.js';
+import { durationOption, integer } from '../option-checks.js';
 
 /** Options of `algorithm: 'token-bucket'`. */
 export interface TokenBucketOptions {
   /**
-   * Tokens that the bucket holds when full, 1 to 1,000,000,000.
+   * Tokens that the bucket holds when full, an integer from 1 to 1,000,000,000.
    * @default the rule's `limit`
    */
   readonly burst?: number;
@@ -21,8 +24,40 @@ export interface TokenBucketOptions {
   readonly initial?: number;
   /**
    * Instead of a burst: how long the bucket takes from cold, where a permit takes three times as long,
-   * to its full rate (Guava: `RateLimiter.create(limit, warmUp)`). Goes with none of the other options.
+   * to its full rate (Guava: `RateLimiter.create(limit, warmUp)`), up to 366 days. Goes with none of the
+   * other options.
    * @default no warm-up
    */
   readonly warmUp?: Duration;
 }
+
+export type TokenBucketParameter = 'limit' | 'window' | 'burst' | 'interval' | 'initial';
+
+/** What a rule without `warmUp` may say, and its numbers for script and twin. */
+export const tokenBucketTerms: Terms<TokenBucketOptions, TokenBucketParameter> = {
+  parameters: ['limit', 'window', 'burst', 'interval', 'initial'],
+  options: {
+    burst: burstOption,
+    refill: {
+      allowed: '"continuous" or "interval"',
+      accepts: (value) => value === 'continuous' || value === 'interval',
+    },
+    initial: integer(0, 1e9),
+    warmUp: durationOption,
+  },
+  check({ limit, window, burst = limit, initial = burst, cost = 1 }) {
+    if (initial > burst) return `initial is ${initial}; allowed: at most the burst, ${burst}`;
+    if (initial < Math.min(cost, burst)) {
+      return `initial is ${initial}; allowed: at least the cost, ${cost}, since a new subject's denial starts no bucket`;
+    }
+    return checkRate({ limit, window, burst });
+  },
+  capacity: ({ burst }) => burst,
+  compile: ({ limit, window, burst = limit, refill, initial = burst }) => ({
+    limit,
+    window,
+    burst,
+    interval: refill === 'interval' ? 1 : 0,
+    initial,
+  }),
+};

@@ -7,28 +7,10 @@
 --       limit (permits), window (microseconds), burst (permits), interval (1: tokens come after each
 --       whole window; 0: one by one), initial (tokens of a new bucket)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Needs  rate.lua, refill.lua
 
 -- How long a full bucket is remembered, where a new one would not be full (microseconds).
 local MEMORY = 86400000000
-
--- Returns: how many whole tokens come within a span; 0 for a negative one.
-local function tokens_in(span, part, limit, window, interval)
-  if interval == 0 then return permits_in(span, part, limit, window) end
-  return math.max(0, math.floor(span / window)) * limit
-end
-
--- Returns: the span in which `tokens` come (microseconds, part).
-local function span_for(tokens, limit, window, interval)
-  if interval == 0 then return span_of(tokens, limit, window) end
-  return math.ceil(tokens / limit) * window, 0
-end
-
--- Returns: the instant at which `missing` more tokens have come.
-local function instant_of(missing, instant, part, limit, window, interval)
-  if missing <= 0 then return instant end
-  local whole, fine = span_for(missing, limit, window, interval)
-  return instant + whole + math.ceil((part + fine) / limit)
-end
 
 -- Returns: the bucket as it is now (tokens, instant, part); nil if it is a new one.
 local function fill(key, now, limit, window, burst, interval, initial)
@@ -48,12 +30,6 @@ local function fill(key, now, limit, window, burst, interval, initial)
   instant, part = instant + credited, part + credited_part
   if part >= limit then instant, part = instant + 1, part - limit end
   return tokens + earned, instant, part
-end
-
--- Returns: how long until `missing` more tokens have come.
-local function wait_for(missing, now, instant, part, limit, window, interval)
-  if missing <= 0 then return 0 end
-  return instant_of(missing, instant, part, limit, window, interval) - now
 end
 
 -- Returns: when the bucket may be forgotten.
@@ -89,12 +65,6 @@ local function step(key, now, cost, patience, _, limit, window, burst, interval,
   return true, math.max(0, tokens), wait, reset_after, write(tokens, instant, part), expires_after
 end
 
--- Returns: how many tokens a bucket gains in a time at the most.
-local function worth(time, limit, window, interval)
-  if interval == 1 then return math.ceil(time / window) * limit end
-  return permits_in(time, 0, limit, window)
-end
-
 -- A charge wears off as the bucket fills: where others have come since, no more than what can be left
 -- of it is given back.
 local function refund(key, now, cost, receipt, only_last, limit, window, burst, interval, initial)
@@ -104,7 +74,7 @@ local function refund(key, now, cost, receipt, only_last, limit, window, burst, 
   local ends_at = now + wait_for(burst - tokens, now, instant, part, limit, window, interval)
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 
-  if ends_at ~= receipt then cost = math.min(cost, worth(receipt - now, limit, window, interval)) end
+  if ends_at ~= receipt then cost = math.min(cost, most_in(receipt - now, limit, window, interval)) end
   tokens = tokens + cost
   if tokens >= burst then tokens, instant, part = burst, math.max(instant, now), 0 end
   return write(tokens, instant, part),

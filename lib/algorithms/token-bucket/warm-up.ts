@@ -1,10 +1,9 @@
 import type { Next } from '../../contracts/algorithm.js';
-import { parseDuration } from '../../contracts/duration.js';
-import { checkRate } from '../burst.js';
 import { NEVER, type Variant } from '../definition.js';
-import { spanOf } from '../rate.js';
+import { minus, plus, roundUp, spanOf, type Span } from '../rate.js';
 import rateLua from '../rate.lua.js';
 import type { TokenBucketOptions } from './token-bucket-options.js';
+import { warmUpTerms, type WarmUpParameter } from './warm-up-options.js';
 import lua from './warm-up.lua.js';
 
 export interface WarmUpState {
@@ -16,20 +15,23 @@ export interface WarmUpState {
   readonly stored: number;
 }
 
-/** The state as it is now, and how long until the next hit may go. */
-interface Current extends WarmUpState {
+/** The state as it is now. */
+interface Current {
+  /** Since the epoch. */
+  readonly nextFree: Span;
+  readonly stored: number;
+  /** How long until the next hit may go. */
   readonly busy: number;
 }
 
 function read(state: WarmUpState | undefined, now: number, limit: number, warmUp: number): Current {
-  if (!state) return { nextFree: now, part: 0, stored: warmUp, busy: 0 };
-  const { nextFree } = state;
-  const part = Math.min(state.part, limit - 1);
+  if (!state) return { nextFree: { whole: now, part: 0 }, stored: warmUp, busy: 0 };
+  const nextFree = { whole: state.nextFree, part: Math.min(state.part, limit - 1) };
   const stored = Math.min(state.stored, warmUp);
 
-  const busy = nextFree - now + (part > 0 ? 1 : 0);
-  if (busy > 0) return { nextFree, part, stored, busy };
-  return { nextFree: now, part: 0, stored: Math.min(warmUp, stored - busy), busy: 0 };
+  const busy = roundUp(nextFree) - now;
+  if (busy > 0) return { nextFree, stored, busy };
+  return { nextFree: { whole: now, part: 0 }, stored: Math.min(warmUp, stored - busy), busy: 0 };
 }
 
 /**
@@ -43,15 +45,10 @@ function surchargeOf(stored: number, spent: number, warmUp: number): number {
 }
 
 /** The state, and how long until it is as cold as a fresh key. */
-function write(
-  now: number,
-  nextFree: number,
-  part: number,
-  stored: number,
-  warmUp: number,
-): Next<WarmUpState> {
-  const busy = nextFree - now + (part > 0 ? 1 : 0);
-  return { state: { nextFree, part, stored }, expiresAfter: busy + warmUp - stored };
+function write(now: number, nextFree: Span, stored: number, warmUp: number): Next<WarmUpState> {
+  const busy = roundUp(nextFree) - now;
+  const state = { nextFree: nextFree.whole, part: nextFree.part, stored };
+  return { state, expiresAfter: busy + warmUp - stored };
 }
 
 /**
@@ -67,23 +64,9 @@ function write(
  *
  * See docs/adr/0010-warm-up.md.
  */
-export const warmUp: Variant<TokenBucketOptions, WarmUpState, 'limit' | 'window' | 'warmUp'> & {
-  readonly queues: true;
-} = {
+export const warmUp: Variant<TokenBucketOptions, WarmUpState, WarmUpParameter> & { readonly queues: true } = {
   name: 'token-bucket-warm-up',
-  parameters: ['limit', 'window', 'warmUp'],
-  check(rule) {
-    const field = (['burst', 'refill', 'initial'] as const).find((name) => rule[name] !== undefined);
-    if (field !== undefined) {
-      return `${field} is ${JSON.stringify(rule[field])}; allowed: none with warmUp, which stores time instead of tokens`;
-    }
-    const { limit, window } = rule;
-    if (limit > window) {
-      return `limit is ${limit}; allowed with warmUp: at most one a microsecond of the window, ${window}`;
-    }
-    return checkRate({ limit, window });
-  },
-  compile: ({ limit, window, warmUp }) => ({ limit, window, warmUp: parseDuration(warmUp)! }),
+  ...warmUpTerms,
   queues: true,
   prelude: rateLua,
   lua,
@@ -91,10 +74,10 @@ export const warmUp: Variant<TokenBucketOptions, WarmUpState, 'limit' | 'window'
   step(state, now, cost, { limit, window, warmUp }, patience = 0) {
     if (limit === 0) return NEVER;
 
-    const { nextFree, part, stored, busy } = read(state, now, limit, warmUp);
+    const { nextFree, stored, busy } = read(state, now, limit, warmUp);
     const remaining = busy === 0 ? limit : 0;
     if (cost === 0) {
-      const unchanged = write(now, nextFree, part, stored, warmUp);
+      const unchanged = write(now, nextFree, stored, warmUp);
       return { allowed: true, remaining, retryAfter: 0, resetAfter: busy, delay: 0, ...unchanged };
     }
     if (patience < Infinity && (cost > limit || busy > patience)) {
@@ -103,15 +86,11 @@ export const warmUp: Variant<TokenBucketOptions, WarmUpState, 'limit' | 'window'
     }
 
     const taken = spanOf(cost, limit, window);
-    const spent = Math.min(stored, taken.part > 0 ? taken.whole + 1 : taken.whole);
-    let free = nextFree + taken.whole + surchargeOf(stored, spent, warmUp);
-    let freePart = part + taken.part;
-    if (freePart >= limit) {
-      free += 1;
-      freePart -= limit;
-    }
-    const resetAfter = free - now + (freePart > 0 ? 1 : 0);
-    const next = write(now, free, freePart, stored - spent, warmUp);
+    const spent = Math.min(stored, roundUp(taken));
+    const busyFor = { whole: taken.whole + surchargeOf(stored, spent, warmUp), part: taken.part };
+    const free = plus(nextFree, busyFor, limit);
+    const resetAfter = roundUp(free) - now;
+    const next = write(now, free, stored - spent, warmUp);
     return { allowed: true, remaining: 0, retryAfter: 0, resetAfter, delay: busy, ...next };
   },
 
@@ -121,16 +100,11 @@ export const warmUp: Variant<TokenBucketOptions, WarmUpState, 'limit' | 'window'
    */
   refund(state, now, cost, { limit, window, warmUp }, receipt) {
     if (limit === 0) return undefined;
-    const { nextFree, part, stored, busy } = read(state, now, limit, warmUp);
+    const { nextFree, stored, busy } = read(state, now, limit, warmUp);
     if (now + busy !== receipt || receipt <= now) return undefined;
 
     const back = spanOf(cost, limit, window);
-    let free = nextFree - back.whole;
-    let freePart = part - back.part;
-    if (freePart < 0) {
-      free -= 1;
-      freePart += limit;
-    }
-    return free < now ? write(now, now, 0, stored, warmUp) : write(now, free, freePart, stored, warmUp);
+    const free = minus(nextFree, back, limit);
+    return write(now, free.whole < now ? { whole: now, part: 0 } : free, stored, warmUp);
   },
 };

@@ -1,6 +1,6 @@
 import type { Denied, Patience, Step } from '../../contracts/algorithm.js';
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
-import type { Amendment, Ask, Block, Counter, Hit, Outcome, Store } from '../../contracts/store.js';
+import type { Amendment, Ask, Counter, Hit, Outcome, Store } from '../../contracts/store.js';
 import { Entries } from './entries.js';
 
 export interface MemoryStoreOptions {
@@ -70,12 +70,15 @@ export class MemoryStore implements Store {
     });
   }
 
-  async block({ key, duration }: Block): Promise<void> {
-    this.blockUntil(key, toMicroseconds(this.clock()) + duration);
+  async block({ block }: Counter, duration: number): Promise<void> {
+    if (block) this.blockUntil(block.key, toMicroseconds(this.clock()) + duration);
   }
 
-  async reset(keys: readonly string[]): Promise<void> {
-    for (const key of keys) this.entries.delete(key);
+  async reset(counters: readonly Counter[]): Promise<void> {
+    for (const { key, block } of counters) {
+      this.entries.delete(key);
+      if (block) this.entries.delete(block.key);
+    }
   }
 
   async close(): Promise<void> {

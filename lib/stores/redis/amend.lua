@@ -18,7 +18,10 @@ while has_more() do
   else
     state, expires_after = rule.refund(key, now, cost, receipt, kind == 1, unpack(rule.parameters))
   end
-  if state then rule.save(key, state, milliseconds(expires_after)) end
+  if state then
+    rule.save(key, state, milliseconds(expires_after))
+    if kind < 2 and not rule.leases then announce(key) end
+  end
   reply[#reply + 1] = state and 1 or 0
 end
 

@@ -1,9 +1,11 @@
 -- Blocks a counter's subject from now on. What protocol.lua reads stands above.
 --
--- KEYS  the block's key
+-- KEYS  the block's key, and the counter's; without that one, nobody is told
 -- ARGV  clock and no rules, see protocol.lua; then duration (microseconds)
 -- Returns  1
 
-local duration = next_number()
-redis.call('SET', next_key(), string.format('%.0f', now + duration), 'PX', milliseconds(duration))
+local block_key, key, duration = next_key(), next_key(), next_number()
+
+redis.call('SET', block_key, string.format('%.0f', now + duration), 'PX', milliseconds(duration))
+if key then announce(key) end
 return 1

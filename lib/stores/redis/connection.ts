@@ -13,8 +13,8 @@ export type RedisConnection = string | RedisOptions | UserRedisClient;
 export interface StoreClient {
   readonly status: string;
   readonly isCluster?: boolean;
+  readonly options?: { readonly keyPrefix?: string | Buffer | undefined };
   defineCommand(name: string, definition: { lua: string }): void;
-  unlink(...keys: string[]): Promise<number>;
   ping(): Promise<string>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'ready', listener: () => void): unknown;

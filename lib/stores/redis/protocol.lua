@@ -38,6 +38,11 @@ local function milliseconds(microseconds)
   return math.ceil(microseconds / 1000) + 1 + slack_ms
 end
 
+-- Tells who remembers denials that a counter has changed. An ACL without the channel is no reason to fail.
+local function announce(key)
+  redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'changes', key)
+end
+
 local function save_string(key, state, expires_ms)
   redis.call('SET', key, state, 'PX', expires_ms)
 end

@@ -4,8 +4,9 @@ import block from './block.lua.js';
 import decide from './decide.lua.js';
 import heartbeat from './heartbeat.lua.js';
 import protocol from './protocol.lua.js';
+import reset from './reset.lua.js';
 
-const MAINS = { decide, amend, block, heartbeat };
+const MAINS = { decide, amend, block, reset, heartbeat };
 
 /** What a script does with the algorithms in front of it. */
 export type ScriptMain = keyof typeof MAINS;

@@ -1,0 +1,37 @@
+import type { Terms } from '../definition.js';
+import { integer } from '../option-checks.js';
+
+/** Options of `algorithm: 'sliding-window-cells'`. */
+export interface SlidingWindowCellsOptions {
+  /**
+   * Parts that the window is counted in, an integer from 1 to 1,000 and at most `limit`. A permit
+   * comes back at most one part later than the window says: more parts, less wait, more memory.
+   * @default 10, or `limit` if that is less
+   */
+  readonly cells?: number;
+}
+
+export type SlidingWindowCellsParameter = 'limit' | 'window' | 'cells';
+
+const DEFAULT_CELLS = 10;
+
+/** What a rule may say, and its numbers for script and twin. */
+export const slidingWindowCellsTerms: Terms<SlidingWindowCellsOptions, SlidingWindowCellsParameter> = {
+  parameters: ['limit', 'window', 'cells'],
+  options: {
+    cells: { ...integer(1, 1000), allowed: 'an integer from 1 to 1000, at most the limit' },
+  },
+  check({ limit, window, cells = 1 }) {
+    if (cells > limit) return `cells is ${cells}; allowed: at most the limit, ${limit}`;
+    if (cells > window) {
+      return `cells is ${cells}; allowed: at most one a microsecond of the window, ${window}`;
+    }
+    if (cells * window > Number.MAX_SAFE_INTEGER) {
+      return `cells x window is ${cells * window} microseconds; allowed: at most 2^53 - 1`;
+    }
+    return undefined;
+  },
+  compile({ limit, window, cells = Math.max(1, Math.min(DEFAULT_CELLS, limit, window)) }) {
+    return { limit, window, cells };
+  },
+};

@@ -1,0 +1,35 @@
+-- How tokens come: `limit` of them a window, one by one at an even pace, or all at once after each
+-- whole window (interval: 1). They are credited up to an instant (microseconds, part).
+--
+-- Needs  rate.lua
+
+-- Returns: how many whole tokens come within a span; 0 for a negative one.
+local function tokens_in(span, part, limit, window, interval)
+  if interval == 0 then return permits_in(span, part, limit, window) end
+  return math.max(0, math.floor(span / window)) * limit
+end
+
+-- Returns: the span in which `tokens` come (microseconds, part).
+local function span_for(tokens, limit, window, interval)
+  if interval == 0 then return span_of(tokens, limit, window) end
+  return math.ceil(tokens / limit) * window, 0
+end
+
+-- Returns: the instant at which `missing` more tokens have come.
+local function instant_of(missing, instant, part, limit, window, interval)
+  if missing <= 0 then return instant end
+  local whole, fine = span_for(missing, limit, window, interval)
+  return instant + whole + math.ceil((part + fine) / limit)
+end
+
+-- Returns: how long until `missing` more tokens have come.
+local function wait_for(missing, now, instant, part, limit, window, interval)
+  if missing <= 0 then return 0 end
+  return instant_of(missing, instant, part, limit, window, interval) - now
+end
+
+-- Returns: the most tokens that can come in a time.
+local function most_in(time, limit, window, interval)
+  if interval == 0 then return permits_in(time, 0, limit, window) end
+  return math.ceil(time / window) * limit
+end

@@ -1,0 +1,23 @@
+import { parseDuration } from '../../contracts/duration.js';
+import { checkRate } from '../burst.js';
+import type { VariantTerms } from '../definition.js';
+import type { TokenBucketOptions } from './token-bucket-options.js';
+
+export type WarmUpParameter = 'limit' | 'window' | 'warmUp';
+
+/** What a rule with `warmUp` may say, and its numbers for script and twin. */
+export const warmUpTerms: VariantTerms<TokenBucketOptions, WarmUpParameter> = {
+  parameters: ['limit', 'window', 'warmUp'],
+  check(rule) {
+    const field = (['burst', 'refill', 'initial'] as const).find((name) => rule[name] !== undefined);
+    if (field !== undefined) {
+      return `${field} is ${JSON.stringify(rule[field])}; allowed: none with warmUp, which stores time instead of tokens`;
+    }
+    const { limit, window } = rule;
+    if (limit > window) {
+      return `limit is ${limit}; allowed with warmUp: at most one a microsecond of the window, ${window}`;
+    }
+    return checkRate({ limit, window });
+  },
+  compile: ({ limit, window, warmUp }) => ({ limit, window, warmUp: parseDuration(warmUp)! }),
+};

@@ -1,0 +1,83 @@
+import type { StoreChange } from '../../contracts/store.js';
+import type { Call } from './call.js';
+import { Circuits } from './circuits.js';
+import { firstConnection, type StoreClient } from './connection.js';
+import { within } from './deadline.js';
+import { isOutage } from './outage.js';
+import { Scripts } from './scripts.js';
+import type { ScriptMain } from './script.js';
+import type { Servers } from './servers.js';
+
+/** The line to Redis: every call on it is answered, fails or is given up in time, and is never sent twice. */
+export class Line {
+  private readonly scripts: Scripts;
+  private readonly circuits = new Circuits();
+  private connecting: Promise<void> | undefined;
+  /** Why there is no connection, which a command that finds none cannot tell. */
+  private connectionError: Error | undefined;
+
+  /**
+   * @param timeout milliseconds after which a call is given up, unless it says otherwise
+   * @param probeOf a call that a server which can decide answers, for a key that failed
+   */
+  constructor(
+    private readonly client: StoreClient,
+    private readonly servers: Servers,
+    private readonly timeout: number,
+    private readonly probeOf: (key: string) => Call,
+  ) {
+    this.scripts = new Scripts(client);
+    client.on('error', (error) => {
+      this.connectionError = error;
+    });
+    client.on('ready', () => this.circuits.retry());
+    this.connecting = firstConnection(client).then(() => {
+      this.connecting = undefined;
+    });
+  }
+
+  /**
+   * Runs a script on the server of its keys: waits for the first connection, then no longer than the
+   * deadline.
+   *
+   * @throws DeadlineError, what the server answered, or why it is not asked
+   */
+  async run(main: ScriptMain, call: Call, timeout = this.timeout): Promise<unknown> {
+    if (this.connecting) await this.connecting;
+    const key = call.keys[0]!;
+    const circuit = this.circuits.of(this.servers.of(key));
+    circuit.check();
+    try {
+      const answer = await within(timeout, this.scripts.run(main, call));
+      circuit.succeeded();
+      return answer;
+    } catch (failure) {
+      const isGone = this.client.status !== 'ready';
+      const error = isGone ? (this.connectionError ?? failure) : failure;
+      if (isOutage(error)) circuit.failed(error, () => this.probe(key), isGone);
+      throw error;
+    }
+  }
+
+  /** Waits until the first connection stands or has failed, which opens the circuit. */
+  async ready(): Promise<void> {
+    await this.connecting;
+    if (this.client.status === 'ready') return;
+    const error = this.connectionError ?? new Error('no connection yet');
+    this.circuits.of('').failed(error, () => within(this.timeout, this.client.ping()), true);
+  }
+
+  watch(listener: (change: StoreChange) => void): void {
+    this.circuits.watch(listener);
+  }
+
+  close(): void {
+    this.circuits.close();
+    this.client.disconnect();
+  }
+
+  /** Writes, as a server that is read-only, full or loading cannot. */
+  private probe(key: string): Promise<unknown> {
+    return within(this.timeout, this.scripts.run('block', this.probeOf(key)));
+  }
+}

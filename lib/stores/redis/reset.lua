@@ -1,0 +1,9 @@
+-- Forgets a counter. What protocol.lua reads stands above.
+--
+-- KEYS  the counter's key, and its block's if its rule can block
+-- ARGV  clock and no rules, see protocol.lua
+-- Returns  1
+
+redis.call('UNLINK', unpack(KEYS))
+announce(next_key())
+return 1

@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { until } from '../support/redis/until.mjs';
+import { VirtualTime } from '../support/virtual-store.js';
+
+const rule = { algorithm: 'gcra', limit: 2, window: '1h', block: 'manual' } as const;
+
+describe.each(['', 'app:'])('a deny cache with the key prefix "%s", while another process', (keyPrefix) => {
+  const time = new VirtualTime();
+  let server: RedisServer;
+  let stores: RedisStore[];
+  let here: RateLimiter;
+  let there: RateLimiter;
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    const { host, port } = server;
+    const options = { redis: { host, port, keyPrefix }, clock: time.clock };
+    stores = [await openRedisStore(options), await openRedisStore(options)];
+    const prefix = uniquePrefix();
+    [here, there] = stores.map((store) => new RateLimiter({ store, prefix })) as [RateLimiter, RateLimiter];
+  });
+
+  afterEach(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await server.stop();
+  });
+
+  const ask = (asked: Rule = rule) => here.consume(asked, 'ann');
+  const untilCached = () => until(async () => (await ask()).source === 'cache', 'a denial from the cache');
+  const untilAllowed = () => until(async () => (await ask()).allowed, 'the change to arrive');
+
+  it('gives permits back, allows at once what they pay for', async () => {
+    const decision = await there.consume(rule, 'ann', { cost: 2 });
+    await untilCached();
+    await there.refund(decision);
+    await untilAllowed();
+  });
+
+  it('resets the counter, starts anew with it', async () => {
+    await there.consume(rule, 'ann', { cost: 2 });
+    await untilCached();
+    await there.reset(rule, 'ann');
+    await untilAllowed();
+  });
+
+  it('blocks the subject, tells the end of the block', async () => {
+    await there.consume(rule, 'ann', { cost: 2 });
+    await untilCached();
+    await there.block(rule, 'ann', '1d');
+    await until(async () => (await ask()).retryAfterMs === 86_400_000, 'the block to arrive');
+  });
+
+  it('raises the limit, asks anew for the raised one', async () => {
+    await ask();
+    await ask();
+    await untilCached();
+    expect(await ask({ ...rule, burst: 3 })).toMatchObject({ allowed: true, source: 'redis' });
+  });
+
+  it('deletes the key by hand, believes the denial for a second at most', async () => {
+    await there.consume(rule, 'ann', { cost: 2 });
+    await untilCached();
+    time.advance(1000);
+    expect(await ask()).toMatchObject({ allowed: false, source: 'redis' });
+    expect(await ask()).toMatchObject({ allowed: false, source: 'cache' });
+  });
+
+  it('is out of reach, answers nothing that could have changed unnoticed', async () => {
+    await there.consume(rule, 'ann', { cost: 2 });
+    await untilCached();
+    await server.restart();
+    await until(async () => (await ask()).source === 'redis', 'Redis to be asked again');
+    expect(await here.peek(rule, 'ann')).toMatchObject({ allowed: true });
+  });
+});

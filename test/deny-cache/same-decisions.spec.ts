@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { RateLimiter, type Decision, type RedisStore, type Rule } from '../../lib/index.js';
+import { EVERY_RULE } from '../contract/every-rule.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { VirtualTime } from '../support/virtual-store.js';
+
+/** What happens next: after so many milliseconds, something by one of two limiters on the store. */
+const steps = fc.array(
+  fc.record({
+    after: fc.constantFrom(0, 0, 0, 0, 1, 20, 300, 999, 1000, 2000, 7777),
+    by: fc.nat(1),
+    does: fc.constantFrom(...Array<'consume'>(12).fill('consume'), 'refund', 'reset', 'block'),
+    cost: fc.constantFrom(1, 1, 1, 2, 5),
+  }),
+  { minLength: 40, maxLength: 80 },
+);
+
+const PLAIN = ['allowed', 'rule', 'limit', 'remaining', 'retryAfterMs', 'resetAfterMs', 'delayMs'] as const;
+
+describe('what a deny cache answers', () => {
+  const time = new VirtualTime();
+  let store: RedisStore;
+
+  beforeAll(async () => {
+    store = await openRedisStore({ clock: time.clock });
+  });
+  afterAll(() => store.close());
+
+  const pair = (denyCache: boolean) => {
+    const options = { store, prefix: uniquePrefix(), onStoreError: 'deny', denyCache } as const;
+    return [new RateLimiter(options), new RateLimiter(options)];
+  };
+
+  /** Both caches know that they are told of changes. */
+  async function warmUp(limiters: readonly RateLimiter[]): Promise<void> {
+    const full: Rule = { name: 'full', algorithm: 'gcra', limit: 1, window: '1h' };
+    await limiters[0]!.consume(full, 'warm-up');
+    for (const limiter of limiters) {
+      const isCached = async () => (await limiter.consume(full, 'warm-up')).source === 'cache';
+      await until(isCached, 'the cache to answer');
+    }
+  }
+
+  it.each(EVERY_RULE)('is what Redis would: $algorithm ($name)', async (rule) => {
+    const blockable = { ...rule, block: 'manual' } as Rule & { block: 'manual' };
+    let cached = 0;
+    await fc.assert(
+      fc.asyncProperty(steps, async (timeline) => {
+        const [known, asked] = [pair(true), pair(false)];
+        await warmUp(known);
+        const last: [Decision | undefined, Decision | undefined] = [undefined, undefined];
+        for (const { after, by, does, cost } of timeline) {
+          time.advance(after);
+          for (const [side, limiter] of [known[by]!, asked[by]!].entries()) {
+            if (does === 'reset') await limiter.reset(blockable, 'ann');
+            else if (does === 'block') await limiter.block(blockable, 'ann', '5s');
+            else if (does === 'refund' && last[side]) await limiter.refund(last[side]);
+            else if (does === 'consume') last[side] = await limiter.consume(blockable, 'ann', { cost });
+          }
+          if (does !== 'consume') continue;
+          const [withCache, without] = last as [Decision, Decision];
+          for (const field of PLAIN) expect([field, withCache[field]]).toEqual([field, without[field]]);
+          if (withCache.source === 'cache') cached += 1;
+        }
+        await Promise.all(known.map((limiter) => limiter.close()));
+      }),
+      { numRuns: 25 },
+    );
+    expect(cached).toBeGreaterThan(20);
+  });
+});

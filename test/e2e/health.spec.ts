@@ -1,0 +1,111 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminus';
+import {
+  RateLimit,
+  RateLimitHealth,
+  RateLimitModule,
+  SkipRateLimit,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
+import { closeApps, startApp } from '../support/nest-app.js';
+import { RedisKeys } from '../support/redis-keys.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary, redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+
+@Controller()
+class Routes {
+  constructor(
+    @Inject(HealthCheckService) private readonly health: HealthCheckService,
+    @Inject(RateLimitHealth) private readonly rateLimit: RateLimitHealth,
+  ) {}
+
+  @SkipRateLimit()
+  @HealthCheck()
+  @Get('health')
+  check() {
+    return this.health.check([() => this.rateLimit.isHealthy(), () => this.rateLimit.isHealthy('limits')]);
+  }
+
+  @RateLimit({ window: '1m', limit: 100 })
+  @Get()
+  limited() {}
+}
+
+/** What Terminus answers on the health route. */
+async function start(options: RateLimitModuleOptions) {
+  const { get } = await startApp(
+    {
+      imports: [TerminusModule.forRoot({ logger: false }), RateLimitModule.forRoot(options)],
+      controllers: [Routes],
+    },
+    { framework: 'express' },
+  );
+  const health = async () => {
+    const { status, body } = await get('/health');
+    return { status, body: JSON.parse(body) };
+  };
+  return { get, health };
+}
+
+const well = (details: object) => {
+  const both = { rateLimit: details, limits: details };
+  return { status: 200, body: { status: 'ok', info: both, error: {}, details: both } };
+};
+
+afterEach(closeApps);
+
+// Who asks the health route learns whether Redis decides, and no balancer takes out what still serves.
+describe('the health indicator, asked by Terminus', () => {
+  it('is up where memory counts', async () => {
+    const { health } = await start({});
+    expect(await health()).toEqual(well({ status: 'up', store: 'memory', onStoreError: 'allow', open: [] }));
+  });
+
+  it('is up where Redis decides, and leaves nothing there', async () => {
+    const prefix = uniquePrefix();
+    const { health } = await start({ redis: redisUrl(), prefix, timeout: 10_000 });
+    expect(await health()).toEqual(well({ status: 'up', store: 'redis', onStoreError: 'allow', open: [] }));
+    const keys = new RedisKeys(redisUrl(), prefix);
+    expect(await keys.names()).toEqual([]);
+    keys.close();
+  });
+});
+
+(hasRedisBinary() ? describe : describe.skip)('the health indicator when Redis dies', () => {
+  let server: RedisServer;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
+  afterAll(() => server.stop());
+  beforeEach(() => server.restart());
+
+  const lost = (onStoreError: string) => ({
+    store: 'redis',
+    onStoreError,
+    open: [{ server: '', reason: expect.stringMatching(/\S/) }],
+  });
+
+  it.each(['allow', 'local'] as const)(
+    'stays up with %s, and tells why Redis is not asked',
+    async (policy) => {
+      const { get, health } = await start({ redis: server.url, onStoreError: policy, timeout: 10_000 });
+      await server.kill();
+      expect(await health()).toEqual(well({ status: 'up', ...lost(policy) }));
+      expect((await get('/')).status).toBe(200);
+    },
+  );
+
+  it('is down with deny, as the limited routes are, and up again by itself', async () => {
+    const { get, health } = await start({ redis: server.url, onStoreError: 'deny', timeout: 10_000 });
+    await server.kill();
+    const { status, body } = await health();
+    expect([status, body.status]).toEqual([503, 'error']);
+    expect(body.error.rateLimit).toEqual({ status: 'down', ...lost('deny') });
+    expect((await get('/')).status).toBe(503);
+    await server.restart();
+    await until(async () => (await health()).status === 200, 'Redis to decide again');
+  });
+});
