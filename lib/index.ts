@@ -53,7 +53,11 @@ export { RateLimit, SkipRateLimit } from './nest/rate-limit.decorator.js';
 export { RateLimitExceededException } from './nest/rate-limit.exception.js';
 export { RateLimitFilter } from './nest/rate-limit.filter.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
-export { RateLimitHealth, type RateLimitHealthResult } from './nest/rate-limit.health.js';
+export {
+  RateLimitHealth,
+  type RateLimitHealthResult,
+  type RateLimitHealthStatus,
+} from './nest/rate-limit.health.js';
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export type { RateLimitModuleExtras, RateLimitModuleOptions } from './nest/rate-limit.options.js';
 export { RateLimitService } from './nest/rate-limit.service.js';

@@ -1,5 +1,5 @@
 import type { Decision } from '../contracts/decision.js';
-import { RULE_FIELDS } from './compile-rule.js';
+import { RULE_FIELDS } from './rule-fields.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 
 /** Permits taken for work whose cost is known only afterwards. */

@@ -1,4 +1,5 @@
-import { compileRule, RULE_FIELDS } from './compile-rule.js';
+import { compileRule } from './compile-rule.js';
+import { RULE_FIELDS } from './rule-fields.js';
 import type { Subject } from './key.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import type { KeyedRule, RuleHit } from './rule-hit.js';

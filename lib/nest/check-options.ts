@@ -1,5 +1,5 @@
 import type { OptionCheck } from '../algorithms/definition.js';
-import { RULE_FIELDS } from '../core/compile-rule.js';
+import { RULE_FIELDS } from '../core/rule-fields.js';
 import { PREFIX } from '../core/key.js';
 import { problem } from '../core/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../http/headers.js';

@@ -1,4 +1,5 @@
-import { compileRule, RULE_FIELDS } from '../core/compile-rule.js';
+import { compileRule } from '../core/compile-rule.js';
+import { RULE_FIELDS } from '../core/rule-fields.js';
 import type { Subject } from '../core/key.js';
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import type { KeyedRule, RuleHit } from '../core/rule-hit.js';

@@ -1,4 +1,4 @@
-import { algorithmOf, requiredFields } from '../core/compile-rule.js';
+import { algorithmOf, requiredFields } from '../core/rule-fields.js';
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../core/rule.js';
 import { isFields, optionProblems, readableOptions } from './check-options.js';

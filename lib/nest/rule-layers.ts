@@ -1,5 +1,5 @@
 import type { OptionCheck } from '../algorithms/definition.js';
-import { algorithmOf, fieldProblems, fieldsOf, oneOf, RULE_FIELDS } from '../core/compile-rule.js';
+import { algorithmOf, fieldProblems, fieldsOf, oneOf, RULE_FIELDS } from '../core/rule-fields.js';
 import { isBy } from './subject-of.js';
 import { isAllowList } from './allow-list.js';
 

@@ -1,0 +1,126 @@
+import type { Patience } from '../contracts/algorithm.js';
+import type { Decision } from '../contracts/decision.js';
+import type { Hit, Store } from '../contracts/store.js';
+import type { Charged } from './charge.js';
+import { Decider } from './decider.js';
+import { DecidedHit } from './decision.js';
+import { DenyCache } from './deny-cache.js';
+import { FailurePolicy } from './failure-policy.js';
+import { holdBack } from './hold-back.js';
+import { Instances } from './instances.js';
+import { Leases } from './leases.js';
+import { Ledger } from './ledger.js';
+import { RateLimitEvents } from './limiter-events.js';
+import { LocalShare } from './local-share.js';
+import type { RateLimiterOptions, RefundOptions } from './limiter-options.js';
+import { Permit } from './permit.js';
+import { RateLimitConfigError } from './rate-limit-config.error.js';
+import { Keys, type KeyedRule, type RuleHit } from './rule-hit.js';
+import type { CompiledRule } from './rule.js';
+
+/** Decides hits of compiled rules, and does what a decision leaves to do. */
+export abstract class HitLimiter {
+  protected readonly store: Store;
+  private readonly fallback: Store | undefined;
+  protected readonly keys: Keys;
+  private readonly policy: FailurePolicy;
+  private readonly denials: DenyCache | undefined;
+  private readonly decider: Decider;
+  private readonly instances: Instances;
+  protected readonly ledger: Ledger;
+  private readonly leases: Leases<Charged>;
+  /** What happens in it, for logs and metrics. */
+  readonly events = new RateLimitEvents();
+
+  /** @throws RateLimitConfigError if the prefix is not as allowed, or `fallback` is missing */
+  constructor(options: RateLimiterOptions) {
+    const { store, prefix = 'rl:', onStoreError = 'allow', fallback, denyCache = true } = options;
+    this.store = store;
+    this.fallback = fallback;
+    this.keys = new Keys(prefix, store.clock);
+    this.instances = new Instances(store, this.keys.shared('instances'), this.keys.instance);
+    const local = fallback && new LocalShare(fallback, () => this.instances.count);
+    this.policy = new FailurePolicy(onStoreError, local);
+    this.denials = denyCache && store.follow ? new DenyCache(store, prefix) : undefined;
+    const failed = (error: unknown): void => this.events.storeFailed(error);
+    this.ledger = new Ledger(failed);
+    this.decider = new Decider(store, this.keys, this.policy, this.ledger, failed, this.denials);
+    this.leases = new Leases<Charged>((renewals) => this.ledger.amend(renewals));
+    store.watch?.((change) => this.events.storeChanged(change));
+  }
+
+  /** Decides hits that may differ in subject, all or nothing. Never rejects because of the store. */
+  async decide(
+    ruleHits: readonly RuleHit[],
+    ask: { readonly dryRun?: boolean; readonly patience?: Patience } = {},
+  ): Promise<Decision> {
+    const { events } = this;
+    if (ask.dryRun || !events.followsDecisions) return this.decider.decide(ruleHits, ask);
+    const startedAt = performance.now();
+    const decision = await this.decider.decide(ruleHits, ask);
+    const subjects = ruleHits.map(({ subject }) => subject);
+    events.decided({ decision, subjects, durationMs: performance.now() - startedAt });
+    return decision;
+  }
+
+  /**
+   * Gives back what a decision has charged, once: never more than that, and nothing where the charge
+   * is gone by itself already.
+   *
+   * @returns whether there was anything to give back
+   */
+  async refund(decision: Decision, { onlyLast = false, rules }: RefundOptions = {}): Promise<boolean> {
+    const charge = DecidedHit.chargeOf(decision);
+    const isMeant = (_hit: Hit, index: number): boolean =>
+      rules === undefined || rules.includes(decision.decisions[index]!.rule);
+    const refunds = charge?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
+    return (await this.ledger.amend(refunds)).includes(true);
+  }
+
+  /** What a decision holds by leases, renewed until it is released. */
+  permit(decision: Decision): Permit {
+    const held = DecidedHit.chargeOf(decision)?.take('renew', ({ lease }) => lease !== undefined) ?? [];
+    const lost = new AbortController();
+    this.leases.hold(held, lost);
+    return new Permit(decision, lost.signal, async () => {
+      this.leases.drop(held);
+      await this.ledger.amend(held.map((lease) => ({ ...lease, kind: 'refund' })));
+    });
+  }
+
+  /**
+   * Waits as long as a decision says its hit is to be held back.
+   *
+   * @throws the signal's reason if it aborts; the place is given back if nobody stands behind it
+   */
+  async holdBack(decision: Decision, signal?: AbortSignal): Promise<void> {
+    try {
+      await holdBack(decision.delayMs, signal);
+    } catch (error) {
+      await this.refund(decision, { onlyLast: true });
+      throw error;
+    }
+  }
+
+  /** Makes a compiled rule ready for any subject: itself, and its candidate if it has one. */
+  keyed(rule: CompiledRule, owner?: string): readonly KeyedRule[] {
+    if (this.policy.isLocal(rule)) this.countLocally();
+    return this.keys.keyed(rule, owner);
+  }
+
+  /** Stops renewing what is held, and counting for others. The store is its owner's to close. */
+  async close(): Promise<void> {
+    this.denials?.close();
+    this.leases.close();
+    await this.instances.stop();
+  }
+
+  /** @throws RateLimitConfigError if there is nothing to count in */
+  private countLocally(): void {
+    if (!this.store.heartbeat) return; // nobody to share with, and nothing to fall back from
+    if (!this.fallback) {
+      throw new RateLimitConfigError(['fallback: missing; allowed with onStoreError "local": a MemoryStore']);
+    }
+    this.instances.start();
+  }
+}
