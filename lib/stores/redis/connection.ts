@@ -27,6 +27,14 @@ export const REDIS_ALLOWED =
 
 const CONNECT_TIMEOUT_MS = 1000;
 
+/** A Cluster sends what failed once more after a while, though it may have been executed, or nobody waits for it. */
+const NEVER_AGAIN = {
+  retryDelayOnFailover: 0,
+  retryDelayOnClusterDown: 0,
+  retryDelayOnTryAgain: 0, // at once, since it cannot be turned off
+  maxRedirections: 5,
+} as const;
+
 /** Whether a value can be connected to, as far as can be told without trying. */
 export function isRedisConnection(value: unknown): value is RedisConnection {
   if (typeof value === 'string') return /^rediss?:\/\//.test(value) && URL.canParse(value);
@@ -44,7 +52,7 @@ export function connect(redis: RedisConnection, timeout: number): StoreClient {
   const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
   if (!redis.isCluster) return duplicate(bounded);
   const { enableOfflineQueue, ...redisOptions } = bounded;
-  return duplicate([], { enableOfflineQueue, lazyConnect: false, redisOptions });
+  return duplicate([], { enableOfflineQueue, lazyConnect: false, ...NEVER_AGAIN, redisOptions });
 }
 
 /** Waits until the first connection stands or has failed, and no longer than a second. */

@@ -15,6 +15,9 @@ export class Line {
   private connecting: Promise<void> | undefined;
   /** Why there is no connection, which a command that finds none cannot tell. */
   private connectionError: Error | undefined;
+  private pending = 0;
+  /** Called when nothing is pending any more. */
+  private drained: (() => void) | undefined;
 
   /**
    * @param timeout milliseconds after which a call is given up, unless it says otherwise
@@ -47,6 +50,7 @@ export class Line {
     const key = call.keys[0]!;
     const circuit = this.circuits.of(this.servers.of(key));
     circuit.check();
+    this.pending += 1;
     try {
       const answer = await within(timeout, this.scripts.run(main, call));
       circuit.succeeded();
@@ -56,6 +60,9 @@ export class Line {
       const error = isGone ? (this.connectionError ?? failure) : failure;
       if (isOutage(error)) circuit.failed(error, () => this.probe(key), isGone);
       throw error;
+    } finally {
+      this.pending -= 1;
+      if (this.pending === 0) this.drained?.();
     }
   }
 
@@ -71,8 +78,10 @@ export class Line {
     this.circuits.watch(listener);
   }
 
-  close(): void {
+  /** Lets what is under way be answered, which takes no longer than the deadline, and hangs up. */
+  async close(): Promise<void> {
     this.circuits.close();
+    if (this.pending > 0) await new Promise<void>((resolve) => (this.drained = resolve));
     this.client.disconnect();
   }
 

@@ -137,3 +137,17 @@ describe('the options of a Redis store', () => {
     );
   });
 });
+
+describe('a Redis store that is closed under load', () => {
+  it('lets what is under way be answered, and hangs up then', async () => {
+    const store = await openRedisStore();
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
+    const underWay = Array.from({ length: 20 }, () => limiter.consume({ ...rule, limit: 20 }, 'ann'));
+    await store.close();
+    const sources = (await Promise.all(underWay)).map(
+      ({ allowed, source }) => `${source} ${String(allowed)}`,
+    );
+    expect(new Set(sources)).toEqual(new Set(['redis true']));
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, source: 'policy' });
+  });
+});

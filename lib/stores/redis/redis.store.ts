@@ -125,7 +125,7 @@ export class RedisStore implements Store {
 
   async close(): Promise<void> {
     this.announcements?.close();
-    this.line.close();
+    await this.line.close();
   }
 
   private async amendTogether(amendments: readonly Amendment[], within?: number): Promise<boolean[]> {
