@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { askServer, untilInSync } from './redis/ask-server.js';
 import { countCommands } from './redis/command-counts.js';
 import { recordCommands } from './redis/record-commands.js';
 import { startRedisServer, type RedisServer } from './redis/redis-server.mjs';
@@ -28,7 +29,7 @@ describe('the shared Redis server', () => {
   let redis: Redis;
 
   beforeAll(async () => {
-    server = await startRedisServer({ args: ['--maxmemory', '64mb'] });
+    server = await startRedisServer({ config: ['maxmemory 64mb'] });
     redis = new Redis(server.url);
   });
 
@@ -37,13 +38,13 @@ describe('the shared Redis server', () => {
     await server.stop();
   });
 
-  it('answers PING, with the arguments given', async () => {
+  it('answers PING, with the settings given', async () => {
     expect(await redis.ping()).toBe('PONG');
     expect(await redis.config('GET', 'maxmemory')).toEqual(['maxmemory', String(64 * 1024 * 1024)]);
   });
 
   it('answers nothing while paused, and what was asked once resumed', async () => {
-    const hasty = new Redis(server.url, { commandTimeout: 50 });
+    const hasty = new Redis(server.url, { commandTimeout: 500 });
     await hasty.ping();
     await server.pause();
     await expect(hasty.ping()).rejects.toThrow('Command timed out');
@@ -85,12 +86,57 @@ describe('the shared Redis server', () => {
     expect(existsSync(folder)).toBe(true);
     owner.kill('SIGKILL');
     await until(() => !existsSync(folder), 'the orphan to be cleaned up');
-    const heir = await startRedisServer({ port });
-    await heir.stop();
+    // The port is free a moment later.
+    let heir: RedisServer | undefined;
+    const inherits = async () =>
+      (heir = await startRedisServer({ port }).catch(() => undefined)) !== undefined;
+    await until(inherits, 'the port to be free');
+    await heir!.stop();
+  });
+
+  it('lets in who has the password and trusts its certificate', async () => {
+    const guarded = await startRedisServer({ password: 'p@ss "word"', tls: true });
+    const { url, ca, host, port } = guarded;
+    const known = new Redis(url, { tls: { ca } });
+    expect(await known.ping()).toBe('PONG');
+    known.disconnect();
+    for (const [options, reason] of [
+      [{ tls: {} }, 'self-signed certificate'],
+      [{ tls: { ca }, password: 'guess' }, 'WRONGPASS'],
+    ] as const) {
+      const stranger = new Redis({ host, port, ...options, retryStrategy: () => null });
+      const error = new Promise((resolve) => stranger.once('error', resolve));
+      expect(String(await error)).toContain(reason);
+    }
+    expect(await askServer(guarded, 'PING')).toBe('PONG');
+    await guarded.stop();
+  });
+
+  it('lets in the users of its settings, with their rights', async () => {
+    const config = ['user reader on >secret ~* +get'];
+    const limited = await startRedisServer({ config });
+    const reader = new Redis(limited.url, {
+      username: 'reader',
+      password: 'secret',
+      enableReadyCheck: false,
+    });
+    expect(await reader.get('key')).toBeNull();
+    await expect(reader.set('key', 'value')).rejects.toThrow('NOPERM');
+    reader.disconnect();
+    await limited.stop();
+  });
+
+  it('replicates another', async () => {
+    const replica = await startRedisServer({ replicaOf: server });
+    await untilInSync(replica);
+    await redis.set('replicated', 'value');
+    expect(await redis.wait(1, 5000)).toBe(1);
+    expect(await askServer(replica, 'GET', 'replicated')).toBe('value');
+    await replica.stop();
   });
 
   it('says why it could not start', async () => {
-    await expect(startRedisServer({ args: ['--no-such-option', '1'] })).rejects.toThrow('no-such-option');
+    await expect(startRedisServer({ config: ['no-such-option 1'] })).rejects.toThrow('no-such-option');
     await expect(startRedisServer({ port: server.port })).rejects.toThrow('Address already in use');
   });
 

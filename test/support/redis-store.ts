@@ -14,6 +14,11 @@ export async function openRedisStore(
   const store = new RedisStore({ redis: redisUrl(), ...options, timeout: 10_000 });
   const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
   const answers = async () => (await limiter.peek({ limit: 1, window: '1s' }, 'probe')).source === 'redis';
-  await until(answers, 'the Redis store to answer');
+  try {
+    await until(answers, 'the Redis store to answer');
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
   return store;
 }

@@ -27,6 +27,9 @@ export const REDIS_ALLOWED =
 
 const CONNECT_TIMEOUT_MS = 1000;
 
+/** How often a call follows a slot that moves; more would take longer than the deadline. */
+const CLUSTER_REDIRECTIONS = 5;
+
 /** A Cluster sends what failed once more after a while, though it may have been executed, or nobody waits for it. */
 const NEVER_AGAIN = {
   retryDelayOnFailover: 0,
@@ -51,8 +54,18 @@ export function connect(redis: RedisConnection, timeout: number): StoreClient {
   if (!isUserClient(redis)) return new Redis({ ...redis, ...bounded });
   const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
   if (!redis.isCluster) return duplicate(bounded);
-  const { enableOfflineQueue, ...redisOptions } = bounded;
-  return duplicate([], { enableOfflineQueue, lazyConnect: false, ...NEVER_AGAIN, redisOptions });
+  const { enableOfflineQueue, retryStrategy, ...redisOptions } = bounded;
+  return duplicate([], {
+    enableOfflineQueue,
+    lazyConnect: false,
+    clusterRetryStrategy: retryStrategy,
+    // A call that was given up must not be sent anew by anybody.
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    retryDelayOnTryAgain: Math.max(1, Math.floor(timeout / (2 * CLUSTER_REDIRECTIONS))),
+    maxRedirections: CLUSTER_REDIRECTIONS,
+    redisOptions,
+  });
 }
 
 /** Waits until the first connection stands or has failed, and no longer than a second. */

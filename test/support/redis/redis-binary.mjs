@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /**
@@ -16,14 +16,42 @@ export function findRedisBinary() {
 }
 
 /**
+ * Finds the server programs on the PATH besides the one of `findRedisBinary`, such as `valkey-server` or
+ * `redis-server-6.2`, each once whatever links lead there.
+ *
+ * @returns {string[]}
+ */
+export function findOtherBinaries() {
+  const chosen = findRedisBinary();
+  const seen = new Set(chosen && [realpathSync(chosen)]);
+  const named = pathFolders()
+    .filter(existsSync)
+    .flatMap((folder) => {
+      const names = readdirSync(folder).filter((name) =>
+        /^(redis|valkey|keydb)-server(-[\d.]+)?$/.test(name),
+      );
+      return names.map((name) => join(folder, name)).filter(executable);
+    });
+  return named.filter((path) => {
+    const target = realpathSync(path);
+    return !seen.has(target) && seen.add(target);
+  });
+}
+
+/**
  * Finds a program on the PATH.
  *
  * @param {string} name
  * @returns {string | undefined}
  */
 export function findProgram(name) {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  return folders.map((folder) => join(folder, name)).find(executable);
+  return pathFolders()
+    .map((folder) => join(folder, name))
+    .find(executable);
+}
+
+function pathFolders() {
+  return (process.env.PATH ?? '').split(delimiter).filter(Boolean);
 }
 
 function executable(path) {

@@ -12,22 +12,13 @@ export class RedisProcess {
   #exited;
   #folder;
 
-  constructor(port, folder, args) {
-    const binary = findRedisBinary();
+  constructor(folder, { binary = findRedisBinary(), sentinel }) {
     if (!binary)
       throw new Error('No redis-server to start: put it on the PATH or name it in REDIS_SERVER_BIN');
-    const listen = [
-      '--bind',
-      '127.0.0.1',
-      '--port',
-      String(port),
-      '--unixsocket',
-      join(folder, 'redis.sock'),
-    ];
-    const store = ['--dir', folder, '--save', '', '--appendonly', 'no'];
     const log = openSync(join(folder, 'redis.log'), 'w');
     this.#folder = folder;
-    this.#child = spawn(binary, [...listen, ...store, ...args], { stdio: ['ignore', log, log] });
+    const args = [join(folder, 'redis.conf'), ...(sentinel ? ['--sentinel'] : [])];
+    this.#child = spawn(binary, args, { stdio: ['ignore', log, log] });
     this.#child.unref(); // A server that nobody stops must not keep its owner from ending.
     closeSync(log);
     const clean = 'kill -KILL "$1"; rm -rf "$2"';

@@ -1,17 +1,32 @@
 export interface RedisServerOptions {
-  /** Arguments for the program, such as `['--maxmemory', '2mb']`; they win over the defaults. @default [] */
-  args?: string[];
+  /** Lines for redis.conf, such as `['maxmemory 2mb']`; they win over the defaults. @default [] */
+  config?: string[];
   /** The port to listen on. @default a free one below 22768, its cluster bus port free too */
   port?: number;
+  /** What clients, and replicas with the same option, have to log in with. @default none is asked */
+  password?: string;
+  /** Whether it speaks TLS only, with a certificate of its own: trust the server's `ca`. @default false */
+  tls?: boolean;
+  /** The master that it is a replica of; `untilInSync` waits for its data. @default it is a master */
+  replicaOf?: Pick<RedisServer, 'host' | 'port'>;
+  /** Whether it is a sentinel: say in `config` what it monitors. @default false */
+  sentinel?: boolean;
+  /** The server program. @default what `findRedisBinary` finds */
+  binary?: string;
 }
 
 export interface RedisServer {
+  /** With the scheme and the password that it takes. */
   readonly url: string;
   readonly host: string;
   readonly port: number;
+  /** The certificate to trust, in PEM, if it speaks TLS. */
+  readonly ca: string | undefined;
+  /** Whether it runs and has not been paused. */
+  readonly isUp: boolean;
   /** The pid of the process that runs now; another after `restart()`. */
   readonly pid: number;
-  /** Holds the log, the Unix socket and what the server saves. */
+  /** Holds redis.conf, redis.log, redis.sock (never TLS) and what the server saves. */
   readonly folder: string;
   /** Ends the server and removes its folder. Can be called again, and after `kill()`. */
   stop(): Promise<void>;
@@ -21,7 +36,11 @@ export interface RedisServer {
   resume(): Promise<void>;
   /** Kills it (SIGKILL). Resolves once it is gone; port and folder are kept for `restart()`. */
   kill(): Promise<void>;
-  /** Starts it anew on the same port and folder, killing it first if it runs. Resolves once it answers. */
+  /**
+   * Starts it anew on the same port and folder, killing it first if it runs. Resolves once it answers.
+   *
+   * It reads its redis.conf again, with what CONFIG REWRITE or a sentinel has changed there.
+   */
   restart(): Promise<void>;
 }
 

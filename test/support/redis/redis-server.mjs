@@ -1,17 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.mjs';
+import { redisConfig } from './redis-config.mjs';
 import { RedisProcess } from './redis-process.mjs';
+import { selfSigned } from './self-signed.mjs';
 
 /**
  * Starts a Redis server of the caller's own on 127.0.0.1, without persistence; see redis-server.d.mts.
  *
- * @param {{ args?: string[], port?: number }} options
+ * @param {import('./redis-server.mjs').RedisServerOptions} options
  */
-export async function startRedisServer({ args = [], port } = {}) {
+export async function startRedisServer({ port, ...options } = {}) {
   for (let attemptsLeft = port === undefined ? 5 : 1; ;) {
-    const server = new RedisServer(port ?? (await freePort()), args);
+    const server = new RedisServer(port ?? (await freePort()), options);
     try {
       await server.restart();
       return server;
@@ -27,42 +29,59 @@ export async function startRedisServer({ args = [], port } = {}) {
 class RedisServer {
   host = '127.0.0.1';
   folder = mkdtempSync(join(tmpdir(), 'redis-test-'));
-  #args;
+  ca;
+  isUp = false;
+  #options;
   #process;
 
-  constructor(port, args) {
+  constructor(port, options) {
     this.port = port;
-    this.#args = args;
+    this.#options = options;
+    if (options.tls) this.#certify();
+    writeFileSync(join(this.folder, 'redis.conf'), redisConfig(this, options).join('\n'));
   }
 
   get url() {
-    return `redis://${this.host}:${this.port}`;
+    const { password, tls } = this.#options;
+    const login = password ? `:${encodeURIComponent(password)}@` : '';
+    return `${tls ? 'rediss' : 'redis'}://${login}${this.host}:${this.port}`;
   }
 
   get pid() {
     return this.#process.pid;
   }
 
-  pause() {
-    return this.#process.pause();
+  async pause() {
+    this.isUp = false;
+    await this.#process.pause();
   }
 
-  resume() {
-    return this.#process.resume();
+  async resume() {
+    await this.#process.resume();
+    this.isUp = true;
   }
 
   async kill() {
+    this.isUp = false;
     await this.#process?.kill();
   }
 
   async restart() {
     await this.kill();
-    this.#process = new RedisProcess(this.port, this.folder, this.#args);
+    this.#process = new RedisProcess(this.folder, this.#options);
     await this.#process.ready();
+    this.isUp = true;
   }
 
   async stop() {
     await this.kill();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #certify() {
+    const { certificate, key } = selfSigned();
+    writeFileSync(join(this.folder, 'cert.pem'), certificate);
+    writeFileSync(join(this.folder, 'key.pem'), key);
+    this.ca = certificate;
   }
 }

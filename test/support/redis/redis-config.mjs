@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+
+/**
+ * The lines of a server's redis.conf. Of two lines for one setting the later holds.
+ *
+ * @param {{ port: number, folder: string }} place
+ * @param {import('./redis-server.mjs').RedisServerOptions} options
+ * @returns {string[]}
+ */
+export function redisConfig({ port, folder }, { config = [], password, tls, replicaOf }) {
+  const lines = [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `unixsocket ${join(folder, 'redis.sock')}`,
+    `dir ${folder}`,
+    'save ""',
+    'appendonly no',
+    'repl-diskless-sync-delay 0', // By default a first replica waits 5 s for others to come.
+  ];
+  if (password)
+    lines.push(`requirepass ${JSON.stringify(password)}`, `masterauth ${JSON.stringify(password)}`);
+  if (tls) lines.push('port 0', `tls-port ${port}`, 'tls-auth-clients no');
+  if (tls) lines.push(`tls-cert-file ${join(folder, 'cert.pem')}`, `tls-key-file ${join(folder, 'key.pem')}`);
+  if (replicaOf) lines.push(`replicaof ${replicaOf.host} ${replicaOf.port}`);
+  return [...lines, ...config];
+}

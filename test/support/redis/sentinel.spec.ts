@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { askServer } from './ask-server.js';
+import { startSentinel, type SentinelGroup } from './sentinel.js';
+import { hasRedisBinary } from './shared-redis.js';
+
+(hasRedisBinary() ? describe : describe.skip)("a spec's own sentinels", () => {
+  let group: SentinelGroup;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    group = await startSentinel();
+    redis = new Redis({ ...group.options, maxRetriesPerRequest: null });
+    redis.on('error', () => undefined); // Nobody answers until the failover is done.
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await group.close();
+  });
+
+  it('lead a client to the master, whose replicas have what it writes', async () => {
+    await redis.set('key', 'value');
+    expect(await redis.wait(2, 5000)).toBe(2);
+    expect((await group.master()).port).toBe(group.servers[0]!.port);
+  });
+
+  it('replace a master that is killed, and take the client to the new one', async () => {
+    const old = await group.killMaster();
+    const master = await group.untilReplaced(old);
+    expect(master.port).not.toBe(old.port);
+    expect(await redis.get('key')).toBe('value');
+    await redis.set('key', 'another');
+    expect(await askServer(master, 'GET', 'key')).toBe('another');
+  });
+});

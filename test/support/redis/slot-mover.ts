@@ -1,0 +1,54 @@
+import type { Redis } from 'ioredis';
+import { openAdmin } from './ask-server.js';
+import type { RedisServer } from './redis-server.mjs';
+
+/** Moves slots from a master to another step by step, so that a test can look at what clients get between. */
+export class SlotMover {
+  private readonly source: Redis;
+  private readonly target: Redis;
+  private readonly others: readonly Redis[];
+
+  /** @param masters all of the cluster, to be told who serves a slot */
+  constructor(
+    from: RedisServer,
+    private readonly to: RedisServer,
+    private readonly ids: { from: string; to: string },
+    masters: readonly RedisServer[],
+  ) {
+    this.source = openAdmin(from);
+    this.target = openAdmin(to);
+    this.others = masters.filter((master) => master !== from && master !== to).map(openAdmin);
+  }
+
+  /** From now on the source sends clients to the target (ASK) for keys that it does not have. */
+  async begin(slot: number): Promise<void> {
+    await this.target.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', this.ids.from);
+    await this.source.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', this.ids.to);
+  }
+
+  /** Moves these keys, or all that the slot has. */
+  async moveKeys(slot: number, keys?: string[]): Promise<void> {
+    if (keys) return this.migrate(keys);
+    for (;;) {
+      const found = (await this.source.call('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[];
+      if (found.length === 0) return;
+      await this.migrate(found);
+    }
+  }
+
+  /** From now on the target serves the slot, and the others send clients there (MOVED). */
+  async finish(slot: number): Promise<void> {
+    // The target first, or the two would for a moment send clients to one another.
+    for (const node of [this.target, this.source, ...this.others]) {
+      await node.call('CLUSTER', 'SETSLOT', slot, 'NODE', this.ids.to);
+    }
+  }
+
+  close(): void {
+    for (const redis of [this.source, this.target, ...this.others]) redis.disconnect();
+  }
+
+  private async migrate(keys: string[]): Promise<void> {
+    await this.source.call('MIGRATE', this.to.host, this.to.port, '', 0, 5000, 'KEYS', ...keys);
+  }
+}

@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
+import { askServer } from '../support/redis/ask-server.js';
+import { startCluster } from '../support/redis/cluster.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { topologyContract, whyRefused } from './topology.js';
+
+/** What the limiter sends: scripts, what it needs to connect, and to hear of changes by other processes. */
+const CLIENT_RIGHTS = '+evalsha +eval +info +ping +subscribe +unsubscribe';
+/** What its scripts call. */
+const SCRIPT_RIGHTS =
+  '+time +get +set +unlink +lindex +lrange +rpush +ltrim +pexpire ' +
+  '+zadd +zcard +zcount +zrange +zrem +zremrangebyscore +zscore +publish';
+/** What it needs besides to find its way in a cluster, and to follow a slot on the move. */
+const CLUSTER_RIGHTS = '+cluster|slots +cluster|info +asking';
+
+const USER = `user limiter on >secret resetchannels ~t:* &t:* ${CLIENT_RIGHTS} ${SCRIPT_RIGHTS}`;
+const credentials = { username: 'limiter', password: 'secret' };
+
+/** What servers have refused: the command, key or channel of each. */
+async function refusals(...servers: RedisServer[]): Promise<unknown[]> {
+  const logs = await Promise.all(servers.map((server) => askServer(server, 'ACL', 'LOG')));
+  const objects = (logs.flat() as unknown[][]).map((fields) => fields[fields.indexOf('object') + 1]);
+  return objects.filter((object) => !String(object).startsWith('client|')); // What ioredis says of itself.
+}
+
+topologyContract(
+  'a user who may do no more than the limiter needs',
+  async () => {
+    const server = await startRedisServer({ config: [USER] });
+    const { host, port } = server;
+    return { redis: { host, port, ...credentials }, server, stop: () => server.stop() };
+  },
+  (servers) => {
+    it('can do all this in the time of the server, too', async () => {
+      expect(await whyRefused(servers().redis)).toBeUndefined();
+    });
+
+    it('has been refused nothing', async () => {
+      expect(await refusals(servers().server)).toEqual([]);
+    });
+
+    it('is held to the prefix', async () => {
+      expect(await whyRefused(servers().redis, 'rl:')).toContain('NOPERM');
+    });
+  },
+);
+
+topologyContract(
+  'a user of a cluster who may do no more than the limiter needs',
+  async () => {
+    const cluster = await startCluster({ replicas: false, config: [`${USER} ${CLUSTER_RIGHTS}`] });
+    const mine = new Cluster(cluster.startNodes, { redisOptions: credentials });
+    const stop = () => {
+      mine.disconnect();
+      return cluster.close();
+    };
+    return { redis: mine, cluster, stop };
+  },
+  (servers) => {
+    it('follows a slot on the move', async () => {
+      const { cluster, redis } = servers();
+      const prefix = uniquePrefix();
+      const slot = await cluster.slotOf(`${prefix}{ann}`);
+      const from = await cluster.ownerOf(slot);
+      const mover = await cluster.mover(
+        from,
+        cluster.nodes.find((node) => node !== from)!,
+      );
+      await mover.begin(slot);
+      expect(await whyRefused(redis, prefix)).toBeUndefined();
+      await mover.moveKeys(slot);
+      await mover.finish(slot);
+      mover.close();
+    });
+
+    it('has been refused nothing', async () => {
+      expect(await refusals(...servers().cluster.nodes)).toEqual([]);
+    });
+  },
+);
+
+it('is given the rights that the scripts use, and no others', () => {
+  const lib = new URL('../../lib/', import.meta.url);
+  const files = readdirSync(lib, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.lua'),
+  );
+  const scripts = files.map((name) => readFileSync(new URL(name, lib), 'utf8')).join('\n');
+  const called = scripts.matchAll(/redis\.p?call\('(\w+)'/g);
+  const rights = Array.from(called, ([, command = '']) => `+${command.toLowerCase()}`);
+  expect([...new Set(rights)].sort()).toEqual(SCRIPT_RIGHTS.split(' ').sort());
+});
