@@ -27,17 +27,6 @@ export const REDIS_ALLOWED =
 
 const CONNECT_TIMEOUT_MS = 1000;
 
-/** How often a call follows a slot that moves; more would take longer than the deadline. */
-const CLUSTER_REDIRECTIONS = 5;
-
-/** A Cluster sends what failed once more after a while, though it may have been executed, or nobody waits for it. */
-const NEVER_AGAIN = {
-  retryDelayOnFailover: 0,
-  retryDelayOnClusterDown: 0,
-  retryDelayOnTryAgain: 0, // at once, since it cannot be turned off
-  maxRedirections: 5,
-} as const;
-
 /** Whether a value can be connected to, as far as can be told without trying. */
 export function isRedisConnection(value: unknown): value is RedisConnection {
   if (typeof value === 'string') return /^rediss?:\/\//.test(value) && URL.canParse(value);
@@ -59,11 +48,7 @@ export function connect(redis: RedisConnection, timeout: number): StoreClient {
     enableOfflineQueue,
     lazyConnect: false,
     clusterRetryStrategy: retryStrategy,
-    // A call that was given up must not be sent anew by anybody.
-    retryDelayOnFailover: 0,
-    retryDelayOnClusterDown: 0,
-    retryDelayOnTryAgain: Math.max(1, Math.floor(timeout / (2 * CLUSTER_REDIRECTIONS))),
-    maxRedirections: CLUSTER_REDIRECTIONS,
+    ...NEVER_AGAIN,
     redisOptions,
   });
 }
