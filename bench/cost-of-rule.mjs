@@ -54,7 +54,7 @@ export async function costOf(described, { redis, url, keys }) {
     new RedisStore({ redis: url, timeout: 60_000, clock: () => now }),
     new RedisStore({ redis: url, timeout: 60_000 }),
   ];
-  const [before, limiter] = stores.map((store) => new RateLimiter({ store, onStoreError: 'deny' }));
+  const [before, limiter] = stores.map((store) => new RateLimiter({ store, onStoreError: 'deny', denyCache: false }));
   const ask = (options) => askAll(limiter, described, keys, options);
 
   await redis.flushall();

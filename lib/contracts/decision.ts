@@ -18,7 +18,7 @@ export interface RuleDecision {
   readonly delayMs: number;
   /** There if the rule is only observed: it has denied nothing, whatever it says. */
   readonly observed?: boolean;
-  /** There if another answered for this rule than the store that was asked. */
+  /** Who answered for this rule, where not all of a decision may have come from one. */
   readonly source?: DecisionSource;
 }
 

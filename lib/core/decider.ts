@@ -93,7 +93,7 @@ export class Decider {
 
   private decisionOf(ruleHits: readonly RuleHit[], answers: readonly Answer[], ask: Ask): DecidedHit {
     const { source } = this.store;
-    const decisions = ruleHits.map(({ rule }, index) => answeredDecision(rule, answers[index]!, source));
+    const decisions = ruleHits.map(({ rule }, index) => answeredDecision(rule, answers[index]!));
     return new DecidedHit(decisions, source, ask.dryRun ? undefined : () => new Charge(answers));
   }
 }

@@ -65,13 +65,10 @@ export function ruleDecision(rule: CompiledRule, verdict: Verdict): RuleDecision
   };
 }
 
-/** The same for an answer that may be another's than the store's, which it then says. */
-export function answeredDecision(rule: CompiledRule, answer: Answer, asked: DecisionSource): RuleDecision {
-  const { verdict, store, share = 1 } = answer;
+/** The same where the answers of a decision may come from several, each of which says from whom. */
+export function answeredDecision(rule: CompiledRule, { verdict, store, share = 1 }: Answer): RuleDecision {
   const source = store?.source ?? 'policy';
-  const decision = ruleDecision(rule, verdict);
-  if (source === asked) return decision;
-  return { ...decision, source, limit: Math.ceil(rule.capacity / share) };
+  return { ...ruleDecision(rule, verdict), source, limit: Math.ceil(rule.capacity / share) };
 }
 
 function strictestOf(decisions: readonly RuleDecision[]): RuleDecision {

@@ -108,6 +108,11 @@ export abstract class HitLimiter {
     return this.keys.keyed(rule, owner);
   }
 
+  /** How many processes share the limits, as far as is known; 1 unless a rule has `onStoreError: 'local'`. */
+  get instanceCount(): number {
+    return this.instances.count;
+  }
+
   /** Stops renewing what is held, and counting for others. The store is its owner's to close. */
   async close(): Promise<void> {
     this.denials?.close();

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+const now = performance.now.bind(performance);
+
 /** Node fires a longer timer at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -10,8 +12,10 @@ const LONGEST_TIMER = 2 ** 31 - 1;
  */
 export async function holdBack(milliseconds: number, signal?: AbortSignal): Promise<void> {
   try {
-    for (let left = milliseconds; left > 0; left -= LONGEST_TIMER) {
-      await sleep(Math.min(left, LONGEST_TIMER), undefined, { ...(signal && { signal }) });
+    // A timer may fire a little early.
+    const until = now() + milliseconds;
+    for (let left = milliseconds; left > 0; left = until - now()) {
+      await sleep(Math.min(Math.ceil(left), LONGEST_TIMER), undefined, { ...(signal && { signal }) });
     }
   } catch (error) {
     signal?.throwIfAborted();

@@ -26,7 +26,9 @@ export class Ledger {
     const refunds = charged.filter((each) => difference(each) < 0);
     await this.amend(refunds.map((each) => ({ ...each, cost: -difference(each) })));
     const debts = charged.filter((each) => difference(each) > 0);
-    await Promise.all(debts.map((each) => this.owe(each.store, { ...each, cost: difference(each) })));
+    // A block does not spare what work has cost.
+    const owed = debts.map((each) => ({ ...each, block: undefined, cost: difference(each) }));
+    await Promise.all(owed.map((each) => this.owe(each.store, each)));
   }
 
   private async amendIn(

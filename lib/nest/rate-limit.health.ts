@@ -16,6 +16,8 @@ export interface RateLimitHealthStatus {
   readonly store: Store['source'];
   /** What requests get while the store does not answer, where a rule does not say. */
   readonly onStoreError: OnStoreError;
+  /** How many processes share the limits, as far as this one knows; counted only with `'local'`. */
+  readonly instances: number;
   /** Servers that are given up, and why; none if all is well. */
   readonly open: readonly { readonly server: string; readonly reason: string }[];
 }
@@ -50,7 +52,14 @@ export class RateLimitHealth {
       reason: String(error),
     }));
     const status = open.length > 0 && onStoreError === 'deny' ? 'down' : 'up';
-    const health: RateLimitHealthStatus = { status, store: this.store.source, onStoreError, open };
+    const { instanceCount: instances } = this.limiter;
+    const health: RateLimitHealthStatus = {
+      status,
+      store: this.store.source,
+      onStoreError,
+      instances,
+      open,
+    };
     return { [key]: health } as RateLimitHealthResult<Key>;
   }
 }

@@ -4,13 +4,28 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { AnyRule } from '../../lib/index.js';
 
-export interface Stampede {
+export interface Task {
   url: string;
   prefix: string;
   rules: readonly AnyRule[];
+  /** The time to go by instead of the server's, in milliseconds since the epoch. */
+  now?: number;
+}
+
+export interface Stampede extends Task {
   /** Hits of each process, and how many of them it has in flight at once. */
   hits: number;
   inFlight: number;
+}
+
+/** A place that was waited for. Instants are the server's, in microseconds. */
+export interface Place {
+  /** When it was given, and for when. */
+  givenAt: number;
+  placeAt: number;
+  /** The wait that was told, and when it was over. */
+  delayMs: number;
+  wentAt: number;
 }
 
 const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
@@ -27,20 +42,51 @@ export class Herd {
 
   /** How many hits were admitted, by process, when all began at once. */
   async run(task: Stampede): Promise<number[]> {
-    await this.ask(task);
-    return (await this.ask('go')) as number[];
+    return (await this.tell({ ...task, does: 'consume' })) as number[];
   }
 
   /** The most that each process has seen inside at once, counting all processes, when all began at once. */
   async hold(task: Stampede): Promise<number[]> {
-    await this.ask({ ...task, holds: true });
-    return (await this.ask('go')) as number[];
+    return (await this.tell({ ...task, does: 'hold' })) as number[];
+  }
+
+  /** The places that all processes have waited for, in the order in which they were given. */
+  async acquire(task: Stampede): Promise<Place[]> {
+    const places = (await this.tell({ ...task, does: 'acquire' })) as Place[][];
+    return places.flat().sort((a, b) => a.givenAt - b.givenAt || a.placeAt - b.placeAt);
+  }
+
+  /** Lets every process in for so many permits, which it holds until it is to `leave`: whether it was let in. */
+  async enter(task: Task & { cost: number }): Promise<boolean[]> {
+    return (await this.tell({ ...task, does: 'enter' })) as boolean[];
+  }
+
+  /** Has every process give back what it holds. */
+  async leave(): Promise<void> {
+    await this.ask('leave');
+  }
+
+  /** Sets the clock of every process whose task said what time it was. */
+  setTime(now: number): void {
+    for (const each of this.processes) each.send(now);
+  }
+
+  /** Kills one process (SIGKILL), and waits until it is gone. */
+  async killOne(): Promise<void> {
+    const killed = this.processes.pop()!;
+    killed.kill('SIGKILL');
+    if (!hasEnded(killed)) await once(killed, 'exit');
   }
 
   async stop(): Promise<void> {
     const ended = this.processes.map((each) => hasEnded(each) || once(each, 'exit'));
     for (const each of this.processes) each.kill();
     await Promise.all(ended);
+  }
+
+  private async tell(task: Task & { does: string }): Promise<unknown[]> {
+    await this.ask(task);
+    return this.ask('go');
   }
 
   private ask(message: object | string): Promise<unknown[]> {

@@ -1,50 +1,37 @@
-// One of several processes that ask for permits at once. For each task `{ url, prefix, rules, hits, inFlight, holds }`
-// it says 'ready' once Redis answers, begins at 'go', and then tells how many of its hits were admitted; or,
-// if it holds permits, the most holders that were inside at once, of all processes, as Redis counted them.
+// One of several processes that ask for permits at once. For each task `{ does, url, prefix, rules, … }` it
+// says 'ready' once Redis answers, does it at 'go', and then tells what came of it: see worker-tasks.mjs.
+// A task that says what time it is, `now`, goes by that clock: a number as message sets it.
 import { on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { RateLimiter, RedisStore } from '../../dist/esm/index.js';
+import * as tasks from './worker-tasks.mjs';
 
+let time;
 const messages = on(process, 'message');
-const next = async () => (await messages.next()).value[0];
+process.on('message', (message) => {
+  if (typeof message === 'number') time = message;
+});
 
 for (;;) await run(await next());
 
-async function run({ url, prefix, rules, hits, inFlight, holds }) {
-  const store = new RedisStore({ redis: url, timeout: 10_000 });
-  const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
-  while ((await limiter.peek(rules, 'everyone')).source !== 'redis') await sleep(10);
+async function next() {
+  for (;;) {
+    const [message] = (await messages.next()).value;
+    if (typeof message !== 'number') return message;
+  }
+}
+
+async function run({ does, url, prefix, now, ...task }) {
+  time = now;
+  const clock = now === undefined ? {} : { clock: () => time };
+  const store = new RedisStore({ redis: url, timeout: 10_000, ...clock });
+  const open = (each = store) => new RateLimiter({ store: each, prefix, onStoreError: 'deny' });
+  const limiter = open();
+  while ((await limiter.peek(task.rules, 'everyone')).source !== 'redis') await sleep(10);
   process.send('ready');
   await next();
-
-  let begun = 0;
-  let admitted = 0;
-  const askOneByOne = async () => {
-    while (begun < hits) {
-      begun++;
-      const { allowed, source } = await limiter.consume(rules, 'everyone');
-      if (source !== 'redis') throw new Error('Redis did not answer');
-      if (allowed) admitted++;
-    }
-  };
-  const redis = new Redis(url);
-  const inside = `${prefix}inside`;
-  let most = 0;
-  const enterOneByOne = async () => {
-    while (begun < hits) {
-      begun++;
-      let permit;
-      do permit = await limiter.enter(rules[0], 'everyone');
-      while (!permit.allowed);
-      most = Math.max(most, await redis.incr(inside));
-      await redis.decr(inside);
-      await permit.release();
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, holds ? enterOneByOne : askOneByOne));
-  process.send(holds ? most : admitted);
-  limiter.close();
-  redis.disconnect();
+  const tell = (news) => process.send(news);
+  process.send(await tasks[does](task, { url, prefix, store, limiter, open, tell, next }));
+  await limiter.close();
   await store.close();
 }

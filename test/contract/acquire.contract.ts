@@ -1,13 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import { RateLimitConfigError, type QueueRule } from '../../lib/index.js';
 import type { Bench } from './limiter-bench.js';
+import { places } from './places.js';
 
-const ALGORITHMS = ['token-bucket', 'gcra'] as const;
+const HOUR = 3_600_000;
+const quota = { limit: 1, window: '1h' } as const;
+
+/** One an hour and one at once, and when to ask again after a timeout of a millisecond too little. */
+const RULES: readonly { readonly algorithm: string; slow: QueueRule }[] = [
+  { algorithm: 'token-bucket', slow: { ...quota, algorithm: 'token-bucket', burst: 1 } },
+  { algorithm: 'gcra', slow: { ...quota, algorithm: 'gcra', burst: 1 } },
+  { algorithm: 'leaky-bucket', slow: { ...quota, algorithm: 'leaky-bucket', burst: 0 } },
+];
 
 export function acquireContract(bench: () => Bench): void {
-  describe.each(ALGORITHMS)('a place acquired by %s', (algorithm) => {
-    const quick: QueueRule = { algorithm, limit: 1, window: '20ms', burst: 1 };
-    const slow: QueueRule = { algorithm, limit: 1, window: '1h', burst: 1 };
+  describe.each(RULES)('a place acquired by $algorithm', ({ slow }) => {
+    const quick: QueueRule = { ...slow, window: '20ms' };
+    const acquire = places();
 
     it('is waited for as long as was known when it was asked for, first come first served', async () => {
       const { limiter, other } = bench();
@@ -24,41 +33,63 @@ export function acquireContract(bench: () => Bench): void {
       const { limiter } = bench();
       await limiter.acquire(slow, 'ann');
       const before = await limiter.peek(slow, 'ann');
-      const refused = await limiter.acquire(slow, 'ann', { timeoutMs: 3_599_999 });
-      expect(refused).toMatchObject({ allowed: false, retryAfterMs: 3_600_000, delayMs: 0 });
+      const refused = await acquire(limiter, slow, { timeoutMs: HOUR - 1 }).answer;
+      expect(refused).toMatchObject({ allowed: false, retryAfterMs: 1, delayMs: 0 });
+      expect(await acquire(limiter, slow, { timeoutMs: 0 }).answer).toMatchObject({ allowed: false });
       expect(await limiter.peek(slow, 'ann')).toEqual(before);
+    });
+
+    it('is had by who waits for just as long, or comes back when told to', async () => {
+      const { limiter, goTo } = bench();
+      const isHad = async (timeoutMs: number) => {
+        const { resetAfterMs } = await limiter.peek(slow, 'ann');
+        acquire(limiter, slow, { timeoutMs });
+        return (await limiter.peek(slow, 'ann')).resetAfterMs > resetAfterMs;
+      };
+      await limiter.acquire(slow, 'ann');
+      expect(await isHad(HOUR - 1)).toBe(false);
+      goTo(1);
+      expect(await isHad(HOUR - 1)).toBe(true);
+      goTo(HOUR + 1);
+      const { resetAfterMs } = await limiter.peek(slow, 'ann');
+      expect(await isHad(resetAfterMs)).toBe(true);
     });
 
     it('is refused for good if it can never fit', async () => {
-      const refused = await bench().limiter.acquire(slow, 'ann', { cost: 2 });
+      const refused = await acquire(bench().limiter, slow, { cost: 2 }).answer;
       expect(refused).toMatchObject({ allowed: false, retryAfterMs: null });
     });
 
-    it('is given back by an abort while nobody stands behind it', async () => {
+    it('is not taken from who waits for it by a hit that does not wait', async () => {
+      const { limiter, other, goTo } = bench();
+      await limiter.acquire(slow, 'ann');
+      acquire(limiter, slow);
+      expect(await other.consume(slow, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 2 * HOUR });
+      goTo(HOUR); // The place is there, and it is not for who comes now.
+      expect(await other.consume(slow, 'ann')).toMatchObject({ allowed: false, retryAfterMs: HOUR });
+    });
+
+    it('is given back when it is given up while nobody stands behind it', async () => {
       const { limiter } = bench();
       await limiter.acquire(slow, 'ann');
       const before = await limiter.peek(slow, 'ann');
-      const abort = new AbortController();
-      const waiting = limiter.acquire(slow, 'ann', { signal: abort.signal });
+      const place = acquire(limiter, slow);
       await limiter.peek(slow, 'ann');
-      abort.abort(new Error('hung up'));
-      await expect(waiting).rejects.toThrow('hung up');
+      place.giveUp('hung up');
+      await expect(place.answer).rejects.toThrow('hung up');
       expect(await limiter.peek(slow, 'ann')).toEqual(before);
     });
 
-    it('is not given back by an abort when somebody stands behind it, whose wait is known', async () => {
+    it('is not given back when somebody stands behind it, whose wait is known', async () => {
       const { limiter, other } = bench();
       await limiter.acquire(slow, 'ann');
-      const [first, second] = [new AbortController(), new AbortController()];
-      const ahead = limiter.acquire(slow, 'ann', { signal: first.signal });
-      const behind = other.acquire(slow, 'ann', { signal: second.signal });
+      const ahead = acquire(limiter, slow);
+      acquire(other, slow);
       const before = await limiter.peek(slow, 'ann');
-      expect(before).toMatchObject({ resetAfterMs: 3 * 3_600_000 });
-      first.abort(new Error('hung up'));
-      await expect(ahead).rejects.toThrow('hung up');
+      expect(before).toMatchObject({ resetAfterMs: 3 * HOUR });
+      ahead.giveUp('hung up');
+      await expect(ahead.answer).rejects.toThrow('hung up');
       expect(await limiter.peek(slow, 'ann')).toEqual(before);
-      second.abort(new Error('over'));
-      await expect(behind).rejects.toThrow('over');
     });
 
     it('is not even asked for after an abort', async () => {
@@ -69,8 +100,8 @@ export function acquireContract(bench: () => Bench): void {
     });
 
     it.each([-1, NaN, '1s'])('is not asked for with a timeout of %p', async (timeoutMs) => {
-      const asked = bench().limiter.acquire(slow, 'ann', { timeoutMs: timeoutMs as number });
-      await expect(asked).rejects.toThrow(RateLimitConfigError);
+      const asked = acquire(bench().limiter, slow, { timeoutMs: timeoutMs as number });
+      await expect(asked.answer).rejects.toThrow(RateLimitConfigError);
     });
   });
 }

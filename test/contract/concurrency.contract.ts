@@ -33,8 +33,8 @@ export function concurrencyContract(bench: () => Bench): void {
       expect(third.decision).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 30_000 });
       await first.release();
       expect((await limiter.enter(rule, 'ann')).allowed).toBe(true);
-      limiter.close();
-      other.close();
+      await limiter.close();
+      await other.close();
     });
 
     it('takes as many permits as the cost says, all or none, and gives all of them back', async () => {
@@ -88,7 +88,7 @@ export function concurrencyContract(bench: () => Bench): void {
       const it = bench();
       await it.limiter.enter(rule, 'ann');
       await pass(it, 10_000); // Renewed once.
-      it.limiter.close();
+      await it.limiter.close();
       await pass(it, 29_999);
       expect(await freeOf(it)).toBe(1);
       await pass(it, 1);
@@ -98,7 +98,7 @@ export function concurrencyContract(bench: () => Bench): void {
     it('frees nobody else when a holder releases late', async () => {
       const it = bench();
       const late = await it.limiter.enter(rule, 'ann', { cost: 2 });
-      it.limiter.close();
+      await it.limiter.close();
       await pass(it, 30_000);
       const now = await it.other.enter(rule, 'ann', { cost: 2 });
       expect(now.allowed).toBe(true);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
-import { EVERY_RULE } from './every-rule.js';
+import { EVERY_OPTION } from './every-option.js';
 import type { Bench } from './limiter-bench.js';
 
 export function everyAlgorithmContract(bench: () => Bench): void {
-  describe.each(EVERY_RULE)('$algorithm ($name)', (rule) => {
+  describe.each(EVERY_OPTION)('$algorithm ($name)', (rule) => {
     it('denies everything at limit 0, now and forever', async () => {
       await bench().expectTimeline(
         { ...rule, limit: 0 },

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { EVERY_OPTION } from './every-option.js';
 import { EVERY_RULE } from './every-rule.js';
 import type { Bench } from './limiter-bench.js';
 
 export function refundContract(bench: () => Bench): void {
-  describe.each(EVERY_RULE)('a refund by $algorithm ($name)', (rule) => {
+  describe.each(EVERY_OPTION)('a refund by $algorithm ($name)', (rule) => {
     it('gives back what was charged, once', async () => {
       const { limiter } = bench();
       await limiter.consume(rule, 'ann', { cost: 2 });

@@ -1,25 +1,32 @@
 import { describe, expect, it } from '@jest/globals';
 import { RateLimitConfigError } from '../../lib/index.js';
-import { EVERY_RULE } from './every-rule.js';
+import { EVERY_OPTION } from './every-option.js';
 import type { Bench } from './limiter-bench.js';
 
-// A place in a queue cannot be made smaller while somebody stands behind it.
-const SETTLED = EVERY_RULE.filter(({ algorithm }) => algorithm !== 'leaky-bucket');
-
 export function reservationContract(bench: () => Bench): void {
-  describe.each(SETTLED)('a reservation by $algorithm ($name)', (rule) => {
+  describe.each(EVERY_OPTION)('a reservation by $algorithm ($name)', (rule) => {
     const left = async ({ limiter }: Bench) => (await limiter.peek(rule, 'ann')).remaining;
+
+    // A place in a queue cannot be made smaller while somebody stands behind it.
+    const given = rule.algorithm === 'leaky-bucket' ? 0 : 3;
 
     it('gives back what the work did not cost, once', async () => {
       const it = bench();
       const reservation = await it.limiter.reserve(rule, 'ann', { cost: 4 });
       expect([reservation.allowed, await left(it)]).toEqual([true, 1]);
-      await it.limiter.consume(rule, 'ann');
       await reservation.settle(1);
-      expect(await left(it)).toBe(3);
+      expect(await left(it)).toBe(4);
       await reservation.settle(0);
       await reservation.cancel();
-      expect(await left(it)).toBe(3);
+      expect(await left(it)).toBe(4);
+    });
+
+    it('gives it back after others have come, unless they stand behind it in a queue', async () => {
+      const it = bench();
+      const reservation = await it.limiter.reserve(rule, 'ann', { cost: 4 });
+      await it.other.consume(rule, 'ann');
+      await reservation.settle(1);
+      expect(await left(it)).toBe(given);
     });
 
     it('charges what the work cost more as debt, which is to be paid off first', async () => {
@@ -39,14 +46,39 @@ export function reservationContract(bench: () => Bench): void {
 
     it('gives everything back when it is cancelled', async () => {
       const it = bench();
+      const before = await it.limiter.peek(rule, 'ann');
       await (await it.limiter.reserve(rule, 'ann', { cost: 5 })).cancel();
-      expect(await left(it)).toBe(5);
+      expect(await it.limiter.peek(rule, 'ann')).toEqual(before);
     });
 
     it('stays charged by what it cost as planned', async () => {
       const it = bench();
       await (await it.limiter.reserve(rule, 'ann', { cost: 3 })).settle(3);
       expect(await left(it)).toBe(2);
+    });
+
+    it('is gone by itself when nobody settles it, no later than any other charge', async () => {
+      const it = bench();
+      const { decision } = await it.limiter.reserve(rule, 'ann', { cost: 4 });
+      expect(await it.other.consume(rule, 'bob', { cost: 4 })).toMatchObject({
+        resetAfterMs: decision.resetAfterMs,
+      });
+      it.goTo(decision.resetAfterMs - 1);
+      expect(await left(it)).toBeLessThan(5);
+      it.goTo(decision.resetAfterMs);
+      expect(await left(it)).toBe(5);
+    });
+
+    it('gives nothing back once it is gone, and still charges what the work cost more', async () => {
+      const it = bench();
+      const late = await it.limiter.reserve(rule, 'ann', { cost: 2 });
+      const dear = await it.limiter.reserve(rule, 'bob', { cost: 2 });
+      it.goTo(late.decision.resetAfterMs);
+      await it.limiter.consume(rule, 'ann', { cost: 4 });
+      await late.cancel();
+      expect(await left(it)).toBe(1);
+      await dear.settle(5);
+      expect(await it.limiter.peek(rule, 'bob')).toMatchObject({ remaining: 2 });
     });
 
     it('charges nothing for work that was refused', async () => {

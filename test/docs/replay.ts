@@ -23,7 +23,7 @@ export async function replay({ rule, rows }: Example, store: Store, time: Virtua
     const decision = await ask(limiter, rule as Rule & LeaseRule, row, permits);
     played.push({ ...row, ...answerOf(decision, row) });
   }
-  limiter.close();
+  await limiter.close();
   return played;
 }
 

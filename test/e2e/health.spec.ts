@@ -60,13 +60,17 @@ afterEach(closeApps);
 describe('the health indicator, asked by Terminus', () => {
   it('is up where memory counts', async () => {
     const { health } = await start({});
-    expect(await health()).toEqual(well({ status: 'up', store: 'memory', onStoreError: 'allow', open: [] }));
+    expect(await health()).toEqual(
+      well({ status: 'up', store: 'memory', onStoreError: 'allow', instances: 1, open: [] }),
+    );
   });
 
   it('is up where Redis decides, and leaves nothing there', async () => {
     const prefix = uniquePrefix();
     const { health } = await start({ redis: redisUrl(), prefix, timeout: 10_000 });
-    expect(await health()).toEqual(well({ status: 'up', store: 'redis', onStoreError: 'allow', open: [] }));
+    expect(await health()).toEqual(
+      well({ status: 'up', store: 'redis', onStoreError: 'allow', instances: 1, open: [] }),
+    );
     const keys = new RedisKeys(redisUrl(), prefix);
     expect(await keys.names()).toEqual([]);
     keys.close();
@@ -85,6 +89,7 @@ describe('the health indicator, asked by Terminus', () => {
   const lost = (onStoreError: string) => ({
     store: 'redis',
     onStoreError,
+    instances: 1,
     open: [{ server: '', reason: expect.stringMatching(/\S/) }],
   });
 

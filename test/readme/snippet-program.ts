@@ -22,10 +22,13 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'nestjs-redis-rate-limit': [
     'overridesFromEnv',
     'RateLimit',
+    'RateLimitEvents',
     'RateLimitExceededException',
     'RateLimitGuard',
+    'RateLimitHealth',
     'RateLimitModule',
     'RateLimitService',
+    'recordMetrics',
     'SkipRateLimit',
   ],
   './app.module.js': ['AppModule'],

@@ -10,7 +10,7 @@ import { fileOf, problemsOf, transpiled } from './snippet-program.js';
 const readme = codeBlocks('README.md', 'ts');
 const snippets = [
   ...readme,
-  ...['configuration', 'lifecycle'].flatMap((page) => codeBlocks(`docs/${page}.md`, 'ts')),
+  ...['configuration', 'lifecycle', 'operations'].flatMap((page) => codeBlocks(`docs/${page}.md`, 'ts')),
 ];
 const written: string[] = [];
 

@@ -22,7 +22,7 @@ local function step(key, now, cost, patience, _, limit, window, burst)
     wait = need - free
     if need_part > free_part then wait = wait + 1 end
     if patience < math.huge and (cost > burst or wait > patience) then
-      if cost > burst then wait = -1 end
+      wait = cost > burst and -1 or wait - patience
       if part > 0 then ahead = ahead + 1 end
       return false, remaining, wait, ahead
     end

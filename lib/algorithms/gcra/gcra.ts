@@ -33,7 +33,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
     if (cost > remaining) {
       wait = roundUp(minus(need, free, limit));
       if (patience < Infinity && (cost > burst || wait > patience)) {
-        const retryAfter = cost > burst ? null : wait;
+        const retryAfter = cost > burst ? null : wait - patience;
         return { allowed: false, remaining, retryAfter, resetAfter: roundUp(ahead), delay: 0 };
       }
     }

@@ -53,7 +53,7 @@ local function step(key, now, cost, patience, _, limit, window, burst, interval,
     wait = wait_for(cost - tokens, now, instant, part, limit, window, interval)
     if patience < math.huge and (cost > burst or wait > patience) then
       -- A denial stores nothing, so that a new bucket stays as it is.
-      if cost > burst or is_new then wait = -1 end
+      wait = (cost > burst or is_new) and -1 or wait - patience
       local reset_after = wait_for(burst - tokens, now, instant, part, limit, window, interval)
       return false, math.max(0, tokens), wait, reset_after
     end

@@ -79,7 +79,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
       wait = waitFor(cost - bucket.tokens, now, bucket, parameters);
       if (patience < Infinity && (cost > burst || wait > patience)) {
         // A denial stores nothing, so that a new bucket stays as it is.
-        const retryAfter = cost > burst || !known ? null : wait;
+        const retryAfter = cost > burst || !known ? null : wait - patience;
         const resetAfter = waitFor(burst - bucket.tokens, now, bucket, parameters);
         return { allowed: false, remaining: Math.max(0, bucket.tokens), retryAfter, resetAfter, delay: 0 };
       }

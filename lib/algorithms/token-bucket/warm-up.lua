@@ -45,7 +45,7 @@ local function step(key, now, cost, patience, _, limit, window, warm_up)
     return true, remaining, 0, busy, write(now, next_free, part, stored, warm_up)
   end
   if patience < math.huge and (cost > limit or busy > patience) then
-    return false, remaining, cost > limit and -1 or busy, busy
+    return false, remaining, cost > limit and -1 or busy - patience, busy
   end
 
   local taken, taken_part = span_of(cost, limit, window)

@@ -81,7 +81,7 @@ export const warmUp: Variant<TokenBucketOptions, WarmUpState, WarmUpParameter> &
       return { allowed: true, remaining, retryAfter: 0, resetAfter: busy, delay: 0, ...unchanged };
     }
     if (patience < Infinity && (cost > limit || busy > patience)) {
-      const retryAfter = cost > limit ? null : busy;
+      const retryAfter = cost > limit ? null : busy - patience;
       return { allowed: false, remaining, retryAfter, resetAfter: busy, delay: 0 };
     }
 

@@ -16,6 +16,8 @@ export interface StoreClient {
   readonly options?: { readonly keyPrefix?: string | Buffer | undefined };
   defineCommand(name: string, definition: { lua: string }): void;
   ping(): Promise<string>;
+  /** A cluster's connections. */
+  nodes?(role: 'master'): readonly StoreClient[];
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'ready', listener: () => void): unknown;
   once(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
@@ -26,6 +28,14 @@ export const REDIS_ALLOWED =
   'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
 
 const CONNECT_TIMEOUT_MS = 1000;
+
+/** A Cluster sends what failed once more after a while, though it may have been executed, or nobody waits for it. */
+const NEVER_AGAIN = {
+  retryDelayOnFailover: 0,
+  retryDelayOnClusterDown: 0,
+  retryDelayOnTryAgain: 0, // at once, since it cannot be turned off
+  maxRedirections: 5,
+} as const;
 
 /** Whether a value can be connected to, as far as can be told without trying. */
 export function isRedisConnection(value: unknown): value is RedisConnection {
@@ -48,23 +58,34 @@ export function connect(redis: RedisConnection, timeout: number): StoreClient {
     enableOfflineQueue,
     lazyConnect: false,
     clusterRetryStrategy: retryStrategy,
+    enableReadyCheck: false, // it asks a node that may not be connected yet; the nodes have checks of their own
     ...NEVER_AGAIN,
     redisOptions,
   });
 }
 
-/** Waits until the first connection stands or has failed, and no longer than a second. */
+/**
+ * Waits until the first connection stands or has failed, those to all masters if it is a cluster, and no
+ * longer than a second.
+ */
 export function firstConnection(client: StoreClient): Promise<void> {
-  if (client.status === 'ready') return Promise.resolve();
   return new Promise((resolve) => {
     // An event loop that was busy for as long gets one turn to read what has arrived.
     const timer = setTimeout(() => setImmediate(resolve), CONNECT_TIMEOUT_MS);
-    for (const event of ['ready', 'close', 'end'] as const) {
-      client.once(event, () => {
+    void standsOrFailed(client)
+      // A cluster is ready with its first node, and refuses what the others are to decide.
+      .then(() => Promise.all((client.nodes?.('master') ?? []).map(standsOrFailed)))
+      .then(() => {
         clearTimeout(timer);
         resolve();
       });
-    }
+  });
+}
+
+function standsOrFailed(client: StoreClient): Promise<void> {
+  if (client.status === 'ready' || client.status === 'end') return Promise.resolve();
+  return new Promise((resolve) => {
+    for (const event of ['ready', 'close', 'end'] as const) client.once(event, () => resolve());
   });
 }
 

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type LeaseRule, type RedisStore } from '../../lib/index.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { until } from '../support/redis/until.mjs';
+import { VirtualTime } from '../support/virtual-store.js';
+import { Herd } from './herd.js';
+
+const LEASE = 300;
+const rule: LeaseRule = { algorithm: 'concurrency', limit: 7, lease: LEASE };
+
+describe('three processes that hold two of seven permits each, of which one is killed', () => {
+  const time = new VirtualTime();
+  const start = time.now;
+  const prefix = uniquePrefix();
+  let herd: Herd;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+
+  beforeAll(async () => {
+    herd = new Herd(3);
+    store = await openRedisStore({ clock: time.clock });
+    limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+  });
+
+  afterAll(async () => {
+    await herd.stop();
+    await store.close();
+  });
+
+  const ask = (cost: number) => limiter.peek(rule, 'everyone', { cost });
+  const free = async () => (await ask(0)).remaining;
+
+  /** Goes to an instant. The processes renew by timers of their own: time waits until all have done so. */
+  async function goTo(at: number): Promise<void> {
+    time.now = start + at;
+    herd.setTime(time.now);
+    // Five are there when the dead and the first of the living have gone.
+    await until(async () => (await ask(5)).retryAfterMs === LEASE, 'the living to renew what they hold');
+  }
+
+  it('keep the permits of the living, and lend those of the dead when its lease ends, and not before', async () => {
+    const task = { url: redisUrl(), prefix, rules: [rule], now: start };
+    expect(await herd.enter({ ...task, cost: 2 })).toEqual([true, true, true]);
+    expect(await free()).toBe(1);
+    await herd.killOne();
+    for (const at of [100, 200, 299]) {
+      await goTo(at);
+      expect(await free()).toBe(1);
+      expect(await ask(3)).toMatchObject({ allowed: false, retryAfterMs: LEASE - at });
+    }
+    await goTo(300);
+    expect(await free()).toBe(3);
+    const late = await limiter.enter(rule, 'everyone', { cost: 3 });
+    expect([late.allowed, await free()]).toEqual([true, 0]);
+    await late.release();
+    for (const at of [400, 500, 600, 700, 800, 900]) {
+      await goTo(at);
+      expect([at, await free()]).toEqual([at, 3]);
+    }
+    await herd.leave();
+    expect(await free()).toBe(7);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Rule } from '../../lib/index.js';
+import { EVERY_OPTION } from './every-option.js';
+import { EVERY_RULE } from './every-rule.js';
+import type { Bench } from './limiter-bench.js';
+
+/**
+ * Nine were charged where five may be in ten seconds: when there is one again, when five can be had at
+ * once, and when nothing of it counts any more.
+ */
+const NINE_OF_FIVE: Record<string, readonly [oneAt: number, fiveAt: number, resetAt: number]> = {
+  fixed: [10_000, 20_000, 20_000], // 5 of this window and 4 of the next
+  clock: [10_000, 20_000, 20_000],
+  log: [10_000, 10_000, 10_000], // each for a window from when it was charged
+  counter: [15_556, 20_000, 20_000], // 4 of 9 left in the sliding window
+  cells: [12_000, 12_000, 12_000],
+  bucket: [10_000, 18_000, 18_000], // one every two seconds, from 4 below none
+  gcra: [10_000, 18_000, 18_000],
+  leaky: [10_000, 18_000, 18_000],
+  'bucket with burst': [10_000, 18_000, 18_000],
+  'bucket by interval': [10_000, 20_000, 20_000],
+  'gcra with burst': [10_000, 18_000, 18_000],
+  'leaky, undelayed': [10_000, 18_000, 18_000],
+  'leaky, maxDelay': [10_000, 18_000, 18_000],
+};
+
+export function debtContract(bench: () => Bench): void {
+  describe.each(EVERY_OPTION.filter(({ name = '' }) => name in NINE_OF_FIVE))(
+    'debt by $algorithm ($name)',
+    (rule) => {
+      const [oneAt, fiveAt, resetAt] = NINE_OF_FIVE[rule.name!]!;
+
+      it('is paid off by the permits to come, not a millisecond sooner or later', async () => {
+        const { limiter, goTo } = bench();
+        await (await limiter.reserve(rule, 'ann', { cost: 2 })).settle(9);
+        const [one, five] = [await limiter.peek(rule, 'ann'), await limiter.peek(rule, 'ann', { cost: 5 })];
+        expect([one.retryAfterMs, five.retryAfterMs, one.resetAfterMs]).toEqual([oneAt, fiveAt, resetAt]);
+        goTo(fiveAt - 1);
+        expect((await limiter.consume(rule, 'ann', { cost: 5 })).allowed).toBe(false);
+        goTo(fiveAt);
+        expect((await limiter.consume(rule, 'ann', { cost: 5 })).allowed).toBe(true);
+      });
+
+      it('is charged to who owes it alone, and forgotten by a reset', async () => {
+        const { limiter } = bench();
+        await (await limiter.reserve(rule, 'ann', { cost: 2 })).settle(9);
+        expect(await limiter.peek(rule, 'bob')).toMatchObject({ remaining: 5, resetAfterMs: 0 });
+        await limiter.reset(rule, 'ann');
+        expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 5, resetAfterMs: 0 });
+      });
+    },
+  );
+
+  describe('a reservation of several rules', () => {
+    const remainingOf = async ({ limiter }: Bench, rules: readonly Rule[]) =>
+      (await limiter.peek(rules, 'ann', { cost: 0 })).decisions.map(({ remaining }) => remaining);
+
+    it('is settled with all of them alike', async () => {
+      const it = bench();
+      const cheap = await it.limiter.reserve(EVERY_RULE, 'ann', { cost: 4 });
+      await cheap.settle(1);
+      expect(await remainingOf(it, EVERY_RULE)).toEqual(EVERY_RULE.map(() => 4));
+      const dear = await it.limiter.reserve(EVERY_RULE, 'ann', { cost: 1 });
+      await dear.settle(3);
+      expect(await remainingOf(it, EVERY_RULE)).toEqual(EVERY_RULE.map(() => 1));
+    });
+
+    it('gives back by the rule that asked for more, and owes by the one that asked for less', async () => {
+      const it = bench();
+      const rules = EVERY_RULE.map((rule, index): Rule => ({ ...rule, cost: 1 + (index % 4) }));
+      await (await it.limiter.reserve(rules, 'ann')).settle(3);
+      expect(await remainingOf(it, rules)).toEqual(EVERY_RULE.map(() => 2));
+    });
+
+    it('owes by a rule whose subject has been blocked meanwhile, too', async () => {
+      const { limiter, goTo } = bench();
+      const quota = { limit: 5, window: '1h' } as const;
+      const blocking: Rule = { name: 'blocking', algorithm: 'token-bucket', ...quota, block: '1s' };
+      const rules: Rule[] = [blocking, { name: 'other', algorithm: 'gcra', ...quota }];
+      const reservation = await limiter.reserve(rules, 'ann', { cost: 2 });
+      expect((await limiter.consume(blocking, 'ann', { cost: 4 })).allowed).toBe(false);
+      await reservation.settle(4);
+      goTo(1000);
+      const { decisions } = await limiter.peek(rules, 'ann', { cost: 0 });
+      expect(decisions.map(({ remaining }) => remaining)).toEqual([1, 1]);
+    });
+
+    it('charges no observed rule that would have denied it, and settles with the others', async () => {
+      const it = bench();
+      const watched: Rule = { ...EVERY_RULE[0]!, name: 'watched', limit: 1, mode: 'observe' };
+      await (await it.limiter.reserve([watched, ...EVERY_RULE], 'ann', { cost: 4 })).settle(2);
+      expect(await remainingOf(it, [watched, ...EVERY_RULE])).toEqual([1, ...EVERY_RULE.map(() => 3)]);
+    });
+  });
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import type { QueueRule } from '../../lib/index.js';
+import type { Bench } from './limiter-bench.js';
+import { places } from './places.js';
+
+const SECOND = 1000;
+const MINUTE = 60_000;
+const rule = { algorithm: 'leaky-bucket', limit: 1, window: '1m', burst: 5 } as const satisfies QueueRule;
+
+export function leakyQueueContract(bench: () => Bench): void {
+  describe('the queue of a leaky bucket that is waited in', () => {
+    const acquire = places();
+
+    it('is not joined by who has less time than the wait, however much room there is', async () => {
+      const { limiter } = bench();
+      await limiter.consume(rule, 'ann', { cost: 2 });
+      const before = await limiter.peek(rule, 'ann');
+      expect(before).toMatchObject({ allowed: true, remaining: 4 });
+      const refused = await acquire(limiter, rule, { timeoutMs: 2 * MINUTE - 1 }).answer;
+      expect(refused).toMatchObject({ allowed: false, remaining: 4, delayMs: 0 });
+      expect(await limiter.peek(rule, 'ann')).toEqual(before);
+      acquire(limiter, rule, { timeoutMs: 2 * MINUTE });
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 3, resetAfterMs: 3 * MINUTE });
+    });
+
+    it('is as long as their timeouts say: burst and maxDelay are for hits that are held', async () => {
+      const { limiter } = bench();
+      const short: QueueRule = { ...rule, burst: 1, maxDelay: '30s' };
+      await limiter.consume(short, 'ann');
+      expect(await limiter.consume(short, 'ann')).toMatchObject({ allowed: false });
+      for (const minutes of [2, 3, 4]) {
+        acquire(limiter, short);
+        expect(await limiter.peek(short, 'ann')).toMatchObject({
+          remaining: 0,
+          resetAfterMs: minutes * MINUTE,
+        });
+      }
+    });
+
+    it('lets go at once who need not wait, even with no time to wait', async () => {
+      const { limiter } = bench();
+      const told: [boolean, number][] = [];
+      for (let hit = 0; hit < 4; hit++) {
+        const place = acquire(limiter, { ...rule, undelayed: 2 }, { timeoutMs: 0 });
+        const { allowed, delayMs } = await place.answer;
+        told.push([allowed, delayMs]);
+      }
+      expect(told).toEqual([true, true, true, false].map((allowed) => [allowed, 0]));
+    });
+
+    it('stays as it is when a place is given up with a held hit behind it', async () => {
+      const { limiter, other, goTo } = bench();
+      await limiter.consume(rule, 'ann');
+      const place = acquire(limiter, rule);
+      await limiter.peek(rule, 'ann');
+      expect(await other.consume(rule, 'ann')).toMatchObject({ allowed: true, delayMs: 2 * MINUTE });
+      goTo(10 * SECOND);
+      place.giveUp('hung up');
+      await expect(place.answer).rejects.toThrow('hung up');
+      expect(await limiter.consume(rule, 'ann')).toMatchObject({ delayMs: 3 * MINUTE - 10 * SECOND });
+    });
+
+    it('gets all permits of a place back that is given up at its end', async () => {
+      const { limiter, goTo } = bench();
+      await limiter.consume(rule, 'ann');
+      const place = acquire(limiter, rule, { cost: 3 });
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 2, resetAfterMs: 4 * MINUTE });
+      goTo(10 * SECOND);
+      place.giveUp('hung up');
+      await expect(place.answer).rejects.toThrow('hung up');
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 5, resetAfterMs: 50 * SECOND });
+    });
+  });
+}

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { MemoryStore, RateLimiter, type LeaseRule, type Rule } from '../../lib/index.js';
+import { VirtualTime } from '../support/virtual-store.js';
+import { EVERY_OPTION } from './every-option.js';
+
+const HOUR = 3_600_000;
+
+describe('a memory store by a clock of its own, which may step back', () => {
+  let time: VirtualTime;
+  let start: number;
+  let store: MemoryStore;
+  let limiter: RateLimiter;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    time = new VirtualTime();
+    start = time.now;
+    store = new MemoryStore({ clock: time.clock });
+    limiter = new RateLimiter({ store });
+  });
+
+  afterEach(async () => {
+    await limiter.close();
+    await store.close();
+    jest.useRealTimers();
+  });
+
+  /** Goes to an instant, and has the store forget there what it may. */
+  async function sweepAt(at: number): Promise<void> {
+    time.now = start + at;
+    await jest.advanceTimersByTimeAsync(2000);
+  }
+
+  it.each(EVERY_OPTION)(
+    'gives nobody the permits of a window twice, when it steps back within an hour of its end: $algorithm ($name)',
+    async (rule) => {
+      const { resetAfterMs } = await limiter.consume(rule, 'ann', { cost: 5 });
+      await sweepAt(resetAfterMs + HOUR - 1);
+      time.now = start;
+      expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, resetAfterMs });
+    },
+  );
+
+  it.each(EVERY_OPTION)('gives the memory back when the hour is over: $algorithm ($name)', async (rule) => {
+    const { resetAfterMs } = await limiter.consume(rule, 'ann', { cost: 5 });
+    await sweepAt(resetAfterMs + HOUR - 1);
+    expect(store.size).toBe(1);
+    await sweepAt(resetAfterMs + HOUR);
+    expect([store.size, jest.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  it('lifts no block early, when it steps back within an hour of its end', async () => {
+    const rule: Rule = { algorithm: 'gcra', limit: 5, window: '1s', block: '1m' };
+    await limiter.consume(rule, 'ann', { cost: 5 });
+    await limiter.consume(rule, 'ann');
+    await sweepAt(60_000 + HOUR - 1);
+    expect((await limiter.peek(rule, 'ann')).allowed).toBe(true);
+    time.now = start + 59_999;
+    expect(await limiter.peek(rule, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    await sweepAt(60_000 + HOUR);
+    expect(store.size).toBe(0);
+  });
+
+  it('lends no permit twice that a crashed holder still has, when it steps back into the lease', async () => {
+    const rule: LeaseRule = { algorithm: 'concurrency', limit: 1, lease: '1m' };
+    await limiter.enter(rule, 'ann');
+    await limiter.close(); // As if its process had died: nobody renews.
+    await sweepAt(60_000 + HOUR - 1);
+    expect((await limiter.peek(rule, 'ann')).allowed).toBe(true);
+    time.now = start + 59_999;
+    expect(await limiter.peek(rule, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 1 });
+  });
+});

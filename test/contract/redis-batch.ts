@@ -1,0 +1,78 @@
+import type { Redis } from 'ioredis';
+import { compileRule } from '../../lib/core/compile-rule.js';
+import { Keys } from '../../lib/core/rule-hit.js';
+import type { AnyRule, Ask, Clock, Hit, Store, Verdict } from '../../lib/index.js';
+import { Call } from '../../lib/stores/redis/call.js';
+import { readReply } from '../../lib/stores/redis/reply.js';
+import { assembleScript } from '../../lib/stores/redis/script.js';
+
+/** Hits that are decided all or nothing. */
+export interface Request {
+  readonly hits: readonly Hit[];
+  readonly ask: Ask;
+}
+
+/** Spells requests with keys of a prefix. */
+export class Requests {
+  private readonly keys: Keys;
+
+  constructor(prefix: string, clock: Clock) {
+    this.keys = new Keys(prefix, clock);
+  }
+
+  of(rules: AnyRule | readonly AnyRule[], cost?: number, ask: Ask = {}, subject = 'ann'): Request {
+    const keyed = [rules].flat().flatMap((rule: AnyRule) => this.keys.keyed(compileRule(rule)));
+    const hits = keyed.map((each) => this.keys.hit({ ...each, subject, cost: cost ?? each.rule.cost }));
+    return { hits, ask };
+  }
+}
+
+/** The same requests under keys of another prefix. */
+export function underPrefix(from: string, to: string, requests: readonly Request[]): Request[] {
+  const rename = (key: string) => key.replace(from, to);
+  return requests.map(({ hits, ask }) => ({
+    ask,
+    hits: hits.map(({ block, ...hit }) => ({
+      ...hit,
+      key: rename(hit.key),
+      ...(block && { block: { ...block, key: rename(block.key) } }),
+    })),
+  }));
+}
+
+/** What one call of decide.lua says of a list of requests: the verdicts of each. */
+export async function decideTogether(
+  redis: Redis,
+  clock: Clock,
+  requests: readonly Request[],
+): Promise<Verdict[][]> {
+  const call = new Call(
+    requests.flatMap(({ hits }) => hits),
+    clock,
+  );
+  for (const { hits, ask } of requests) {
+    const { dryRun = false, patience = 0 } = ask;
+    call.args.push(dryRun ? 1 : 0, patience === Infinity ? -1 : patience, hits.length);
+    for (const hit of hits) call.addHit(hit);
+  }
+  const script = assembleScript('decide', call.algorithms);
+  const reply = await redis.eval(script, call.keys.length, ...call.keys, ...call.args);
+  const { verdicts } = readReply(reply as number[]);
+  let at = 0;
+  return requests.map(({ hits }) => verdicts.slice(at, (at += hits.length)));
+}
+
+/** What a store says of them one after the other. */
+export async function decideInTurn(store: Store, requests: readonly Request[]): Promise<Verdict[][]> {
+  const said: Verdict[][] = [];
+  for (const { hits, ask } of requests) {
+    const { verdicts } = await store.decide(hits, ask);
+    said.push(verdicts.map(verdictOf));
+  }
+  return said;
+}
+
+/** The verdict without what a store may keep beside it. */
+function verdictOf({ allowed, remaining, retryAfter, resetAfter, delay }: Verdict): Verdict {
+  return { allowed, remaining, retryAfter, resetAfter, delay };
+}

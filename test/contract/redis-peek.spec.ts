@@ -1,0 +1,66 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type RedisStore } from '../../lib/index.js';
+import { RedisKeys } from '../support/redis-keys.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { VirtualTime } from '../support/virtual-store.js';
+import { EVERY_KIND } from './every-option.js';
+import { take } from './take.js';
+
+describe.each(EVERY_KIND)('who only asks in Redis, by $algorithm ($name)', (rule) => {
+  const time = new VirtualTime();
+  let store: RedisStore;
+  let keys: RedisKeys;
+  let limiter: RateLimiter;
+
+  beforeAll(async () => {
+    store = await openRedisStore({ clock: time.clock });
+  });
+
+  beforeEach(() => {
+    const prefix = uniquePrefix();
+    limiter = new RateLimiter({ store, prefix, onStoreError: 'deny', denyCache: false });
+    keys = new RedisKeys(redisUrl(), prefix);
+  });
+
+  afterEach(() => {
+    keys.close();
+  });
+
+  afterAll(() => store.close());
+
+  /** Asks in every way there is, while the state is used, while it ends, and when it has. */
+  async function askForLong(): Promise<void> {
+    for (const advance of [0, 100, 2000, 8000, 10_000, 90_000_000]) {
+      time.advance(advance);
+      for (const cost of [0, 1, 3, 5, 6]) await limiter.peek(rule, 'ann', { cost });
+      await take(limiter, rule, 0);
+    }
+  }
+
+  it.each([
+    ['has used a part', 2],
+    ['has used all', 5],
+  ])('changes not a byte of who %s, nor how long it lives', async (_, permits) => {
+    for (let permit = 0; permit < permits; permit++) await take(limiter, rule);
+    await keys.persist(); // Any lifetime that is given now shows.
+    const before = await keys.contents();
+    expect(Object.keys(before).length).toBeGreaterThan(0);
+    await askForLong();
+    expect(await keys.contents()).toEqual(before);
+  });
+
+  it('changes not a byte of who owes, is denied, or is blocked', async () => {
+    if (rule.algorithm !== 'concurrency') await (await limiter.reserve(rule, 'ann')).settle(9);
+    for (let permit = 0; permit < 6; permit++) await take(limiter, rule);
+    await keys.persist();
+    const before = await keys.contents();
+    await askForLong();
+    expect(await keys.contents()).toEqual(before);
+  });
+
+  it('leaves nothing behind where nothing was', async () => {
+    await askForLong();
+    expect(await keys.names()).toEqual([]);
+  });
+});

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { askServer } from '../support/redis/ask-server.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary } from '../support/redis/shared-redis.js';
+
+const QUOTA: Rule = { name: 'quota', algorithm: 'fixed-window', limit: 100, window: '1d' };
+const LOGIN: Rule = { name: 'login', algorithm: 'gcra', limit: 100, window: '1h' };
+const REGULARS = Array.from({ length: 100 }, (_, nth) => `regular-${nth}`);
+const ADDRESSES = Array.from({ length: 20_000 }, (_, nth) => `address-${nth}`);
+
+// Who sets up a server by docs/operations.md keeps the limits that matter when it is full.
+(hasRedisBinary() ? describe : describe.skip)('a Redis whose memory is full', () => {
+  let server: RedisServer;
+  let store: RedisStore;
+
+  const start = async (policy: string) => {
+    await askServer(server, 'CONFIG', 'SET', 'maxmemory-policy', policy);
+    store = await openRedisStore({ redis: server.url });
+    return new RateLimiter({ store, denyCache: false });
+  };
+
+  /** Uses limits up, and then lets more addresses come than there is memory for. */
+  async function flood(limiter: RateLimiter) {
+    for (const rule of [QUOTA, LOGIN]) {
+      await Promise.all(REGULARS.map((name) => limiter.consume(rule, name, { cost: 100 })));
+    }
+    const sources = new Set<string>();
+    for (let first = 0; first < ADDRESSES.length; first += 500) {
+      const hits = ADDRESSES.slice(first, first + 500).map((name) => limiter.consume(LOGIN, name));
+      for (const { source } of await Promise.all(hits)) sources.add(source);
+    }
+    return [...sources].sort();
+  }
+
+  /** How many limits are still used up, as a process tells that has not seen the flood. */
+  async function usedUp(): Promise<number> {
+    const other = await openRedisStore({ redis: server.url });
+    const limiter = new RateLimiter({ store: other });
+    const peeks = [QUOTA, LOGIN].flatMap((rule) => REGULARS.map((name) => limiter.peek(rule, name)));
+    const decisions = await Promise.all(peeks);
+    await other.close();
+    return decisions.filter(({ allowed, source }) => !allowed && source === 'redis').length;
+  }
+
+  beforeEach(async () => {
+    server = await startRedisServer({ config: ['maxmemory 3mb'] });
+  });
+  afterEach(async () => {
+    await store.close();
+    await server.stop();
+  });
+
+  it('forgets with volatile-ttl whom it would soonest have forgotten, and goes on', async () => {
+    const limiter = await start('volatile-ttl');
+    expect(await flood(limiter)).toEqual(['redis']);
+    expect(await usedUp()).toBe(2 * REGULARS.length);
+    expect(await askServer(server, 'DBSIZE')).toBeLessThan(ADDRESSES.length);
+  });
+
+  it('forgets nobody with noeviction, and leaves what it cannot charge to the policy', async () => {
+    const limiter = await start('noeviction');
+    const errors = new Set<string>();
+    limiter.events.on('storeError', ({ error }) => errors.add(String(error).slice(0, 16)));
+    expect(await flood(limiter)).toEqual(['policy', 'redis']);
+    expect([...errors]).toEqual(['ReplyError: OOM ']);
+    expect(await usedUp()).toBe(2 * REGULARS.length);
+  });
+});

@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { RateLimiter, MemoryStore, recordMetrics, type Meter } from '../../lib/index.js';
+import { membersOf, tableOf } from '../readme/tables.js';
+
+const PAGE = 'docs/operations.md';
+
+/** The instruments that a meter was asked for: name, and kind. */
+function instruments(): string[][] {
+  const made: string[][] = [];
+  const nothing = { add() {}, record() {}, addCallback() {}, removeCallback() {} };
+  const make = (kind: string) => (name: string) => {
+    made.push([name, kind]);
+    return nothing;
+  };
+  const meter: Meter = {
+    createCounter: make('counter'),
+    createHistogram: make('histogram'),
+    createObservableGauge: make('gauge'),
+  };
+  recordMetrics(new RateLimiter({ store: new MemoryStore() }).events, meter);
+  return made;
+}
+
+// Who builds alerts on these names is told if they mean nothing.
+describe(PAGE, () => {
+  it('names every instrument, and its kind', () => {
+    const told = tableOf(PAGE, 'instrument').map(({ instrument, kind }) => [instrument, kind]);
+    expect(told).toEqual(instruments());
+  });
+
+  it.each([[PAGE], ['README.md']])('names every event: %s', (page) => {
+    const events = membersOf('lib/core/limiter-events.ts', 'RateLimitEventMap');
+    expect(tableOf(page, 'event').map(({ event }) => event)).toEqual([...events.keys()]);
+  });
+});
