@@ -2,17 +2,16 @@
 -- algorithms in use, as `algorithms[1]`, `algorithms[2]`, …, and what protocol.lua reads.
 --
 -- KEYS  for each amendment, in order: its key
--- ARGV  clock and rules, see protocol.lua; then, to the end, each amendment:
---       kind (0: refund; 1: refund only if nobody has been charged since; 2: renew a lease),
---       rule (index), cost (permits), receipt (microseconds, or the lease's name)
+-- ARGV  see protocol.lua; the arguments are amendments, each a list of: kind (0: refund; 1: refund only
+--       if nobody has been charged since; 2: renew a lease), rule (index), cost (permits), receipt
+--       (microseconds, or the lease's name)
 -- Returns  for each amendment whether there was anything to amend (1 or 0)
 
 local reply = {}
 
-while has_more() do
-  local kind, rule, cost = next_number(), rules[next_number()], next_number()
-  local receipt, key = rule.leases and next_argument() or next_number(), next_key()
-  local state, expires_after
+for index, amendment in ipairs(arguments) do
+  local kind, rule, cost, receipt = amendment[1], rules[amendment[2]], amendment[3], amendment[4]
+  local key, state, expires_after = next_key(), nil, nil
   if kind == 2 then
     state, expires_after = rule.renew(key, now, receipt, unpack(rule.parameters))
   else
@@ -22,7 +21,6 @@ while has_more() do
     rule.save(key, state, milliseconds(expires_after))
     if kind < 2 and not rule.leases then announce(key) end
   end
-  reply[#reply + 1] = state and 1 or 0
+  reply[index] = state and 1 or 0
 end
-
 return reply

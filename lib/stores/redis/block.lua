@@ -1,10 +1,10 @@
 -- Blocks a counter's subject from now on. What protocol.lua reads stands above.
 --
 -- KEYS  the block's key, and the counter's; without that one, nobody is told
--- ARGV  clock and no rules, see protocol.lua; then duration (microseconds)
+-- ARGV  see protocol.lua, without rules; the arguments are duration (microseconds)
 -- Returns  1
 
-local block_key, key, duration = next_key(), next_key(), next_number()
+local block_key, key, duration = next_key(), next_key(), arguments[1]
 
 redis.call('SET', block_key, string.format('%.0f', now + duration), 'PX', milliseconds(duration))
 if key then announce(key) end

@@ -1,37 +1,87 @@
-import type { Algorithm } from '../../contracts/algorithm.js';
-import { toMicroseconds, type Clock } from '../../contracts/clock.js';
-import type { Amendment, Counter, Hit } from '../../contracts/store.js';
+import type { Algorithm, Parameters } from '../../contracts/algorithm.js';
+import type { Amendment, Ask, Counter, Hit } from '../../contracts/store.js';
 
 const KINDS = { refund: 0, 'refund-last': 1, renew: 2 } as const;
 
+type Argument = string | number | readonly Argument[];
+
+/** A rule as a call tells it, once however many counters go by it. */
+interface CallRule {
+  readonly algorithm: Algorithm;
+  readonly parameters: Parameters;
+  readonly block: number;
+  readonly observe: number;
+}
+
 /** KEYS and ARGV of one call, as protocol.lua reads them and the script's own part after it. */
 export class Call {
-  /** In one order, so that each set of algorithms is one script. */
-  readonly algorithms: readonly Algorithm[];
   readonly keys: string[] = [];
-  readonly args: (string | number)[] = [];
-  private rule = 0;
+  private readonly rules: CallRule[] = [];
+  private readonly arguments: Argument[] = [];
 
-  constructor(counters: readonly (Counter & Partial<Pick<Hit, 'observe'>>)[], clock: Clock | undefined) {
-    const algorithms = [...new Set(counters.map(({ algorithm }) => algorithm))];
-    this.algorithms = algorithms.sort((a, b) => (a.name < b.name ? -1 : 1));
-    this.args.push(clock ? toMicroseconds(clock()) : '', counters.length);
-    for (const { algorithm, parameters, block, observe } of counters) {
-      const values = algorithm.parameters.map((name) => parameters[name]!);
-      this.args.push(algorithms.indexOf(algorithm) + 1, block ? block.duration : -1, observe ? 1 : 0);
-      this.args.push(values.length, ...values);
+  /** @param now microseconds since the epoch; `''` for the server's time */
+  constructor(readonly now: number | '') {}
+
+  /** The algorithms in use, in one order, so that each set of them is one script. */
+  get algorithms(): readonly Algorithm[] {
+    const algorithms = [...new Set(this.rules.map(({ algorithm }) => algorithm))];
+    return algorithms.length < 2 ? algorithms : algorithms.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  get argv(): readonly (string | number)[] {
+    const { algorithms } = this;
+    const rules = this.rules.map(
+      ({ algorithm, parameters, block, observe }) =>
+        `[${algorithms.indexOf(algorithm) + 1},${block},${observe},${spell(algorithm, parameters)}]`,
+    );
+    return [this.now, `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
+  }
+
+  /** How many hits or amendments it carries. */
+  get size(): number {
+    return this.keys.length;
+  }
+
+  add(...args: readonly Argument[]): void {
+    this.arguments.push(...args);
+  }
+
+  addRequest(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): void {
+    const request: Argument[] = [dryRun ? 1 : 0, patience === Infinity ? -1 : patience];
+    for (const hit of hits) {
+      this.keys.push(hit.key);
+      if (hit.block) this.keys.push(hit.block.key);
+      request.push(this.ruleOf(hit), hit.cost);
+      if (hit.algorithm.leases) request.push(hit.lease ?? '');
     }
+    this.arguments.push(request);
   }
 
-  addHit({ key, block, cost, algorithm, lease = '' }: Hit): void {
+  addAmendment(amendment: Amendment): void {
+    const { kind, key, cost, receipt } = amendment;
     this.keys.push(key);
-    if (block) this.keys.push(block.key);
-    this.args.push(++this.rule, cost);
-    if (algorithm.leases) this.args.push(lease);
+    this.arguments.push([KINDS[kind], this.ruleOf(amendment), cost, receipt]);
   }
 
-  addAmendment({ kind, key, cost, receipt }: Amendment): void {
-    this.keys.push(key);
-    this.args.push(KINDS[kind], ++this.rule, cost, receipt);
+  /** The number of a counter's rule, from 1. */
+  private ruleOf({ algorithm, parameters, block, observe }: Counter & Pick<Partial<Hit>, 'observe'>): number {
+    const [duration, observed] = [block ? block.duration : -1, observe ? 1 : 0];
+    for (const [index, rule] of this.rules.entries()) {
+      const isSame = rule.parameters === parameters && rule.algorithm === algorithm;
+      if (isSame && rule.block === duration && rule.observe === observed) return index + 1;
+    }
+    return this.rules.push({ algorithm, parameters, block: duration, observe: observed });
   }
+}
+
+const spelled = new WeakMap<Parameters, string>();
+
+/** The parameters as JSON, in the order in which the script takes them. */
+function spell(algorithm: Algorithm, parameters: Parameters): string {
+  let text = spelled.get(parameters);
+  if (text === undefined) {
+    text = JSON.stringify(algorithm.parameters.map((name) => parameters[name]!));
+    spelled.set(parameters, text);
+  }
+  return text;
 }

@@ -1,10 +1,10 @@
 -- Notes that a process is alive, and counts those that are. What protocol.lua reads stands above.
 --
 -- KEYS  a sorted set: each process by the instant until which its sign of life counts
--- ARGV  clock and no rules, see protocol.lua; then instance (a name), duration (microseconds; 0: it is gone)
+-- ARGV  see protocol.lua, without rules; the arguments are instance (a name), duration (microseconds; 0: it is gone)
 -- Returns  how many processes are alive
 
-local key, instance, duration = next_key(), next_argument(), next_number()
+local key, instance, duration = next_key(), arguments[1], arguments[2]
 
 redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
 if duration > 0 then

@@ -1,4 +1,4 @@
-import type { Clock } from '../../contracts/clock.js';
+import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import type {
   Amendment,
   Ask,
@@ -11,10 +11,12 @@ import type {
   StoreChange,
 } from '../../contracts/store.js';
 import { Announcements, type SubscriberClient } from './announcements.js';
+import { Batches } from './batches.js';
 import { Call } from './call.js';
 import { connect, isRedisConnection, REDIS_ALLOWED, type RedisConnection } from './connection.js';
 import { Line } from './line.js';
-import { readReply } from './reply.js';
+import { ReplyReader, type DecideReply } from './reply.js';
+import type { ScriptMain } from './script.js';
 import { serversOf, type Servers } from './servers.js';
 
 export interface RedisStoreOptions {
@@ -43,6 +45,7 @@ export class RedisStore implements Store {
   readonly timeout: number;
   private readonly servers: Servers;
   private readonly line: Line;
+  private readonly batches: Batches;
   private readonly announcements: Announcements | undefined;
   /** The clock that stands in for the server's. */
   private readonly replayed: Clock | undefined;
@@ -62,6 +65,10 @@ export class RedisStore implements Store {
     const client = connect(redis, timeout);
     this.servers = serversOf(client);
     this.line = new Line(client, this.servers, timeout, (key) => this.call([`${key}:probe`], PROBE_LASTS));
+    this.batches = new Batches(
+      () => this.now(),
+      (call) => this.line.run('decide', call),
+    );
     // A cluster's subscriber changes nodes without a word, so nobody could tell what it has missed.
     if (!client.isCluster) {
       const open = () => connect(redis, timeout) as SubscriberClient;
@@ -69,11 +76,12 @@ export class RedisStore implements Store {
     }
   }
 
-  async decide(hits: readonly Hit[], { dryRun = false, patience = 0, within }: Ask): Promise<Outcome> {
-    const call = new Call(hits, this.replayed);
-    call.args.push(dryRun ? 1 : 0, patience === Infinity ? -1 : patience, hits.length);
-    for (const hit of hits) call.addHit(hit);
-    return readReply((await this.line.run('decide', call, within)) as number[]);
+  async decide(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
+    const { within } = ask;
+    if (within === undefined) return this.batches.decide(this.servers.slotOf(hits[0]!.key), hits, ask);
+    const call = new Call(this.now());
+    call.addRequest(hits, ask);
+    return new ReplyReader((await this.run('decide', call, within)) as DecideReply).next(hits.length);
   }
 
   partition(hits: readonly Hit[]): readonly (readonly Hit[])[] {
@@ -90,21 +98,21 @@ export class RedisStore implements Store {
 
   async block({ key, block }: Counter, duration: number): Promise<void> {
     if (!block) return;
-    await this.line.run('block', this.call([block.key, key], duration));
+    await this.run('block', this.call([block.key, key], duration));
     this.announcements?.changed(key);
   }
 
   async reset(counters: readonly Counter[]): Promise<void> {
     await Promise.all(
       counters.map(async ({ key, block }) => {
-        await this.line.run('reset', this.call(block ? [key, block.key] : [key]));
+        await this.run('reset', this.call(block ? [key, block.key] : [key]));
         this.announcements?.changed(key);
       }),
     );
   }
 
   async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {
-    return (await this.line.run('heartbeat', this.call([key], instance, duration))) as number;
+    return (await this.run('heartbeat', this.call([key], instance, duration))) as number;
   }
 
   follow(prefix: string, follower: Follower): void {
@@ -125,21 +133,33 @@ export class RedisStore implements Store {
 
   async close(): Promise<void> {
     this.announcements?.close();
+    this.batches.flush();
     await this.line.close();
   }
 
   private async amendTogether(amendments: readonly Amendment[], within?: number): Promise<boolean[]> {
-    const call = new Call(amendments, this.replayed);
+    const call = new Call(this.now());
     for (const amendment of amendments) call.addAmendment(amendment);
-    const reply = (await this.line.run('amend', call, within)) as number[];
+    const reply = (await this.run('amend', call, within)) as number[];
     for (const { key, kind } of amendments) if (kind !== 'renew') this.announcements?.changed(key);
     return reply.map((amended) => amended === 1);
   }
 
+  /** Microseconds by the clock that is replayed; `''` for the server's time. */
+  private now(): number | '' {
+    return this.replayed ? toMicroseconds(this.replayed()) : '';
+  }
+
+  /** Runs a script after what was asked for before. */
+  private async run(main: ScriptMain, call: Call, within?: number): Promise<unknown> {
+    this.batches.flush();
+    return this.line.run(main, call, within);
+  }
+
   private call(keys: readonly string[], ...args: (string | number)[]): Call {
-    const call = new Call([], this.replayed);
+    const call = new Call(this.now());
     call.keys.push(...keys);
-    call.args.push(...args);
+    call.add(...args);
     return call;
   }
 }

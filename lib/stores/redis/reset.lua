@@ -1,7 +1,7 @@
 -- Forgets a counter. What protocol.lua reads stands above.
 --
 -- KEYS  the counter's key, and its block's if its rule can block
--- ARGV  clock and no rules, see protocol.lua
+-- ARGV  see protocol.lua, without rules and arguments
 -- Returns  1
 
 redis.call('UNLINK', unpack(KEYS))

@@ -9,10 +9,10 @@ export class Scripts {
 
   constructor(private readonly client: StoreClient) {}
 
-  run(main: ScriptMain, { algorithms, keys, args }: Call): Promise<unknown> {
+  run(main: ScriptMain, { algorithms, keys, argv }: Call): Promise<unknown> {
     const name = this.command(main, algorithms);
     const commands = this.client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
-    return commands[name]!(keys.length, ...keys, ...args);
+    return commands[name]!(keys.length, ...keys, ...argv);
   }
 
   /** The script for these algorithms, as the name of a command of the client. */

@@ -5,12 +5,14 @@ import type { StoreClient } from './connection.js';
 export interface Servers {
   /** The address of the server, `''` where there is only one or it is not known. */
   of(key: string): string;
+  /** The slot of a key, 0 where there are none. */
+  slotOf(key: string): number;
   /** Parts what has keys so that each part is one script's; `undefined` if one script can have it all. */
   partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined;
 }
 
 /** One server, or one master with its replicas. */
-const SINGLE: Servers = { of: () => '', partition: () => undefined };
+const SINGLE: Servers = { of: () => '', slotOf: () => 0, partition: () => undefined };
 
 /** Redis Cluster runs a script only on keys of one slot. */
 class ClusterServers implements Servers {
@@ -19,6 +21,10 @@ class ClusterServers implements Servers {
 
   of(key: string): string {
     return this.client.slots?.[calculateSlot(key)]?.[0] ?? '';
+  }
+
+  slotOf(key: string): number {
+    return calculateSlot(key);
   }
 
   partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined {

@@ -1,0 +1,94 @@
+import { nextTick } from 'node:process';
+import { setImmediate } from 'node:timers';
+import type { Ask, Hit, Outcome } from '../../contracts/store.js';
+import { Call } from './call.js';
+import { ReplyReader, type DecideReply } from './reply.js';
+
+interface Waiting {
+  readonly hits: number;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Keys a call carries at the most, so that it holds Redis for well under a millisecond. */
+const MOST_KEYS = 100;
+
+/** Requests that were made in one turn of the event loop, on their way as one call. */
+class Batch {
+  private readonly waiting: Waiting[] = [];
+
+  constructor(readonly call: Call) {}
+
+  add(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
+    this.call.addRequest(hits, ask);
+    return new Promise((resolve, reject) => this.waiting.push({ hits: hits.length, resolve, reject }));
+  }
+
+  async send(run: (call: Call) => Promise<unknown>): Promise<void> {
+    let reader: ReplyReader;
+    try {
+      reader = new ReplyReader((await run(this.call)) as DecideReply);
+    } catch (error) {
+      for (const { reject } of this.waiting) reject(error);
+      return;
+    }
+    for (const { hits, resolve, reject } of this.waiting) {
+      try {
+        resolve(reader.next(hits));
+      } catch (error) {
+        reject(error);
+      }
+    }
+  }
+}
+
+/**
+ * Sends the requests of one turn of the event loop together, to each place as one call: each is decided
+ * by itself, and none waits for another turn.
+ */
+export class Batches {
+  private readonly open = new Map<number, Batch>();
+  private underWay = 0;
+
+  constructor(
+    private readonly now: () => number | '',
+    private readonly run: (call: Call) => Promise<unknown>,
+  ) {}
+
+  /** @param place what can be decided by one script: a slot */
+  decide(place: number, hits: readonly Hit[], ask: Ask): Promise<Outcome> {
+    return this.batch(place, hits.length).add(hits, ask);
+  }
+
+  /** Sends what waits now, so that what is asked for afterwards comes after it. */
+  readonly flush = (): void => {
+    if (this.open.size === 0) return;
+    const batches = [...this.open.values()];
+    this.open.clear();
+    for (const batch of batches) void this.send(batch);
+  };
+
+  private batch(place: number, hits: number): Batch {
+    const now = this.now();
+    const known = this.open.get(place);
+    if (known && known.call.size + hits <= MOST_KEYS && known.call.now === now) return known;
+    const batch = new Batch(new Call(now));
+    if (this.open.size === 0) this.flushSoon();
+    // Timelines that are replayed, and bursts, have more than one a turn.
+    if (known) void this.send(known);
+    this.open.set(place, batch);
+    return batch;
+  }
+
+  /** At the end of the turn; when Redis has nothing to do for us, as soon as all that runs has asked. */
+  private flushSoon(): void {
+    if (this.underWay === 0) nextTick(this.flush);
+    else setImmediate(this.flush);
+  }
+
+  private async send(batch: Batch): Promise<void> {
+    this.underWay += 1;
+    await batch.send(this.run);
+    this.underWay -= 1;
+  }
+}
