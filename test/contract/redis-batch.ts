@@ -1,9 +1,10 @@
 import type { Redis } from 'ioredis';
+import { toMicroseconds } from '../../lib/contracts/clock.js';
 import { compileRule } from '../../lib/core/compile-rule.js';
 import { Keys } from '../../lib/core/rule-hit.js';
 import type { AnyRule, Ask, Clock, Hit, Store, Verdict } from '../../lib/index.js';
 import { Call } from '../../lib/stores/redis/call.js';
-import { readReply } from '../../lib/stores/redis/reply.js';
+import { ReplyReader, type DecideReply } from '../../lib/stores/redis/reply.js';
 import { assembleScript } from '../../lib/stores/redis/script.js';
 
 /** Hits that are decided all or nothing. */
@@ -46,20 +47,12 @@ export async function decideTogether(
   clock: Clock,
   requests: readonly Request[],
 ): Promise<Verdict[][]> {
-  const call = new Call(
-    requests.flatMap(({ hits }) => hits),
-    clock,
-  );
-  for (const { hits, ask } of requests) {
-    const { dryRun = false, patience = 0 } = ask;
-    call.args.push(dryRun ? 1 : 0, patience === Infinity ? -1 : patience, hits.length);
-    for (const hit of hits) call.addHit(hit);
-  }
+  const call = new Call(toMicroseconds(clock()));
+  for (const { hits, ask } of requests) call.addRequest(hits, ask);
   const script = assembleScript('decide', call.algorithms);
-  const reply = await redis.eval(script, call.keys.length, ...call.keys, ...call.args);
-  const { verdicts } = readReply(reply as number[]);
-  let at = 0;
-  return requests.map(({ hits }) => verdicts.slice(at, (at += hits.length)));
+  const reply = await redis.eval(script, call.keys.length, ...call.keys, ...call.argv);
+  const reader = new ReplyReader(reply as DecideReply);
+  return requests.map(({ hits }) => [...reader.next(hits.length).verdicts]);
 }
 
 /** What a store says of them one after the other. */

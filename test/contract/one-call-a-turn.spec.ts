@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
+import { recordCommands } from '../support/redis/record-commands.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { openRedisStore } from '../support/redis-store.js';
+import { EVERY_RULE } from './every-rule.js';
+
+const gcra: Rule = { name: 'calls', algorithm: 'gcra', limit: 50, window: '1h' };
+
+describe('what is asked for in one turn of the event loop', () => {
+  let server: RedisServer;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url);
+    store = await openRedisStore({ redis: server.url });
+    limiter = new RateLimiter({ store, onStoreError: 'deny', denyCache: false });
+    await Promise.all(EVERY_RULE.map((rule) => limiter.peek(rule, 'nobody'))); // Scripts are loaded now.
+    await limiter.peek(gcra, 'nobody');
+  });
+
+  afterAll(async () => {
+    await store.close();
+    redis.disconnect();
+    await server.stop();
+  });
+
+  const evalshas = async (act: () => Promise<unknown>) =>
+    (await recordCommands(server.url, act)).filter(({ name }) => name === 'evalsha').length;
+
+  it('goes to Redis as one script, whoever asks', async () => {
+    const ask = () => Promise.all(Array.from({ length: 40 }, (_, n) => limiter.consume(gcra, `user ${n}`)));
+    expect(await evalshas(ask)).toBe(1);
+  });
+
+  it('goes as several, none of which holds Redis for long, when it is much', async () => {
+    const ask = () => Promise.all(Array.from({ length: 950 }, (_, n) => limiter.consume(gcra, `many ${n}`)));
+    expect(await evalshas(ask)).toBe(10);
+  });
+
+  it('admits exactly the limit of one key', async () => {
+    const decisions = await Promise.all(Array.from({ length: 80 }, () => limiter.consume(gcra, 'hot')));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(50);
+    expect(decisions.slice(0, 50).map(({ remaining }) => remaining)).toEqual(
+      Array.from({ length: 50 }, (_, n) => 49 - n),
+    );
+  });
+
+  it('fails alone where a key holds what somebody else has written', async () => {
+    const log: Rule = { ...gcra, name: 'log', algorithm: 'sliding-window-log' };
+    await redis.set('rl:{broken}:log:sliding-window-log', 'not a list');
+    const subjects = ['before', 'broken', 'after'];
+    const decisions = await Promise.all(subjects.map((subject) => limiter.consume(log, subject)));
+    expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
+      [true, 'redis'],
+      [false, 'policy'],
+      [true, 'redis'],
+    ]);
+  });
+
+  it('comes before what is asked for after it: a reset, a refund', async () => {
+    const consumed = limiter.consume(gcra, 'ordered', { cost: 30 });
+    const reset = limiter.reset(gcra, 'ordered');
+    const after = limiter.consume(gcra, 'ordered', { cost: 50 });
+    await Promise.all([consumed, reset]);
+    expect(await after).toMatchObject({ allowed: true, remaining: 0 });
+  });
+});
