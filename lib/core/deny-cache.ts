@@ -32,6 +32,7 @@ export class DenyCache implements Follower {
   private readonly denials = new LRUCache<string, Denial>({ max: MOST_DENIALS });
   private readonly clock: Clock;
   private isFollowing = false;
+  private isClosed = false;
   private isTrusted = false;
   /** Tells whether anything has changed while the store was asked. */
   private changes = 0;
@@ -103,6 +104,7 @@ export class DenyCache implements Follower {
   }
 
   close(): void {
+    this.isClosed = true;
     this.store.unfollow?.(this.prefix, this);
     this.isFollowing = false;
     this.trusted(false);
@@ -110,6 +112,7 @@ export class DenyCache implements Follower {
 
   /** Whether the store tells of changes; begins to listen with the first denial. */
   private isListening(): boolean {
+    if (this.isClosed) return false;
     if (!this.isFollowing) {
       this.isFollowing = true;
       this.store.follow?.(this.prefix, this);

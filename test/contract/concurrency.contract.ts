@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { LeaseRule } from '../../lib/index.js';
+import { until } from '../support/redis/until.mjs';
 import { STILL_REAL } from './still-real.js';
 import type { Bench } from './limiter-bench.js';
 
@@ -114,6 +115,7 @@ export function concurrencyContract(bench: () => Bench): void {
       const kept = await it.limiter.enter(rule, 'bob');
       await it.limiter.reset(rule, 'ann');
       await pass(it, 10_000);
+      await until(() => lost.signal.aborted, 'the loss to be noticed');
       expect([lost.signal.aborted, kept.signal.aborted]).toEqual([true, false]);
       await lost.release();
       await kept.release();

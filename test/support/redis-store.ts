@@ -11,7 +11,7 @@ import { until } from './redis/until.mjs';
 export async function openRedisStore(
   options: { redis?: RedisConnection; clock?: Clock } = {},
 ): Promise<RedisStore> {
-  const store = new RedisStore({ redis: redisUrl(), ...options, timeout: 10_000 });
+  const store = new RedisStore({ redis: redisUrl(), ...options, timeout: 10_000, connectTimeout: 30_000 });
   const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
   const answers = async () => (await limiter.peek({ limit: 1, window: '1s' }, 'probe')).source === 'redis';
   try {

@@ -18,5 +18,5 @@ export class VirtualTime {
 export function virtualStore(kind: StoreKind, { clock }: VirtualTime): Store {
   return kind === 'memory'
     ? new MemoryStore({ clock })
-    : new RedisStore({ redis: redisUrl(), clock, timeout: 10_000 });
+    : new RedisStore({ redis: redisUrl(), clock, timeout: 10_000, connectTimeout: 30_000 });
 }

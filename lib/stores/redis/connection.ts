@@ -27,8 +27,6 @@ export interface StoreClient {
 export const REDIS_ALLOWED =
   'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
 
-const CONNECT_TIMEOUT_MS = 1000;
-
 /** A Cluster sends what failed once more after a while, though it may have been executed, or nobody waits for it. */
 const NEVER_AGAIN = {
   retryDelayOnFailover: 0,
@@ -43,12 +41,18 @@ export function isRedisConnection(value: unknown): value is RedisConnection {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** How many milliseconds a client may take, to answer and to connect. */
+export interface Bounds {
+  readonly timeout: number;
+  readonly connectTimeout: number;
+}
+
 /**
  * A connection of our own whose every wait is bounded: a command is answered, fails, or is given up
  * after `timeout` milliseconds, is never queued for later and never sent twice.
  */
-export function connect(redis: RedisConnection, timeout: number): StoreClient {
-  const bounded = boundedOptions(timeout);
+export function connect(redis: RedisConnection, { timeout, connectTimeout }: Bounds): StoreClient {
+  const bounded = boundedOptions(timeout, connectTimeout);
   if (typeof redis === 'string') return new Redis(redis, bounded);
   if (!isUserClient(redis)) return new Redis({ ...redis, ...bounded });
   const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
@@ -66,12 +70,12 @@ export function connect(redis: RedisConnection, timeout: number): StoreClient {
 
 /**
  * Waits until the first connection stands or has failed, those to all masters if it is a cluster, and no
- * longer than a second.
+ * longer than so many milliseconds.
  */
-export function firstConnection(client: StoreClient): Promise<void> {
+export function firstConnection(client: StoreClient, timeout: number): Promise<void> {
   return new Promise((resolve) => {
     // An event loop that was busy for as long gets one turn to read what has arrived.
-    const timer = setTimeout(() => setImmediate(resolve), CONNECT_TIMEOUT_MS);
+    const timer = setTimeout(() => setImmediate(resolve), timeout);
     void standsOrFailed(client)
       // A cluster is ready with its first node, and refuses what the others are to decide.
       .then(() => Promise.all((client.nodes?.('master') ?? []).map(standsOrFailed)))
@@ -93,14 +97,15 @@ function isUserClient(redis: RedisOptions | UserRedisClient): redis is UserRedis
   return 'duplicate' in redis && typeof redis.duplicate === 'function';
 }
 
-function boundedOptions(timeout: number) {
+function boundedOptions(timeout: number, connectTimeout: number) {
   return {
     lazyConnect: false,
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    connectTimeout,
     socketTimeout: Math.max(250, 5 * timeout),
     disconnectTimeout: 100,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
     maxRetriesPerRequest: 0,
     enableAutoPipelining: false,
     stringNumbers: false,

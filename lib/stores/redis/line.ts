@@ -1,9 +1,10 @@
 import type { StoreChange } from '../../contracts/store.js';
 import type { Call } from './call.js';
 import { Circuits } from './circuits.js';
-import { firstConnection, type StoreClient } from './connection.js';
+import { firstConnection, type Bounds, type StoreClient } from './connection.js';
 import { within } from './deadline.js';
 import { isOutage } from './outage.js';
+import { failureIn } from './reply.js';
 import { Scripts } from './scripts.js';
 import type { ScriptMain } from './script.js';
 import type { Servers } from './servers.js';
@@ -16,17 +17,18 @@ export class Line {
   /** Why there is no connection, which a command that finds none cannot tell. */
   private connectionError: Error | undefined;
   private pending = 0;
+  private isClosed = false;
   /** Called when nothing is pending any more. */
   private drained: (() => void) | undefined;
 
   /**
-   * @param timeout milliseconds after which a call is given up, unless it says otherwise
+   * @param bounds after how long a call is given up, unless it says otherwise
    * @param probeOf a call that a server which can decide answers, for a key that failed
    */
   constructor(
     private readonly client: StoreClient,
     private readonly servers: Servers,
-    private readonly timeout: number,
+    private readonly bounds: Bounds,
     private readonly probeOf: (key: string) => Call,
   ) {
     this.scripts = new Scripts(client);
@@ -34,7 +36,7 @@ export class Line {
       this.connectionError = error;
     });
     client.on('ready', () => this.circuits.retry());
-    this.connecting = firstConnection(client).then(() => {
+    this.connecting = firstConnection(client, bounds.connectTimeout).then(() => {
       this.connecting = undefined;
     });
   }
@@ -45,7 +47,7 @@ export class Line {
    *
    * @throws DeadlineError, what the server answered, or why it is not asked
    */
-  async run(main: ScriptMain, call: Call, timeout = this.timeout): Promise<unknown> {
+  async run(main: ScriptMain, call: Call, timeout = this.bounds.timeout): Promise<unknown> {
     if (this.connecting) await this.connecting;
     const key = call.keys[0]!;
     const circuit = this.circuits.of(this.servers.of(key));
@@ -53,12 +55,15 @@ export class Line {
     this.pending += 1;
     try {
       const answer = await within(timeout, this.scripts.run(main, call));
-      circuit.succeeded();
+      // A request of the call may have failed by what would fail all: then it is the server.
+      const failure = failureIn(answer);
+      if (failure && isOutage(failure)) this.noteFailure(key, failure, false);
+      else circuit.succeeded();
       return answer;
     } catch (failure) {
       const isGone = this.client.status !== 'ready';
       const error = isGone ? (this.connectionError ?? failure) : failure;
-      if (isOutage(error)) circuit.failed(error, () => this.probe(key), isGone);
+      if (isOutage(error)) this.noteFailure(key, error, isGone);
       throw error;
     } finally {
       this.pending -= 1;
@@ -69,9 +74,9 @@ export class Line {
   /** Waits until the first connection stands or has failed, which opens the circuit. */
   async ready(): Promise<void> {
     await this.connecting;
-    if (this.client.status === 'ready') return;
+    if (this.isClosed || this.client.status === 'ready') return;
     const error = this.connectionError ?? new Error('no connection yet');
-    this.circuits.of('').failed(error, () => within(this.timeout, this.client.ping()), true);
+    this.circuits.of('').failed(error, () => within(this.bounds.timeout, this.client.ping()), true);
   }
 
   watch(listener: (change: StoreChange) => void): void {
@@ -80,13 +85,19 @@ export class Line {
 
   /** Lets what is under way be answered, which takes no longer than the deadline, and hangs up. */
   async close(): Promise<void> {
+    this.isClosed = true;
     this.circuits.close();
     if (this.pending > 0) await new Promise<void>((resolve) => (this.drained = resolve));
     this.client.disconnect();
   }
 
+  private noteFailure(key: string, error: unknown, isGone: boolean): void {
+    if (this.isClosed) return;
+    this.circuits.of(this.servers.of(key)).failed(error, () => this.probe(key), isGone);
+  }
+
   /** Writes, as a server that is read-only, full or loading cannot. */
   private probe(key: string): Promise<unknown> {
-    return within(this.timeout, this.scripts.run('block', this.probeOf(key)));
+    return within(this.bounds.timeout, this.scripts.run('block', this.probeOf(key)));
   }
 }

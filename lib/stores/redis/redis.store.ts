@@ -28,6 +28,11 @@ export interface RedisStoreOptions {
    */
   readonly timeout?: number;
   /**
+   * Milliseconds for which the first calls wait for the first connection, an integer from 1.
+   * @default 1000
+   */
+  readonly connectTimeout?: number;
+  /**
    * Tells the time in milliseconds since the epoch, so that a timeline can be replayed in tests.
    * @default the Redis server's own time
    */
@@ -51,27 +56,29 @@ export class RedisStore implements Store {
   private readonly replayed: Clock | undefined;
 
   /** @throws TypeError or RangeError if an option is not as allowed */
-  constructor({ redis, timeout = 50, clock }: RedisStoreOptions) {
+  constructor({ redis, timeout = 50, connectTimeout = 1000, clock }: RedisStoreOptions) {
     if (!isRedisConnection(redis)) {
       throw new TypeError(`redis: got ${JSON.stringify(redis)}; allowed: ${REDIS_ALLOWED}`);
     }
-    if (!Number.isInteger(timeout) || timeout < 1) {
-      throw new RangeError(`timeout: got ${String(timeout)}; allowed: an integer from 1, in milliseconds`);
+    for (const [name, value] of Object.entries({ timeout, connectTimeout })) {
+      if (Number.isInteger(value) && value >= 1) continue;
+      throw new RangeError(`${name}: got ${String(value)}; allowed: an integer from 1, in milliseconds`);
     }
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? (() => performance.now());
     this.replayed = clock;
     this.timeout = timeout;
-    const client = connect(redis, timeout);
+    const bounds = { timeout, connectTimeout };
+    const client = connect(redis, bounds);
     this.servers = serversOf(client);
-    this.line = new Line(client, this.servers, timeout, (key) => this.call([`${key}:probe`], PROBE_LASTS));
+    this.line = new Line(client, this.servers, bounds, (key) => this.call([`${key}:probe`], PROBE_LASTS));
     this.batches = new Batches(
       () => this.now(),
       (call) => this.line.run('decide', call),
     );
     // A cluster's subscriber changes nodes without a word, so nobody could tell what it has missed.
     if (!client.isCluster) {
-      const open = () => connect(redis, timeout) as SubscriberClient;
+      const open = () => connect(redis, bounds) as SubscriberClient;
       this.announcements = new Announcements(open, String(client.options?.keyPrefix ?? ''));
     }
   }

@@ -6,6 +6,16 @@ export type DecideReply = readonly [now: number, ...rest: readonly (number | str
 
 const FIELDS = 5;
 
+/** What a request of a call failed by, if one did. */
+export function failureIn(reply: unknown): Error | undefined {
+  const failure: unknown = Array.isArray(reply) ? reply.find((part) => typeof part === 'string') : undefined;
+  return typeof failure === 'string' ? replyError(failure) : undefined;
+}
+
+function replyError(message: string): Error {
+  return Object.assign(new Error(message), { name: 'ReplyError' });
+}
+
 /** Reads the outcomes of requests in the reply of decide.lua, one after the other. */
 export class ReplyReader {
   private at = 1;
@@ -20,7 +30,7 @@ export class ReplyReader {
     const failure = this.reply[this.at];
     if (typeof failure === 'string') {
       this.at += 1;
-      throw Object.assign(new Error(failure), { name: 'ReplyError' });
+      throw replyError(failure);
     }
     const verdicts: Verdict[] = [];
     for (let hit = 0; hit < hits; hit += 1) verdicts.push(this.verdict());

@@ -64,7 +64,9 @@ export class ProxyConnection {
 
   /** Ends the connection with a TCP reset, as a machine does that has been started anew. */
   reset(): void {
-    this.client.resetAndDestroy();
+    // A socket that is ending already cannot be reset any more.
+    if (this.client.readableEnded || this.client.writableEnded) this.client.destroy();
+    else this.client.resetAndDestroy();
   }
 
   private deliver(replies: Buffer): void {

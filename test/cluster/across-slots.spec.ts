@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
+import {
+  MemoryStore,
+  RateLimiter,
+  type AnyRule,
+  type Decision,
+  type LeaseRule,
+  type RedisStore,
+  type Rule,
+} from '../../lib/index.js';
+import { EVERY_RULE } from '../contract/every-rule.js';
+import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { VirtualTime } from '../support/virtual-store.js';
+import { hitsOn, subjectsApart, type On } from './places.js';
+
+const hour = { window: '1h', algorithm: 'fixed-window' } as const;
+
+(hasRedisBinary() ? describe : describe.skip)('a request by subjects on three nodes of a cluster', () => {
+  const time = new VirtualTime();
+  let cluster: RedisCluster;
+  let mine: Cluster;
+  let stores: RedisStore[];
+  let subjects: string[];
+  let limiter: RateLimiter;
+  let other: RateLimiter;
+
+  beforeAll(async () => {
+    cluster = await startCluster({ replicas: false });
+    subjects = await subjectsApart(cluster);
+    mine = new Cluster(cluster.startNodes);
+    stores = await Promise.all([1, 2].map(() => openRedisStore({ redis: mine, clock: time.clock })));
+  });
+
+  beforeEach(() => {
+    const prefix = uniquePrefix();
+    [limiter, other] = stores.map((store) => new RateLimiter({ store, prefix, onStoreError: 'deny' })) as [
+      RateLimiter,
+      RateLimiter,
+    ];
+  });
+
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    mine.disconnect();
+    await cluster.close();
+  });
+
+  const ask = (places: readonly On[], by = limiter) => by.decide(hitsOn(by, places));
+  const peek = (places: readonly On[]) => limiter.decide(hitsOn(limiter, places), { dryRun: true });
+  const remainingOf = ({ decisions }: Decision) => decisions.map(({ remaining }) => remaining);
+  /** A rule for each node. */
+  const apart = <Each extends AnyRule>(...rules: [Each, Each, Each]): On<Each>[] =>
+    rules.map((rule, node) => [rule, subjects[node]!]);
+  /** Every algorithm on each node. */
+  const everywhere = () => EVERY_RULE.flatMap((rule) => apart<Rule>(rule, rule, rule));
+
+  it('is charged to every rule once when all allow it', async () => {
+    const decision = await ask(everywhere());
+    expect(decision).toMatchObject({ allowed: true, source: 'redis' });
+    expect(new Set(remainingOf(decision))).toEqual(new Set([4]));
+    expect(new Set(remainingOf(await peek(everywhere())))).toEqual(new Set([4]));
+  });
+
+  describe.each([0, 1, 2])('of which the one on node %d denies', (node) => {
+    it('is charged to no rule, twice in a row', async () => {
+      const tight: On<Rule> = [{ ...hour, name: 'tight', limit: 1 }, subjects[node]!];
+      await ask([...everywhere(), tight]);
+      time.advance(1000);
+      const before = await peek(everywhere());
+      for (let nth = 1; nth <= 2; nth++) {
+        const denied = await ask([...everywhere(), tight]);
+        expect(denied).toMatchObject({
+          allowed: false,
+          rule: 'tight',
+          source: 'redis',
+          retryAfterMs: 3599e3,
+        });
+        expect(denied.decisions.slice(0, -1).map(figures)).toEqual(before.decisions.map(figures));
+        expect((await peek(everywhere())).decisions.map(figures)).toEqual(before.decisions.map(figures));
+      }
+    });
+  });
+
+  it('leaves counters that it has begun as good as new when it is denied', async () => {
+    const never: Rule = { ...hour, name: 'never', limit: 0 };
+    const fresh = await peek(everywhere());
+    for (const subject of subjects) {
+      expect(await ask([...everywhere(), [never, subject]])).toMatchObject({ allowed: false, rule: 'never' });
+    }
+    time.advance(1000);
+    expect((await peek(everywhere())).decisions.map(figures)).toEqual(fresh.decisions.map(figures));
+  });
+
+  it('gets the answers that one server gives, whatever came before', async () => {
+    const single = new RateLimiter({ store: new MemoryStore({ clock: time.clock }), denyCache: false });
+    const more: Rule[] = [
+      { name: 'block', algorithm: 'fixed-window', limit: 4, window: '5s', block: '3s' },
+      { name: 'watched', algorithm: 'gcra', limit: 3, window: '5s', mode: 'observe' },
+      { name: 'tried', algorithm: 'token-bucket', limit: 6, window: '5s', candidate: { limit: 2 } },
+    ];
+    const rules = [...EVERY_RULE, ...more];
+    let denied = 0;
+    for (let nth = 0; nth < 200; nth++) {
+      // Another selection of rules and subjects each time, the same in every run.
+      const places = rules.flatMap((rule, at): On<Rule>[] =>
+        (nth * 7 + at * 5) % 4 === 0 ? [[{ ...rule, cost: (nth + at) % 3 }, subjects[(nth + at) % 3]!]] : [],
+      );
+      time.advance((nth * 137) % 300);
+      const [here, there] = await Promise.all([ask(places), ask(places, single)]);
+      expect(here.decisions.map(figures)).toEqual(there.decisions.map(figures));
+      expect(here.allowed).toBe(there.allowed);
+      if (!here.allowed) denied += 1;
+    }
+    expect(denied).toBeGreaterThan(20);
+    expect(denied).toBeLessThan(180);
+  });
+
+  it('is admitted exactly as often as the strictest rule says, and charged by the others no more', async () => {
+    const places = apart<Rule>({ ...hour, limit: 1000 }, { ...hour, limit: 30 }, { ...hour, limit: 2000 });
+    const asked = Array.from({ length: 200 }, (_, nth) => ask(places, nth % 2 ? limiter : other));
+    const decisions = await Promise.all(asked);
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(30);
+    expect(remainingOf(await peek(places))).toEqual([970, 0, 1970]);
+  });
+
+  it('is never admitted more often than any rule says, and nothing leaks where all are short', async () => {
+    const places = apart<Rule>({ ...hour, limit: 30 }, { ...hour, limit: 30 }, { ...hour, limit: 31 });
+    const asked = Array.from({ length: 200 }, (_, nth) => ask(places, nth % 2 ? limiter : other));
+    let admitted = (await Promise.all(asked)).filter(({ allowed }) => allowed).length;
+    expect(admitted).toBeLessThanOrEqual(30);
+    expect(remainingOf(await peek(places))).toEqual([30 - admitted, 30 - admitted, 31 - admitted]);
+    while ((await ask(places)).allowed) admitted += 1;
+    expect(admitted).toBe(30);
+  });
+
+  it('is given back on all nodes by a refund, once', async () => {
+    await ask(everywhere());
+    time.advance(1000);
+    const before = await peek(everywhere());
+    const decision = await ask(everywhere());
+    expect(remainingOf(await peek(everywhere()))).not.toEqual(remainingOf(before));
+    expect(await limiter.refund(decision)).toBe(true);
+    expect(await limiter.refund(decision)).toBe(false);
+    // A place in a leaky bucket goes back only by `onlyLast`, or while nobody stands behind it: as here.
+    expect((await peek(everywhere())).decisions.map(figures)).toEqual(before.decisions.map(figures));
+  });
+
+  it('is given back by the rules that a refund names', async () => {
+    const rules = ['a', 'b', 'c'].map((name): Rule => ({ ...hour, name, limit: 5 })) as [Rule, Rule, Rule];
+    const places = apart(...rules);
+    const decision = await ask(places);
+    expect(await limiter.refund(decision, { rules: ['b'] })).toBe(true);
+    expect(remainingOf(await peek(places))).toEqual([4, 5, 4]);
+    expect(await limiter.refund(decision)).toBe(true);
+    expect(remainingOf(await peek(places))).toEqual([5, 5, 5]);
+  });
+
+  it('holds a permit on each node until it is released, and none when one node has none left', async () => {
+    const lease: LeaseRule = { algorithm: 'concurrency', limit: 2, lease: '1m' };
+    const places = apart<LeaseRule>(lease, { ...lease, limit: 1 }, lease);
+    const held = limiter.permit(await ask(places));
+    expect(held.allowed).toBe(true);
+    for (let nth = 1; nth <= 2; nth++) {
+      expect(limiter.permit(await ask(places)).allowed).toBe(false);
+      expect(remainingOf(await peek(places))).toEqual([1, 0, 1]);
+    }
+    await held.release();
+    await held.release();
+    expect(remainingOf(await peek(places))).toEqual([2, 1, 2]);
+  });
+
+  it('waits for the longest of its places, and gives all back when it is given up', async () => {
+    const queue: Rule = { algorithm: 'leaky-bucket', limit: 1, window: '1m', burst: 3 };
+    const places = apart<Rule>(queue, { ...queue, window: '2m' }, queue);
+    await ask(places);
+    const before = await peek(places);
+    const waiting = await ask(places);
+    expect(waiting).toMatchObject({ allowed: true, delayMs: 120_000 });
+    const gaveUp = new Error('gave up');
+    await expect(limiter.holdBack(waiting, AbortSignal.abort(gaveUp))).rejects.toBe(gaveUp);
+    expect(await peek(places)).toEqual(before);
+  });
+
+  it('gives a place in every queue back when one of them is too long for its patience', async () => {
+    const queue: Rule = { algorithm: 'token-bucket', limit: 1, window: '1m' };
+    const places = apart<Rule>({ ...queue, limit: 60 }, queue, { ...queue, limit: 60 });
+    const ahead = (seconds: number) => limiter.decide(hitsOn(limiter, places), { patience: seconds * 1e6 });
+    await ahead(0);
+    const before = await peek(places);
+    expect((await ahead(59)).allowed).toBe(false);
+    expect(await peek(places)).toEqual(before);
+    expect(await ahead(60)).toMatchObject({ allowed: true, delayMs: 60_000 });
+  });
+
+  it('reports a watched rule on another node and charges the rest', async () => {
+    const watched: Rule = { ...hour, name: 'watched', limit: 1, mode: 'observe' };
+    const places = apart<Rule>({ ...hour, limit: 5 }, watched, { ...hour, limit: 5 });
+    await ask(places);
+    const decision = await ask(places);
+    expect(decision.allowed).toBe(true);
+    expect(decision.decisions[1]).toMatchObject({ allowed: false, observed: true, remaining: 0 });
+    expect(remainingOf(await peek(places))).toEqual([3, 0, 3]);
+  });
+
+  it('does not charge a watched rule when another denies', async () => {
+    const watched: Rule = { ...hour, name: 'watched', limit: 5, mode: 'observe' };
+    const places = apart<Rule>({ ...hour, limit: 1 }, watched, { ...hour, limit: 5 });
+    await ask(places);
+    expect((await ask(places)).allowed).toBe(false);
+    expect(remainingOf(await peek(places))).toEqual([0, 4, 4]);
+  });
+});
+
+/** What a decision tells of a rule, whoever decides it; a log that was given something back still waits for it to be gone. */
+function figures({ resetAfterMs, source: _, ...told }: Decision['decisions'][number]) {
+  return told.rule === 'log' ? told : { ...told, resetAfterMs };
+}

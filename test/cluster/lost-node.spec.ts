@@ -1,0 +1,113 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
+import { RateLimiter, RedisStore, type BreakerEvent, type Decision, type Rule } from '../../lib/index.js';
+import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
+import type { RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { hitsOn, sourcesOf, subjectsApart, type On } from './places.js';
+
+const rule: Rule = { limit: 1000, window: '1w', algorithm: 'fixed-window' };
+
+(hasRedisBinary() ? describe : describe.skip)('a node of a cluster that is lost', () => {
+  let cluster: RedisCluster;
+  let mine: Cluster;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+  let places: On[];
+  let node: RedisServer;
+  let changes: BreakerEvent[];
+
+  beforeAll(async () => {
+    // The others go on without the slots that are lost.
+    cluster = await startCluster({ replicas: false, config: ['cluster-require-full-coverage no'] });
+    places = (await subjectsApart(cluster)).map((subject): On => [rule, subject]);
+    node = cluster.nodes[1]!;
+    mine = new Cluster(cluster.startNodes);
+  });
+
+  afterEach(() => store.close());
+  afterAll(async () => {
+    mine.disconnect();
+    await cluster.close();
+  });
+
+  async function open(timeout: number) {
+    store = new RedisStore({ redis: mine, timeout });
+    limiter = new RateLimiter({ store, prefix: uniquePrefix() });
+    changes = [];
+    limiter.events.on('breaker', (change) => changes.push(change));
+    await until(
+      async () => sourcesOf(await ask()).every((source) => source === 'redis'),
+      'all nodes to decide',
+    );
+    changes.length = 0;
+    await Promise.all(places.map(([, subject]) => limiter.reset(rule, subject)));
+  }
+
+  const address = () => `${node.host}:${node.port}`;
+  const ask = () => limiter.decide(hitsOn(limiter, places));
+  const peek = (place: On) => limiter.decide(hitsOn(limiter, [place]), { dryRun: true });
+  const remainingOf = ({ decisions }: Decision) => decisions.map(({ remaining }) => remaining);
+  const statesOf = () => changes.map(({ server, state }) => `${state} ${server}`);
+
+  const untilClosed = () =>
+    until(() => !limiter.events.openCircuits.has(address()), 'the circuit to close', 20_000);
+
+  it('leaves the rules on the others to Redis, opens its circuit alone, and decides again by itself', async () => {
+    await open(10_000);
+    await ask();
+    await node.kill();
+    for (let nth = 2; nth <= 20; nth++) {
+      const decision = await ask();
+      expect(decision).toMatchObject({ allowed: true, source: 'redis', remaining: 1000 - nth });
+      expect(sourcesOf(decision)).toEqual(['redis', 'policy', 'redis']);
+    }
+    expect(statesOf()).toEqual([`open ${address()}`]);
+    expect([...limiter.events.openCircuits.keys()]).toEqual([address()]);
+
+    await node.restart();
+    await until(() => statesOf().length > 1, 'the circuit to close', 20_000);
+    expect(statesOf()).toEqual([`open ${address()}`, `closed ${address()}`]);
+    const decision = await ask();
+    expect(sourcesOf(decision)).toEqual(['redis', 'redis', 'redis']);
+    expect(remainingOf(decision)).toEqual([979, 999, 979]);
+  });
+
+  it('denies where its own rule says so, and takes back what the others have charged', async () => {
+    await open(10_000);
+    const strict = places.map(([each, subject], at): On =>
+      at === 1 ? [{ ...each, name: 'strict', onStoreError: 'deny' }, subject] : [each, subject],
+    );
+    await node.kill();
+    for (let nth = 1; nth <= 5; nth++) {
+      const denied = await limiter.decide(hitsOn(limiter, strict));
+      expect(denied).toMatchObject({ allowed: false, source: 'policy', rule: 'strict' });
+    }
+    for (const at of [0, 2]) expect(remainingOf(await peek(places[at]!))).toEqual([1000]);
+    await node.restart();
+    await untilClosed();
+  });
+
+  it('is not asked a second time what it did not answer while it hung', async () => {
+    await open(100);
+    await node.pause();
+    const asked: Promise<Decision>[] = [];
+    for (let nth = 1; nth <= 20; nth++) {
+      asked.push(limiter.decide(hitsOn(limiter, [places[1]!])));
+      await nextTurn(); // each a call of its own
+    }
+    const hung = await Promise.all(asked);
+    expect(new Set(hung.map(({ source }) => source))).toEqual(new Set(['policy']));
+    await sleep(700); // longer than the socket timeout: the connection is given up, and made anew
+    await node.resume();
+    await untilClosed();
+    let decision = await peek(places[1]!);
+    await until(async () => {
+      decision = await peek(places[1]!);
+      return decision.source === 'redis';
+    }, 'the node to decide again');
+    expect(decision.remaining).toBeGreaterThanOrEqual(980);
+  });
+});

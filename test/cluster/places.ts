@@ -1,0 +1,31 @@
+import calculateSlot from 'cluster-key-slot';
+import { compileRule } from '../../lib/core/compile-rule.js';
+import type { RuleHit } from '../../lib/core/rule-hit.js';
+import type { AnyRule, Decision, DecisionSource, RateLimiter } from '../../lib/index.js';
+import type { RedisCluster } from '../support/redis/cluster.js';
+
+/** A rule and whom it counts. */
+export type On<Rule extends AnyRule = AnyRule> = readonly [rule: Rule, subject: string];
+
+/** The hits of one request on rules by different subjects, as the guard makes them. */
+export function hitsOn(limiter: RateLimiter, places: readonly On[]): RuleHit[] {
+  return places.flatMap(([rule, subject]) =>
+    limiter.keyed(compileRule(rule)).map((keyed) => ({ ...keyed, subject, cost: keyed.rule.cost })),
+  );
+}
+
+/** Subjects whose counters are on the first, the second and the third master of the cluster. */
+export async function subjectsApart(cluster: RedisCluster): Promise<[string, string, string]> {
+  const found = cluster.nodes.slice(0, 3).map(async (master) => {
+    for (let number = 0; ; number++) {
+      const subject = `s${number}`;
+      if ((await cluster.ownerOf(calculateSlot(subject))) === master) return subject;
+    }
+  });
+  return (await Promise.all(found)) as [string, string, string];
+}
+
+/** Who answered for each rule. */
+export function sourcesOf({ decisions, source }: Decision): DecisionSource[] {
+  return decisions.map((each) => each.source ?? source);
+}

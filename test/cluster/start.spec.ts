@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
+import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
+import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { hitsOn, sourcesOf, subjectsApart, type On } from './places.js';
+
+const rule: Rule = { limit: 1000, window: '1w', algorithm: 'fixed-window' };
+
+(hasRedisBinary() ? describe : describe.skip)('a store that has just been opened on a cluster', () => {
+  let cluster: RedisCluster;
+  let mine: Cluster;
+
+  beforeAll(async () => {
+    cluster = await startCluster({ replicas: false });
+    mine = new Cluster(cluster.startNodes);
+  });
+
+  afterAll(async () => {
+    mine.disconnect();
+    await cluster.close();
+  });
+
+  it('has the first request decided by Redis on every node', async () => {
+    const places = (await subjectsApart(cluster)).map((subject): On => [rule, subject]);
+    const prefix = uniquePrefix();
+    for (let nth = 1; nth <= 20; nth++) {
+      const store = new RedisStore({ redis: mine, timeout: 10_000 });
+      const limiter = new RateLimiter({ store, prefix });
+      const decision = await limiter.decide(hitsOn(limiter, places));
+      await store.close();
+      expect(sourcesOf(decision)).toEqual(['redis', 'redis', 'redis']);
+      expect(decision.remaining).toBe(1000 - nth);
+    }
+  });
+});

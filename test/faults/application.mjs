@@ -1,0 +1,51 @@
+// An application under load, in a process of its own: what it counts and holds is the library's alone. Its
+// parent makes the faults, and sends `{ command, value }`; each is answered once it is carried out.
+//
+//   node --expose-gc application.mjs '{ "url", "inFlight", "hasOwnClock" }'
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RateLimiter, RedisStore } from '../../dist/esm/index.js';
+import { Load } from './load.mjs';
+
+const { url, inFlight, hasOwnClock } = JSON.parse(process.argv[2]);
+let stepMs = 0;
+const clock = hasOwnClock ? () => Date.now() + stepMs : undefined;
+const store = new RedisStore({ redis: url, timeout: 50, ...(clock && { clock }) });
+const limiter = new RateLimiter({ store, prefix: 'faults:', onStoreError: 'allow' });
+const load = new Load(limiter, inFlight);
+const breaker = [];
+const warnings = [];
+limiter.events.on('breaker', ({ state }) => breaker.push({ state, at: performance.now() }));
+process.on('warning', ({ message }) => warnings.push(message));
+
+const commands = {
+  start: () => load.start(),
+  phase: (name) => load.begin(name),
+  step: (milliseconds) => (stepMs = milliseconds),
+  figures: () => ({ phases: load.figures(), breaker, warnings }),
+  tallies: () => load.tallies(),
+  /** What the process holds while it asks for nothing. */
+  async rest() {
+    await load.stop();
+    await sleep(0); // The garbage of the last hits.
+    globalThis.gc();
+    return { handles: process.getActiveResourcesInfo().toSorted(), heap: process.memoryUsage().heapUsed };
+  },
+  /** Closes everything while hits are in flight. After it, nothing of the library may hold the process. */
+  async shutDown() {
+    const startedAt = performance.now();
+    const stopped = Promise.all([load.burst(), load.stop()]);
+    const { underWay } = load;
+    await Promise.all([limiter.close(), store.close()]);
+    await stopped;
+    return { underWay, settledMs: performance.now() - startedAt, phases: load.figures(), breaker, warnings };
+  },
+};
+
+await store.ready();
+process.on('message', async ({ command, value }) => {
+  const answer = await commands[command](value);
+  process.send({ answer }, () => {
+    if (command === 'shutDown') process.disconnect();
+  });
+});
+process.send('ready');

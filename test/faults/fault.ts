@@ -1,0 +1,21 @@
+import type { Ground, Site } from './site.js';
+
+/** Something that goes wrong with Redis, and what an application may expect of it. */
+export interface Fault extends Ground {
+  readonly name: string;
+  /** Makes it. Resolves once it is there. */
+  make(site: Site): Promise<unknown>;
+  /** Goes on making it, where it is not a state but many blows. Resolves when that was enough. */
+  goOn?(site: Site): Promise<unknown>;
+  /** Ends it. Resolves once the server would answer. */
+  heal(site: Site): Promise<unknown>;
+  /**
+   * Who decides while it is on: `'policy'` every hit, `'redis'` most of them, which it does not hold up, or
+   * `'either'`.
+   */
+  readonly deciding: 'policy' | 'redis' | 'either';
+  /** What the breaker does: opens and closes once, or as often as it has reason to. */
+  readonly breaker: 'once' | 'any';
+  /** Whether the server loses what it has counted before. */
+  readonly forgets?: boolean;
+}

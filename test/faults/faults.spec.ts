@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { hasRedisBinary } from '../support/redis/shared-redis.js';
+import { clockFault } from './clock-fault.js';
+import type { Fault } from './fault.js';
+import { runFault, type Run } from './run-fault.js';
+import { PATIENCE_MS } from './scale.js';
+import { serverFaults } from './server-faults.js';
+import { printTable } from './table.js';
+import { wayFaults } from './way-faults.js';
+
+const FAULTS: readonly Fault[] = [...serverFaults, ...wayFaults, clockFault];
+
+/** A guest of load.mjs may have as much. */
+const LIMIT = 5;
+/** The longest that a hit may wait, what the event loop was late by aside: 1.1 times 50 ms. */
+const LONGEST_MS = 55;
+/** What timers and this machine add to that. */
+const LEEWAY_MS = 25;
+const LEEWAY_BYTES = 4e6;
+
+const runs = new Map<Fault, Run>();
+
+// Docker gives the shared server alone.
+(hasRedisBinary() ? describe : describe.skip).each(FAULTS)('$name', (fault) => {
+  let run: Run;
+  let phases: [string, Run['during']][];
+
+  beforeAll(async () => {
+    run = await runFault(fault);
+    runs.set(fault, run);
+    phases = Object.entries(run.phases);
+  }, PATIENCE_MS);
+
+  it('leaves no hit undecided, and none that waits past the deadline', () => {
+    for (const [name, { asked, decided, longestOwnWait }] of phases) {
+      expect([name, decided]).toEqual([name, asked]);
+      expect([name, longestOwnWait > LONGEST_MS + LEEWAY_MS && longestOwnWait]).toEqual([name, false]);
+    }
+  });
+
+  it('leaves the decisions to whom it should', () => {
+    const { redis, policy, memory } = run.during;
+    expect(memory).toBe(0);
+    if (fault.deciding === 'policy') expect([redis, policy > 0]).toEqual([0, true]);
+    if (fault.deciding === 'redis') expect(redis).toBeGreaterThan(policy);
+    expect(run.after.inARow).toBeGreaterThanOrEqual(200);
+  });
+
+  it('makes Redis let in nobody beyond the limit, and charge no hit twice', () => {
+    for (const [name, { mostOfAGuest, tally }] of phases) {
+      expect([name, mostOfAGuest > LIMIT && mostOfAGuest]).toEqual([name, false]);
+      expect([name, run.tallies[name]! > tally.asked]).toEqual([name, false]);
+      const isForgotten = fault.forgets && (name === 'before' || name === 'onset');
+      if (!isForgotten) expect([name, run.tallies[name]! < tally.admitted]).toEqual([name, false]);
+    }
+    expect(run.after.mostOfAGuest).toBe(LIMIT);
+  });
+
+  it('is told by one opening and one closing of the breaker', () => {
+    if (fault.breaker === 'once') expect(run.turns).toEqual(['open', 'closed']);
+    else expect(run.turns).toEqual(run.turns.map((_, nth) => (nth % 2 === 0 ? 'open' : 'closed')));
+  });
+
+  it('leaves nothing behind', () => {
+    const { before, after } = run.rest;
+    expect(after.handles).toEqual(before.handles);
+    expect(after.heap - before.heap).toBeLessThan(LEEWAY_BYTES);
+    expect(run.warnings).toEqual([]);
+  });
+});
+
+afterAll(() => printTable(runs));

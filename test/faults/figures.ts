@@ -1,0 +1,37 @@
+/** What became of the hits that began in one part of the run; see phase.mjs. Times are in milliseconds. */
+export interface PhaseFigures {
+  readonly startedAt: number;
+  readonly asked: number;
+  readonly decided: number;
+  readonly redis: number;
+  readonly policy: number;
+  readonly cache: number;
+  readonly memory: number;
+  readonly mostOfAGuest: number;
+  readonly longestOwnWait: number;
+  readonly tally: { readonly asked: number; readonly admitted: number };
+  readonly redisAt: number | null;
+  readonly inARow: number;
+  readonly wait: { readonly p50: number; readonly p99: number; readonly max: number };
+}
+
+export interface Figures {
+  readonly phases: Readonly<Record<string, PhaseFigures>>;
+  /** What the breaker told, and when. */
+  readonly breaker: readonly { readonly state: 'open' | 'closed'; readonly at: number }[];
+  readonly warnings: readonly string[];
+}
+
+/** What the process holds while it asks for nothing. */
+export interface Rest {
+  readonly handles: readonly string[];
+  readonly heap: number;
+}
+
+/** How an application came to its end. */
+export interface Shutdown extends Figures {
+  /** The hits that were in flight. */
+  readonly underWay: number;
+  readonly settledMs: number;
+  readonly code: number;
+}

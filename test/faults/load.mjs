@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LoopDelay } from './loop-delay.mjs';
+import { Phase } from './phase.mjs';
+
+/** What a guest may have, of every rule. */
+export const LIMIT = 5;
+const HITS_A_GUEST = 12;
+const PAUSE_MS = 5;
+
+// A day: whatever a fault takes, no window ends meanwhile.
+const quota = { limit: LIMIT, window: '1d' };
+const RULES = [
+  { ...quota, algorithm: 'fixed-window' },
+  { ...quota, algorithm: 'sliding-window-log' },
+  { ...quota, algorithm: 'gcra' },
+  [
+    { ...quota, name: 'a', algorithm: 'token-bucket' },
+    { ...quota, name: 'b', algorithm: 'fixed-window', limit: 2 * LIMIT },
+  ],
+];
+const TALLY = { algorithm: 'fixed-window', limit: 1e9, window: '1d' };
+
+/**
+ * A steady number of hits in flight, each begun a little after the last was decided: some of guests who ask
+ * for more than they may have, some on one counter without an end, which tells what Redis has charged.
+ */
+export class Load {
+  #limiter;
+  #inFlight;
+  #lanes = [];
+  #isOn = false;
+  #hits = 0;
+  #phases = new Map();
+  #phase;
+  #delay = new LoopDelay();
+  underWay = 0;
+
+  constructor(limiter, inFlight) {
+    this.#limiter = limiter;
+    this.#inFlight = inFlight;
+    this.begin('before');
+  }
+
+  /** Hits that begin from now on count for this phase, on counters of its own. */
+  begin(name) {
+    this.#phase = new Phase(name);
+    this.#phases.set(name, this.#phase);
+  }
+
+  start() {
+    this.#isOn = true;
+    this.#lanes = Array.from({ length: this.#inFlight }, () => this.#lane());
+  }
+
+  /** Resolves when every hit under way is decided. */
+  async stop() {
+    this.#isOn = false;
+    await Promise.all(this.#lanes);
+  }
+
+  /** Begins as many hits as there are in flight, at once. */
+  async burst() {
+    await Promise.all(Array.from({ length: this.#inFlight }, () => this.#hit(this.#hits++)));
+  }
+
+  figures() {
+    return Object.fromEntries(Array.from(this.#phases, ([name, phase]) => [name, phase.figures()]));
+  }
+
+  /** For each phase, what the counter without an end has been charged. */
+  async tallies() {
+    const charged = {};
+    for (const name of this.#phases.keys()) {
+      const { remaining, source } = await this.#limiter.peek(TALLY, `tally-${name}`);
+      if (source !== 'redis') throw new Error(`Redis did not tell the tally of ${name}`);
+      charged[name] = TALLY.limit - remaining;
+    }
+    return charged;
+  }
+
+  async #lane() {
+    while (this.#isOn) {
+      await this.#hit(this.#hits++);
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  async #hit(nth) {
+    const phase = this.#phase;
+    const isTally = nth % 4 === 0;
+    const guest = Math.floor(nth / HITS_A_GUEST);
+    const subject = isTally ? `tally-${phase.name}` : `${phase.name}-${guest}`;
+    const rules = isTally ? TALLY : RULES[guest % RULES.length];
+    const since = this.#delay.total;
+    const startedAt = performance.now();
+    this.underWay++;
+    phase.began(isTally);
+    const decision = await this.#limiter.consume(rules, subject);
+    this.underWay--;
+    const wait = performance.now() - startedAt;
+    phase.decided(decision, { wait, isTally, guest });
+    this.#delay.next(() => phase.waited(wait - (this.#delay.total - since)));
+  }
+}

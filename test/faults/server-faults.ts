@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { askServer, openAdmin } from '../support/redis/ask-server.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { until } from '../support/redis/until.mjs';
+import type { Fault } from './fault.js';
+import { onlyFull, scaled } from './scale.js';
+import type { Site } from './site.js';
+
+const POLICY = { deciding: 'policy', breaker: 'once' } as const;
+
+/** Faults of the server itself. */
+export const serverFaults: readonly Fault[] = [
+  {
+    name: 'kill -9, restart with its append-only file',
+    ...POLICY,
+    server: { config: ['appendonly yes'] },
+    make: ({ server }) => server.kill(),
+    heal: ({ server }) => server.restart(),
+  },
+  {
+    name: 'kill -9, restart empty',
+    ...POLICY,
+    forgets: true,
+    make: ({ server }) => server.kill(),
+    heal: ({ server }) => server.restart(),
+  },
+  stopped(1500),
+  ...onlyFull(stopped(30_000)),
+  {
+    name: 'SCRIPT FLUSH every 10 ms',
+    deciding: 'redis',
+    breaker: 'any',
+    make: async () => undefined,
+    goOn: ({ admin }) => flushScripts(admin, scaled(1000, 50)),
+    heal: async () => undefined,
+  },
+  {
+    name: 'out of memory (noeviction)',
+    ...POLICY,
+    make: ({ admin }) => admin.config('SET', 'maxmemory', '1mb'),
+    heal: ({ admin }) => admin.config('SET', 'maxmemory', '0'),
+  },
+  {
+    name: 'READONLY: made a replica of another',
+    ...POLICY,
+    forgets: true,
+    make: demote,
+    heal: ({ admin }) => admin.replicaof('NO', 'ONE'),
+  },
+  {
+    name: 'NOAUTH: asks for a password',
+    ...POLICY,
+    make: ({ admin }) => changePassword(admin, 'another'),
+    heal: ({ admin }) => admin.config('SET', 'requirepass', ''),
+  },
+  {
+    name: 'WRONGPASS: the password is changed',
+    ...POLICY,
+    server: { password: 'secret' },
+    make: ({ admin }) => changePassword(admin, 'another'),
+    heal: ({ admin }) => admin.config('SET', 'requirepass', 'secret'),
+  },
+  {
+    name: 'LOADING a large file',
+    ...POLICY,
+    server: { config: ['enable-debug-command local', 'loading-process-events-interval-bytes 1024'] },
+    make: load,
+    heal: async ({ admin, server }) => {
+      await admin.config('SET', 'key-load-delay', '0');
+      await until(() => answers(server), 'the server to have loaded');
+    },
+  },
+  {
+    name: "BUSY with another client's script",
+    ...POLICY,
+    server: { config: ['busy-reply-threshold 10'] },
+    make: ({ server }) => occupy(server, 'EVAL', 'while true do end', '0'),
+    heal: async ({ server }) => {
+      await askServer(server, 'SCRIPT', 'KILL');
+      await until(() => answers(server), 'the script to be killed');
+    },
+  },
+];
+
+function stopped(milliseconds: number): Fault {
+  return {
+    name: `SIGSTOP for ${milliseconds / 1000} s`,
+    ...POLICY,
+    make: ({ server }) => server.pause(),
+    goOn: () => sleep(milliseconds),
+    heal: ({ server }) => server.resume(),
+  };
+}
+
+async function flushScripts(admin: Redis, times: number): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    await admin.script('FLUSH');
+    await sleep(10);
+  }
+}
+
+async function demote({ admin, whenClosed }: Site): Promise<void> {
+  const master = await startRedisServer();
+  whenClosed(() => master.stop());
+  await admin.replicaof(master.host, master.port);
+}
+
+/** A password is asked of who connects anew, so everybody else has to. */
+async function changePassword(admin: Redis, password: string): Promise<void> {
+  await admin.config('SET', 'requirepass', password);
+  for (const type of ['normal', 'pubsub']) await admin.call('CLIENT', 'KILL', 'TYPE', type);
+}
+
+async function load({ admin, server }: Site): Promise<void> {
+  await admin.call('DEBUG', 'POPULATE', '20000');
+  await admin.config('SET', 'key-load-delay', '5000');
+  await occupy(server, 'DEBUG', 'RELOAD');
+}
+
+/** Has the server do something that it answers only when the fault is over. */
+async function occupy(server: RedisServer, command: string, ...args: string[]): Promise<void> {
+  const client = openAdmin(server);
+  const over = (): void => client.disconnect();
+  client.call(command, ...args).then(over, over);
+  await until(async () => !(await answers(server)), `${command} to keep the server busy`);
+}
+
+async function answers(server: RedisServer): Promise<boolean> {
+  return askServer(server, 'PING').then(
+    () => true,
+    () => false,
+  );
+}

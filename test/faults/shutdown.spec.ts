@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hasRedisBinary } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import type { Shutdown } from './figures.js';
+import { tell } from './scale.js';
+import { openSite, type Site } from './site.js';
+
+/** As in faults.spec.ts: 1.1 times 50 ms, and what timers and this machine add. */
+const LONGEST_MS = 55 + 25;
+
+// Docker gives the shared server alone.
+(hasRedisBinary() ? describe : describe.skip)('an application that shuts down under load', () => {
+  let site: Site;
+  beforeEach(async () => {
+    site = await openSite({ isProxied: true });
+    await site.application.start();
+    await site.application.until(({ phases }) => phases['before']!.inARow >= 200, 'Redis to decide');
+  });
+  afterEach(() => site.close());
+
+  const isDecided = ({ phases, underWay, settledMs, breaker, warnings, code }: Shutdown): void => {
+    const { asked, decided, longestOwnWait } = phases['before']!;
+    expect([decided, underWay > 0, warnings, code]).toEqual([asked, true, [], 0]);
+    // Who watches the breaker would be called for every deployment.
+    expect(breaker).toEqual([]);
+    expect(longestOwnWait).toBeLessThan(LONGEST_MS);
+    tell(`shut down with ${underWay} hits in flight: all decided after ${Math.round(settledMs)} ms`);
+  };
+
+  it('decides the hits in flight and ends by itself', async () => {
+    isDecided(await site.application.shutDown());
+  });
+
+  it('does so while Redis hangs', async () => {
+    site.proxy.each((connection) => connection.stall());
+    isDecided(await site.application.shutDown());
+  });
+
+  it('does so while the breaker is open', async () => {
+    await site.server.kill();
+    await site.application.until(({ breaker }) => breaker.at(-1)?.state === 'open', 'the breaker to open');
+    const { phases, warnings, code } = await site.application.shutDown();
+    const { asked, decided } = phases['before']!;
+    expect([decided, warnings, code]).toEqual([asked, [], 0]);
+  });
+
+  it('leaves no connection at the server', async () => {
+    await site.application.shutDown();
+    await until(() => site.proxy.connections.length === 0, 'the connections to be closed');
+  });
+});

@@ -1,0 +1,70 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { until } from '../support/redis/until.mjs';
+import type { Figures, Rest, Shutdown } from './figures.js';
+
+const program = fileURLToPath(new URL('application.mjs', import.meta.url));
+
+/** How many hits are in flight at any time. */
+export const IN_FLIGHT = 16;
+
+/** Starts application.mjs on a server and waits for its connection. */
+export async function startApplication(url: string, hasOwnClock = false): Promise<Application> {
+  const options = JSON.stringify({ url, hasOwnClock, inFlight: IN_FLIGHT });
+  const child = fork(program, [options], { execArgv: ['--expose-gc'] });
+  await Promise.race([once(child, 'message'), exitOf(child)]);
+  return new Application(child);
+}
+
+/** The application, as who makes its faults sees it. */
+export class Application {
+  private readonly exited: Promise<unknown>;
+
+  constructor(private readonly child: ChildProcess) {
+    this.exited = exitOf(child);
+    this.exited.catch(() => undefined); // Who asks it next is told.
+  }
+
+  start = (): Promise<void> => this.ask('start');
+  /** Hits that begin from now on count for this phase. */
+  begin = (phase: string): Promise<void> => this.ask('phase', phase);
+  /** Its own clock is wrong by so many milliseconds from now on. */
+  step = (milliseconds: number): Promise<void> => this.ask('step', milliseconds);
+  figures = (): Promise<Figures> => this.ask('figures');
+  tallies = (): Promise<Record<string, number>> => this.ask('tallies');
+  /** Ends the load and tells what the process holds then. */
+  rest = (): Promise<Rest> => this.ask('rest');
+
+  /** Closes limiter and store under load. Resolves when the process has ended, by itself. */
+  async shutDown(): Promise<Shutdown> {
+    const ended = once(this.child, 'exit');
+    const told = await this.ask<Shutdown>('shutDown');
+    const [code] = await ended;
+    return { ...told, code };
+  }
+
+  /** Waits until the figures are as wanted. */
+  async until(isSo: (figures: Figures) => boolean, what: string, timeoutMs?: number): Promise<void> {
+    await until(async () => isSo(await this.figures()), what, timeoutMs);
+  }
+
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    this.child.kill('SIGKILL');
+    await once(this.child, 'exit');
+  }
+
+  private async ask<Answer>(command: string, value?: unknown): Promise<Answer> {
+    const answered = once(this.child, 'message');
+    this.child.send({ command, value });
+    const [message] = (await Promise.race([answered, this.exited])) as [{ answer: Answer }];
+    return message.answer;
+  }
+}
+
+/** Rejects when the process ends: an unhandled rejection, say, has ended it. */
+async function exitOf(child: ChildProcess): Promise<never> {
+  const [code, signal] = await once(child, 'exit');
+  throw new Error(`The application ended (${String(code ?? signal)}); its reason stands above`);
+}

@@ -1,0 +1,71 @@
+import type { Proxy } from '../support/redis/proxy.js';
+import type { ProxyConnection } from '../support/redis/proxy-connection.js';
+import { until } from '../support/redis/until.mjs';
+import type { Fault } from './fault.js';
+import { scaled } from './scale.js';
+
+const RESETS = scaled(1000, 100);
+const GARBAGE = Buffer.from([0xff, 0x00, 0x17, 0x80, 0x0d, 0x0a, 0xfe, 0x0d, 0x0a]);
+
+/** Faults of the way to the server. */
+export const wayFaults: readonly Fault[] = [
+  { ...slower(5), deciding: 'redis', breaker: 'any' },
+  { ...slower(45), deciding: 'either', breaker: 'any' },
+  { ...slower(500), deciding: 'policy', breaker: 'once' },
+  {
+    ...disturbed('cut before the reply, after the script', (connection) => connection.cutNextReply(0)),
+    deciding: 'policy',
+    breaker: 'once',
+  },
+  {
+    ...disturbed('cut amid the reply', (connection) => connection.cutNextReply(7)),
+    deciding: 'policy',
+    breaker: 'once',
+  },
+  {
+    ...disturbed('garbage', (connection) => connection.inject(GARBAGE)),
+    deciding: 'policy',
+    breaker: 'once',
+  },
+  {
+    name: `${RESETS} connection resets`,
+    deciding: 'either',
+    breaker: 'any',
+    isProxied: true,
+    make: async () => undefined,
+    goOn: ({ proxy }) => resetOften(proxy, RESETS),
+    heal: async () => undefined,
+  },
+];
+
+type Way = Omit<Fault, 'deciding' | 'breaker'>;
+
+function slower(milliseconds: number): Way {
+  return {
+    name: `replies ${milliseconds} ms later`,
+    isProxied: true,
+    make: async ({ proxy }) => proxy.each((connection) => connection.delay(milliseconds)),
+    heal: async ({ proxy }) => proxy.each((connection) => connection.delay(0)),
+  };
+}
+
+/** Something that befalls every connection, and each that is made in its place. */
+function disturbed(name: string, disturb: (connection: ProxyConnection) => void): Way {
+  return {
+    name,
+    isProxied: true,
+    make: async ({ proxy }) => proxy.each(disturb),
+    heal: async ({ proxy }) => proxy.each(() => undefined),
+  };
+}
+
+async function resetOften(proxy: Proxy, times: number): Promise<void> {
+  for (let done = 0; done < times;) {
+    const { connections } = proxy;
+    for (const connection of connections) connection.reset();
+    done += connections.length;
+    const areNew = (): boolean =>
+      proxy.connections.length > 0 && !connections.some((each) => proxy.connections.includes(each));
+    await until(areNew, 'the application to connect again');
+  }
+}

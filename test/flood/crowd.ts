@@ -1,0 +1,28 @@
+import type { RateLimiter, AnyRule } from '../../lib/index.js';
+
+/** One rule an algorithm, of 100 permits, named as the one whose bytes docs/algorithms tell. */
+export function ruleOfEachAlgorithm(window: number): readonly AnyRule[] {
+  const quota = { name: 'login', limit: 100, window } as const;
+  return [
+    { ...quota, algorithm: 'fixed-window' },
+    { ...quota, algorithm: 'sliding-window-log' },
+    { ...quota, algorithm: 'sliding-window-counter' },
+    { ...quota, algorithm: 'sliding-window-cells' },
+    { ...quota, algorithm: 'token-bucket' },
+    { ...quota, algorithm: 'gcra' },
+    { ...quota, algorithm: 'leaky-bucket', burst: 99 },
+    { name: 'login', limit: 100, algorithm: 'concurrency', lease: window },
+  ];
+}
+
+/** The IP address of the nth client, as long as the one whose bytes docs/algorithms tell: 2,190,240 of them. */
+export function addressOf(nth: number): string {
+  const octets = [10 + (Math.floor(nth / 156 / 156) % 90), 100 + (Math.floor(nth / 156) % 156)];
+  return `198.${octets.join('.')}.${100 + (nth % 156)}`;
+}
+
+/** Whether the client is let in. Who enters is never released: its process has died. */
+export async function isLetIn(limiter: RateLimiter, rule: AnyRule, client: string): Promise<boolean> {
+  if (rule.algorithm === 'concurrency') return (await limiter.enter(rule, client)).allowed;
+  return (await limiter.consume(rule, client)).allowed;
+}

@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { MemoryStore, RateLimiter, type RedisStore } from '../../lib/index.js';
+import { RedisKeys } from '../support/redis-keys.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary } from '../support/redis/shared-redis.js';
+import { VirtualTime } from '../support/virtual-store.js';
+import { cachedScripts } from './census.js';
+import { fuzzOf, strayAnswers } from './fuzz.js';
+import { PATIENCE_MS, scaled } from './scale.js';
+
+const { clock } = new VirtualTime();
+
+describe('clients that send whatever they like', () => {
+  it(
+    'each have a counter of their own in memory',
+    async () => {
+      const store = new MemoryStore({ clock, maxKeys: 200_000 });
+      const fuzz = fuzzOf(100_000, 1);
+      expect(await strayAnswers(fuzz, new RateLimiter({ store }))).toEqual([]);
+      expect(store.size).toBe(fuzz.charged);
+      await store.close();
+    },
+    PATIENCE_MS,
+  );
+});
+
+// Docker gives the shared server alone.
+(hasRedisBinary() ? describe : describe.skip)('clients that send Redis whatever they like', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url);
+    store = await openRedisStore({ redis: server.url, clock });
+    limiter = new RateLimiter({ store, prefix: 'fuzz:', onStoreError: 'deny' });
+  });
+
+  afterEach(async () => {
+    await store.close();
+    redis.disconnect();
+    await server.stop();
+  });
+
+  it(
+    'each have a key of their own, run no script but ours, and touch nothing else',
+    async () => {
+      await strayAnswers(fuzzOf(100, 3), limiter); // Every script is there now.
+      await redis.flushall();
+      await redis.set('untouched', 'by FLUSHALL');
+      const scripts = await cachedScripts(redis);
+
+      const fuzz = fuzzOf(scaled(100_000, 20_000), 2);
+      expect(await strayAnswers(fuzz, limiter)).toEqual([]);
+      expect(await cachedScripts(redis)).toBe(scripts);
+      expect(await redis.get('untouched')).toBe('by FLUSHALL');
+      expect(await redis.dbsize()).toBe(fuzz.charged + 1);
+
+      const keys = new RedisKeys(server.url, '');
+      const names = (await keys.names()).filter((name) => name !== 'untouched');
+      keys.close();
+      // One hash tag, and nothing else that Redis Cluster or a terminal could take for something.
+      const strange = names.filter((name) => !/^fuzz:\{[!-z|~]{1,64}\}:[ -z|~]{1,220}$/.test(name));
+      expect(strange).toEqual([]);
+    },
+    PATIENCE_MS,
+  );
+});

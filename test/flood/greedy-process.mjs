@@ -1,0 +1,31 @@
+// One life of a process that asks for ten times what it may have, until it is killed: goes from subject to
+// subject, asks for each as often as the task `{ url, prefix, rules, lease, subjects, begin, burst }` says, at
+// once and while it holds a permit, and tells its parent how many it was given.
+import { RateLimiter, RedisStore } from '../../dist/esm/index.js';
+
+const { url, prefix, rules, lease, subjects, begin, burst } = JSON.parse(process.argv[2]);
+const store = new RedisStore({ redis: url, timeout: 10_000 });
+const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+
+process.once('disconnect', () => process.exit(1)); // Nobody listens any more.
+let next = begin;
+await Promise.all(Array.from({ length: 4 }, askForEver));
+
+async function askForEver() {
+  for (;;) {
+    const subject = next++ % subjects;
+    const rule = subject % rules.length;
+    await limiter.enter(lease, String(subject)); // Never released: the process will have died.
+    const sentAt = Date.now();
+    const asked = Array.from({ length: burst }, () => limiter.consume(rules[rule], String(subject)));
+    const decisions = await Promise.all(asked);
+    const answeredAt = Date.now();
+    if (decisions.some(({ source }) => source === 'policy')) throw new Error('Redis did not answer');
+    const admitted = decisions.filter(({ allowed }) => allowed).length;
+    await tell({ subject, rule, sentAt, answeredAt, admitted, asked: burst });
+  }
+}
+
+function tell(burst) {
+  return new Promise((resolve) => process.send(burst, resolve));
+}

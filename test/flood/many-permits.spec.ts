@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { RateLimiter, type LeaseRule, type RedisStore, type Store } from '../../lib/index.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { openRedisStore } from '../support/redis-store.js';
+import { flood, PATIENCE_MS } from './scale.js';
+
+const HOLDERS = 15_000;
+const HELD: LeaseRule = { algorithm: 'concurrency', limit: 1, lease: '20s' };
+
+const renewed = new Set<string>();
+const lost: number[] = [];
+let store: RedisStore;
+
+/** The store, as one sees it who notes what is renewed. */
+const watched = (): Store =>
+  Object.create(store, {
+    amend: {
+      value: async (...[amendments, ask]: Parameters<Store['amend']>) => {
+        const amended = await store.amend(amendments, ask);
+        amendments.forEach(({ key }, index) => amended[index] && renewed.add(key));
+        return amended;
+      },
+    },
+  }) as Store;
+
+beforeAll(async () => {
+  store = await openRedisStore();
+});
+
+afterAll(() => store.close());
+
+it(
+  'a process that holds very many permits keeps them all',
+  async () => {
+    const limiter = new RateLimiter({ store: watched(), prefix: uniquePrefix(), onStoreError: 'deny' });
+    await flood(HOLDERS, async (holder) => {
+      const { allowed, signal } = await limiter.enter(HELD, String(holder));
+      if (!allowed) lost.push(holder);
+      signal.addEventListener('abort', () => lost.push(holder));
+    });
+    renewed.clear();
+    await until(() => renewed.size === HOLDERS, 'every permit to be renewed', 30_000);
+    expect(lost).toEqual([]);
+    await limiter.close();
+  },
+  PATIENCE_MS,
+);

@@ -1,0 +1,36 @@
+// Lets clients, each another one, into a limiter on the memory store, and prints after each of ten parts of
+// them the keys held and the bytes of heap, garbage aside.
+//
+//   node --expose-gc memory-flood.mjs CLIENTS MAX_KEYS
+import { setImmediate as turn } from 'node:timers/promises';
+import { MemoryStore, RateLimiter } from '../../dist/esm/index.js';
+
+const [clients, maxKeys] = process.argv.slice(2).map(Number);
+const quota = { limit: 1, window: '1m', block: '1m' };
+const rules = [
+  { ...quota, algorithm: 'fixed-window' },
+  { ...quota, algorithm: 'sliding-window-log' },
+  { ...quota, algorithm: 'sliding-window-counter' },
+  { ...quota, algorithm: 'sliding-window-cells' },
+  { ...quota, algorithm: 'token-bucket' },
+  { ...quota, algorithm: 'gcra' },
+  { ...quota, algorithm: 'leaky-bucket', burst: 0 },
+];
+
+const store = new MemoryStore({ maxKeys });
+const limiter = new RateLimiter({ store });
+const samples = [];
+for (let part = 0; part < 10; part++) {
+  let most = 0;
+  for (let nth = (part * clients) / 10; nth < ((part + 1) * clients) / 10; nth++) {
+    const rule = rules[nth % rules.length];
+    await limiter.consume(rule, `client-${nth}`);
+    if (nth % 2 === 0) await limiter.consume(rule, `client-${nth}`); // denied, and blocked
+    most = Math.max(most, store.size);
+    if (nth % 1000 === 0) await turn();
+  }
+  globalThis.gc();
+  samples.push({ keys: most, heap: process.memoryUsage().heapUsed });
+}
+console.log(JSON.stringify(samples));
+await store.close();

@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { RateLimiter, type AnyRule, type RedisStore } from '../../lib/index.js';
+import { textOf } from '../readme/code-blocks.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { openRedisStore } from '../support/redis-store.js';
+import { takeCensus, usedMemory } from './census.js';
+import { addressOf, isLetIn, ruleOfEachAlgorithm } from './crowd.js';
+import { flood, PATIENCE_MS, scaled, tell } from './scale.js';
+
+const CLIENTS = scaled(1_000_000, 40_000);
+const BRIEF_CLIENTS = scaled(100_000, 8000);
+
+/** What a key costs the server besides itself: its entries in the tables of keys and of expiry times. */
+const TABLES_BYTES = 128;
+
+const statedBytes = (algorithm: string): number =>
+  Number(/(\d+) bytes a key/.exec(textOf(`docs/algorithms/${algorithm}.md`))![1]);
+
+// Docker gives the shared server alone.
+(hasRedisBinary() ? describe : describe.skip)('a flood of clients, each another one', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url);
+    store = await openRedisStore({ redis: server.url });
+    limiter = new RateLimiter({ store, onStoreError: 'deny' });
+  });
+
+  afterEach(async () => {
+    await limiter.close();
+    await store.close();
+    redis.disconnect();
+    await server.stop();
+  });
+
+  it(
+    'fills Redis no further than docs/algorithms tell, and with no key that would stay for ever',
+    async () => {
+      const window = 7 * 86_400_000;
+      const rules = ruleOfEachAlgorithm(window);
+      const before = await usedMemory(redis);
+      let admitted = 0;
+      await flood(CLIENTS, async (nth) => {
+        if (await isLetIn(limiter, rules[nth % rules.length]!, addressOf(nth))) admitted += 1;
+      });
+      expect(admitted).toBe(CLIENTS);
+      const bytesAKey = ((await usedMemory(redis)) - before) / CLIENTS;
+      expect(await redis.dbsize()).toBe(CLIENTS);
+
+      const census = await takeCensus(redis);
+      const stated = rules.map(({ algorithm }) => statedBytes(algorithm!));
+      expect(bytesAKey).toBeLessThanOrEqual(mean(stated) + TABLES_BYTES);
+      expect(census.size).toBe(rules.length);
+      for (const [algorithm, { keys, bytes, leaked, longestMs }] of census) {
+        expect([algorithm, leaked]).toEqual([algorithm, []]);
+        expect([algorithm, longestMs > 2 * window + 2]).toEqual([algorithm, false]);
+        expect([algorithm, bytes / keys > 1.25 * statedBytes(algorithm)]).toEqual([algorithm, false]);
+      }
+      tell('bytes a key', { clients: CLIENTS, stated: mean(stated), used: bytesAKey });
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'leaves nothing in Redis once the windows are over, the blocks of those who asked twice included',
+    async () => {
+      const rules = ruleOfEachAlgorithm(1000).map((rule): AnyRule => {
+        const once = { limit: 1, block: 800, ...(rule.algorithm === 'leaky-bucket' && { burst: 0 }) };
+        return { ...rule, ...once } as AnyRule;
+      });
+      let denied = 0;
+      await flood(BRIEF_CLIENTS, async (nth) => {
+        const ask = (): Promise<boolean> => isLetIn(limiter, rules[nth % rules.length]!, addressOf(nth));
+        expect(await ask()).toBe(true);
+        if (!(await ask())) denied += 1;
+      });
+      expect(denied).toBeGreaterThan(0);
+      await limiter.close(); // Or it would renew what it holds.
+      await until(async () => (await redis.dbsize()) === 0, 'every key to be gone', 60_000);
+    },
+    PATIENCE_MS,
+  );
+});
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0) / numbers.length;
+}
