@@ -1,31 +1,23 @@
 import fc from 'fast-check';
-import type { Quota } from '../../lib/algorithms/definition.js';
+import { NOMINAL_LENGTHS } from '../../lib/algorithms/calendar-length.js';
+import { drawnRules, type DrawnRule } from './drawn-rule.js';
 
-/** One rule and its hits by a clock that only goes forward. Times are microseconds. */
+/** One rule and its hits by a clock that only goes forward. */
 export interface ForwardTimeline {
-  rule: Pick<Quota, 'limit' | 'window'> & { burst: number };
+  rule: DrawnRule;
   hits: { at: number; cost: number }[];
 }
 
 const START = 1_700_000_040_000_000;
+const DAY = 86_400e6;
 
-const rule = fc.record({
-  limit: fc.oneof(
-    { weight: 8, arbitrary: fc.integer({ min: 1, max: 12 }) },
-    { weight: 1, arbitrary: fc.constantFrom(100, 1000, 99_991, 1_000_000) },
-  ),
-  window: fc.oneof(
-    fc.constantFrom(1, 3, 7, 500, 1500, 333_333, 1e6, 7e6, 9_973_000, 60e6, 3600e6, 604_800e6),
-    fc.integer({ min: 1, max: 20_000_000 }),
-  ),
-  burst: fc.integer({ min: 1, max: 12 }),
-});
-
+/** In twelfths of the window, and some microseconds, or a day. */
 const gap = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ twelfths: 0, more: 0 }) },
   { weight: 3, arbitrary: fc.record({ twelfths: fc.constant(0), more: fc.nat(3000) }) },
   { weight: 6, arbitrary: fc.record({ twelfths: fc.nat(4), more: fc.nat(2) }) },
   { weight: 2, arbitrary: fc.record({ twelfths: fc.nat(36), more: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ twelfths: fc.nat(12), more: fc.constantFrom(0, DAY - 1, DAY) }) },
 );
 
 /** In twelfths of the limit, so that large limits are reached, too, and some permits more. */
@@ -35,16 +27,35 @@ const cost = fc.oneof(
   { weight: 2, arbitrary: fc.record({ twelfths: fc.nat(12), more: fc.nat(2) }) },
 );
 
-export const forwardTimelines: fc.Arbitrary<ForwardTimeline> = fc
-  .tuple(rule, fc.array(fc.tuple(gap, cost), { minLength: 20, maxLength: 80, size: 'max' }))
-  .map(([drawn, moves]) => {
-    let at = START;
+function timelines(
+  drawn: fc.Arbitrary<DrawnRule>,
+  startOf: (rule: DrawnRule) => number = () => START,
+): fc.Arbitrary<ForwardTimeline> {
+  const moves = fc.array(fc.tuple(gap, cost), { minLength: 20, maxLength: 80, size: 'max' });
+  return fc.tuple(drawn, moves).map(([rule, moves]) => {
+    let at = startOf(rule);
     const hits = moves.map(([later, dear]) => {
-      at += Math.floor((drawn.window * later.twelfths) / 12) + later.more;
-      return { at, cost: Math.floor((drawn.limit * dear.twelfths) / 12) + dear.more };
+      at += Math.floor((rule.window * later.twelfths) / 12) + later.more;
+      return { at, cost: Math.floor((rule.limit * dear.twelfths) / 12) + dear.more };
     });
-    return { rule: drawn, hits };
+    return { rule, hits };
   });
+}
+
+export const forwardTimelines = timelines(drawnRules);
+
+/** At most a permit a microsecond: the unit in which instants are told apart. */
+export const unhurriedTimelines = timelines(
+  drawnRules.map((rule) => ({ ...rule, limit: Math.min(rule.limit, rule.window) })),
+);
+
+/** Windows as long as the calendar's, near odd days; but a date that comes twice is too odd for a model. */
+export const calendarTimelines = timelines(
+  drawnRules
+    .filter(({ calendar }) => calendar.timeZone !== 'America/St_Johns')
+    .map((rule) => ({ ...rule, window: NOMINAL_LENGTHS[rule.calendar.unit] })),
+  ({ calendar }) => calendar.near,
+);
 
 /** Fixed, so that a failure comes back; PARITY_SEED draws others. */
 export const FORWARD = { seed: Number(process.env['PARITY_SEED'] ?? 20_240_229), numRuns: 500 };

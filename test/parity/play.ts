@@ -1,157 +1,121 @@
-import type { Amendment, Counter, Hit, Store, Verdict } from '../../lib/index.js';
-import type { Deed, Gap, Patience } from './random-timeline.js';
-import { compileSketch, toRule, type RuleSketch } from './rule-sketch.js';
+import type { Ask, Hit, Store, Verdict } from '../../lib/index.js';
+import { decide, nothing, silent, type Act } from './act.js';
+import { Charges, isDenied, MOST_OWED } from './charges.js';
+import { PlayedRules } from './played-rules.js';
+import type { Gap } from './random-gap.js';
+import type { Deed, Patience, Timeline } from './random-timeline.js';
 
-/** The answers of a store, one a hit or an amendment. */
-type Act = (store: Store) => Promise<readonly unknown[]>;
+type Consume = Pick<Deed & { does: 'consume' }, 'cost' | 'patience' | 'times'>;
 
-/** Debt beyond it would leave the integers that a double holds exactly. */
-const MOST_OWED = 20;
+const DAY = 86_400e6;
 
-/** Rules that are asked together, and what has been charged of them: a timeline as it is played. */
+/** A timeline as it is played: its rules, the time, and what has been charged. */
 export class Play {
-  private readonly sketches: RuleSketch[];
-  private compiled;
-  private readonly charges: Omit<Amendment, 'kind'>[] = [];
+  readonly rules: PlayedRules;
+  /** Microseconds since the epoch. */
+  now: number;
+  private readonly charges = new Charges();
   private verdicts: readonly Verdict[] = [];
-  private pending: readonly Hit[] = [];
-  private leases = 0;
+  private asked: { requests: readonly (readonly Hit[])[]; ask: Ask } | undefined;
 
-  constructor(
-    sketches: readonly RuleSketch[],
-    private readonly prefix: string,
-  ) {
-    this.sketches = sketches.map((sketch) => ({ ...sketch }));
-    this.compiled = this.sketches.map(compileSketch);
+  constructor(timeline: Timeline, prefix: string) {
+    this.rules = new PlayedRules(timeline, prefix);
+    this.now = this.rules.start;
   }
 
-  /** Every key that may have been written. */
-  get keys(): string[] {
-    return this.sketches.flatMap((_, index) => [
-      `${this.prefix}{ann}:${index}`,
-      `${this.prefix}{ann}:${index}:block`,
-    ]);
-  }
-
-  /** Every counter, with its block whether its rule has one or not. */
-  get everything(): Counter[] {
-    const block = (key: string) => ({ key: `${key}:block`, duration: 0 });
-    return this.sketches
-      .map((_, index) => this.counter(index))
-      .map((each) => ({ ...each, block: block(each.key) }));
-  }
-
-  rules(): string[] {
-    return ['rules:', ...this.sketches.map((sketch) => `  ${JSON.stringify(toRule(sketch))}`)];
-  }
-
-  microsecondsUntil(gap: Gap): number {
-    switch (gap.after) {
-      case 'microseconds':
-        return gap.microseconds;
-      case 'twelfths':
-        return Math.floor((this.window * gap.twelfths) / 12) + gap.nudge;
-      case 'retry':
-        return Math.max(0, ...this.verdicts.map(({ retryAfter }) => retryAfter ?? 0)) + gap.nudge;
-      case 'reset':
-        return Math.max(0, ...this.verdicts.map(({ resetAfter }) => resetAfter)) + gap.nudge;
-    }
+  /** Lets the time of a gap go by, and tells how much that is. */
+  pass(gap: Gap): number {
+    const microseconds = this.microsecondsUntil(gap);
+    this.now += microseconds;
+    return microseconds;
   }
 
   /** What a step asks of any store. */
   prepare(deed: Deed): Act {
-    this.pending = [];
+    const { rules, now } = this;
+    this.asked = undefined;
     switch (deed.does) {
       case 'consume':
-        this.pending = this.hits(deed.cost, deed.patience);
-        return this.decide(this.pending, { patience: this.patience(deed.patience) });
+        return this.consume(deed, false);
       case 'peek':
-        return this.decide(this.hits(deed.cost, 'none'), { dryRun: true });
+        return this.consume({ ...deed, patience: 'none', times: 1 }, true);
       case 'block':
         return this.block(deed.index, deed.twelfths);
       case 'reset':
-        return this.done((store) => store.reset(this.everything));
+        return silent((store) => store.reset(rules.blockable(now)));
       case 'change':
-        return this.change(deed);
+        rules.change(deed.index, deed.to);
+        return nothing;
       default:
-        return this.amend(deed.does, deed.charge, deed.permits);
+        return this.charges.amend(deed);
     }
   }
 
-  /** Remembers what an answer has charged, and when it said to come back. */
-  note(answers: readonly unknown[]): void {
-    if (this.pending.length === 0) return;
-    const outcome = answers as (Verdict & { now: number })[];
-    this.verdicts = outcome;
-    const isDenied = outcome.some(({ allowed }, index) => !allowed && !this.pending[index]!.observe);
-    for (const [index, hit] of this.pending.entries()) {
-      const { allowed, now, resetAfter } = outcome[index]!;
-      const receipt = hit.lease ?? now + resetAfter;
-      if (!isDenied && allowed && hit.cost > 0) this.charges.unshift({ ...hit, receipt });
-    }
+  /** How a request will be decided after so many microseconds if nothing happens meanwhile. */
+  async foretell(
+    wait: number,
+    { cost, patience }: Consume,
+    store: Store,
+  ): Promise<Verdict & { unblocked: Verdict }> {
+    this.now += wait;
+    const [verdict] = await this.consume({ cost, patience, times: 1 }, true)(store);
+    const [unblocked] = await this.unblocked(store);
+    this.now -= wait;
+    return { ...(verdict as Verdict), unblocked: unblocked! };
   }
 
-  private get window(): number {
-    return this.sketches[0]!.window;
+  /** How each hit that is asked about now would be decided if nobody was blocked. */
+  async unblocked(store: Store): Promise<readonly Verdict[]> {
+    if (!this.asked) return [];
+    const { requests, ask } = this.asked;
+    const hits = requests.flat().map((hit) => ({ ...hit, block: undefined, observe: true }));
+    return (await store.decide(hits, { ...ask, dryRun: true })).verdicts;
   }
 
-  private counter(index: number): Counter {
-    const { algorithm, parameters, block } = this.compiled[index]!;
-    const key = this.keys[2 * index]!;
-    const counter = { key, algorithm, parameters };
-    return block === undefined ? counter : { ...counter, block: { key: `${key}:block`, duration: block } };
+  /** Remembers what an answer has charged, and when it said to come back; tells whether all was denied. */
+  note(answers: readonly unknown[]): boolean {
+    if (!this.asked || this.asked.ask.dryRun) return false;
+    const verdicts = answers as readonly Verdict[];
+    this.verdicts = verdicts;
+    const denials = this.asked.requests.map((hits, index) => {
+      const own = verdicts.slice(index * hits.length, (index + 1) * hits.length);
+      this.charges.note(hits, own, this.now);
+      return isDenied(hits, own);
+    });
+    return !denials.includes(false);
   }
 
-  private hits(cost: number | undefined, patience: Patience): Hit[] {
-    const most = patience === 'endless' ? MOST_OWED : Infinity;
-    return this.compiled.map((rule, index) => ({
-      ...this.counter(index),
-      cost: Math.min(cost ?? rule.cost, most),
-      observe: rule.observe,
-      ...(rule.algorithm.leases && { lease: `lease-${++this.leases}` }),
-    }));
+  private consume({ cost, patience, times }: Consume, dryRun: boolean): Act {
+    const atMost = patience === 'endless' ? MOST_OWED : Infinity;
+    const requests = Array.from({ length: times }, () => this.rules.hits(this.now, cost, atMost));
+    this.asked = { requests, ask: { patience: this.patience(patience), dryRun } };
+    return decide(requests, this.asked.ask);
   }
 
   private patience(patience: Patience): number {
     if (patience === 'none') return 0;
-    return patience === 'endless' ? Infinity : Math.floor((this.window * patience) / 12);
-  }
-
-  private decide(hits: readonly Hit[], ask: Parameters<Store['decide']>[1]): Act {
-    return async (store) => {
-      const { verdicts, now } = await store.decide(hits, ask);
-      return verdicts.map(({ allowed, remaining, retryAfter, resetAfter, delay }) => {
-        return { now, allowed, remaining, retryAfter, resetAfter, delay };
-      });
-    };
-  }
-
-  private amend(kind: Amendment['kind'], charge: number, permits: number): Act {
-    const charged = this.charges[charge];
-    if (!charged || (kind === 'renew' && !charged.algorithm.leases)) return async () => [];
-    const { parameters } = this.compiled[this.keys.indexOf(charged.key) / 2]!;
-    const cost = Math.min(permits, charged.cost);
-    return async (store) => store.amend([{ ...charged, kind, cost, parameters }]);
+    return patience === 'endless' ? Infinity : this.rules.share(patience);
   }
 
   private block(index: number, twelfths: number): Act {
-    const counter = this.counter(index);
-    if (!counter.block) return async () => [];
-    const duration = Math.max(1, Math.floor((this.window * twelfths) / 12));
-    return this.done((store) => store.block(counter, duration));
+    const counter = this.rules.counters(this.now)[index]!;
+    if (!counter.block) return nothing;
+    return silent((store) => store.block(counter, Math.max(1, this.rules.share(twelfths))));
   }
 
-  private change({ index, limit, window }: Deed & { does: 'change' }): Act {
-    const sketch = this.sketches[index]!;
-    Object.assign(sketch, { limit, window: window ?? sketch.window });
-    this.compiled = this.sketches.map(compileSketch);
-    return async () => [];
-  }
-
-  private done(act: (store: Store) => Promise<void>): Act {
-    return async (store) => {
-      await act(store);
-      return [];
-    };
+  private microsecondsUntil(gap: Gap): number {
+    const resetAfter = Math.max(0, ...this.verdicts.map((verdict) => verdict.resetAfter));
+    switch (gap.after) {
+      case 'microseconds':
+        return gap.microseconds;
+      case 'twelfths':
+        return this.rules.share(gap.twelfths) + gap.nudge;
+      case 'retry':
+        return Math.max(0, ...this.verdicts.map(({ retryAfter }) => retryAfter ?? 0)) + gap.nudge;
+      case 'reset':
+        return resetAfter + gap.nudge;
+      case 'memory':
+        return resetAfter + DAY + gap.nudge;
+    }
   }
 }

@@ -1,44 +1,54 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import type { Receipt } from '../../lib/index.js';
-import { EVERY_TWIN, type AnyTwin } from './every-twin.js';
-import { FORWARD, forwardTimelines } from './forward-timeline.js';
+import { checkTimelines, EVERY_TWIN } from './every-twin.js';
+import { receiptOf } from './refunded-timeline.js';
+import type { AnyTwin } from './twin-under-test.js';
 
-const REFUNDS = { ...FORWARD, numRuns: 150 };
+const RUNS = 150;
+
+/** The time that a cold start has cost is not given back, and its permits are all there or none. */
+const NOT_COLD = EVERY_TWIN.filter(({ name }) => name !== 'token-bucket that warms up');
+/** Who has been charged is no new subject any more. */
+const NEVER_NEW = NOT_COLD.filter(({ atFirst }) => !atFirst);
 
 const remainingOf = (twin: AnyTwin, at: number) => twin.peek(at, 0).remaining;
 
-describe.each(EVERY_TWIN)('what $name gives back', ({ name, create, capacity }) => {
-  const receiptOf = (lease: string, endsAt: number): Receipt =>
-    name.startsWith('concurrency') ? lease : endsAt;
-
-  it('is all of a charge if it is given back at once, as if it had never been', () => {
-    fc.assert(
-      fc.property(forwardTimelines, ({ rule, hits }) => {
+describe('what is given back', () => {
+  it.each(NEVER_NEW)('$name: is all of a charge at once, as if it had never been', (algorithm) => {
+    const { name, create } = algorithm;
+    checkTimelines(
+      algorithm,
+      ({ rule, hits }) => {
         const twin = create(rule);
         const never = create(rule);
+        const lies: string[] = [];
         for (const [index, { at, cost }] of hits.entries()) {
           const { lease } = twin;
           const { allowed, resetAfter } = twin.hit(at, cost);
           if (index % 2 === 0 || !allowed || cost === 0) never.hit(at, cost);
-          else expect(twin.refund(at, cost, receiptOf(lease, at + resetAfter))).toBe(true);
-          expect([at, remainingOf(twin, at)]).toEqual([at, remainingOf(never, at)]);
+          else if (!twin.refund(at, cost, receiptOf(name, lease, at + resetAfter)))
+            lies.push(`${at}: nothing`);
+          const [left, meant] = [remainingOf(twin, at), remainingOf(never, at)];
+          if (left !== meant) lies.push(`${at}: ${left}, not ${meant}`);
         }
-      }),
-      REFUNDS,
+        expect(lies).toEqual([]);
+      },
+      RUNS,
     );
   });
 
-  it('is never more than was charged, and never makes more than there is', () => {
-    fc.assert(
-      fc.property(forwardTimelines, ({ rule, hits }) => {
+  it.each(NOT_COLD)('$name: is never more than was charged, or than there can be', (algorithm) => {
+    const { name, create, capacity } = algorithm;
+    checkTimelines(
+      algorithm,
+      ({ rule, hits }) => {
         const twin = create(rule);
         const charges: { cost: number; receipt: Receipt }[] = [];
         const lies: string[] = [];
         for (const [index, { at, cost }] of hits.entries()) {
           const { lease } = twin;
           const { allowed, resetAfter } = twin.hit(at, cost);
-          if (allowed && cost > 0) charges.push({ cost, receipt: receiptOf(lease, at + resetAfter) });
+          if (allowed && cost > 0) charges.push({ cost, receipt: receiptOf(name, lease, at + resetAfter) });
           if (index % 3 > 0 || charges.length === 0) continue;
           const [charge] = charges.splice(index % charges.length, 1);
           const before = remainingOf(twin, at);
@@ -48,27 +58,34 @@ describe.each(EVERY_TWIN)('what $name gives back', ({ name, create, capacity }) 
             lies.push(`${at}: ${before}, then ${after} for ${charge!.cost}`);
         }
         expect(lies).toEqual([]);
-      }),
-      REFUNDS,
+      },
+      RUNS,
     );
   });
 
-  it('is nothing once the charge is gone by itself', () => {
-    fc.assert(
-      fc.property(forwardTimelines, ({ rule, hits }) => {
+  it.each(EVERY_TWIN)('$name: is nothing once the charge is gone by itself', (algorithm) => {
+    const { name, create } = algorithm;
+    checkTimelines(
+      algorithm,
+      ({ rule, hits }) => {
         const twin = create(rule);
+        const late = create(rule);
+        const lies: string[] = [];
         for (const { at, cost } of hits) {
           const { lease } = twin;
           const { allowed, resetAfter } = twin.hit(at, cost);
           if (!allowed || cost === 0) continue;
-          const late = create(rule);
+          const endsAt = at + resetAfter;
           late.state = twin.state;
-          const gone = late.peek(at + resetAfter, 0);
-          expect(late.refund(at + resetAfter, cost, receiptOf(lease, at + resetAfter))).toBe(false);
-          expect(late.peek(at + resetAfter, 0).remaining).toBe(gone.remaining);
+          const gone = remainingOf(late, endsAt);
+          if (late.refund(endsAt, cost, receiptOf(name, lease, endsAt)))
+            lies.push(`${at}: ${cost} at ${endsAt}`);
+          const after = remainingOf(late, endsAt);
+          if (after !== gone) lies.push(`${at}: ${gone}, then ${after}`);
         }
-      }),
-      REFUNDS,
+        expect(lies).toEqual([]);
+      },
+      RUNS,
     );
   });
 });

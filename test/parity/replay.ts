@@ -4,6 +4,7 @@ import { uniquePrefix } from '../support/redis/shared-redis.js';
 import type { VirtualTime } from '../support/virtual-store.js';
 import { Play } from './play.js';
 import type { Timeline } from './random-timeline.js';
+import type { Tally } from './tally.js';
 
 /** Two stores that should not be told apart. */
 export interface Pair {
@@ -15,18 +16,17 @@ export interface Pair {
 /**
  * Plays a timeline on both stores, on keys of its own.
  *
- * @returns how many steps it took
  * @throws Error that shows the timeline up to the first step in which they differ
  */
-export async function replay(timeline: Timeline, { time, lua, twin }: Pair): Promise<number> {
-  const play = new Play(timeline.rules, uniquePrefix());
-  const story = play.rules();
+export async function replay(timeline: Timeline, { time, lua, twin }: Pair, tally: Tally): Promise<void> {
+  const play = new Play(timeline, uniquePrefix());
+  const story = ['rules:', ...play.rules.told];
   for (const step of timeline.steps) {
-    const microseconds = play.microsecondsUntil(step);
-    time.advance(microseconds / 1000);
-    story.push(`${microseconds} us later: ${JSON.stringify(step)}`);
+    story.push(`${play.pass(step)} us later: ${JSON.stringify(step)}`);
+    time.now = play.now / 1000;
 
     const act = play.prepare(step);
+    const unblocked = await play.unblocked(twin);
     const expected = await act(twin);
     const said = await act(lua);
     story.push(...expected.map((answer) => `  ${JSON.stringify(answer)}`));
@@ -36,8 +36,8 @@ export async function replay(timeline: Timeline, { time, lua, twin }: Pair): Pro
       );
     }
     play.note(expected);
-    if (step.does === 'change') story.push(...play.rules());
+    tally.note(step, expected, unblocked);
+    if (step.does === 'change') story.push(...play.rules.told);
   }
-  await Promise.all([lua, twin].map((store) => store.reset(play.everything))); // Leaves nothing behind.
-  return timeline.steps.length;
+  await Promise.all([lua, twin].map((store) => store.reset(play.rules.blockable(play.now)))); // Leaves nothing behind.
 }

@@ -1,7 +1,9 @@
-import type { AlgorithmDefinition, Quota } from '../../lib/algorithms/definition.js';
+import type { AlgorithmDefinition, Quota, Variant } from '../../lib/algorithms/definition.js';
 import type { Receipt, Step } from '../../lib/contracts/algorithm.js';
 import { toMicroseconds, toMilliseconds } from '../../lib/contracts/clock.js';
 import type { Ask } from './timeline.js';
+
+type Serving<Options extends object, State, Parameter extends string> = Variant<Options, State, Parameter>;
 
 /**
  * One key of an algorithm's twin, whose state it keeps between hits as a store would.
@@ -10,23 +12,23 @@ import type { Ask } from './timeline.js';
  */
 export class Twin<Options extends object, State, Parameter extends string> {
   state: State | undefined;
-  private parameters: Readonly<Record<Parameter, number>>;
+  private readonly algorithm: Serving<Options, State, Parameter>;
+  private parametersAt: (now: number) => Readonly<Record<Parameter, number>>;
   private leases = 0;
 
-  constructor(
-    private readonly algorithm: AlgorithmDefinition<Options, State, Parameter>,
-    rule: Quota & Options,
-  ) {
-    this.parameters = algorithm.compile(rule);
+  constructor(definition: AlgorithmDefinition<Options, State, Parameter>, rule: Quota & Options) {
+    // What serves the rule has the state and the parameters that its twin is asked by.
+    this.algorithm = (definition.resolve?.(rule) ?? definition) as Serving<Options, State, Parameter>;
+    this.parametersAt = this.compile(rule);
   }
 
   /** From now on the rule is another, as after a live change. */
   change(rule: Quota & Options): void {
-    this.parameters = this.algorithm.compile(rule);
+    this.parametersAt = this.compile(rule);
   }
 
   peek(now: number, cost: number): Step<State> {
-    return this.algorithm.step(this.state, now, cost, this.parameters, 0, this.lease);
+    return this.algorithm.step(this.state, now, cost, this.parametersAt(now), 0, this.lease);
   }
 
   /** Asks, and charges if allowed. */
@@ -44,7 +46,7 @@ export class Twin<Options extends object, State, Parameter extends string> {
    */
   refund(now: number, cost: number, receipt: Receipt, onlyLast = false): boolean {
     if (this.state === undefined) return false;
-    const next = this.algorithm.refund(this.state, now, cost, this.parameters, receipt, onlyLast);
+    const next = this.algorithm.refund(this.state, now, cost, this.parametersAt(now), receipt, onlyLast);
     if (next) this.state = next.state;
     return next !== undefined;
   }
@@ -52,7 +54,7 @@ export class Twin<Options extends object, State, Parameter extends string> {
   /** Lets a lease last anew; tells whether it was still there. */
   renew(now: number, lease: string): boolean {
     if (this.state === undefined) return false;
-    const next = this.algorithm.renew?.(this.state, now, this.parameters, lease);
+    const next = this.algorithm.renew?.(this.state, now, this.parametersAt(now), lease);
     if (next) this.state = next.state;
     return next !== undefined;
   }
@@ -69,5 +71,10 @@ export class Twin<Options extends object, State, Parameter extends string> {
       const retryAfterMs = retryAfter === null ? null : toMilliseconds(retryAfter);
       return { allowed, remaining, retryAfterMs, resetAfterMs: toMilliseconds(resetAfter) };
     };
+  }
+
+  private compile(rule: Quota & Options): (now: number) => Readonly<Record<Parameter, number>> {
+    const parameters = this.algorithm.compile(rule);
+    return this.algorithm.compileAt?.(rule) ?? (() => parameters);
   }
 }

@@ -28,8 +28,9 @@ local function wait_for(missing, now, instant, part, limit, window, interval)
   return instant_of(missing, instant, part, limit, window, interval) - now
 end
 
--- Returns: the most tokens that can come in a time.
+-- Returns: the most tokens that can come in a time of microseconds that has been rounded up to whole ones.
 local function most_in(time, limit, window, interval)
-  if interval == 0 then return permits_in(time, 0, limit, window) end
+  local rounded_up = window % limit == 0 and 0 or 1
+  if interval == 0 then return permits_in(time - rounded_up, 0, limit, window) end
   return math.ceil(time / window) * limit
 end

@@ -40,8 +40,9 @@ export function waitFor(missing: number, now: number, credited: Credited, refill
   return instantOf(missing, credited, refill) - now;
 }
 
-/** The most tokens that can come in a time of whole microseconds. */
+/** The most tokens that can come in a time of microseconds that has been rounded up to whole ones. */
 export function mostIn(time: number, { limit, window, interval }: Refill): number {
-  if (interval === 0) return permitsIn({ whole: time, part: 0 }, limit, window);
+  const roundedUp = window % limit === 0 ? 0 : 1;
+  if (interval === 0) return permitsIn({ whole: time - roundedUp, part: 0 }, limit, window);
   return Math.ceil(time / window) * limit;
 }

@@ -1,0 +1,29 @@
+import type { Amendment, Ask, Hit, Store } from '../../lib/index.js';
+
+/** Asks a store, and tells all that it answered: one answer a hit or an amendment. */
+export type Act = (store: Store) => Promise<readonly unknown[]>;
+
+export const nothing: Act = async () => [];
+
+export function silent(act: (store: Store) => Promise<void>): Act {
+  return async (store) => {
+    await act(store);
+    return [];
+  };
+}
+
+/** Requests that are made in one turn of the event loop, which a store may decide by one call. */
+export function decide(requests: readonly (readonly Hit[])[], ask: Ask): Act {
+  return async (store) => {
+    const outcomes = await Promise.all(requests.map((hits) => store.decide(hits, ask)));
+    return outcomes.flatMap(({ verdicts, now }) =>
+      verdicts.map(({ allowed, remaining, retryAfter, resetAfter, delay }) => {
+        return { now, allowed, remaining, retryAfter, resetAfter, delay };
+      }),
+    );
+  };
+}
+
+export function amend(amendments: readonly Amendment[]): Act {
+  return amendments.length === 0 ? nothing : (store) => store.amend(amendments);
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { concurrency } from '../../lib/algorithms/concurrency/concurrency.js';
+import { Twin } from '../support/twin.js';
+import { FORWARD } from './forward-timeline.js';
+
+/** Whoever holds permits: until it releases them, or a lease after it renewed for the last time. */
+interface Holder {
+  readonly name: string;
+  readonly permits: number;
+  readonly isAlive: boolean;
+  readonly endsAt: number;
+}
+
+const START = 1_700_000_040_000_000;
+
+const limits = fc.record({
+  limit: fc.integer({ min: 1, max: 12 }),
+  lease: fc.constantFrom(3, 12, 1000, 7777, 30e6, 3600e6),
+});
+
+/** No further apart than a third of a lease: with each, all holders that live renew. */
+const events = fc.array(
+  fc.record({
+    twelfths: fc.oneof(fc.constant(0), fc.nat(4)),
+    does: fc.constantFrom('enter', 'enter', 'enter', 'release', 'crash'),
+    cost: fc.integer({ min: 1, max: 4 }),
+    who: fc.nat(9),
+  }),
+  { minLength: 40, maxLength: 120, size: 'max' },
+);
+
+const permitsOf = (holders: readonly Holder[]) => holders.reduce((sum, { permits }) => sum + permits, 0);
+
+describe('a limit on what is held at a time', () => {
+  it('is kept, to the permit, while holders renew, release and die', () => {
+    let deaths = 0;
+    const property = fc.property(limits, events, ({ limit, lease }, steps) => {
+      const twin = new Twin(concurrency, { limit, window: 0, lease: lease / 1000 });
+      const lies: string[] = [];
+      let holders: readonly Holder[] = [];
+      let now = START;
+      for (const { twelfths, does, cost, who } of steps) {
+        now += Math.floor((lease * twelfths) / 12);
+        for (const { name, isAlive } of holders) {
+          if (isAlive && !twin.renew(now, name)) lies.push(`${now}: ${name} has lost its permits`);
+        }
+        holders = holders
+          .map((holder) => (holder.isAlive ? { ...holder, endsAt: now + lease } : holder))
+          .filter(({ endsAt }) => endsAt > now);
+
+        const free = limit - permitsOf(holders);
+        const chosen = holders[who % holders.length];
+        if (does === 'enter') {
+          const { lease: name } = twin;
+          const { allowed } = twin.hit(now, cost);
+          if (allowed !== cost <= free) lies.push(`${now}: ${cost} of ${free}: ${allowed}`);
+          if (allowed) holders = [...holders, { name, permits: cost, isAlive: true, endsAt: now + lease }];
+        } else if (chosen && does === 'release') {
+          if (!twin.refund(now, chosen.permits, chosen.name))
+            lies.push(`${now}: ${chosen.name} held nothing`);
+          holders = holders.filter((holder) => holder !== chosen);
+        } else if (chosen) {
+          deaths++;
+          holders = holders.map((holder) => (holder === chosen ? { ...holder, isAlive: false } : holder));
+        }
+        const { remaining } = twin.peek(now, 0);
+        if (remaining !== limit - permitsOf(holders)) lies.push(`${now}: ${remaining} left`);
+      }
+      expect(lies).toEqual([]);
+    });
+    fc.assert(property, { ...FORWARD, numRuns: 300 });
+    expect(deaths).toBeGreaterThan(1000);
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
+import { MemoryStore, type Verdict } from '../../lib/index.js';
+import { foretellable } from './foretellable.js';
+import { FORWARD } from './forward-timeline.js';
+import { Play } from './play.js';
+import { timelines, type Timeline } from './random-timeline.js';
+import { Tally } from './tally.js';
+
+const names = Object.keys(algorithms) as AlgorithmName[];
+
+describe('when to come again: after refunds, debts, blocks and steps of the clock', () => {
+  it.each(names)('%s lets in who comes when it was told, and nobody a microsecond earlier', async (name) => {
+    const tally = new Tally();
+    const property = fc.asyncProperty(timelines([name], { minLength: 1, maxLength: 1 }), (timeline) =>
+      expectHonesty(foretellable(timeline), tally),
+    );
+    await fc.assert(property, { ...FORWARD, numRuns: 80 });
+    expect(Math.min(tally.of('denied'), tally.of('blocked'))).toBeGreaterThan(100);
+  });
+});
+
+/**
+ * Plays a timeline in memory, and asks again at each instant that a denial has named.
+ *
+ * @throws Error that shows the timeline up to the first that was wrong
+ */
+async function expectHonesty(timeline: Timeline, tally: Tally): Promise<void> {
+  const play = new Play(timeline, '');
+  const store = new MemoryStore({ clock: () => play.now / 1000 });
+  const story = play.rules.told;
+  for (const step of timeline.steps) {
+    story.push(`${play.pass(step)} us later: ${JSON.stringify(step)}`);
+    const ask = play.prepare(step);
+    const unblocked = await play.unblocked(store);
+    const answers = await ask(store);
+    play.note(answers);
+    tally.note(step, answers, unblocked);
+    story.push(...answers.map((answer) => `  ${JSON.stringify(answer)}`));
+
+    if (step.does !== 'consume' || step.patience === 'endless') continue;
+    const { allowed, retryAfter } = answers[0] as Verdict;
+    if (allowed || retryAfter === null) continue;
+    const early = await play.foretell(retryAfter - 1, step, store);
+    const onTime = await play.foretell(retryAfter, step, store);
+    // What the rule says when a block has ended is the rule's business, see ADR 7.
+    const isBlocked = retryAfter !== unblocked[0]!.retryAfter;
+    const isLetIn = isBlocked ? onTime.allowed === onTime.unblocked.allowed : onTime.allowed;
+    if (early.allowed || !isLetIn) throw new Error(['A lie:', ...story].join('\n'));
+  }
+  await store.close();
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
+import { rules } from './random-rule.js';
+import { toRule } from './rule-sketch.js';
+
+const names = Object.keys(algorithms) as AlgorithmName[];
+const ofEveryRule = ['block', 'mode'];
+
+function drawn(name: AlgorithmName): readonly object[] {
+  return fc.sample(rules(fc.constant(name)), { seed: 1, numRuns: 300 }).map(toRule);
+}
+
+describe('the random timelines, which would pass over an option that nobody draws', () => {
+  it.each(names)('have every option of %s in some rules, and leave it out of others', (name) => {
+    const rules = drawn(name);
+    for (const option of [...Object.keys(algorithms[name].options), ...ofEveryRule]) {
+      const having = rules.filter((rule) => option in rule).length;
+      expect([option, having > 20, having < rules.length - 20]).toEqual([option, true, true]);
+    }
+  });
+
+  it('have every window of the calendar', () => {
+    const windows = drawn('fixed-window').map((rule) => (rule as { window: unknown }).window);
+    expect(windows).toEqual(expect.arrayContaining(['day', 'week', 'month']));
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { gcra } from '../../lib/algorithms/gcra/gcra.js';
+import { leakyBucket } from '../../lib/algorithms/leaky-bucket/leaky-bucket.js';
+import { tokenBucket } from '../../lib/algorithms/token-bucket/token-bucket.js';
+import type { Verdict } from '../../lib/index.js';
+import { Twin } from '../support/twin.js';
+import type { DrawnRule } from './drawn-rule.js';
+import { checkTimelines, EVERY_TWIN } from './every-twin.js';
+import { FORWARD, forwardTimelines } from './forward-timeline.js';
+
+describe('what algorithms are chosen for', () => {
+  it.each(EVERY_TWIN.filter(({ name }) => /log|cells/.test(name)))(
+    '$name: no window of any position holds more than the limit',
+    (algorithm) => {
+      checkTimelines(algorithm, ({ rule, hits }) => {
+        const twin = algorithm.create(rule);
+        const admitted = hits.filter(({ at, cost }) => twin.hit(at, cost).allowed);
+        const held = admitted.map(({ at: end }) => {
+          const within = admitted.filter(({ at }) => at > end - rule.window && at <= end);
+          return within.reduce((sum, { cost }) => sum + cost, 0);
+        });
+        expect(Math.max(0, ...held)).toBeLessThanOrEqual(rule.limit);
+      });
+    },
+  );
+
+  it('leaky-bucket: hits go on no closer than the rate, any two of them', () => {
+    const property = fc.property(forwardTimelines, fc.boolean(), ({ rule, hits }, isHurried) => {
+      const quota = { ...quotaOf(rule), burst: rule.burst - 1 };
+      const twin = new Twin(leakyBucket, isHurried ? { ...quota, maxDelay: rule.maxDelay / 1000 } : quota);
+      const released: { at: number; cost: number }[] = [];
+      for (const { at, cost } of hits) {
+        const { allowed, delay } = twin.hit(at, cost);
+        if (allowed && cost > 0) released.push({ at: at + delay, cost });
+      }
+      const tooClose: string[] = [];
+      for (const [index, first] of released.entries()) {
+        let permits = 0;
+        for (let next = index + 1; next < released.length; next++) {
+          permits += released[next - 1]!.cost;
+          // Both instants are rounded up to a microsecond.
+          const apart = released[next]!.at - first.at;
+          if (apart < Math.floor((permits * rule.window) / rule.limit)) tooClose.push(`${permits}: ${apart}`);
+        }
+      }
+      expect(tooClose).toEqual([]);
+    });
+    fc.assert(property, FORWARD);
+  });
+
+  it('token-bucket and gcra: the same hits at the same rate and burst, and the same figures', () => {
+    const property = fc.property(forwardTimelines, ({ rule, hits }) => {
+      const bucket = new Twin(tokenBucket, quotaOf(rule));
+      const cells = new Twin(gcra, quotaOf(rule));
+      const said = hits.map(({ at, cost }) => figures(cells.hit(at, cost)));
+      expect(said).toEqual(hits.map(({ at, cost }) => figures(bucket.hit(at, cost))));
+    });
+    fc.assert(property, FORWARD);
+  });
+});
+
+function quotaOf({ limit, window, burst }: DrawnRule): Pick<DrawnRule, 'limit' | 'window' | 'burst'> {
+  return { limit, window, burst };
+}
+
+function figures({ allowed, remaining, retryAfter, resetAfter, delay }: Verdict): Verdict {
+  return { allowed, remaining, retryAfter, resetAfter, delay };
+}

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import type { AlgorithmName } from '../../lib/index.js';
+import { calendars } from './random-calendar.js';
+import type { RuleSketch } from './rule-sketch.js';
+
+const limit = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 1, max: 12 }) },
+  { weight: 1, arbitrary: fc.constantFrom(0, 100, 1000, 99_991, 1_000_000, 1_000_000_000) },
+);
+
+/** In microseconds: sub-millisecond, odd and long ones, too. */
+const window = fc.oneof(
+  fc.constantFrom(1, 3, 7, 500, 1000, 1500, 333_333, 1e6, 7e6, 9_973_000, 60e6, 3600e6, 604_800e6),
+  fc.integer({ min: 1, max: 20_000_000 }),
+);
+
+const burst = fc.oneof(
+  fc.integer({ min: 1, max: 8 }),
+  fc.integer({ min: 1, max: 30 }),
+  fc.constant(1_000_000),
+);
+
+/** A value once in so many times, and else none. */
+function once<Value>(inSoMany: number, value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> {
+  return fc.oneof(
+    { weight: inSoMany - 1, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: value },
+  );
+}
+
+/** Every option that any algorithm has; which of them are said, its algorithm decides. */
+export function rules(algorithm: fc.Arbitrary<AlgorithmName>): fc.Arbitrary<RuleSketch> {
+  return fc.record({
+    algorithm,
+    limit,
+    window,
+    cost: fc.oneof(fc.constant(1), fc.nat(5)),
+    burst: once(2, burst),
+    align: once(2, fc.constantFrom('first-hit', 'clock')),
+    calendar: once(2, calendars),
+    cells: once(2, fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constant(1000))),
+    refill: once(2, fc.constantFrom('continuous', 'interval', 'interval')),
+    initial: once(2, fc.nat(8)),
+    warmUp: once(3, fc.constantFrom(1, 777, 50_000, 1e6, 7e6, 60e6, 3600e6)),
+    undelayed: once(2, fc.nat(12)),
+    maxDelay: once(2, fc.constantFrom(1, 50, 1e6, 5e6, 60e6)),
+    lease: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
+    block: once(3, fc.constantFrom(0, 1, 1000, 1e6, 7e6)),
+    observe: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
+  });
+}

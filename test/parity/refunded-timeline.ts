@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import type { Receipt } from '../../lib/index.js';
+import { unhurriedTimelines, type ForwardTimeline } from './forward-timeline.js';
+import type { TwinUnderTest } from './twin-under-test.js';
+
+/** A timeline in which some hits are followed by a refund. */
+export interface RefundedTimeline extends ForwardTimeline {
+  refunds: ({ charge: number; isHalf: boolean } | undefined)[];
+}
+
+/** Permits at an instant. */
+export interface Permits {
+  readonly at: number;
+  readonly permits: number;
+}
+
+const LONGEST = 80;
+
+const refund = fc.option(fc.record({ charge: fc.nat(9), isHalf: fc.boolean() }), { nil: undefined, freq: 2 });
+
+export function refundedTimelines({
+  timelines = unhurriedTimelines,
+}: TwinUnderTest): fc.Arbitrary<RefundedTimeline> {
+  return fc
+    .tuple(timelines, fc.array(refund, { minLength: LONGEST, maxLength: LONGEST }))
+    .map(([timeline, refunds]) => ({ ...timeline, refunds }));
+}
+
+/** What a charge can be given back by, as a store makes it. */
+export function receiptOf(name: string, lease: string, endsAt: number): Receipt {
+  return name.startsWith('concurrency') ? lease : endsAt;
+}
+
+/** What has become of it. */
+export interface Played {
+  /** What is left of each charge in the end. */
+  kept: Permits[];
+  /** Every charge as it came, and every refund as permits below 0. */
+  ledger: Permits[];
+}
+
+/**
+ * Plays it, each charge given back once at most.
+ *
+ * @param inAnyOrder if not, nothing is given back that lay behind a charge when that was given back
+ */
+export function playRefunds(
+  { name, create }: TwinUnderTest,
+  { rule, hits, refunds }: RefundedTimeline,
+  inAnyOrder: boolean,
+): Played {
+  const twin = create(rule);
+  const charges: { at: number; permits: number; kept: number; receipt: Receipt }[] = [];
+  const ledger: Permits[] = [];
+  let open: typeof charges = [];
+  for (const [index, { at, cost }] of hits.entries()) {
+    const receipt = twin.lease;
+    const { allowed, resetAfter } = twin.hit(at, cost);
+    if (allowed && cost > 0) {
+      const charge = { at, permits: cost, kept: cost, receipt: receiptOf(name, receipt, at + resetAfter) };
+      charges.push(charge);
+      open.unshift(charge);
+      ledger.push({ at, permits: cost });
+    }
+    const { charge: which = 0, isHalf } = refunds[index] ?? {};
+    const charge = refunds[index] && open[which % open.length];
+    if (!charge) continue;
+    open = inAnyOrder ? open.filter((other) => other !== charge) : open.slice(open.indexOf(charge) + 1);
+    const back =
+      isHalf && typeof charge.receipt === 'number' ? Math.ceil(charge.permits / 2) : charge.permits;
+    if (!twin.refund(at, back, charge.receipt)) continue;
+    charge.kept -= back;
+    ledger.push({ at, permits: -back });
+  }
+  return { kept: charges.map(({ at, kept }) => ({ at, permits: kept })), ledger };
+}

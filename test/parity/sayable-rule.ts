@@ -1,0 +1,82 @@
+import type { AnyRule } from '../../lib/index.js';
+import type { RuleSketch } from './rule-sketch.js';
+
+const LONGEST_REFILL = 3660 * 86_400e6;
+const MOST_HELD = 40;
+/** Its square is the largest that a double holds exactly. */
+const MOST_WARM = 94_000_000;
+
+/** The sketch's algorithm with those of its options that belong to it, brought to what may be said. */
+export function sayable(sketch: RuleSketch): AnyRule {
+  const { algorithm, limit, cells } = sketch;
+  const window = sketch.window / 1000;
+  switch (algorithm) {
+    case 'fixed-window':
+      return fixedWindow(sketch);
+    case 'sliding-window-cells':
+      return {
+        algorithm,
+        limit,
+        window,
+        ...(cells && { cells: Math.min(cells, limit || 1, sketch.window) }),
+      };
+    case 'token-bucket':
+      return tokenBucket(sketch);
+    case 'gcra':
+      return { algorithm, limit, window, ...burst(sketch) };
+    case 'leaky-bucket':
+      return leakyBucket(sketch);
+    case 'concurrency':
+      return { algorithm, limit: Math.min(limit, MOST_HELD), ...(sketch.lease && { lease: window }) };
+    default:
+      return { algorithm, limit, window };
+  }
+}
+
+function fixedWindow({ limit, window, align, calendar }: RuleSketch): AnyRule {
+  const algorithm = 'fixed-window';
+  if (!calendar) return { algorithm, limit, window: window / 1000, ...(align && { align }) };
+  const { unit, timeZone, anchor } = calendar;
+  return { algorithm, limit, window: unit, ...(timeZone && { timeZone }), ...(anchor && { anchor }) };
+}
+
+function tokenBucket(sketch: RuleSketch): AnyRule {
+  const { limit, window, cost, refill, initial, warmUp } = sketch;
+  const quota = { algorithm: 'token-bucket', limit, window: window / 1000 } as const;
+  if (warmUp !== undefined) {
+    return { ...quota, limit: Math.min(limit, window, MOST_WARM), warmUp: warmUp / 1000 };
+  }
+  const least = Math.max(1, cost);
+  const most = burstOf(sketch, limit);
+  return {
+    ...quota,
+    ...burst(sketch),
+    ...(refill && { refill }),
+    ...(initial !== undefined && { initial: Math.min(Math.max(initial, least), most) }),
+  };
+}
+
+function leakyBucket(sketch: RuleSketch): AnyRule {
+  const { limit, window, undelayed, maxDelay } = sketch;
+  const waiting = burstOf(sketch, limit + 1) - 1;
+  return {
+    algorithm: 'leaky-bucket',
+    limit,
+    window: window / 1000,
+    ...((sketch.burst !== undefined || waiting !== limit) && { burst: waiting }),
+    ...(undelayed !== undefined && { undelayed: Math.min(undelayed, waiting) }),
+    ...(maxDelay !== undefined && { maxDelay: maxDelay / 1000 }),
+  };
+}
+
+/** Left to the default where that may be said. */
+function burst(sketch: RuleSketch): { burst?: number } {
+  const most = burstOf(sketch, sketch.limit);
+  return sketch.burst === undefined && most === sketch.limit ? {} : { burst: most };
+}
+
+function burstOf({ limit, window, burst }: RuleSketch, unlessDrawn: number): number {
+  const exact = Math.floor(Number.MAX_SAFE_INTEGER / Math.max(1, limit));
+  const soon = Math.floor((LONGEST_REFILL * limit) / window);
+  return Math.max(1, Math.min(burst ?? unlessDrawn, exact, soon, 1e9));
+}

@@ -1,0 +1,50 @@
+import type { Verdict } from '../../lib/index.js';
+import type { Deed } from './random-timeline.js';
+
+/** What can happen in a timeline. */
+export type Event =
+  | 'let in'
+  | 'held back'
+  | 'denied'
+  | 'denied for ever'
+  | 'blocked'
+  | 'given back'
+  | 'given back, nobody behind'
+  | 'renewed'
+  | 'settled for less'
+  | 'settled for more';
+
+const AMENDED: Partial<Record<Deed['does'], Event>> = {
+  refund: 'given back',
+  'refund-last': 'given back, nobody behind',
+  renew: 'renewed',
+  settle: 'settled for less',
+};
+
+/** How often what happened, so that stores do not agree only because nothing does. */
+export class Tally {
+  private readonly counts = new Map<Event, number>();
+
+  of(event: Event): number {
+    return this.counts.get(event) ?? 0;
+  }
+
+  /** @param unblocked how hits would have been decided if nobody was blocked */
+  note({ does }: Deed, answers: readonly unknown[], unblocked: readonly Verdict[]): void {
+    for (const [index, answer] of answers.entries()) {
+      const event =
+        typeof answer === 'boolean'
+          ? answer && AMENDED[does]
+          : does === 'settle'
+            ? 'settled for more'
+            : does === 'consume' && eventOf(answer as Verdict, unblocked[index]!);
+      if (event) this.counts.set(event, this.of(event) + 1);
+    }
+  }
+}
+
+function eventOf({ allowed, retryAfter, delay }: Verdict, unblocked: Verdict): Event {
+  if (allowed) return delay > 0 ? 'held back' : 'let in';
+  if (unblocked.allowed) return 'blocked';
+  return retryAfter === null ? 'denied for ever' : 'denied';
+}

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
+import type { RedisStore } from '../../lib/index.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { VirtualTime } from '../support/virtual-store.js';
+import { FORWARD } from './forward-timeline.js';
+import { Play } from './play.js';
+import { timelines, type Timeline } from './random-timeline.js';
+
+const names = Object.keys(algorithms) as AlgorithmName[];
+
+describe('who is denied, or only asks', () => {
+  const time = new VirtualTime();
+  let store: RedisStore;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    store = await openRedisStore({ clock: time.clock });
+    redis = new Redis(redisUrl());
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await store.close();
+  });
+
+  it('changes not a byte of what Redis holds, nor how long it holds it, whatever the rules', async () => {
+    let denied = 0;
+    const property = fc.asyncProperty(timelines(names, { minLength: 1, maxLength: 4 }), async (timeline) => {
+      denied += await denialsWithoutTrace(withoutBlocks(timeline));
+    });
+    await fc.assert(property, { ...FORWARD, numRuns: 40 });
+    expect(denied).toBeGreaterThan(500);
+  });
+
+  /** Plays a timeline on Redis, and tells how many denials there were. */
+  async function denialsWithoutTrace(timeline: Timeline): Promise<number> {
+    const play = new Play(timeline, uniquePrefix());
+    let denied = 0;
+    for (const step of timeline.steps) {
+      play.pass(step);
+      time.now = play.now / 1000;
+      const act = play.prepare(step);
+      if (step.does !== 'consume' && step.does !== 'peek') {
+        await act(store);
+        continue;
+      }
+      await Promise.all(play.rules.keys.map((key) => redis.persist(key))); // Any write would give it an end.
+      const before = await contents(play.rules.keys);
+      const isDenied = play.note(await act(store));
+      if (isDenied || step.does === 'peek') expect(await contents(play.rules.keys)).toEqual(before);
+      if (isDenied) denied++;
+    }
+    await store.reset(play.rules.blockable(play.now));
+    return denied;
+  }
+
+  /** Byte by byte, with the time that each key has to live. */
+  async function contents(keys: readonly string[]): Promise<readonly unknown[]> {
+    const entries = keys.map(async (key) => [
+      (await redis.dumpBuffer(key))?.toString('hex'),
+      await redis.pttl(key),
+    ]);
+    return Promise.all(entries);
+  }
+});
+
+/** The block of a denial is meant to stay. */
+function withoutBlocks(timeline: Timeline): Timeline {
+  const steps = timeline.steps.filter(({ does }) => does !== 'change');
+  return { ...timeline, steps, rules: timeline.rules.map((rule) => ({ ...rule, block: undefined })) };
+}

@@ -1,0 +1,73 @@
+import { concurrency } from '../../lib/algorithms/concurrency/concurrency.js';
+import { fixedWindow } from '../../lib/algorithms/fixed-window/fixed-window.js';
+import { slidingWindowCells } from '../../lib/algorithms/sliding-window-cells/sliding-window-cells.js';
+import { slidingWindowCounter } from '../../lib/algorithms/sliding-window-counter/sliding-window-counter.js';
+import { slidingWindowLog } from '../../lib/algorithms/sliding-window-log/sliding-window-log.js';
+import { Twin } from '../support/twin.js';
+import { calendarWindow } from './calendar-model.js';
+import type { DrawnRule } from './drawn-rule.js';
+import { calendarTimelines } from './forward-timeline.js';
+import type { TwinUnderTest } from './twin-under-test.js';
+import * as models from './window-models.js';
+
+const limitOf = ({ limit }: DrawnRule): number => limit;
+
+/** The algorithms that count what came in a window, in every alignment. */
+export const WINDOW_TWINS: readonly TwinUnderTest[] = [
+  {
+    name: 'fixed-window from the first hit',
+    create: ({ limit, window }) => new Twin(fixedWindow, { limit, window }),
+    capacity: limitOf,
+    model: models.fixedWindowFromFirstHit,
+  },
+  {
+    name: 'fixed-window on the clock',
+    create: ({ limit, window }) => new Twin(fixedWindow, { limit, window, align: 'clock' }),
+    capacity: limitOf,
+    model: models.fixedWindowOnTheClock,
+  },
+  {
+    name: 'fixed-window on the calendar',
+    create: ({ limit, window, calendar: { unit, timeZone, anchor } }) =>
+      new Twin(fixedWindow, {
+        ...{ limit, window, calendar: unit },
+        ...(timeZone && { timeZone }),
+        ...(anchor && { anchor }),
+      }),
+    capacity: limitOf,
+    model: calendarWindow,
+    timelines: calendarTimelines,
+    atMost: 40, // Reckoning the windows of an instant takes a while.
+  },
+  {
+    name: 'sliding-window-log',
+    create: ({ limit, window }) => new Twin(slidingWindowLog, { limit, window }),
+    capacity: limitOf,
+    model: models.slidingWindowLog,
+  },
+  {
+    name: 'sliding-window-counter',
+    create: ({ limit, window }) => new Twin(slidingWindowCounter, { limit, window }),
+    capacity: limitOf,
+    model: models.slidingWindowCounter,
+  },
+  {
+    name: 'sliding-window-cells',
+    create: ({ limit, window }) => new Twin(slidingWindowCells, { limit, window }),
+    capacity: limitOf,
+    model: models.slidingWindowTenCells,
+  },
+  {
+    name: 'sliding-window-cells, so many',
+    create: ({ limit, window, cells }) =>
+      new Twin(slidingWindowCells, { limit, window, cells: Math.min(cells, limit, window) }),
+    capacity: limitOf,
+    model: models.slidingWindowCells,
+  },
+  {
+    name: 'concurrency, never released',
+    create: ({ limit, window }) => new Twin(concurrency, { limit, window: 0, lease: window / 1000 }),
+    capacity: limitOf,
+    model: models.slidingWindowLog,
+  },
+];
