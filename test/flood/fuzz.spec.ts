@@ -7,7 +7,7 @@ import { startRedisServer, type RedisServer } from '../support/redis/redis-serve
 import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';
 import { cachedScripts } from './census.js';
-import { fuzzOf, strayAnswers } from './fuzz.js';
+import { fuzzOf, SETS_OF_ALGORITHMS, strayAnswers } from './fuzz.js';
 import { PATIENCE_MS, scaled } from './scale.js';
 
 const { clock } = new VirtualTime();
@@ -49,14 +49,10 @@ describe('clients that send whatever they like', () => {
   it(
     'each have a key of their own, run no script but ours, and touch nothing else',
     async () => {
-      await strayAnswers(fuzzOf(100, 3), limiter); // Every script is there now.
-      await redis.flushall();
       await redis.set('untouched', 'by FLUSHALL');
-      const scripts = await cachedScripts(redis);
-
       const fuzz = fuzzOf(scaled(100_000, 20_000), 2);
       expect(await strayAnswers(fuzz, limiter)).toEqual([]);
-      expect(await cachedScripts(redis)).toBe(scripts);
+      expect(await cachedScripts(redis)).toBeLessThanOrEqual(SETS_OF_ALGORITHMS);
       expect(await redis.get('untouched')).toBe('by FLUSHALL');
       expect(await redis.dbsize()).toBe(fuzz.charged + 1);
 

@@ -17,6 +17,9 @@ const PLAIN: readonly Rule[] = [
   { ...quota, algorithm: 'leaky-bucket', burst: LIMIT - 1 },
 ];
 
+/** What shares a call shares a script: there is one for each set of algorithms, whatever clients send. */
+export const SETS_OF_ALGORITHMS = 2 ** PLAIN.length;
+
 /** Every hit on a counter of its own. */
 export interface Fuzz {
   readonly hits: readonly { readonly rule: Rule; readonly subject: Subject; readonly cost: number }[];
