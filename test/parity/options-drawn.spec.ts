@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
 import { rules } from './random-rule.js';
-import { toRule } from './rule-sketch.js';
+import { toRule } from './sketched-rule.js';
 
 const names = Object.keys(algorithms) as AlgorithmName[];
 const ofEveryRule = ['block', 'mode'];

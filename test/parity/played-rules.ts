@@ -1,6 +1,7 @@
 import type { Counter, Hit } from '../../lib/index.js';
 import type { Timeline } from './random-timeline.js';
-import { changed, compileSketch, lengthOf, toRule, type RuleSketch } from './rule-sketch.js';
+import type { RuleSketch } from './rule-sketch.js';
+import { changed, compileSketch, lengthOf, toRule } from './sketched-rule.js';
 
 /** An instant near which nothing is odd, in microseconds. */
 const ORDINARY = 1_700_000_040_000_000;

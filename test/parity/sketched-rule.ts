@@ -1,0 +1,40 @@
+import { NOMINAL_LENGTHS } from '../../lib/algorithms/calendar-length.js';
+import { compileRule } from '../../lib/core/compile-rule.js';
+import type { CompiledRule } from '../../lib/core/rule.js';
+import type { AnyRule } from '../../lib/index.js';
+import type { RuleSketch } from './rule-sketch.js';
+import { sayable } from './sayable-rule.js';
+
+/** The nearest rule that may be said: a burst that comes back some day, and a cost that can fit. */
+export function toRule(sketch: RuleSketch): AnyRule {
+  const rule = { ...sayable(sketch), ...penalty(sketch) };
+  const { capacity } = compileRule(rule);
+  return { ...rule, cost: sketch.limit > 0 ? Math.min(sketch.cost, capacity) : sketch.cost };
+}
+
+export function compileSketch(sketch: RuleSketch): CompiledRule {
+  return compileRule(toRule(sketch));
+}
+
+/** How long its window is as a rule, in microseconds. */
+export function lengthOf({ algorithm, calendar, window }: RuleSketch): number {
+  return algorithm === 'fixed-window' && calendar ? NOMINAL_LENGTHS[calendar.unit] : window;
+}
+
+/** Another rule by the same script, as a live change may make it: its keys stay. */
+export function changed(sketch: RuleSketch, to: RuleSketch): RuleSketch {
+  const { algorithm, calendar, warmUp } = sketch;
+  return {
+    ...to,
+    algorithm,
+    calendar: calendar && (to.calendar ?? calendar),
+    warmUp: warmUp === undefined ? undefined : (to.warmUp ?? warmUp),
+  };
+}
+
+function penalty({ block, observe }: RuleSketch): Pick<AnyRule, 'block' | 'mode'> {
+  return {
+    ...(block !== undefined && { block: block === 0 ? 'manual' : block / 1000 }),
+    ...(observe && { mode: 'observe' }),
+  };
+}
