@@ -97,7 +97,7 @@ async function start({ framework, kind, time, prefix }: Place, rule: Partial<Nam
 
 async function amendedOf(amend: jest.Spied<Store['amend']>, kind: string): Promise<boolean[]> {
   const results = await Promise.all(amend.mock.results.map(({ value }) => value as Promise<boolean[]>));
-  return amend.mock.calls.flatMap(([amendments], call) =>
+  return amend.mock.calls.slice(0, results.length).flatMap(([amendments], call) =>
     results[call]!.filter((_, index) => amendments[index]!.kind === kind),
   );
 }
