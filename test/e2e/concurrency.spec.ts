@@ -97,9 +97,9 @@ async function start({ framework, kind, time, prefix }: Place, rule: Partial<Nam
 
 async function amendedOf(amend: jest.Spied<Store['amend']>, kind: string): Promise<boolean[]> {
   const results = await Promise.all(amend.mock.results.map(({ value }) => value as Promise<boolean[]>));
-  return amend.mock.calls.slice(0, results.length).flatMap(([amendments], call) =>
-    results[call]!.filter((_, index) => amendments[index]!.kind === kind),
-  );
+  return amend.mock.calls
+    .slice(0, results.length)
+    .flatMap(([amendments], call) => results[call]!.filter((_, index) => amendments[index]!.kind === kind));
 }
 
 beforeEach(() => {

@@ -49,6 +49,14 @@ export const unhurriedTimelines = timelines(
   drawnRules.map((rule) => ({ ...rule, limit: Math.min(rule.limit, rule.window) })),
 );
 
+/** The same with windows of some microseconds, where all that is rounded shows. */
+export const closeTimelines = timelines(
+  drawnRules.map(({ limit, window, ...rule }) => {
+    const short = 2 + (window % 30);
+    return { ...rule, window: short, limit: Math.min(limit, short) };
+  }),
+);
+
 /** Windows as long as the calendar's, near odd days; but a date that comes twice is too odd for a model. */
 export const calendarTimelines = timelines(
   drawnRules
