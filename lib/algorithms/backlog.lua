@@ -4,7 +4,7 @@
 
 -- Returns: how far the instant is ahead of now (microseconds, part); 0 if it has passed.
 local function read(key, now, limit)
-  local stored = redis.call('GET', key)
+  local stored = get(key)
   if not stored then return 0, 0 end
   local instant, part = tonumber(stored), 0
   if not instant then
@@ -17,7 +17,7 @@ end
 
 -- Returns: the state for an instant so far ahead, and when it may be forgotten.
 local function write(now, ahead, part)
-  local instant = string.format('%.0f', now + ahead)
+  local instant = string.format(INTEGER, now + ahead)
   if part == 0 then return instant, ahead end
-  return instant .. string.format(' %.0f', part), ahead + 1
+  return instant .. ' ' .. string.format(INTEGER, part), ahead + 1
 end

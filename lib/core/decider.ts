@@ -1,5 +1,5 @@
 import type { Verdict } from '../contracts/algorithm.js';
-import type { Decision } from '../contracts/decision.js';
+import type { Decision, RuleDecision } from '../contracts/decision.js';
 import type { Ask, Hit, Outcome, Store } from '../contracts/store.js';
 import { answersOf, Charge, type Answer } from './charge.js';
 import { answeredDecision, DecidedHit, ruleDecision } from './decision.js';
@@ -21,26 +21,49 @@ export class Decider {
     private readonly denials?: DenyCache,
   ) {}
 
-  /** Decides hits all or nothing. Never rejects because of the store. */
-  async decide(ruleHits: readonly RuleHit[], ask: Ask): Promise<Decision> {
-    const hits = ruleHits.map((hit) => this.keys.hit(hit));
+  /**
+   * Decides hits all or nothing, at once if the store answers at once. Never fails because of the store.
+   */
+  decide(ruleHits: readonly RuleHit[], ask: Ask): Decision | Promise<Decision> {
+    const hits: Hit[] = [];
+    for (const hit of ruleHits) hits.push(this.keys.hit(hit));
     const known = this.denials?.find(ruleHits, hits, ask);
     if (known) return known;
-    const parts = this.store.partition?.(hits);
+    const parts = hits.length > 1 ? this.store.partition?.(hits) : undefined;
     if (parts && parts.length > 1) return this.decideApart(ruleHits, hits, parts, ask);
-    try {
-      const { denials } = this;
-      const [since, version] = denials ? [denials.now(), denials.version] : [0, 0];
-      const outcome = await this.store.decide(hits, ask);
-      const decisions = ruleHits.map(({ rule }, index) => ruleDecision(rule, outcome.verdicts[index]!));
-      if (denials && isDenied(hits, outcome) && !ask.patience && !ask.dryRun)
-        denials.keep(hits, outcome, since, version);
-      const charge = ask.dryRun ? undefined : () => new Charge(answersOf(hits, outcome, this.store, ask));
-      return new DecidedHit(decisions, this.store.source, charge);
-    } catch (error) {
+    return this.decideTogether(ruleHits, hits, ask);
+  }
+
+  private decideTogether(
+    ruleHits: readonly RuleHit[],
+    hits: readonly Hit[],
+    ask: Ask,
+  ): Decision | Promise<Decision> {
+    const asked = this.denials?.begin();
+    const tell = (outcome: Outcome): Decision => {
+      if (asked && isDenied(hits, outcome)) this.denials!.keep(hits, ask, outcome, asked);
+      return this.told(ruleHits, hits, ask, outcome);
+    };
+    const fallBack = async (error: unknown): Promise<Decision> => {
       this.failed(error);
       return this.decisionOf(ruleHits, await this.policy.answer(ruled(ruleHits, hits), ask), ask);
+    };
+    try {
+      const outcome = this.store.decide(hits, ask);
+      return outcome instanceof Promise ? outcome.then(tell, fallBack) : tell(outcome);
+    } catch (error) {
+      return fallBack(error);
     }
+  }
+
+  private told(ruleHits: readonly RuleHit[], hits: readonly Hit[], ask: Ask, outcome: Outcome): DecidedHit {
+    const { store } = this;
+    const decisions: RuleDecision[] = [];
+    for (let index = 0; index < hits.length; index += 1) {
+      decisions.push(ruleDecision(ruleHits[index]!.rule, outcome.verdicts[index]!));
+    }
+    const charge = ask.dryRun ? undefined : () => new Charge(answersOf(hits, outcome, store, ask));
+    return new DecidedHit(decisions, store.source, charge);
   }
 
   /**

@@ -52,7 +52,7 @@ export class DecidedHit implements Decision {
 /** The answer for one rule, from the store's microseconds to the user's milliseconds. */
 export function ruleDecision(rule: CompiledRule, verdict: Verdict): RuleDecision {
   const { allowed, remaining, retryAfter, resetAfter, delay } = verdict;
-  return {
+  const decision: RuleDecision = {
     allowed,
     rule: rule.name,
     limit: rule.capacity,
@@ -61,8 +61,8 @@ export function ruleDecision(rule: CompiledRule, verdict: Verdict): RuleDecision
     retryAfterMs: retryAfter === null ? null : toMilliseconds(retryAfter),
     resetAfterMs: toMilliseconds(resetAfter),
     delayMs: toMilliseconds(delay),
-    ...(rule.observe && { observed: true }),
   };
+  return rule.observe ? { ...decision, observed: true } : decision;
 }
 
 /** The same where the answers of a decision may come from several, each of which says from whom. */
@@ -73,8 +73,8 @@ export function answeredDecision(rule: CompiledRule, { verdict, store, share = 1
 
 function strictestOf(decisions: readonly RuleDecision[]): RuleDecision {
   let strictest = decisions[0]!;
-  for (const decision of decisions) {
-    if (compareStrictness(decision, strictest) < 0) strictest = decision;
+  for (let index = 1; index < decisions.length; index += 1) {
+    if (compareStrictness(decisions[index]!, strictest) < 0) strictest = decisions[index]!;
   }
   return strictest;
 }

@@ -21,6 +21,12 @@ interface Denial {
   readonly until: number;
 }
 
+/** When the store was asked, and what was known then. */
+export interface Asked {
+  readonly since: number;
+  readonly version: number;
+}
+
 /**
  * Answers again what was denied, without asking the store, for as long as that is what it would say.
  *
@@ -45,12 +51,8 @@ export class DenyCache implements Follower {
   }
 
   /** What to give `keep` after the store was asked. */
-  get version(): number {
-    return this.changes;
-  }
-
-  now(): number {
-    return toMicroseconds(this.clock());
+  begin(): Asked {
+    return { since: this.now(), version: this.changes };
   }
 
   /** The decision that a request would get, `undefined` if only the store knows. */
@@ -66,10 +68,10 @@ export class DenyCache implements Follower {
   /**
    * Keeps a denial, if it is one that lasts.
    *
-   * @param since when the store was asked, by `now`
-   * @param version what it was then
+   * @param asked what `begin` gave before the store was asked
    */
-  keep(hits: readonly Hit[], outcome: Outcome, since: number, version: number): void {
+  keep(hits: readonly Hit[], ask: Ask, outcome: Outcome, { since, version }: Asked): void {
+    if (ask.patience || ask.dryRun) return;
     const { verdicts } = outcome;
     let [deniedKey, wait] = ['', LONGEST_BELIEF];
     for (const [index, { allowed, retryAfter, remaining }] of verdicts.entries()) {
@@ -108,6 +110,10 @@ export class DenyCache implements Follower {
     this.store.unfollow?.(this.prefix, this);
     this.isFollowing = false;
     this.trusted(false);
+  }
+
+  private now(): number {
+    return toMicroseconds(this.clock());
   }
 
   /** Whether the store tells of changes; begins to listen with the first denial. */

@@ -1,6 +1,6 @@
 import type { Patience } from '../contracts/algorithm.js';
 import type { Decision } from '../contracts/decision.js';
-import type { Hit, Store } from '../contracts/store.js';
+import type { Ask, Hit, Store } from '../contracts/store.js';
 import type { Charged } from './charge.js';
 import { Decider } from './decider.js';
 import { DecidedHit } from './decision.js';
@@ -49,18 +49,16 @@ export abstract class HitLimiter {
     store.watch?.((change) => this.events.storeChanged(change));
   }
 
-  /** Decides hits that may differ in subject, all or nothing. Never rejects because of the store. */
-  async decide(
+  /**
+   * Decides hits that may differ in subject, all or nothing: at once if the store answers at once. Never
+   * fails because of the store.
+   */
+  decide(
     ruleHits: readonly RuleHit[],
     ask: { readonly dryRun?: boolean; readonly patience?: Patience } = {},
-  ): Promise<Decision> {
-    const { events } = this;
-    if (ask.dryRun || !events.followsDecisions) return this.decider.decide(ruleHits, ask);
-    const startedAt = performance.now();
-    const decision = await this.decider.decide(ruleHits, ask);
-    const subjects = ruleHits.map(({ subject }) => subject);
-    events.decided({ decision, subjects, durationMs: performance.now() - startedAt });
-    return decision;
+  ): Decision | Promise<Decision> {
+    if (ask.dryRun || !this.events.followsDecisions) return this.decider.decide(ruleHits, ask);
+    return this.decideAndTell(ruleHits, ask);
   }
 
   /**
@@ -118,6 +116,14 @@ export abstract class HitLimiter {
     this.denials?.close();
     this.leases.close();
     await this.instances.stop();
+  }
+
+  private async decideAndTell(ruleHits: readonly RuleHit[], ask: Ask): Promise<Decision> {
+    const startedAt = performance.now();
+    const decision = await this.decider.decide(ruleHits, ask);
+    const subjects = ruleHits.map(({ subject }) => subject);
+    this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt });
+    return decision;
   }
 
   /** @throws RateLimitConfigError if there is nothing to count in */

@@ -1,25 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { STRANGE_SUBJECTS } from '../../test/contract/strange-subjects.js';
-import { keyOf, keySuffix, spellSubject, type Subject } from './key.js';
+import { keyHead, keyOf, keyTail, spellSubject, type Subject } from './key.js';
 import { compileRule } from './compile-rule.js';
 
 const login = compileRule({ name: 'login', algorithm: 'gcra', limit: 1, window: '1s' });
 
 describe('a key', () => {
   it('can be read by whoever looks for a client in Redis', () => {
-    expect(keyOf('rl:', '203.0.113.7', keySuffix(login))).toBe('rl:{203.0.113.7}:login:gcra');
-    expect(keyOf('rl:', '2001:db8::/64', keySuffix(login, 'AuthController.login'))).toBe(
+    expect(keyOf(keyHead('rl:'), '203.0.113.7', keyTail(login))).toBe('rl:{203.0.113.7}:login:gcra');
+    expect(keyOf(keyHead('rl:'), '2001:db8::/64', keyTail(login, 'AuthController.login'))).toBe(
       'rl:{2001:db8::/64}:login@AuthController.login:gcra',
     );
-    expect(keyOf('rl:', ['acme', 'ann@example.com'], keySuffix(login))).toBe(
+    expect(keyOf(keyHead('rl:'), ['acme', 'ann@example.com'], keyTail(login))).toBe(
       'rl:{4|acme|15|ann@example.com}:login:gcra',
     );
   });
 
   it('is not shared by a route and a rule of that name for all routes', () => {
     const shared = compileRule({ name: 'login@Auth.login', algorithm: 'gcra', limit: 1, window: '1s' });
-    expect(keySuffix(shared)).not.toBe(keySuffix(login, 'Auth.login'));
+    expect(keyTail(shared)).not.toBe(keyTail(login, 'Auth.login'));
   });
 });
 

@@ -19,8 +19,13 @@ const PLAIN = /^[\w.:@/+=,~*!$%&-]{1,64}$/;
  * The braces make Redis Cluster keep all counters of one subject on one node. A rule that changes
  * its algorithm starts a new counter, since the old one's state means nothing to it.
  */
-export function keyOf(prefix: string, subject: Subject, suffix: string): string {
-  return `${prefix}{${spellSubject(subject)}}${suffix}`;
+export function keyOf(head: string, subject: Subject, tail: string): string {
+  return head + spellSubject(subject) + tail;
+}
+
+/** The part of the key in front of the subject, made once. */
+export function keyHead(prefix: string): string {
+  return `${prefix}{`;
 }
 
 /**
@@ -29,9 +34,9 @@ export function keyOf(prefix: string, subject: Subject, suffix: string): string 
  * @param owner the route that the counter belongs to, absent if it is shared
  * @param instance the process that the counter belongs to, absent if it is the cluster's
  */
-export function keySuffix(rule: CompiledRule, owner?: string, instance?: string): string {
+export function keyTail(rule: CompiledRule, owner?: string, instance?: string): string {
   const route = owner === undefined ? escape(rule.name) : `${escape(rule.name)}@${escape(owner)}`;
-  return `:${route}:${rule.algorithm.name}${instance === undefined ? '' : `:${instance}`}`;
+  return `}:${route}:${rule.algorithm.name}${instance === undefined ? '' : `:${instance}`}`;
 }
 
 /**

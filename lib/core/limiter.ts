@@ -30,7 +30,7 @@ export class RateLimiter extends HitLimiter {
    * @throws RateLimitConfigError if a rule or the cost is wrong
    */
   async consume(rules: Rules<Rule>, subject: Subject, options: HitOptions = {}): Promise<Decision> {
-    return this.decide(this.hits('consume', rules, subject, options));
+    return await this.decide(this.hits('consume', rules, subject, options));
   }
 
   /** Tells what `consume` or `enter` would answer now, and changes nothing. */

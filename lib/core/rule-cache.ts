@@ -24,13 +24,11 @@ export class RuleCache {
     if (!isSubject(subject)) {
       throw new RateLimitConfigError([problem('subject', subject, 'a string, or a list of strings')]);
     }
-    const list = (Array.isArray(rules) ? rules : [rules]) as readonly AnyRule[];
-    const keyed = list.flatMap((rule) => this.keyed(rule));
-    const names = keyed.map(({ rule }) => rule.name);
-    if (names.length === 0 || new Set(names).size < names.length) {
-      throw new RateLimitConfigError([problem('rules', names, 'one rule or more, each of another name')]);
+    const hits: RuleHit[] = [];
+    for (const { rule, tail } of this.keyedAll(rules)) {
+      hits.push({ rule, tail, subject, cost: cost ?? rule.cost });
     }
-    return keyed.map(({ rule, suffix }) => ({ rule, suffix, subject, cost: cost ?? rule.cost }));
+    return hits;
   }
 
   /** The rule ready for any subject, and its candidate if it has one. */
@@ -41,10 +39,22 @@ export class RuleCache {
     this.compiled.set(rule, keyed);
     return keyed;
   }
+
+  /** @throws RateLimitConfigError if two rules have one name, or there is none */
+  private keyedAll(rules: AnyRule | readonly AnyRule[]): readonly KeyedRule[] {
+    if (!Array.isArray(rules)) return this.keyed(rules as AnyRule);
+    const keyed = (rules as readonly AnyRule[]).flatMap((rule) => this.keyed(rule));
+    const names = keyed.map(({ rule }) => rule.name);
+    if (names.length === 0 || new Set(names).size < names.length) {
+      throw new RateLimitConfigError([problem('rules', names, 'one rule or more, each of another name')]);
+    }
+    return keyed;
+  }
 }
 
 /** Whatever its type says: a subject often comes from an untyped request. */
 function isSubject(subject: unknown): boolean {
+  if (typeof subject === 'string') return true;
   const parts: unknown[] = Array.isArray(subject) ? subject : [subject];
   return parts.length > 0 && parts.every((part) => typeof part === 'string');
 }

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import type { Parameters } from '../contracts/algorithm.js';
 import type { Clock } from '../contracts/clock.js';
-import type { Counter, Hit } from '../contracts/store.js';
-import { keyOf, keySuffix, PREFIX, type Subject } from './key.js';
+import type { Block, Counter, Hit } from '../contracts/store.js';
+import { keyHead, keyOf, keyTail, PREFIX, type Subject } from './key.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import type { CompiledRule } from './rule.js';
 
 /** A rule with the part of its keys that is the same for every subject. */
 export interface KeyedRule {
   readonly rule: CompiledRule;
-  readonly suffix: string;
+  readonly tail: string;
 }
 
 /** A rule asked about a subject. */
@@ -21,6 +22,7 @@ export interface RuleHit extends KeyedRule {
 export class Keys {
   /** Tells the counters of this process from those of others, for rules that each process has for itself. */
   readonly instance = randomBytes(6).toString('hex');
+  private readonly head: string;
   private leases = 0;
 
   /**
@@ -32,6 +34,7 @@ export class Keys {
     private readonly clock: Clock,
   ) {
     if (!PREFIX.accepts(prefix)) throw new RateLimitConfigError([problem('prefix', prefix, PREFIX.allowed)]);
+    this.head = keyHead(prefix);
   }
 
   /**
@@ -40,8 +43,8 @@ export class Keys {
    * @param owner the route that the counters belong to, absent if they are shared
    */
   keyed(rule: CompiledRule, owner?: string): readonly KeyedRule[] {
-    const suffix = keySuffix(rule, owner, rule.perInstance ? this.instance : undefined);
-    const keyed = { rule, suffix };
+    const tail = keyTail(rule, owner, rule.perInstance ? this.instance : undefined);
+    const keyed = { rule, tail };
     return rule.candidate ? [keyed, ...this.keyed(rule.candidate, owner)] : [keyed];
   }
 
@@ -50,17 +53,30 @@ export class Keys {
     return `${this.prefix}{${name}}`;
   }
 
-  counter({ rule, suffix }: KeyedRule, subject: Subject): Counter {
-    const key = keyOf(this.prefix, subject, suffix);
-    const { algorithm, block } = rule;
-    const parameters = rule.parametersAt?.(this.clock()) ?? rule.parameters;
-    if (block === undefined) return { key, algorithm, parameters };
-    return { key, algorithm, parameters, block: { key: `${key}:block`, duration: block } };
+  counter({ rule, tail }: KeyedRule, subject: Subject): Counter {
+    const key = keyOf(this.head, subject, tail);
+    return { key, algorithm: rule.algorithm, parameters: this.parametersOf(rule), block: blockOf(rule, key) };
   }
 
-  hit(hit: RuleHit): Hit {
-    const { rule, cost } = hit;
-    const counted = { ...this.counter(hit, hit.subject), cost, observe: rule.observe };
-    return rule.algorithm.leases ? { ...counted, lease: `${this.instance}-${++this.leases}` } : counted;
+  hit({ rule, tail, subject, cost }: RuleHit): Hit {
+    const { algorithm, observe } = rule;
+    const key = keyOf(this.head, subject, tail);
+    return {
+      key,
+      algorithm,
+      parameters: this.parametersOf(rule),
+      block: blockOf(rule, key),
+      cost,
+      observe,
+      lease: algorithm.leases ? `${this.instance}-${++this.leases}` : undefined,
+    };
   }
+
+  private parametersOf({ parameters, parametersAt }: CompiledRule): Parameters {
+    return parametersAt === undefined ? parameters : parametersAt(this.clock());
+  }
+}
+
+function blockOf({ block }: CompiledRule, key: string): Block | undefined {
+  return block === undefined ? undefined : { key: `${key}:block`, duration: block };
 }

@@ -73,7 +73,7 @@ export class RouteLimit {
     const { onMissingSubject = 'ip', ipv6Prefix = 64, charge = 'always' } = this.fields;
     if (subject === undefined && onMissingSubject !== 'ip') return onMissingSubject;
     const found = subject ?? fallbackSubject(request, ipv6Prefix);
-    return rules.map(({ rule, suffix }) => ({ rule, suffix, subject: found, cost: rule.cost, charge }));
+    return rules.map(({ rule, tail }) => ({ rule, tail, subject: found, cost: rule.cost, charge }));
   }
 
   private async compileFor(values: RequestValues): Promise<CompiledRule> {

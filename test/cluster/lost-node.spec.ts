@@ -93,7 +93,7 @@ const rule: Rule = { limit: 1000, window: '1w', algorithm: 'fixed-window' };
   it('is not asked a second time what it did not answer while it hung', async () => {
     await open(100);
     await node.pause();
-    const asked: Promise<Decision>[] = [];
+    const asked: (Decision | Promise<Decision>)[] = [];
     for (let nth = 1; nth <= 20; nth++) {
       asked.push(limiter.decide(hitsOn(limiter, [places[1]!])));
       await nextTurn(); // each a call of its own

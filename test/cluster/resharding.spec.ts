@@ -105,7 +105,7 @@ const rule: Rule = { limit: 500, window: '1w', algorithm: 'fixed-window' };
 
   it('admits exactly what the limit says while the slots of all its subjects move to and fro', async () => {
     const asks = limiters.flatMap((limiter) => {
-      const ask = () => limiter.decide(hitsOn(limiter, everyone()));
+      const ask = async () => limiter.decide(hitsOn(limiter, everyone()));
       return [ask, ask];
     });
     const running = (load = new Load(asks));

@@ -1,15 +1,40 @@
 import { describe, expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
 import { algorithms } from '../../lib/algorithms/registry.js';
+import { pathOf } from '../readme/code-blocks.js';
 import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { runScript } from './run-script.js';
 
 const names = Object.keys(algorithms);
 const above0 = (value: unknown) => typeof value === 'number' && value > 0;
+const quickly = async (name: string) => JSON.parse(await runScript(`bench/${name}.mjs`, '--quick', '--json'));
+
+const inMemory = ['perSecond', 'clientMicros', 'p50', 'p99'];
+const onRedis = [...inMemory, 'serverMicros'];
+
+/** What the rows of each bench have, besides who it is about. */
+const FIGURES = {
+  decisions: [...onRedis, 'times'],
+  latency: [...onRedis, 'times'],
+  'three-rules': [...onRedis, 'clientTimes', 'serverTimes'],
+  refused: [...inMemory, 'times'], // Nobody asks the server about what is known in the process.
+  memory: [...inMemory, 'times'],
+  bytes: ['entries', 'bytes', 'bytesAnEntry'],
+  'growth-rules': [...onRedis, 'rules'],
+  'growth-subjects': [...onRedis, 'subjects'],
+  'growth-in-flight': [...onRedis, 'inFlight'],
+  'growth-limit': ['limit', 'scriptMicros'],
+  'growth-processes': [...onRedis, 'processes'],
+  'growth-cluster': [...onRedis, 'nodes'],
+};
+
+// The peers are installed by `npm ci --prefix bench`, and not with the package.
+const canCompare = hasRedisBinary() && existsSync(pathOf('bench/node_modules'));
 
 // Who wants to check a figure of the docs can run what measured it.
 describe('the benches, quickly', () => {
   it('counter-error compares every window with the log', async () => {
-    const { machine, rows } = JSON.parse(await runScript('bench/counter-error.mjs', '--quick', '--json'));
+    const { machine, rows } = await quickly('counter-error');
     expect(machine).toEqual(expect.objectContaining({ node: process.versions.node }));
     expect(rows.length).toBeGreaterThan(0);
     for (const { rule, otherwise, letIn, mostInAnyWindow } of rows) {
@@ -24,7 +49,7 @@ describe('the benches, quickly', () => {
   (hasRedisBinary() ? it : it.skip)(
     'algorithm-cost measures every algorithm',
     async () => {
-      const { machine, rows } = JSON.parse(await runScript('bench/algorithm-cost.mjs', '--quick', '--json'));
+      const { machine, rows } = await quickly('algorithm-cost');
       expect(machine).toEqual(expect.objectContaining({ redis: expect.stringMatching(/^\d+\./) }));
       const measured = new Set(rows.map(({ rule }: { rule: string }) => rule.split(',')[0]));
       expect([...measured].toSorted()).toEqual(names.toSorted());
@@ -34,4 +59,51 @@ describe('the benches, quickly', () => {
     },
     120_000,
   );
+
+  (canCompare ? it : it.skip).each(Object.entries(FIGURES))(
+    '%s has figures, and a chart can be drawn of them',
+    async (name, figures) => {
+      const { machine, rows } = await quickly(name);
+      expect(machine).toEqual(expect.objectContaining({ node: process.versions.node }));
+      expect(rows.length).toBeGreaterThan(1);
+      for (const row of rows) {
+        expect({ row, wrong: figures.filter((figure) => !above0(row[figure])) }).toEqual({ row, wrong: [] });
+      }
+      const { CHARTS } = await import(pathOf('bench/charts.mjs'));
+      if (name in CHARTS) expect(CHARTS[name](rows)).toMatch(/^<svg (?![^]*(NaN|Infinity))[^]*<\/svg>\n$/);
+    },
+    120_000,
+  );
+
+  (canCompare ? it : it.skip)(
+    'run prints the table of each that it is told to run',
+    async () => {
+      const printed = await runScript('bench/run.mjs', 'bytes', '--quick');
+      expect(printed).toMatch(/^\n## bytes\n\ncores \d+, .*\n\n\| keys of /);
+    },
+    120_000,
+  );
+
+  it('run tells what it can run', async () => {
+    await expect(runScript('bench/run.mjs', 'speed')).rejects.toThrow(
+      'got speed; allowed: decisions, latency',
+    );
+  });
+});
+
+describe('a page with what the benches print', () => {
+  const write = async (page: string, texts: Record<string, string>): Promise<string> =>
+    (await import(pathOf('bench/page.mjs'))).withTexts(page, texts);
+  const PAGE = 'Before\n\n<!-- bench:one -->\n\nOld\n\n<!-- /bench -->\n\nAfter\n';
+
+  it('has it between the markers, and everything else as it was', async () => {
+    expect(await write(PAGE, { one: '| $& |' })).toBe(PAGE.replace('Old', () => '| $& |'));
+  });
+
+  it('has every marker, or none is written', async () => {
+    await expect(write(PAGE, { one: 'New', two: 'New' })).rejects.toThrow(
+      /a line with each: <!-- bench:two -->/,
+    );
+    await expect(write(`<!-- bench:two -->\n${PAGE}`, { two: 'New' })).rejects.toThrow(/bench:two/);
+  });
 });

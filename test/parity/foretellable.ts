@@ -4,7 +4,7 @@ import type { Timeline } from './random-timeline.js';
 export function foretellable(timeline: Timeline): Timeline {
   const steps = timeline.steps
     .filter(({ does }) => does !== 'change')
-    .map((step) => (step.does === 'consume' ? { ...step, times: 1 } : step));
+    .map((step) => (step.does === 'consume' ? { ...step, costs: step.costs.slice(0, 1) } : step));
   const isCalendar = timeline.rules.some(
     ({ algorithm, calendar }) => algorithm === 'fixed-window' && calendar,
   );

@@ -5,7 +5,7 @@ import { PlayedRules } from './played-rules.js';
 import type { Gap } from './random-gap.js';
 import type { Deed, Patience, Timeline } from './random-timeline.js';
 
-type Consume = Pick<Deed & { does: 'consume' }, 'cost' | 'patience' | 'times'>;
+type Consume = Pick<Deed & { does: 'consume' }, 'costs' | 'patience'>;
 
 const DAY = 86_400e6;
 
@@ -38,7 +38,7 @@ export class Play {
       case 'consume':
         return this.consume(deed, false);
       case 'peek':
-        return this.consume({ ...deed, patience: 'none', times: 1 }, true);
+        return this.consume({ costs: [deed.cost], patience: 'none' }, true);
       case 'block':
         return this.block(deed.index, deed.twelfths);
       case 'reset':
@@ -51,14 +51,10 @@ export class Play {
     }
   }
 
-  /** How a request will be decided after so many microseconds if nothing happens meanwhile. */
-  async foretell(
-    wait: number,
-    { cost, patience }: Consume,
-    store: Store,
-  ): Promise<Verdict & { unblocked: Verdict }> {
+  /** How requests will be decided after so many microseconds if nothing happens meanwhile: the first hit. */
+  async foretell(wait: number, deed: Consume, store: Store): Promise<Verdict & { unblocked: Verdict }> {
     this.now += wait;
-    const [verdict] = await this.consume({ cost, patience, times: 1 }, true)(store);
+    const [verdict] = await this.consume(deed, true)(store);
     const [unblocked] = await this.unblocked(store);
     this.now -= wait;
     return { ...(verdict as Verdict), unblocked: unblocked! };
@@ -85,9 +81,9 @@ export class Play {
     return !denials.includes(false);
   }
 
-  private consume({ cost, patience, times }: Consume, dryRun: boolean): Act {
+  private consume({ costs, patience }: Consume, dryRun: boolean): Act {
     const atMost = patience === 'endless' ? MOST_OWED : Infinity;
-    const requests = Array.from({ length: times }, () => this.rules.hits(this.now, cost, atMost));
+    const requests = costs.map((cost) => this.rules.hits(this.now, cost, atMost));
     this.asked = { requests, ask: { patience: this.patience(patience), dryRun } };
     return decide(requests, this.asked.ask);
   }

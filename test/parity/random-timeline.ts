@@ -16,8 +16,8 @@ export type AmendDeed =
 
 /** What happens. Without a cost, each rule takes its own. */
 export type Deed =
-  /** So many times in one turn of the event loop. */
-  | { does: 'consume'; cost: number | undefined; patience: Patience; times: number }
+  /** One request a cost, all in one turn of the event loop. */
+  | { does: 'consume'; costs: (number | undefined)[]; patience: Patience }
   | { does: 'peek'; cost: number | undefined }
   | AmendDeed
   /** So many twelfths of the first rule's window. */
@@ -47,7 +47,10 @@ const patience = fc.oneof(
   { weight: 2, arbitrary: fc.nat(30) },
 );
 
-const times = fc.oneof({ weight: 9, arbitrary: fc.constant(1) }, fc.integer({ min: 2, max: 4 }));
+const costs = fc.oneof(
+  { weight: 9, arbitrary: fc.tuple(cost) },
+  { weight: 1, arbitrary: fc.array(cost, { minLength: 2, maxLength: 4 }) },
+);
 
 const charge = fc.oneof(fc.constant(0), fc.nat(3));
 
@@ -73,7 +76,7 @@ const amendment: fc.Arbitrary<AmendDeed> = fc.oneof(
 function deed(names: fc.Arbitrary<AlgorithmName>, ruleCount: number): fc.Arbitrary<Deed> {
   const index = fc.nat(ruleCount - 1);
   return fc.oneof(
-    { weight: 20, arbitrary: fc.record({ does: fc.constant('consume' as const), cost, patience, times }) },
+    { weight: 20, arbitrary: fc.record({ does: fc.constant('consume' as const), costs, patience }) },
     { weight: 3, arbitrary: fc.record({ does: fc.constant('peek' as const), cost }) },
     { weight: 7, arbitrary: amendment },
     { weight: 1, arbitrary: fc.record({ does: fc.constant('block' as const), index, twelfths: fc.nat(18) }) },

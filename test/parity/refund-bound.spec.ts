@@ -2,14 +2,23 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { DrawnRule } from './drawn-rule.js';
 import { EVERY_TWIN } from './every-twin.js';
-import { FORWARD } from './forward-timeline.js';
+import { closeTimelines, FORWARD, unhurriedTimelines } from './forward-timeline.js';
 import { playRefunds, refundedTimelines, type Permits, type RefundedTimeline } from './refunded-timeline.js';
 import type { TwinUnderTest } from './twin-under-test.js';
 
 /** Runs: what a refund gives too much shows only late in the life of its charge. */
 const MANY = 2000;
 
-const BUCKETS = EVERY_TWIN.filter(({ name }) => /^(token-bucket( by the interval)?|gcra)$/.test(name));
+const rounded = fc.oneof(unhurriedTimelines, closeTimelines);
+
+/** At most two come at a time, so that a charge may wear off for some windows. */
+const slow = unhurriedTimelines.map(({ rule, hits }) => {
+  return { rule: { ...rule, limit: Math.min(rule.limit, 2) }, hits };
+});
+
+const BUCKETS = EVERY_TWIN.filter(({ name }) => /^(token-bucket( by the interval)?|gcra)$/.test(name)).map(
+  (algorithm) => ({ ...algorithm, timelines: algorithm.name.includes('interval') ? slow : rounded }),
+);
 
 /** They find a charge again, each by itself; but from the first hit on, a window starts with that hit. */
 const BY_CHARGE = EVERY_TWIN.filter(({ name }) => /clock|calendar|sliding|concurrency|leaky/.test(name));

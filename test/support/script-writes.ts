@@ -7,7 +7,7 @@ export interface ScriptWrite {
   args: string[];
 }
 
-const READS = new Set(['get', 'lindex', 'time']);
+const READS = new Set(['mget', 'lindex', 'time']);
 
 /**
  * What scripts wrote during an action, in the server's order.

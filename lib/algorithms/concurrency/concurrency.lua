@@ -15,7 +15,7 @@ end
 local function step(key, now, cost, patience, name, limit, lease)
   if limit == 0 then return false, 0, -1, 0 end
 
-  local gone = redis.call('ZCOUNT', key, '-inf', string.format('%.0f', now))
+  local gone = redis.call('ZCOUNT', key, '-inf', string.format(INTEGER, now))
   local held = redis.call('ZCARD', key) - gone
   local remaining = math.max(0, limit - held)
   local reset_after = held > 0 and end_of(key, -1) - now or 0
@@ -57,12 +57,12 @@ local function save(key, state, expires_ms)
   for permit = 1, state.cost do
     local member = state.name .. '/' .. permit
     if state.ends_at then
-      redis.call('ZADD', key, string.format('%.0f', state.ends_at), member)
+      redis.call('ZADD', key, string.format(INTEGER, state.ends_at), member)
     else
       redis.call('ZREM', key, member)
     end
   end
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', state.now))
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format(INTEGER, state.now))
   redis.call('PEXPIRE', key, expires_ms)
 end
 

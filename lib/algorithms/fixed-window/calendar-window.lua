@@ -12,7 +12,7 @@
 -- Returns: the window as it is now (count, number, debt).
 local function read(key, now, limit, starts)
   local reached = window_at(now, starts, 0)
-  local stored = redis.call('GET', key)
+  local stored = get(key)
   local count, start, debt = string.match(stored or '', '^(%d+) (%d+) (%d+)$')
   if not count then return 0, reached, 0 end
   count, debt = tonumber(count), tonumber(debt)
@@ -36,7 +36,7 @@ local function reset_of(count, window, debt, now, limit, starts)
 end
 
 local function write(count, window, debt, starts)
-  return string.format('%.0f %.0f %.0f', count, start_of(window, starts), debt)
+  return string.format(THREE_INTEGERS, count, start_of(window, starts), debt)
 end
 
 local function step(key, now, cost, patience, _, limit, previous, current, coming, last)

@@ -10,7 +10,7 @@
 -- Returns: the window as it is now (count, start, debt).
 local function read(key, now, limit, window, aligned)
   local fresh = aligned == 1 and now - now % window or now
-  local stored = redis.call('GET', key)
+  local stored = get(key)
   if not stored then return 0, fresh, 0 end
   local count, start, debt = string.match(stored, '^(%d+) (%d+) (%d+)$')
   if not count then return 0, fresh, 0 end
@@ -33,7 +33,7 @@ local function reset_of(count, start, debt, now, limit, window)
 end
 
 local function write(count, start, debt)
-  return string.format('%.0f %.0f %.0f', count, start, debt)
+  return string.format(THREE_INTEGERS, count, start, debt)
 end
 
 local function step(key, now, cost, patience, _, limit, window, aligned)

@@ -1,5 +1,6 @@
 import { burstOption, checkRate } from '../burst.js';
 import type { Terms } from '../definition.js';
+import { NO_TIME, spanOf } from '../rate.js';
 
 /** Options of `algorithm: 'gcra'`. */
 export interface GcraOptions {
@@ -10,13 +11,16 @@ export interface GcraOptions {
   readonly burst?: number;
 }
 
-export type GcraParameter = 'limit' | 'window' | 'burst';
+export type GcraParameter = 'limit' | 'window' | 'burst' | 'full' | 'fullPart';
 
 /** What a rule may say, and its numbers for script and twin. */
 export const gcraTerms: Terms<GcraOptions, GcraParameter> = {
-  parameters: ['limit', 'window', 'burst'],
+  parameters: ['limit', 'window', 'burst', 'full', 'fullPart'],
   options: { burst: burstOption },
   check: checkRate,
   capacity: ({ burst }) => burst,
-  compile: ({ limit, window, burst = limit }) => ({ limit, window, burst }),
+  compile({ limit, window, burst = limit }) {
+    const { whole: full, part: fullPart } = limit > 0 ? spanOf(burst, limit, window) : NO_TIME;
+    return { limit, window, burst, full, fullPart };
+  },
 };

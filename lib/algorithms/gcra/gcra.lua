@@ -3,16 +3,16 @@
 --
 -- KEYS  the rule's key: a backlog, whose instant is the TAT
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
---       limit (permits), window (microseconds), burst (permits)
+--       limit (permits), window (microseconds), burst (permits), full and full_part (the time in which
+--       a burst comes back: microseconds, part)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 -- Needs  rate.lua, backlog.lua
 
-local function step(key, now, cost, patience, _, limit, window, burst)
+local function step(key, now, cost, patience, _, limit, window, burst, full, full_part)
   if limit == 0 then return false, 0, -1, 0 end
 
   local ahead, part = read(key, now, limit)
-  local capacity, capacity_part = span_of(burst, limit, window)
-  local free, free_part = capacity - ahead, capacity_part - part
+  local free, free_part = full - ahead, full_part - part
   if free_part < 0 then free, free_part = free - 1, free_part + limit end
   local remaining = permits_in(free, free_part, limit, window)
   local need, need_part = span_of(cost, limit, window)

@@ -21,11 +21,11 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
   prelude: rateLua,
   lua: backlogLua + lua,
 
-  step(state, now, cost, { limit, window, burst }, patience = 0) {
+  step(state, now, cost, { limit, window, burst, full, fullPart }, patience = 0) {
     if (limit === 0) return NEVER;
 
     const ahead = read(state, now, limit);
-    const free = minus(spanOf(burst, limit, window), ahead, limit);
+    const free = minus({ whole: full, part: fullPart }, ahead, limit);
     const remaining = permitsIn(free, limit, window);
     const need = spanOf(cost, limit, window);
 

@@ -14,7 +14,7 @@
 local function read(key, now, window, cells)
   local cell, counts = cell_at(now, window, cells), {}
   for age = 0, cells do counts[age] = 0 end
-  local stored = redis.call('GET', key)
+  local stored = get(key)
   local expiry, stored_counts = string.match(stored or '', '^(%d+) (.*)$')
   if not expiry then return cell, counts end
 
@@ -43,8 +43,8 @@ end
 local function write(cell, counts, window, cells)
   local texts, oldest = {}, cells
   while oldest > 0 and counts[oldest] == 0 do oldest = oldest - 1 end
-  for age = 0, oldest do texts[age] = string.format('%.0f', counts[age]) end
-  return string.format('%.0f ', expiry_of(cell, window, cells)) .. table.concat(texts, ' ', 0, oldest)
+  for age = 0, oldest do texts[age] = string.format(INTEGER, counts[age]) end
+  return string.format(INTEGER, expiry_of(cell, window, cells)) .. ' ' .. table.concat(texts, ' ', 0, oldest)
 end
 
 local function step(key, now, cost, patience, _, limit, window, cells)

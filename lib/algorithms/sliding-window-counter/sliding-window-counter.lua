@@ -10,7 +10,7 @@
 -- Returns: the two windows as they are now (start, current, previous).
 local function read(key, now, window)
   local start = now - now % window
-  local stored = redis.call('GET', key)
+  local stored = get(key)
   if not stored then return start, 0, 0 end
   local s_start, current, previous = string.match(stored, '^(%d+) (%d+) (%d+)$')
   s_start = tonumber(s_start)
@@ -20,7 +20,7 @@ local function read(key, now, window)
 end
 
 local function write(start, current, previous)
-  return string.format('%.0f %.0f %.0f', start, current, previous)
+  return string.format(THREE_INTEGERS, start, current, previous)
 end
 
 -- Returns: how much `count` permits weigh of whose window so much is left.

@@ -14,7 +14,7 @@ local MEMORY = 86400000000
 
 -- Returns: the bucket as it is now (tokens, instant, part); nil if it is a new one.
 local function fill(key, now, limit, window, burst, interval, initial)
-  local stored = redis.call('GET', key)
+  local stored = get(key)
   local tokens, instant, part = string.match(stored or '', '^(-?%d+) (%d+) (%d+)$')
   if not tokens then return nil end
   tokens, instant, part = tonumber(tokens), tonumber(instant), math.min(tonumber(part), limit - 1)
@@ -39,7 +39,7 @@ local function expiry_of(tokens, now, instant, part, limit, window, burst, inter
 end
 
 local function write(tokens, instant, part)
-  return string.format('%.0f %.0f %.0f', tokens, instant, part)
+  return string.format(THREE_INTEGERS, tokens, instant, part)
 end
 
 local function step(key, now, cost, patience, _, limit, window, burst, interval, initial)

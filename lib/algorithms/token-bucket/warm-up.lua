@@ -11,7 +11,7 @@
 
 -- Returns: how it is now (next_free, part, stored), and how long until the next hit may go.
 local function read(key, now, limit, warm_up)
-  local state = redis.call('GET', key)
+  local state = get(key)
   local next_free, part, stored = string.match(state or '', '^(%d+) (%d+) (%d+)$')
   if not next_free then return now, 0, warm_up, 0 end
   next_free, part = tonumber(next_free), math.min(tonumber(part), limit - 1)
@@ -33,7 +33,7 @@ end
 -- Returns: the state, and how long until it is as cold as a fresh key.
 local function write(now, next_free, part, stored, warm_up)
   local busy = next_free - now + (part > 0 and 1 or 0)
-  return string.format('%.0f %.0f %.0f', next_free, part, stored), busy + warm_up - stored
+  return string.format(THREE_INTEGERS, next_free, part, stored), busy + warm_up - stored
 end
 
 local function step(key, now, cost, patience, _, limit, window, warm_up)

@@ -3,14 +3,26 @@ import { LRUCache } from 'lru-cache';
 interface Entry {
   state: unknown;
   expiresAt: number;
+  /** How many keys were new before it was moved to the front. */
+  movedAt: number;
 }
 
 const SWEEP_EVERY_MS = 1000;
 const SWEPT_AT_ONCE = 1000;
 
-/** A bounded map of states: the least recently used go first, and expired ones go in time. */
+/**
+ * A bounded map of states: the least recently used go first, and expired ones go in time.
+ *
+ * Moving a key to the front is most of what a hit costs, and only new keys push others out: so a key is moved
+ * once in an eighth of `maxKeys` new ones, and a key that goes has seen no hit for seven eighths of them.
+ */
 export class Entries {
   private readonly cache: LRUCache<string, Entry>;
+  private readonly stayMoved: number;
+  private added = 0;
+  /** What was looked for last, as a state is read and then written. */
+  private lastKey: string | undefined;
+  private lastEntry: Entry | undefined;
   private sweeper: NodeJS.Timeout | undefined;
   private sweepable: Iterator<string, unknown> | undefined;
 
@@ -20,6 +32,7 @@ export class Entries {
     private readonly isGone: (expiresAt: number) => boolean,
   ) {
     this.cache = new LRUCache({ max: maxKeys });
+    this.stayMoved = Math.floor(maxKeys / 8);
   }
 
   get size(): number {
@@ -27,28 +40,44 @@ export class Entries {
   }
 
   get(key: string): unknown {
-    return this.cache.get(key)?.state;
+    return this.find(key)?.state;
   }
 
   set(key: string, state: unknown, expiresAt: number): void {
-    const entry = this.cache.get(key);
+    const entry = this.find(key);
     if (entry) {
       entry.state = state;
       entry.expiresAt = expiresAt;
     } else {
-      this.cache.set(key, { state, expiresAt });
+      this.added += 1;
+      this.lastKey = undefined;
+      this.cache.set(key, { state, expiresAt, movedAt: this.added });
       this.sweeper ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
     }
   }
 
   delete(key: string): void {
+    this.lastKey = undefined;
     this.cache.delete(key);
   }
 
   clear(): void {
     clearInterval(this.sweeper);
     this.sweeper = undefined;
+    this.lastKey = undefined;
     this.cache.clear();
+  }
+
+  private find(key: string): Entry | undefined {
+    if (key === this.lastKey) return this.lastEntry;
+    const entry = this.cache.peek(key);
+    if (entry && this.added - entry.movedAt >= this.stayMoved) {
+      this.cache.get(key);
+      entry.movedAt = this.added;
+    }
+    this.lastKey = key;
+    this.lastEntry = entry;
+    return entry;
   }
 
   /** Forgets expired keys, a slice at a time, so that a request never waits for it. */
@@ -61,7 +90,7 @@ export class Entries {
         break;
       }
       const entry = this.cache.peek(next.value);
-      if (entry && this.isGone(entry.expiresAt)) this.cache.delete(next.value);
+      if (entry && this.isGone(entry.expiresAt)) this.delete(next.value);
     }
     if (this.cache.size === 0) this.clear();
   }

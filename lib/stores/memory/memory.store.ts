@@ -44,14 +44,19 @@ export class MemoryStore implements Store {
 
   decide(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): Outcome {
     const now = toMicroseconds(this.clock());
-    const steps = hits.map((hit) => this.stepOrBlock(hit, now, patience));
-    const isDenied = steps.some(({ allowed }, index) => !allowed && !hits[index]!.observe);
-    const verdicts = steps.map((step, index) => {
+    const verdicts: BlockableStep[] = [];
+    let isDenied = false;
+    for (const hit of hits) {
+      const step = this.stepOrBlock(hit, now, patience);
+      if (!step.allowed && !hit.observe) isDenied = true;
+      verdicts.push(step);
+    }
+    for (let index = 0; index < hits.length; index += 1) {
       const hit = hits[index]!;
-      if (step.allowed && (dryRun || isDenied)) return this.step(hit, now, 0);
-      if (!dryRun) this.charge(hit, step, now);
-      return step;
-    });
+      const step = verdicts[index]!;
+      if (step.allowed && (dryRun || isDenied)) verdicts[index] = this.step(hit, now, 0);
+      else if (!dryRun) this.charge(hit, step, now);
+    }
     return { verdicts, now };
   }
 

@@ -1,5 +1,5 @@
 -- Amends what counters have been charged, one by one. What the call needs stands above: the
--- algorithms in use, as `algorithms[1]`, `algorithms[2]`, …, and what protocol.lua reads.
+-- algorithms in use, as `algorithms[1]`, `algorithms[2]`, …, and what states.lua and protocol.lua read.
 --
 -- KEYS  for each amendment, in order: its key
 -- ARGV  see protocol.lua; the arguments are amendments, each a list of: kind (0: refund; 1: refund only
@@ -18,9 +18,10 @@ for index, amendment in ipairs(arguments) do
     state, expires_after = rule.refund(key, now, cost, receipt, kind == 1, unpack(rule.parameters))
   end
   if state then
-    rule.save(key, state, milliseconds(expires_after))
+    (rule.save or put)(key, state, milliseconds(expires_after))
     if kind < 2 and not rule.leases then announce(key) end
   end
   reply[index] = state and 1 or 0
 end
+save_all()
 return reply

@@ -6,6 +6,6 @@
 
 local block_key, key, duration = next_key(), next_key(), arguments[1]
 
-redis.call('SET', block_key, string.format('%.0f', now + duration), 'PX', milliseconds(duration))
+redis.call('SET', block_key, string.format(INTEGER, now + duration), 'PX', milliseconds(duration))
 if key then announce(key) end
 return 1

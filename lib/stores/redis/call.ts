@@ -47,14 +47,16 @@ export class Call {
   }
 
   addRequest(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): void {
-    const request: Argument[] = [dryRun ? 1 : 0, patience === Infinity ? -1 : patience];
+    const request = this.arguments;
+    if (dryRun || patience !== 0)
+      request.push(-hits.length, dryRun ? 1 : 0, patience === Infinity ? -1 : patience);
+    else request.push(hits.length);
     for (const hit of hits) {
       this.keys.push(hit.key);
       if (hit.block) this.keys.push(hit.block.key);
       request.push(this.ruleOf(hit), hit.cost);
       if (hit.algorithm.leases) request.push(hit.lease ?? '');
     }
-    this.arguments.push(request);
   }
 
   addAmendment(amendment: Amendment): void {
@@ -65,8 +67,11 @@ export class Call {
 
   /** The number of a counter's rule, from 1. */
   private ruleOf({ algorithm, parameters, block, observe }: Counter & Pick<Partial<Hit>, 'observe'>): number {
-    const [duration, observed] = [block ? block.duration : -1, observe ? 1 : 0];
-    for (const [index, rule] of this.rules.entries()) {
+    const duration = block ? block.duration : -1;
+    const observed = observe ? 1 : 0;
+    const { rules } = this;
+    for (let index = 0; index < rules.length; index += 1) {
+      const rule = rules[index]!;
       const isSame = rule.parameters === parameters && rule.algorithm === algorithm;
       if (isSame && rule.block === duration && rule.observe === observed) return index + 1;
     }

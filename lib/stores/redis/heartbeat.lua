@@ -6,9 +6,9 @@
 
 local key, instance, duration = next_key(), arguments[1], arguments[2]
 
-redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
+redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format(INTEGER, now))
 if duration > 0 then
-  redis.call('ZADD', key, string.format('%.0f', now + duration), instance)
+  redis.call('ZADD', key, string.format(INTEGER, now + duration), instance)
   redis.call('PEXPIRE', key, milliseconds(duration))
 else
   redis.call('ZREM', key, instance)

@@ -32,20 +32,17 @@ local function announce(key)
   redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'changes', key)
 end
 
-local function save_string(key, state, expires_ms)
-  redis.call('SET', key, state, 'PX', expires_ms)
-end
-
 for index, rule in ipairs(rules) do
   local algorithm = algorithms[rule[1]]
   rules[index] = {
     step = algorithm.step,
     refund = algorithm.refund,
     renew = algorithm.renew,
-    save = algorithm.save or save_string,
+    save = algorithm.save, -- nil if the state is a string
     leases = algorithm.leases,
     block = rule[2],
     observe = rule[3] == 1,
     parameters = rule[4],
+    plain = rule[2] < 0 and not algorithm.leases and not algorithm.save,
   }
 end

@@ -83,12 +83,9 @@ export class RedisStore implements Store {
     }
   }
 
-  async decide(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
-    const { within } = ask;
-    if (within === undefined) return this.batches.decide(this.servers.slotOf(hits[0]!.key), hits, ask);
-    const call = new Call(this.now());
-    call.addRequest(hits, ask);
-    return new ReplyReader((await this.run('decide', call, within)) as DecideReply).next(hits.length);
+  decide(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
+    if (ask.within !== undefined) return this.decideAlone(hits, ask);
+    return this.batches.decide(this.servers.slotOf(hits[0]!.key), hits, ask);
   }
 
   partition(hits: readonly Hit[]): readonly (readonly Hit[])[] {
@@ -142,6 +139,12 @@ export class RedisStore implements Store {
     this.announcements?.close();
     this.batches.flush();
     await this.line.close();
+  }
+
+  private async decideAlone(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
+    const call = new Call(this.now());
+    call.addRequest(hits, ask);
+    return new ReplyReader((await this.run('decide', call, ask.within)) as DecideReply).next(hits.length);
   }
 
   private async amendTogether(amendments: readonly Amendment[], within?: number): Promise<boolean[]> {

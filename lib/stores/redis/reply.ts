@@ -1,10 +1,12 @@
 import type { Verdict } from '../../contracts/algorithm.js';
 import type { Outcome } from '../../contracts/store.js';
 
-/** The reply of decide.lua: the instant, then of each request five integers a hit, or an error. */
+/** The reply of decide.lua: the instant, then three integers a hit; the first of a request may be an error. */
 export type DecideReply = readonly [now: number, ...rest: readonly (number | string)[]];
 
-const FIELDS = 5;
+const FIELDS = 3;
+
+const NEVER = -1;
 
 /** What a request of a call failed by, if one did. */
 export function failureIn(reply: unknown): Error | undefined {
@@ -27,26 +29,21 @@ export class ReplyReader {
    * @throws Error what failed while the request was decided
    */
   next(hits: number): Outcome {
-    const failure = this.reply[this.at];
-    if (typeof failure === 'string') {
-      this.at += 1;
-      throw replyError(failure);
-    }
+    const { reply, at } = this;
+    this.at += FIELDS * hits;
+    const failure = reply[at];
+    if (typeof failure === 'string') throw replyError(failure);
     const verdicts: Verdict[] = [];
-    for (let hit = 0; hit < hits; hit += 1) verdicts.push(this.verdict());
-    return { verdicts, now: this.reply[0] };
+    for (let hit = 0; hit < hits; hit += 1) verdicts.push(this.verdict(at + FIELDS * hit));
+    return { verdicts, now: reply[0] };
   }
 
-  private verdict(): Verdict {
-    const { reply, at } = this as unknown as { reply: readonly number[]; at: number };
-    this.at += FIELDS;
-    const retryAfter = reply[at + 2]!;
-    return {
-      allowed: reply[at] === 1,
-      remaining: reply[at + 1]!,
-      retryAfter: retryAfter < 0 ? null : retryAfter,
-      resetAfter: reply[at + 3]!,
-      delay: reply[at + 4]!,
-    };
+  private verdict(at: number): Verdict {
+    const reply = this.reply as readonly number[];
+    const remaining = reply[at]!;
+    const wait = reply[at + 1]!;
+    const resetAfter = reply[at + 2]!;
+    if (wait >= 0) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: wait };
+    return { allowed: false, remaining, retryAfter: wait === NEVER ? null : -2 - wait, resetAfter, delay: 0 };
   }
 }

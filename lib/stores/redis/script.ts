@@ -5,6 +5,7 @@ import decide from './decide.lua.js';
 import heartbeat from './heartbeat.lua.js';
 import protocol from './protocol.lua.js';
 import reset from './reset.lua.js';
+import states from './states.lua.js';
 
 const MAINS = { decide, amend, block, reset, heartbeat };
 
@@ -17,5 +18,5 @@ export function assembleScript(main: ScriptMain, algorithms: readonly Algorithm[
   const modules = algorithms.map(
     ({ name, lua }, index) => `-- ${name}\nalgorithms[${index + 1}] = (function()\n${lua}end)()\n`,
   );
-  return [...preludes, 'local algorithms = {}\n', ...modules, protocol, MAINS[main]].join('\n');
+  return [states, ...preludes, 'local algorithms = {}\n', ...modules, protocol, MAINS[main]].join('\n');
 }

@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { pathOf } from '../readme/code-blocks.js';
+import { hasRedisBinary } from '../support/redis/shared-redis.js';
+import { runScript } from './run-script.js';
+
+const IN_PROCESS = ['nothing', 'async-guard', 'ours-memory', 'throttler-memory'];
+const ON_REDIS = ['ours-redis-1', 'ours-redis-3', 'throttler-redis-1', 'throttler-redis-3'];
+const REFUSED = ['ours-refused', 'throttler-refused'];
+
+// The peers are installed by `npm ci --prefix bench`, and not with the package.
+const canCompare = hasRedisBinary() && existsSync(pathOf('bench/node_modules'));
+
+// Who doubts what a limiter costs a request can run what measured it.
+describe('the HTTP bench, quickly', () => {
+  (canCompare ? it : it.skip)(
+    'has figures for every limiter on Fastify',
+    async () => {
+      const measured = await rowsOn('fastify');
+      expect(measured.toSorted()).toEqual([...IN_PROCESS, ...ON_REDIS, ...REFUSED].toSorted());
+    },
+    120_000,
+  );
+
+  (canCompare ? it : it.skip)(
+    'has figures for limiters on Express, beside no limiter',
+    async () => {
+      const named = ['ours-redis-1', 'ours-refused', 'express-rate-limit'];
+      const measured = await rowsOn('express', '--only', named.join(','));
+      expect(measured.toSorted()).toEqual(['nothing', ...named].toSorted());
+    },
+    120_000,
+  );
+
+  it('tells what it can measure', async () => {
+    await expect(runScript('bench/http.mjs', '--only', 'ours')).rejects.toThrow('got ours; allowed: nothing, ');
+  });
+});
+
+/** The names of the rows, when each has its figures. */
+async function rowsOn(platform: string, ...args: string[]): Promise<string[]> {
+  const printed = await runScript('bench/http.mjs', '--quick', '--json', '--platform', platform, ...args);
+  const { machine, rows } = JSON.parse(printed);
+  expect(machine).toEqual(expect.objectContaining({ node: process.versions.node }));
+  for (const row of rows) {
+    expect(row).toEqual(expect.objectContaining({ platform, title: expect.any(String) }));
+    const figures = ['appMicros', 'perSecond', 'share', 'p50', 'p99', 'steadyP50'];
+    const isInProcess = IN_PROCESS.includes(row.name);
+    const wrong = [...figures, ...(isInProcess ? [] : ['serverMicros'])].filter((name) => !(row[name] > 0));
+    expect({ row, wrong }).toEqual({ row, wrong: [] });
+  }
+  return rows.map(({ name }: { name: string }) => name);
+}
