@@ -18,8 +18,8 @@ local unsure = {} -- start and count of each request from the first on that was 
 
 -- The request that is decided now: where its part of the reply begins, and its hits one by one.
 local start, count
-local hit_rule, hit_key, hit_block, hit_cost, hit_lease = {}, {}, {}, {}, {}
-local hit_allowed, hit_state, hit_expiry, hit_blocked = {}, {}, {}, {}
+local hit_key, hit_state, hit_expiry = {}, {}, {}
+local hit_rule, hit_block, hit_cost, hit_lease, hit_allowed, hit_blocked -- tables, for who needs them
 
 -- Returns: whether to charge, and the patience.
 local function read_request()
@@ -114,6 +114,9 @@ local function block_all()
 end
 
 local function decide_any()
+  if not hit_rule then
+    hit_rule, hit_block, hit_cost, hit_lease, hit_allowed, hit_blocked = {}, {}, {}, {}, {}, {}
+  end
   local charge, patience = read_request()
   local denied = check_all(patience)
   if denied or not charge then tell_uncharged() end

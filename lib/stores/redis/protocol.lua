@@ -27,11 +27,6 @@ local function milliseconds(microseconds)
   return math.ceil(microseconds / 1000) + 1 + slack_ms
 end
 
--- Tells who remembers denials that a counter has changed. An ACL without the channel is no reason to fail.
-local function announce(key)
-  redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'changes', key)
-end
-
 for index, rule in ipairs(rules) do
   local algorithm = algorithms[rule[1]]
   rules[index] = {

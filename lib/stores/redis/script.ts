@@ -1,5 +1,6 @@
 import type { Algorithm } from '../../contracts/algorithm.js';
 import amend from './amend.lua.js';
+import announce from './announce.lua.js';
 import block from './block.lua.js';
 import decide from './decide.lua.js';
 import heartbeat from './heartbeat.lua.js';
@@ -7,7 +8,13 @@ import protocol from './protocol.lua.js';
 import reset from './reset.lua.js';
 import states from './states.lua.js';
 
-const MAINS = { decide, amend, block, reset, heartbeat };
+const MAINS = {
+  decide,
+  amend: announce + amend,
+  block: announce + block,
+  reset: announce + reset,
+  heartbeat,
+};
 
 /** What a script does with the algorithms in front of it. */
 export type ScriptMain = keyof typeof MAINS;
