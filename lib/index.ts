@@ -12,6 +12,7 @@ export type {
   Store,
   StoreChange,
 } from './contracts/store.js';
+export type { Lease } from './algorithms/lease.js';
 export type { CalendarWindow } from './algorithms/calendar-length.js';
 export type { AlgorithmName } from './algorithms/registry.js';
 export type { Duration } from './contracts/duration.js';

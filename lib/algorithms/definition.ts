@@ -1,5 +1,6 @@
 import type { Algorithm, Denied, Next, Patience, Receipt, Step } from '../contracts/algorithm.js';
 import type { CalendarWindow } from './calendar-length.js';
+import type { TakenAhead } from './lease.js';
 
 /** What an option may be, in words and as a test. */
 export interface OptionCheck {
@@ -68,6 +69,11 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
     onlyLast: boolean,
   ): Next<State> | undefined;
   renew?(state: State, now: number, parameters: Numbers<Parameter>, lease: string): Next<State> | undefined;
+  /**
+   * By when the nth (from 1) of some permits that were taken ahead must be used, in microseconds since the
+   * epoch, to be no more than if it were charged only then. Absent: they cannot be taken ahead.
+   */
+  spendBy?(nth: number, taken: TakenAhead, parameters: Numbers<Parameter>): number;
   /** Whether it can say how long a hit has to wait for its place. */
   readonly queues?: boolean;
   /** Whether its window may be one of the calendar. */

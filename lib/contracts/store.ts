@@ -56,7 +56,8 @@ export interface Amendment extends Counter {
 
 /** Who wants to know of changes to counters by anybody. */
 export interface Follower {
-  changed(key: string): void;
+  /** @param isReset whether the counter is as if nobody had ever come */
+  changed(key: string, isReset: boolean): void;
   /** Whether every change is told from now on. What was known before may have changed unnoticed. */
   trusted(isTrusted: boolean): void;
 }

@@ -1,7 +1,8 @@
 import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
-import type { Quota } from '../algorithms/definition.js';
+import type { Numbers, Quota } from '../algorithms/definition.js';
+import type { Lease } from '../algorithms/lease.js';
 import { toMicroseconds, toMilliseconds } from '../contracts/clock.js';
-import { parseDuration } from '../contracts/duration.js';
+import { parseDuration, type Duration } from '../contracts/duration.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import {
   algorithmOf,
@@ -11,7 +12,7 @@ import {
   RULE_FIELDS,
   type AnyDefinition,
 } from './rule-fields.js';
-import { DEFAULT_RULE_NAME, type AnyRule, type CompiledRule } from './rule.js';
+import { DEFAULT_RULE_NAME, type AnyRule, type CompiledLease, type CompiledRule } from './rule.js';
 
 const CANDIDATE_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
 
@@ -59,11 +60,36 @@ function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string):
     queues: algorithm.queues === true,
     capacity,
     capacityWindowMs: toMilliseconds(limit === 0 ? quota.window : (quota.window * capacity) / limit),
+    lease: compileLease(rule, algorithm, parameters, capacity, path),
     block: block === 'manual' ? 0 : parseDuration(block),
     observe: rule.mode === 'observe',
     perInstance: rule.per === 'instance',
     onStoreError: rule.onStoreError,
     candidate: compileCandidate(rule, path),
+  };
+}
+
+/** A concurrency rule's `lease` is a duration, and something else. */
+function compileLease(
+  rule: AnyRule,
+  { name, spendBy }: Pick<AnyDefinition, 'name' | 'spendBy'>,
+  parameters: Numbers<string>,
+  capacity: number,
+  path: string,
+): CompiledLease | undefined {
+  const { lease } = rule as { readonly lease?: Lease | Duration };
+  if (typeof lease !== 'object') return undefined;
+  const refuse = (field: string, value: unknown, allowed: string) =>
+    new RateLimitConfigError([problem(`${path}.lease${field}`, value, allowed)]);
+  if (!spendBy) throw refuse('', lease, `none with ${name}`);
+  if (lease.permits > capacity) {
+    throw refuse('.permits', lease.permits, `at most ${capacity}, the most permits that can be had at once`);
+  }
+  if (rule.block !== undefined) throw refuse('', lease, 'none with block, which the store would not notice');
+  return {
+    permits: lease.permits,
+    ttl: parseDuration(lease.ttl ?? '1s')!,
+    spendBy: (nth, taken) => spendBy(nth, taken, parameters),
   };
 }
 

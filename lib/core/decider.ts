@@ -1,6 +1,7 @@
 import type { Verdict } from '../contracts/algorithm.js';
-import type { Decision, RuleDecision } from '../contracts/decision.js';
+import type { Decision, DecisionSource, RuleDecision } from '../contracts/decision.js';
 import type { Ask, Hit, Outcome, Store } from '../contracts/store.js';
+import type { Allotments } from './allotments.js';
 import { answersOf, Charge, type Answer } from './charge.js';
 import { answeredDecision, DecidedHit, ruleDecision } from './decision.js';
 import type { DenyCache } from './deny-cache.js';
@@ -8,6 +9,7 @@ import type { FailurePolicy } from './failure-policy.js';
 import type { Ledger } from './ledger.js';
 import type { RuledHit } from './local-share.js';
 import type { Keys, RuleHit } from './rule-hit.js';
+import type { CompiledLease } from './rule.js';
 
 /** Asks the store, and the policy where it does not answer, and makes one decision of their answers. */
 export class Decider {
@@ -19,6 +21,7 @@ export class Decider {
     private readonly ledger: Ledger,
     private readonly failed: (error: unknown) => void,
     private readonly denials?: DenyCache,
+    private readonly allotments?: Allotments,
   ) {}
 
   /**
@@ -31,7 +34,10 @@ export class Decider {
     if (known) return known;
     const parts = hits.length > 1 ? this.store.partition?.(hits) : undefined;
     if (parts && parts.length > 1) return this.decideApart(ruleHits, hits, parts, ask);
-    return this.decideTogether(ruleHits, hits, ask);
+    const { lease } = ruleHits[0]!.rule;
+    if (!lease || hits.length > 1 || ask.dryRun || ask.patience)
+      return this.decideTogether(ruleHits, hits, ask);
+    return this.decideAhead(lease, ruleHits, hits, ask);
   }
 
   private decideTogether(
@@ -44,16 +50,57 @@ export class Decider {
       if (asked && isDenied(hits, outcome)) this.denials!.keep(hits, ask, outcome, asked);
       return this.told(ruleHits, hits, ask, outcome);
     };
-    const fallBack = async (error: unknown): Promise<Decision> => {
-      this.failed(error);
-      return this.decisionOf(ruleHits, await this.policy.answer(ruled(ruleHits, hits), ask), ask);
-    };
     try {
       const outcome = this.store.decide(hits, ask);
-      return outcome instanceof Promise ? outcome.then(tell, fallBack) : tell(outcome);
+      if (!(outcome instanceof Promise)) return tell(outcome);
+      return outcome.then(tell, (error: unknown) => this.fallBack(ruleHits, hits, ask, error));
     } catch (error) {
-      return fallBack(error);
+      return this.fallBack(ruleHits, hits, ask, error);
     }
+  }
+
+  /** Decides a hit by permits that were taken ahead, or takes some, or asks as if there were no lease. */
+  private decideAhead(
+    lease: CompiledLease,
+    ruleHits: readonly RuleHit[],
+    hits: readonly Hit[],
+    ask: Ask,
+  ): Decision | Promise<Decision> {
+    const hit = hits[0]!;
+    const answer = this.allotments?.spend(hit);
+    if (answer) return this.answered(ruleHits, answer, 'cache');
+    const startedAt = performance.now();
+    const taking = this.allotments?.take(lease, hit);
+    if (!taking) return this.decideTogether(ruleHits, hits, ask);
+    return taking.then(
+      (taken) => {
+        if (taken) return this.answered(ruleHits, taken, this.store.source);
+        return this.decideTogether(ruleHits, hits, this.inTheRest(ask, startedAt));
+      },
+      (error: unknown) => this.fallBack(ruleHits, hits, ask, error),
+    );
+  }
+
+  /** A second question must not wait for as long again. */
+  private inTheRest(ask: Ask, startedAt: number): Ask {
+    const { timeout = Infinity } = this.store;
+    const elapsed = performance.now() - startedAt;
+    return elapsed < timeout / 20 ? ask : { ...ask, within: Math.max(1, timeout - elapsed) };
+  }
+
+  private answered(ruleHits: readonly RuleHit[], answer: Answer, source: DecisionSource): DecidedHit {
+    const { rule } = ruleHits[0]!;
+    return new DecidedHit([ruleDecision(rule, answer.verdict)], source, () => new Charge([answer]));
+  }
+
+  private async fallBack(
+    ruleHits: readonly RuleHit[],
+    hits: readonly Hit[],
+    ask: Ask,
+    error: unknown,
+  ): Promise<Decision> {
+    this.failed(error);
+    return this.decisionOf(ruleHits, await this.policy.answer(ruled(ruleHits, hits), ask), ask);
   }
 
   private told(ruleHits: readonly RuleHit[], hits: readonly Hit[], ask: Ask, outcome: Outcome): DecidedHit {

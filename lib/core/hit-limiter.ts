@@ -1,6 +1,7 @@
 import type { Patience } from '../contracts/algorithm.js';
 import type { Decision } from '../contracts/decision.js';
 import type { Ask, Hit, Store } from '../contracts/store.js';
+import { Allotments } from './allotments.js';
 import type { Charged } from './charge.js';
 import { Decider } from './decider.js';
 import { DecidedHit } from './decision.js';
@@ -25,6 +26,7 @@ export abstract class HitLimiter {
   protected readonly keys: Keys;
   private readonly policy: FailurePolicy;
   private readonly denials: DenyCache | undefined;
+  protected readonly allotments: Allotments | undefined;
   private readonly decider: Decider;
   private readonly instances: Instances;
   protected readonly ledger: Ledger;
@@ -44,7 +46,10 @@ export abstract class HitLimiter {
     this.denials = denyCache && store.follow ? new DenyCache(store, prefix) : undefined;
     const failed = (error: unknown): void => this.events.storeFailed(error);
     this.ledger = new Ledger(failed);
-    this.decider = new Decider(store, this.keys, this.policy, this.ledger, failed, this.denials);
+    // Nobody takes ahead from a store that nobody else asks.
+    this.allotments = store.heartbeat ? new Allotments(store, prefix, this.ledger) : undefined;
+    const { keys, policy, ledger, denials, allotments } = this;
+    this.decider = new Decider(store, keys, policy, ledger, failed, denials, allotments);
     this.leases = new Leases<Charged>((renewals) => this.ledger.amend(renewals));
     store.watch?.((change) => this.events.storeChanged(change));
   }
@@ -111,10 +116,14 @@ export abstract class HitLimiter {
     return this.instances.count;
   }
 
-  /** Stops renewing what is held, and counting for others. The store is its owner's to close. */
+  /**
+   * Gives back what was taken ahead, and stops renewing what is held, and counting for others. The store is
+   * its owner's to close.
+   */
   async close(): Promise<void> {
     this.denials?.close();
     this.leases.close();
+    await this.allotments?.close();
     await this.instances.stop();
   }
 

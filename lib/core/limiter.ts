@@ -97,7 +97,9 @@ export class RateLimiter extends HitLimiter {
 
   /** Forgets what the subject has used of the rules, and its blocks: its next hit finds them fresh. */
   async reset(rules: Rules<AnyRule>, subject: Subject): Promise<void> {
-    await this.store.reset(this.rules.hits(rules, subject).map((hit) => this.keys.counter(hit, subject)));
+    const counters = this.rules.hits(rules, subject).map((hit) => this.keys.counter(hit, subject));
+    await this.store.reset(counters);
+    for (const { key } of counters) this.allotments?.drop(key);
   }
 
   /** @throws RateLimitConfigError if a rule or the cost is wrong, or the rule is not one for the operation */

@@ -66,10 +66,10 @@ describe('a rule that cannot be meant', () => {
   });
 
   it.each([
-    [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', align, timeZone, anchor'],
-    [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst'],
-    [{ limt: 5 }, 'limt', 'sliding-window-counter', ''],
-    [{ constructor: 5 }, 'constructor', 'sliding-window-counter', ''],
+    [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', lease, align, timeZone, anchor'],
+    [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, lease'],
+    [{ limt: 5 }, 'limt', 'sliding-window-counter', ', lease'],
+    [{ constructor: 5 }, 'constructor', 'sliding-window-counter', ', lease'],
   ])(
     'is refused for an option that its algorithm does not have: %p',
     (fields, option, algorithm, options) => {

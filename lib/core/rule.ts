@@ -1,5 +1,6 @@
 import type { CalendarWindow } from '../algorithms/calendar-length.js';
 import type { AlgorithmDefinition } from '../algorithms/definition.js';
+import type { Leasable, TakenAhead } from '../algorithms/lease.js';
 import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
 import type { Algorithm, Parameters } from '../contracts/algorithm.js';
 import type { Duration } from '../contracts/duration.js';
@@ -105,9 +106,12 @@ type OptionName = {
   [Name in AlgorithmName]: Exclude<keyof OptionsOf<Name>, 'window'>;
 }[AlgorithmName];
 
-/** A rule of the default algorithm, which has no options: those of others do not compile. */
+/** A rule of the default algorithm: the options of others do not compile. */
 type DefaultRule = Windowed &
-  RuleBase & { readonly algorithm?: undefined } & Readonly<Partial<Record<OptionName, never>>>;
+  RuleBase &
+  Leasable & { readonly algorithm?: undefined } & Readonly<
+    Partial<Record<Exclude<OptionName, 'lease'>, never>>
+  >;
 
 /** A rule of an algorithm that can say how long to wait for a place: the ones to `acquire` by. */
 export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;
@@ -128,6 +132,15 @@ export type Rule = Exclude<AnyRule, LeaseRule>;
 /** A rule that can block. */
 export type BlockingRule = AnyRule & { readonly block: Duration | 'manual' };
 
+/** Permits that a process takes ahead. */
+export interface CompiledLease {
+  readonly permits: number;
+  /** How long they are kept, in microseconds. */
+  readonly ttl: number;
+  /** See `AlgorithmDefinition.spendBy`. */
+  readonly spendBy: (nth: number, taken: TakenAhead) => number;
+}
+
 /** A rule made ready for a store, once. */
 export interface CompiledRule {
   readonly name: string;
@@ -142,6 +155,8 @@ export interface CompiledRule {
   readonly capacity: number;
   /** The milliseconds in which they all come back; 0 if they come back when they are given back. */
   readonly capacityWindowMs: number;
+  /** Permits that a process takes ahead, if it does. */
+  readonly lease?: CompiledLease | undefined;
   /** How long a denial blocks, in microseconds; 0 if only programs block, absent if nothing does. */
   readonly block?: number | undefined;
   readonly observe: boolean;

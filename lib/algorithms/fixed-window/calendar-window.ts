@@ -1,4 +1,5 @@
 import { NEVER, type Variant } from '../definition.js';
+import { endOfWindow } from '../lease.js';
 import { calendarWindowTerms, type CalendarWindowParameter } from './calendar-window-options.js';
 import lua from './calendar-window.lua.js';
 import type { FixedWindowOptions } from './fixed-window-options.js';
@@ -72,6 +73,7 @@ export const calendarWindow: Variant<FixedWindowOptions, CalendarWindowState, Ca
   name: 'calendar-window',
   ...calendarWindowTerms,
   lua: windowStartsLua + lua,
+  spendBy: endOfWindow,
 
   step(state, now, cost, { limit, ...starts }, patience = 0) {
     if (limit === 0) return NEVER;

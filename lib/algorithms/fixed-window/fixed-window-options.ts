@@ -1,9 +1,10 @@
 import type { Terms } from '../definition.js';
+import { leaseOption, type Leasable } from '../lease.js';
 import { integer } from '../option-checks.js';
 import { isTimeZone } from './calendar.js';
 
 /** Options of `algorithm: 'fixed-window'`, whose window may also be a `'day'`, a `'week'` or a `'month'`. */
-export interface FixedWindowOptions {
+export interface FixedWindowOptions extends Leasable {
   /**
    * When a window that is a duration starts: at the first hit after the last one ended, or at the
    * multiples of the window since the Unix epoch (UTC), the same for every subject.
@@ -29,6 +30,7 @@ export type FixedWindowParameter = 'limit' | 'window' | 'aligned';
 export const fixedWindowTerms: Terms<FixedWindowOptions, FixedWindowParameter> = {
   parameters: ['limit', 'window', 'aligned'],
   options: {
+    lease: leaseOption,
     align: {
       allowed: '"first-hit" or "clock"',
       accepts: (value) => value === 'first-hit' || value === 'clock',

@@ -1,4 +1,5 @@
 import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
+import { endOfWindow } from '../lease.js';
 import { calendarWindow } from './calendar-window.js';
 import {
   fixedWindowTerms,
@@ -57,6 +58,7 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowSta
   name: 'fixed-window',
   ...fixedWindowTerms,
   calendar: true,
+  spendBy: endOfWindow,
   resolve: ({ calendar }) => (calendar === undefined ? undefined : calendarWindow),
   lua,
 

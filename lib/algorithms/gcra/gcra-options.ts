@@ -1,9 +1,10 @@
 import { burstOption, checkRate } from '../burst.js';
 import type { Terms } from '../definition.js';
+import { leaseOption, type Leasable } from '../lease.js';
 import { NO_TIME, spanOf } from '../rate.js';
 
 /** Options of `algorithm: 'gcra'`. */
-export interface GcraOptions {
+export interface GcraOptions extends Leasable {
   /**
    * Permits that may come at once after a pause, an integer from 1 to 1,000,000,000.
    * @default the rule's `limit`
@@ -16,7 +17,7 @@ export type GcraParameter = 'limit' | 'window' | 'burst' | 'full' | 'fullPart';
 /** What a rule may say, and its numbers for script and twin. */
 export const gcraTerms: Terms<GcraOptions, GcraParameter> = {
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart'],
-  options: { burst: burstOption },
+  options: { burst: burstOption, lease: leaseOption },
   check: checkRate,
   capacity: ({ burst }) => burst,
   compile({ limit, window, burst = limit }) {

@@ -1,6 +1,7 @@
 import { read, write, type Backlog } from '../backlog.js';
 import backlogLua from '../backlog.lua.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
+import { slotOf } from '../lease.js';
 import { minus, NO_TIME, permitsIn, plus, roundUp, spanOf } from '../rate.js';
 import rateLua from '../rate.lua.js';
 import { gcraTerms, type GcraOptions, type GcraParameter } from './gcra-options.js';
@@ -18,6 +19,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
   name: 'gcra',
   ...gcraTerms,
   queues: true,
+  spendBy: slotOf,
   prelude: rateLua,
   lua: backlogLua + lua,
 

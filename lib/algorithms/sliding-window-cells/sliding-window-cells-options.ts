@@ -1,8 +1,9 @@
 import type { Terms } from '../definition.js';
+import { leaseOption, type Leasable } from '../lease.js';
 import { integer } from '../option-checks.js';
 
 /** Options of `algorithm: 'sliding-window-cells'`. */
-export interface SlidingWindowCellsOptions {
+export interface SlidingWindowCellsOptions extends Leasable {
   /**
    * Parts that the window is counted in, an integer from 1 to 1,000 and at most `limit`. A permit
    * comes back at most one part later than the window says: more parts, less wait, more memory.
@@ -19,6 +20,7 @@ const DEFAULT_CELLS = 10;
 export const slidingWindowCellsTerms: Terms<SlidingWindowCellsOptions, SlidingWindowCellsParameter> = {
   parameters: ['limit', 'window', 'cells'],
   options: {
+    lease: leaseOption,
     cells: { ...integer(1, 1000), allowed: 'an integer from 1 to 1000, at most the limit' },
   },
   check({ limit, window, cells = 1 }) {

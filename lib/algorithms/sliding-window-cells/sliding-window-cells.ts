@@ -1,5 +1,6 @@
 import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { cellAt, expiryOf } from './cell-grid.js';
+import { endOfFirstWindow } from '../lease.js';
 import cellGridLua from './cell-grid.lua.js';
 import {
   slidingWindowCellsTerms,
@@ -69,6 +70,7 @@ export const slidingWindowCells: AlgorithmDefinition<
   name: 'sliding-window-cells',
   ...slidingWindowCellsTerms,
   lua: cellGridLua + lua,
+  spendBy: endOfFirstWindow,
 
   step(state, now, cost, parameters, patience = 0) {
     const { limit, window, cells } = parameters;

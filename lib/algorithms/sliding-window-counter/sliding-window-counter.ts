@@ -1,8 +1,9 @@
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
+import { endOfFirstWindow, leaseOption, type Leasable } from '../lease.js';
 import lua from './sliding-window-counter.lua.js';
 
-/** `algorithm: 'sliding-window-counter'` has no options of its own. */
-export type SlidingWindowCounterOptions = Record<never, never>;
+/** Options of `algorithm: 'sliding-window-counter'`. */
+export type SlidingWindowCounterOptions = Leasable;
 
 export interface SlidingWindowCounterState {
   /** The current window's start on the clock's grid, in microseconds. */
@@ -52,7 +53,8 @@ export const slidingWindowCounter: AlgorithmDefinition<
 > = {
   name: 'sliding-window-counter',
   parameters: ['limit', 'window', 'unit'],
-  options: {},
+  options: { lease: leaseOption },
+  spendBy: endOfFirstWindow,
   compile: ({ limit, window }) => ({
     limit,
     window,

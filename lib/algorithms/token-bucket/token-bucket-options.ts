@@ -1,10 +1,11 @@
 import type { Duration } from '../../contracts/duration.js';
 import { burstOption, checkRate } from '../burst.js';
 import type { Terms } from '../definition.js';
+import { leaseOption, type Leasable } from '../lease.js';
 import { durationOption, integer } from '../option-checks.js';
 
 /** Options of `algorithm: 'token-bucket'`. */
-export interface TokenBucketOptions {
+export interface TokenBucketOptions extends Leasable {
   /**
    * Tokens that the bucket holds when full, an integer from 1 to 1,000,000,000.
    * @default the rule's `limit`
@@ -44,8 +45,10 @@ export const tokenBucketTerms: Terms<TokenBucketOptions, TokenBucketParameter> =
     },
     initial: integer(0, 1e9),
     warmUp: durationOption,
+    lease: leaseOption,
   },
-  check({ limit, window, burst = limit, initial = burst, cost = 1 }) {
+  check({ limit, window, burst = limit, initial = burst, cost = 1, refill, lease }) {
+    if (lease && refill === 'interval') return `lease: allowed only with the refill "continuous"`;
     if (initial > burst) return `initial is ${initial}; allowed: at most the burst, ${burst}`;
     if (initial < Math.min(cost, burst)) {
       return `initial is ${initial}; allowed: at least the cost, ${cost}, since a new subject's denial starts no bucket`;

@@ -1,4 +1,5 @@
 import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
+import { slotOf } from '../lease.js';
 import { minus, plus } from '../rate.js';
 import rateLua from '../rate.lua.js';
 import { instantOf, mostIn, spanFor, tokensIn, waitFor, type Credited } from './refill.js';
@@ -65,6 +66,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
   ...tokenBucketTerms,
   resolve: (rule) => (rule.warmUp === undefined ? undefined : warmUp),
   queues: true,
+  spendBy: slotOf,
   prelude: rateLua,
   lua: refillLua + lua,
 

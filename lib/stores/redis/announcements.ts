@@ -12,6 +12,9 @@ export interface SubscriberClient extends StoreClient {
 
 const PING_EVERY_MS = 1000;
 
+/** What stands in front of the key of a counter that is reset; no key begins with it. */
+const RESET = ' ';
+
 /** Tells followers of changes by other processes, and whether it can. */
 export class Announcements {
   private readonly followers = new Map<string, Set<Follower>>();
@@ -46,8 +49,8 @@ export class Announcements {
   }
 
   /** Tells of a change by this process, at once. */
-  changed(key: string): void {
-    this.tell(this.channelOf(key.slice(0, key.indexOf('{'))), key);
+  changed(key: string, isReset: boolean): void {
+    this.tell(this.channelOf(key.slice(0, key.indexOf('{'))), key, isReset);
   }
 
   close(): void {
@@ -65,7 +68,10 @@ export class Announcements {
     const client = this.connect();
     this.client = client;
     client.on('error', () => undefined); // 'close' follows
-    client.on('message', (channel, key) => this.tell(channel, key.slice(this.keyPrefix.length)));
+    client.on('message', (channel, message) => {
+      const isReset = message.startsWith(RESET);
+      this.tell(channel, message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length), isReset);
+    });
     client.on('close', () => this.trust([...this.followers.keys()], false));
     client.on('ready', () => this.followers.forEach((_, channel) => void this.subscribe(channel)));
     // A connection that is cut without a word would leave everybody believing what is not so any more.
@@ -96,7 +102,7 @@ export class Announcements {
     }
   }
 
-  private tell(channel: string, key: string): void {
-    for (const follower of this.followers.get(channel) ?? []) follower.changed(key);
+  private tell(channel: string, key: string, isReset: boolean): void {
+    for (const follower of this.followers.get(channel) ?? []) follower.changed(key, isReset);
   }
 }

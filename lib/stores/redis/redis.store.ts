@@ -103,14 +103,14 @@ export class RedisStore implements Store {
   async block({ key, block }: Counter, duration: number): Promise<void> {
     if (!block) return;
     await this.run('block', this.call([block.key, key], duration));
-    this.announcements?.changed(key);
+    this.announcements?.changed(key, false);
   }
 
   async reset(counters: readonly Counter[]): Promise<void> {
     await Promise.all(
       counters.map(async ({ key, block }) => {
         await this.run('reset', this.call(block ? [key, block.key] : [key]));
-        this.announcements?.changed(key);
+        this.announcements?.changed(key, true);
       }),
     );
   }
@@ -151,7 +151,7 @@ export class RedisStore implements Store {
     const call = new Call(this.now());
     for (const amendment of amendments) call.addAmendment(amendment);
     const reply = (await this.run('amend', call, within)) as number[];
-    for (const { key, kind } of amendments) if (kind !== 'renew') this.announcements?.changed(key);
+    for (const { key, kind } of amendments) if (kind !== 'renew') this.announcements?.changed(key, false);
     return reply.map((amended) => amended === 1);
   }
 

@@ -5,5 +5,5 @@
 -- Returns  1
 
 redis.call('UNLINK', unpack(KEYS))
-announce(next_key())
+announce(next_key(), true)
 return 1

@@ -1,0 +1,147 @@
+import { LRUCache } from 'lru-cache';
+import { toMicroseconds, type Clock } from '../contracts/clock.js';
+import type { Follower, Hit, Store } from '../contracts/store.js';
+import { Allotment } from './allotment.js';
+import type { Answer } from './charge.js';
+import type { Ledger } from './ledger.js';
+import type { CompiledLease } from './rule.js';
+
+const MOST_KEYS = 10_000;
+const LOOK_EVERY_MS = 100;
+
+/** What this process knows of a key. */
+interface Place {
+  allotment?: Allotment | undefined;
+  /** More permits are on their way, and these have been promised to hits. */
+  coming?: Promise<void> | undefined;
+  promised: number;
+  /** Before then the store has no permits to be taken ahead. */
+  notBefore: number;
+}
+
+/**
+ * Decides hits by permits that this process has taken ahead: the store is asked once for many. It has been
+ * charged for all of them, so that nobody else gets them. See docs/adr/0017-leases.md.
+ */
+export class Allotments implements Follower {
+  private readonly places: LRUCache<string, Place>;
+  private readonly clock: Clock;
+  private timer: NodeJS.Timeout | undefined;
+  private isFollowing = false;
+  private isClosed = false;
+
+  constructor(
+    private readonly store: Store,
+    private readonly prefix: string,
+    private readonly ledger: Ledger,
+  ) {
+    this.clock = store.stopwatch ?? (() => performance.now());
+    this.places = new LRUCache<string, Place>({
+      max: MOST_KEYS,
+      dispose: (place, _key, reason) => void (reason === 'evict' && this.giveBack([place])),
+    });
+  }
+
+  /** Decides a hit by what is here, `undefined` if that does not do. */
+  spend(hit: Hit): Answer | undefined {
+    const allotment = this.places.get(hit.key)?.allotment;
+    return allotment?.isFor(hit) ? allotment.spend(hit, this.now()) : undefined;
+  }
+
+  /**
+   * Takes permits ahead, if there may be some.
+   *
+   * @returns resolves with what they say of the hit, if they are enough; `undefined` if it is to ask the store
+   */
+  take(lease: CompiledLease, hit: Hit): Promise<Answer | undefined> | undefined {
+    if (hit.cost === 0 || hit.cost > lease.permits || this.isClosed) return undefined;
+    const place = this.placeOf(hit.key);
+    if (!place.coming) {
+      if (this.now() < place.notBefore) return undefined;
+      place.promised = 0;
+      place.coming = this.open(place, lease, hit);
+    }
+    place.promised += hit.cost;
+    if (place.promised > lease.permits) return undefined;
+    return place.coming.then(() =>
+      place.allotment?.isFor(hit) ? place.allotment.spendAtOnce(hit) : undefined,
+    );
+  }
+
+  /** Forgets what it has of a key, whose charges are gone. */
+  drop(key: string): void {
+    this.places.delete(key);
+  }
+
+  changed(key: string, isReset: boolean): void {
+    if (isReset) this.drop(key);
+  }
+
+  trusted(): void {
+    // What is told late, or never, is over after a `ttl`.
+  }
+
+  /** Gives everything back. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    clearInterval(this.timer);
+    this.store.unfollow?.(this.prefix, this);
+    const places = [...this.places.values()];
+    await Promise.allSettled(places.map(({ coming }) => coming));
+    await this.giveBack(places);
+    this.places.clear();
+  }
+
+  private now(): number {
+    return toMicroseconds(this.clock());
+  }
+
+  private placeOf(key: string): Place {
+    const known = this.places.get(key);
+    if (known) return known;
+    const place: Place = { promised: 0, notBefore: -Infinity };
+    this.places.set(key, place);
+    this.timer ??= setInterval(() => this.look(), LOOK_EVERY_MS).unref();
+    if (!this.isFollowing) {
+      this.isFollowing = true;
+      this.store.follow?.(this.prefix, this);
+    }
+    return place;
+  }
+
+  private async open(place: Place, lease: CompiledLease, hit: Hit): Promise<void> {
+    const former = place.allotment;
+    place.allotment = undefined;
+    const since = this.now();
+    if (former) void this.giveBack([{ ...place, allotment: former }]);
+    try {
+      const taken = { ...hit, cost: lease.permits };
+      const outcome = await this.store.decide([taken], {});
+      const { allowed, retryAfter } = outcome.verdicts[0]!;
+      if (allowed) place.allotment = new Allotment(lease, taken, outcome, since, this.store);
+      else place.notBefore = since + Math.min(retryAfter ?? Infinity, lease.ttl);
+    } finally {
+      place.coming = undefined;
+    }
+  }
+
+  /** Gives back what was not used in time. */
+  private look(): void {
+    const now = this.now();
+    const over = [...this.places.entries()].filter(
+      ([, { allotment, coming, notBefore }]) =>
+        !coming && notBefore <= now && (allotment?.isOver(now) ?? true),
+    );
+    for (const [key] of over) this.places.delete(key);
+    void this.giveBack(over.map(([, place]) => place));
+    if (this.places.size > 0) return;
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  private async giveBack(places: readonly Place[]): Promise<void> {
+    const now = this.now();
+    const rests = places.flatMap(({ allotment }) => allotment?.rest(now) ?? []);
+    if (rests.length > 0) await this.ledger.amend(rests);
+  }
+}
