@@ -1,6 +1,5 @@
 import type { Algorithm, Denied, Next, Patience, Receipt, Step } from '../contracts/algorithm.js';
 import type { CalendarWindow } from './calendar-length.js';
-import type { TakenAhead } from './lease.js';
 
 /** What an option may be, in words and as a test. */
 export interface OptionCheck {
@@ -23,6 +22,15 @@ export interface Quota {
 
 /** The numbers that script and twin work with: integers, windows in microseconds. */
 export type Numbers<Parameter extends string> = Readonly<Record<Parameter, number>>;
+
+/** A charge of permits that were taken together. */
+export interface TakenAhead {
+  readonly permits: number;
+  /** When they were charged, in microseconds since the epoch. */
+  readonly now: number;
+  /** In how many microseconds from then on the key is back at its full limit. */
+  readonly resetAfter: number;
+}
 
 /** What a rule may say to an algorithm, and the numbers that it becomes: what `<name>-options.ts` holds. */
 export interface Terms<Options extends object, Parameter extends string> {

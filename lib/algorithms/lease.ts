@@ -1,5 +1,5 @@
 import type { Duration } from '../contracts/duration.js';
-import type { OptionCheck } from './definition.js';
+import type { OptionCheck, TakenAhead } from './definition.js';
 import { durationOption, integer } from './option-checks.js';
 import { roundUp, spanOf } from './rate.js';
 
@@ -36,15 +36,6 @@ export const leaseOption: OptionCheck = {
     return PERMITS.accepts(permits) && isTtl && Object.keys(others).length === 0;
   },
 };
-
-/** A charge of permits that were taken together. */
-export interface TakenAhead {
-  readonly permits: number;
-  /** When they were charged, in microseconds since the epoch. */
-  readonly now: number;
-  /** In how many microseconds from then on the key is back at its full limit. */
-  readonly resetAfter: number;
-}
 
 /** Where permits count by the window they are charged in, they must be used before it ends. */
 export function endOfWindow(_nth: number, { now, resetAfter }: TakenAhead): number {

@@ -1,6 +1,6 @@
 import type { CalendarWindow } from '../algorithms/calendar-length.js';
-import type { AlgorithmDefinition } from '../algorithms/definition.js';
-import type { Leasable, TakenAhead } from '../algorithms/lease.js';
+import type { AlgorithmDefinition, TakenAhead } from '../algorithms/definition.js';
+import type { Leasable } from '../algorithms/lease.js';
 import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
 import type { Algorithm, Parameters } from '../contracts/algorithm.js';
 import type { Duration } from '../contracts/duration.js';
