@@ -10,10 +10,8 @@ export interface Exchange {
 /** The request and response behind a context, whatever brought it: HTTP, GraphQL, WebSocket or RPC. */
 export function exchangeOf(context: ExecutionContext): Exchange {
   switch (context.getType<string>()) {
-    case 'http': {
-      const http = context.switchToHttp();
-      return { request: http.getRequest<HttpRequest>(), response: http.getResponse<unknown>() };
-    }
+    case 'http':
+      return { request: context.getArgByIndex<HttpRequest>(0), response: context.getArgByIndex<unknown>(1) };
     case 'graphql':
       return graphqlExchange(context.getArgByIndex<GraphqlContext | undefined>(2));
     case 'ws':

@@ -8,6 +8,7 @@ import { RateLimitUnavailableException } from './rate-limit-unavailable.exceptio
 import { RateLimitExceededException } from './rate-limit.exception.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from './tokens.js';
+import { withoutStack } from './without-stack.js';
 
 /** Tells a decision to the client: headers on the response, and an exception if it denies. */
 @Injectable()
@@ -25,7 +26,7 @@ export class RateLimitAnswer {
 
   /** @throws RateLimitExceededException or RateLimitUnavailableException if the decision denies */
   tell({ response }: Exchange, decision: Decision, context: ExecutionContext): void {
-    this.report(decision, context);
+    if (this.options.onDecision) this.report(decision, context);
     const unknown = decision.source === 'policy';
     if (response && !(unknown && decision.allowed)) {
       const { httpAdapter } = this.host;
@@ -34,8 +35,10 @@ export class RateLimitAnswer {
       }
     }
     if (decision.allowed) return;
-    if (unknown) throw new RateLimitUnavailableException(decision);
-    throw new RateLimitExceededException(decision, this.options.body?.(decision));
+    const body = unknown ? undefined : this.options.body?.(decision);
+    throw withoutStack(() =>
+      unknown ? new RateLimitUnavailableException(decision) : new RateLimitExceededException(decision, body),
+    );
   }
 
   private report(decision: Decision, context: ExecutionContext): void {

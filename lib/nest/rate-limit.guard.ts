@@ -1,15 +1,19 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import type { Decision } from '../contracts/decision.js';
 import { RateLimiter } from '../core/limiter.js';
+import type { HttpRequest } from '../http/subject.js';
 import type { Exchange } from './exchange.js';
 import { exchangeOf } from './exchange.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
 import { RequestValues } from './request-values.js';
-import type { RouteHit } from './route-limit.js';
+import type { Applied, RouteHit, RouteLimit } from './route-limit.js';
 import { RouteRules } from './route-rules.js';
 import { Settlement } from './settlement.js';
 
-/** Contexts that a guard has counted: Nest hands all guards of one call the same one. */
-const counted = new WeakSet<ExecutionContext>();
+/** On a context that a guard has counted: Nest hands all guards of one call the same one. */
+const COUNTED = Symbol('rate limit counted');
+
+type Countable = ExecutionContext & { [COUNTED]?: true };
 
 /** Decides each request by the rules of its route, and refuses it with a 429 when one denies. */
 @Injectable()
@@ -21,28 +25,75 @@ export class RateLimitGuard implements CanActivate {
     @Inject(Settlement) private readonly settlement: Settlement,
   ) {}
 
-  /** @throws RateLimitExceededException, or RateLimitUnavailableException when the store fails closed */
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (counted.has(context)) return true;
-    counted.add(context);
+  /**
+   * Answers at once where nothing has to be waited for, as with the memory store.
+   *
+   * @throws RateLimitExceededException, or RateLimitUnavailableException when the store fails closed
+   */
+  canActivate(context: Countable): boolean | Promise<boolean> {
+    if (context[COUNTED]) return true;
+    context[COUNTED] = true;
     const exchange = exchangeOf(context);
-    const hits = await this.hitsOf(context, exchange);
-    if (hits.length === 0) return true;
-    const decision = await this.limiter.decide(hits);
-    this.answer.tell(exchange, decision, context);
-    await this.settlement.settle(exchange.response, decision, hits, context);
-    return true;
+    const hits = this.hitsOf(context, exchange);
+    return hits instanceof Promise
+      ? hits.then((found) => this.decide(found, exchange, context))
+      : this.decide(hits, exchange, context);
   }
 
-  private async hitsOf(context: ExecutionContext, { request }: Exchange): Promise<readonly RouteHit[]> {
+  private decide(
+    hits: readonly RouteHit[],
+    exchange: Exchange,
+    context: ExecutionContext,
+  ): boolean | Promise<boolean> {
+    if (hits.length === 0) return true;
+    const decision = this.limiter.decide(hits);
+    return decision instanceof Promise
+      ? decision.then((decided) => this.tell(decided, hits, exchange, context))
+      : this.tell(decision, hits, exchange, context);
+  }
+
+  private tell(
+    decision: Decision,
+    hits: readonly RouteHit[],
+    exchange: Exchange,
+    context: ExecutionContext,
+  ): boolean | Promise<boolean> {
+    this.answer.tell(exchange, decision, context);
+    return this.settlement.settle(exchange.response, decision, hits, context);
+  }
+
+  private hitsOf(
+    context: ExecutionContext,
+    { request }: Exchange,
+  ): readonly RouteHit[] | Promise<readonly RouteHit[]> {
     const values = new RequestValues(context);
+    const limits = this.rules.of(context);
     const hits: RouteHit[] = [];
-    for (const limit of this.rules.of(context)) {
+    for (let index = 0; index < limits.length; index += 1) {
+      const limit = limits[index]!;
       const applied = limit.apply(request, values);
-      const hit = applied instanceof Promise ? await applied : applied;
-      if (hit === 'deny') throw this.answer.withoutSubject(limit.name);
-      if (hit !== 'skip') hits.push(...hit);
+      if (applied instanceof Promise) return this.restOf(limits, index, applied, hits, request, values);
+      this.add(limit, applied, hits);
     }
     return hits;
+  }
+
+  /** Goes on behind the first rule that has to be waited for. */
+  private async restOf(
+    limits: readonly RouteLimit[],
+    first: number,
+    waitedFor: Promise<Applied>,
+    hits: RouteHit[],
+    request: HttpRequest,
+    values: RequestValues,
+  ): Promise<readonly RouteHit[]> {
+    this.add(limits[first]!, await waitedFor, hits);
+    for (const limit of limits.slice(first + 1)) this.add(limit, await limit.apply(request, values), hits);
+    return hits;
+  }
+
+  private add(limit: RouteLimit, applied: Applied, hits: RouteHit[]): void {
+    if (applied === 'deny') throw this.answer.withoutSubject(limit.name);
+    if (applied !== 'skip') for (const hit of applied) hits.push(hit);
   }
 }

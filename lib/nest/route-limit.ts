@@ -73,7 +73,9 @@ export class RouteLimit {
     const { onMissingSubject = 'ip', ipv6Prefix = 64, charge = 'always' } = this.fields;
     if (subject === undefined && onMissingSubject !== 'ip') return onMissingSubject;
     const found = subject ?? fallbackSubject(request, ipv6Prefix);
-    return rules.map(({ rule, tail }) => ({ rule, tail, subject: found, cost: rule.cost, charge }));
+    const hits: RouteHit[] = [];
+    for (const { rule, tail } of rules) hits.push({ rule, tail, subject: found, cost: rule.cost, charge });
+    return hits;
   }
 
   private async compileFor(values: RequestValues): Promise<CompiledRule> {

@@ -15,18 +15,26 @@ export class Settlement {
 
   constructor(@Inject(RateLimiter) private readonly limiter: RateLimiter) {}
 
-  /** @throws HttpException if the client hangs up while its request is held back */
-  async settle(
+  /**
+   * True when the request may go on.
+   *
+   * @throws HttpException if the client hangs up while its request is held back
+   */
+  settle(
     response: unknown,
     decision: Decision,
     hits: readonly RouteHit[],
     context: ExecutionContext,
-  ): Promise<void> {
+  ): true | Promise<true> {
     if (response) this.settleAfter(response, decision, hits, context);
-    if (decision.delayMs === 0) return;
+    return decision.delayMs === 0 ? true : this.holdBack(response, decision);
+  }
+
+  private async holdBack(response: unknown, decision: Decision): Promise<true> {
     const signal = response ? responseSignal(response) : undefined;
     try {
       await this.limiter.holdBack(decision, signal);
+      return true;
     } catch {
       throw new HttpException('Client Closed Request', CLIENT_CLOSED_REQUEST);
     }
@@ -39,8 +47,11 @@ export class Settlement {
     hits: readonly RouteHit[],
     context: ExecutionContext,
   ): void {
-    const isHeld = hits.some(({ rule }) => rule.algorithm.leases);
-    const isConditional = hits.some(({ charge }) => charge !== 'always');
+    let [isHeld, isConditional] = [false, false];
+    for (const { rule, charge } of hits) {
+      if (rule.algorithm.leases) isHeld = true;
+      if (charge !== 'always') isConditional = true;
+    }
     if (!isHeld && !isConditional) return;
     const permit = isHeld ? this.limiter.permit(decision) : undefined;
     afterResponse(response, (end) => {
