@@ -66,7 +66,7 @@ describe('a rule that cannot be meant', () => {
   });
 
   it.each([
-    [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', lease, align, timeZone, anchor'],
+    [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', align, timeZone, anchor, lease'],
     [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, lease'],
     [{ limt: 5 }, 'limt', 'sliding-window-counter', ', lease'],
     [{ constructor: 5 }, 'constructor', 'sliding-window-counter', ', lease'],

@@ -27,9 +27,9 @@ const FIELDS =
 
 /** The fields that a rule on a route may have, by its algorithm. */
 export const FIELDS_OF = {
-  'fixed-window': `${FIELDS}, align, timeZone, anchor, window`,
+  'fixed-window': `${FIELDS}, align, timeZone, anchor, lease, window`,
   'sliding-window-log': `${FIELDS}, window`,
-  'token-bucket': `${FIELDS}, burst, refill, initial, warmUp, window`,
+  'token-bucket': `${FIELDS}, burst, refill, initial, warmUp, lease, window`,
   concurrency: `${FIELDS}, lease`,
 } as const;
 

@@ -30,7 +30,6 @@ export type FixedWindowParameter = 'limit' | 'window' | 'aligned';
 export const fixedWindowTerms: Terms<FixedWindowOptions, FixedWindowParameter> = {
   parameters: ['limit', 'window', 'aligned'],
   options: {
-    lease: leaseOption,
     align: {
       allowed: '"first-hit" or "clock"',
       accepts: (value) => value === 'first-hit' || value === 'clock',
@@ -44,6 +43,7 @@ export const fixedWindowTerms: Terms<FixedWindowOptions, FixedWindowParameter> =
       allowed:
         'with the window "week" an ISO weekday from 1 (Monday) to 7 (Sunday), with "month" a day from 1 to 28',
     },
+    lease: leaseOption,
   },
   check(rule) {
     const field = (['timeZone', 'anchor'] as const).find((name) => rule[name] !== undefined);

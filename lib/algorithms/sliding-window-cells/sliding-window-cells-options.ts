@@ -20,8 +20,8 @@ const DEFAULT_CELLS = 10;
 export const slidingWindowCellsTerms: Terms<SlidingWindowCellsOptions, SlidingWindowCellsParameter> = {
   parameters: ['limit', 'window', 'cells'],
   options: {
-    lease: leaseOption,
     cells: { ...integer(1, 1000), allowed: 'an integer from 1 to 1000, at most the limit' },
+    lease: leaseOption,
   },
   check({ limit, window, cells = 1 }) {
     if (cells > limit) return `cells is ${cells}; allowed: at most the limit, ${limit}`;
