@@ -1,3 +1,4 @@
+import type { TakenAhead } from '../algorithms/definition.js';
 import type { Verdict } from '../contracts/algorithm.js';
 import type { Hit, Outcome, Store } from '../contracts/store.js';
 import type { Answer, Charged } from './charge.js';
@@ -8,7 +9,7 @@ export class Allotment {
   /** How many are used, or were not used in time. */
   private spent = 0;
   private readonly verdict: Verdict;
-  private readonly now: number;
+  private readonly charge: TakenAhead;
 
   /**
    * @param taken the hit that took them, by its cost
@@ -23,7 +24,7 @@ export class Allotment {
     private readonly store: Store,
   ) {
     this.verdict = verdicts[0]!;
-    this.now = now;
+    this.charge = { permits: taken.cost, now, resetAfter: this.verdict.resetAfter };
   }
 
   /** Whether nothing can be had of it any more. */
@@ -63,7 +64,7 @@ export class Allotment {
   }
 
   private get receipt(): number {
-    return this.now + this.verdict.resetAfter;
+    return this.charge.now + this.charge.resetAfter;
   }
 
   private use(hit: Hit, elapsed: number): Answer | undefined {
@@ -71,12 +72,11 @@ export class Allotment {
     this.spent += hit.cost;
     const { verdict, store } = this;
     const remaining = verdict.remaining + this.taken.cost - this.spent;
-    // What the charge is given back by is reckoned from when it was made.
-    const now = this.now + elapsed;
+    const resetAfter = Math.max(0, verdict.resetAfter - elapsed);
     return {
       hit,
-      verdict: { ...verdict, remaining, resetAfter: Math.max(0, verdict.resetAfter - elapsed) },
-      now,
+      verdict: { allowed: true, remaining, retryAfter: 0, resetAfter, delay: 0 },
+      now: this.charge.now + elapsed, // so that both together are when the charge is gone by itself
       store,
       isCharged: true,
     };
@@ -84,8 +84,8 @@ export class Allotment {
 
   /** Leaves out what would count for less now than if it were charged now. */
   private dropLate(elapsed: number): void {
-    const { lease, taken, now, verdict } = this;
-    const ahead = { permits: taken.cost, now, resetAfter: verdict.resetAfter };
-    while (this.spent < taken.cost && lease.spendBy(this.spent + 1, ahead) < now + elapsed) this.spent += 1;
+    const { lease, taken, charge } = this;
+    const instant = charge.now + elapsed;
+    while (this.spent < taken.cost && lease.spendBy(this.spent + 1, charge) < instant) this.spent += 1;
   }
 }

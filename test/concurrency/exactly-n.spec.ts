@@ -38,6 +38,20 @@ describe(`${PROCESSES} processes that ask at once, ${EACH.inFlight} hits in flig
     expect(sum(counts)).toBe(500);
   });
 
+  it.each<Rule>([
+    { ...quota, algorithm: 'fixed-window' },
+    { ...quota, algorithm: 'sliding-window-counter' },
+    { ...quota, algorithm: 'sliding-window-cells' },
+    { ...quota, algorithm: 'token-bucket' },
+    { ...quota, algorithm: 'gcra' },
+  ])('are admitted never more than 500 times by $algorithm with leases, and no lease less', async (rule) => {
+    const lease = { permits: 20, ttl: '1m' } as const;
+    const rules = [{ ...rule, lease } as Rule];
+    const counts = await herd.run({ ...EACH, url: redisUrl(), prefix: uniquePrefix(), rules });
+    expect(sum(counts)).toBeLessThanOrEqual(500);
+    expect(sum(counts)).toBeGreaterThan(500 - PROCESSES * lease.permits);
+  });
+
   it('are never more than 7 inside a concurrency limit of 7, and all who wait get in', async () => {
     const rule: LeaseRule = { algorithm: 'concurrency', limit: 7, lease: '1m' };
     const prefix = uniquePrefix();

@@ -18,6 +18,7 @@ const FIGURES = {
   latency: [...onRedis, 'times'],
   'three-rules': [...onRedis, 'clientTimes', 'serverTimes'],
   refused: [...inMemory, 'times'], // Nobody asks the server about what is known in the process.
+  'hot-key': [...onRedis, 'times'],
   memory: [...inMemory, 'times'],
   bytes: ['entries', 'bytes', 'bytesAnEntry'],
   'growth-rules': [...onRedis, 'rules'],

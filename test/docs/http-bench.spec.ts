@@ -33,7 +33,9 @@ describe('the HTTP bench, quickly', () => {
   );
 
   it('tells what it can measure', async () => {
-    await expect(runScript('bench/http.mjs', '--only', 'ours')).rejects.toThrow('got ours; allowed: nothing, ');
+    await expect(runScript('bench/http.mjs', '--only', 'ours')).rejects.toThrow(
+      'got ours; allowed: nothing, ',
+    );
   });
 });
 

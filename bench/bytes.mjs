@@ -1,0 +1,92 @@
+// How much of Redis's memory does a subject take? A key of every algorithm after one hit, and the sliding log
+// as it fills, beside a sorted set with the same hits. The key's name is counted (MEMORY USAGE).
+//
+//   node bench/bytes.mjs [--quick] [--json]
+import { RateLimiter, RedisStore } from '../dist/esm/index.js';
+import { count, threeDigits } from './columns.mjs';
+import { flexible, nestLab, rateLimitRedis } from './contestants.mjs';
+import { startMeasuredServer } from './measured-server.mjs';
+import { asked, machine, progress, report } from './report.mjs';
+import { RULES } from './rules.mjs';
+
+const SUBJECT = '203.0.113.7';
+const SIZES = asked.quick ? [100, 1_000] : [100, 1_000, 100_000];
+const CHUNK = 1_000;
+
+const PEERS = {
+  'rate-limiter-flexible': flexible(),
+  'rate-limit-redis': rateLimitRedis,
+  '@nest-lab/throttler-storage-redis': nestLab,
+};
+
+const server = await startMeasuredServer();
+const redis = server.connect();
+const store = new RedisStore({ redis, timeout: 60_000 });
+const limiter = new RateLimiter({ store, onStoreError: 'deny' });
+
+/** Bytes of all keys that something makes in an empty Redis. */
+async function bytesAfter(fill) {
+  await redis.flushall();
+  await fill();
+  const keys = await redis.keys('*');
+  const bytes = await Promise.all(keys.map((key) => redis.memory('USAGE', key, 'SAMPLES', 0)));
+  return bytes.reduce((sum, each) => sum + each, 0);
+}
+
+/** Does something so many times, as many at once as Redis takes in well. */
+async function inChunks(number, act) {
+  for (let done = 0; done < number; done += CHUNK) {
+    const size = Math.min(CHUNK, number - done);
+    await Promise.all(Array.from({ length: size }, (_, index) => act(done + index)));
+  }
+}
+
+/** One hit of a rule of ours. */
+const hitOnce = ({ rule, permitsHeld }) =>
+  permitsHeld ? limiter.enter(rule, SUBJECT) : limiter.consume(rule, SUBJECT);
+
+/** One hit of another limiter. */
+async function hitPeer(open) {
+  const contestant = await open({ server, limit: 100 });
+  await contestant.ask(SUBJECT);
+  await contestant.close();
+}
+
+const fillLog = (entries) => {
+  const rule = { name: 'login', limit: entries, window: '1d', algorithm: 'sliding-window-log' };
+  return inChunks(entries, async () => {
+    if (!(await limiter.consume(rule, SUBJECT)).allowed) throw new Error('The log was full too early');
+  });
+};
+
+/** As it is done elsewhere: an instant as the score, and again as the member, which has to be unique. */
+const fillSortedSet = (entries) => {
+  const start = Date.now() * 1000;
+  return inChunks(entries, (index) =>
+    redis.zadd(`rl:${SUBJECT}:login`, start + index, String(start + index)),
+  );
+};
+
+const rows = [];
+async function measure(key, entries, fill) {
+  progress(`${key}, ${entries}`);
+  const bytes = await bytesAfter(fill);
+  rows.push({ key, entries, bytes, bytesAnEntry: bytes / entries });
+}
+
+for (const described of RULES) await measure(described.name, 1, () => hitOnce(described));
+for (const [name, open] of Object.entries(PEERS)) await measure(name, 1, () => hitPeer(open));
+for (const entries of SIZES) await measure('sliding-window-log', entries, () => fillLog(entries));
+for (const entries of SIZES) await measure('a sorted set', entries, () => fillSortedSet(entries));
+
+await limiter.close();
+await store.close();
+redis.disconnect();
+await server.stop();
+
+report(machine({ redis: server.version, subject: SUBJECT }), rows, {
+  'keys of': (row) => row.key,
+  hits: (row) => count(row.entries),
+  bytes: (row) => count(row.bytes),
+  'bytes a hit': (row) => threeDigits(row.bytesAnEntry),
+});

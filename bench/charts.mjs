@@ -1,0 +1,67 @@
+// The charts of the benches: a function from the rows of a bench to an SVG.
+import { barChart } from './bar-chart.mjs';
+import { thousands, threeDigits } from './columns.mjs';
+import { lineChart } from './line-chart.mjs';
+
+/** A bar for each row: its name, and the figure that is compared. */
+function bars(title, rows, figure, spell = thousands) {
+  return barChart(
+    title,
+    rows.map((row) => ({
+      name: row.limiter ?? row.key,
+      value: row[figure],
+      spelled: spell(row[figure]),
+    })),
+  );
+}
+
+/** A line for each limiter or algorithm, from one figure to another. */
+function linesOf(rows, from, to, name = (row) => row.limiter) {
+  const lines = {};
+  for (const row of rows) (lines[name(row)] ??= []).push([row[from], row[to]]);
+  return lines;
+}
+
+const onManyKeys = ({ keys }) => keys > 1;
+
+/** By the name of the bench. */
+export const CHARTS = {
+  decisions: (rows) =>
+    bars('Decisions a second, let in: one process, 64 in flight, 10,000 keys', rows, 'perSecond'),
+  latency: (rows) =>
+    bars('Microseconds of one decision alone, half of them are faster', rows, 'p50', threeDigits),
+  refused: (rows) => bars('Decisions a second, refused: 10,000 keys', rows.filter(onManyKeys), 'perSecond'),
+  memory: (rows) => bars('Decisions a second in memory: 10,000 keys', rows.filter(onManyKeys), 'perSecond'),
+  bytes: (rows) =>
+    bars(
+      'Bytes of Redis for a subject after one hit',
+      rows.filter(({ entries }) => entries === 1),
+      'bytes',
+    ),
+  'growth-rules': (rows) =>
+    lineChart('Microseconds of the process, by rules of a request', linesOf(rows, 'rules', 'clientMicros')),
+  'growth-subjects': (rows) =>
+    lineChart(
+      'Microseconds a decision, by subjects',
+      {
+        process: rows.map((row) => [row.subjects, row.clientMicros]),
+        Redis: rows.map((row) => [row.subjects, row.serverMicros]),
+      },
+      { logX: true },
+    ),
+  'growth-in-flight': (rows) =>
+    lineChart('Decisions a second, by how many are in flight', linesOf(rows, 'inFlight', 'perSecond'), {
+      logX: true,
+      logY: true,
+    }),
+  'growth-limit': (rows) =>
+    lineChart(
+      'Microseconds in the script, by the limit',
+      linesOf(rows, 'limit', 'scriptMicros', (row) => row.algorithm),
+      { logX: true, logY: true },
+    ),
+  'growth-processes': (rows) =>
+    lineChart('Decisions a second, by processes', linesOf(rows, 'processes', 'perSecond')),
+  'growth-cluster': (rows) =>
+    lineChart('Decisions a second, by nodes of a cluster', linesOf(rows, 'nodes', 'perSecond')),
+};

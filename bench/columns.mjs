@@ -1,0 +1,35 @@
+// How the tables of the benches spell their figures.
+
+/** Three digits that say something, and never the exponent of `toPrecision`. */
+export function threeDigits(value) {
+  if (value === 0) return '0';
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  return value >= 1000 ? thousands(value) : value.toFixed(Math.min(digits, 3));
+}
+
+/** A large figure with its thousands apart, rounded to three digits. */
+export function thousands(value) {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, value))) - 2);
+  return count(Math.round(value / unit) * unit);
+}
+
+/** A number of things with its thousands apart. */
+export function count(value) {
+  return value.toLocaleString('en-US');
+}
+
+export const percent = (share) => `${(share * 100).toFixed(0)} %`;
+
+export const times = (ratio) => (ratio === undefined ? '' : `${threeDigits(ratio)} x`);
+
+const micros = (value) => (value === undefined ? '' : threeDigits(value));
+
+/** What is told of every contestant. */
+export const FIGURES = {
+  'decisions/s': (row) => thousands(row.perSecond),
+  spread: (row) => percent(row.spread),
+  'client µs': (row) => micros(row.clientMicros),
+  'server µs': (row) => micros(row.serverMicros),
+  'p50 µs': (row) => micros(row.p50),
+  'p99 µs': (row) => micros(row.p99),
+};

@@ -1,0 +1,37 @@
+// What does a decision cost as subjects become more? Each number of them has a Redis server of its own.
+//
+//   node bench/growth-subjects.mjs [--quick] [--json]
+import { count, FIGURES } from './columns.mjs';
+import { contest } from './contest.mjs';
+import { ours } from './contestants.mjs';
+import { startMeasuredServer } from './measured-server.mjs';
+import { asked, machine, report } from './report.mjs';
+import { subjectsOf } from './subjects.mjs';
+
+const SUBJECTS = asked.quick ? [100, 1_000] : [1_000, 10_000, 100_000, 1_000_000];
+const LANES = 64;
+const ROUNDS = asked.quick ? 1 : 3;
+
+const entries = [];
+for (const subjects of SUBJECTS) {
+  entries.push({
+    row: { subjects },
+    subjects: subjectsOf(subjects),
+    server: await startMeasuredServer(),
+  });
+}
+const rows = await contest(entries, {
+  open: ours(),
+  once: true,
+  limit: 10_000, // Low enough for the first hit's key to outlive the bench.
+  allowed: true,
+  lanes: LANES,
+  rounds: ROUNDS,
+  ms: asked.quick ? 100 : 500,
+});
+for (const { server } of entries) await server.stop();
+
+report(machine({ redis: entries[0].server.version, 'in flight': LANES, rounds: ROUNDS }), rows, {
+  subjects: (row) => count(row.subjects),
+  ...FIGURES,
+});

@@ -1,0 +1,51 @@
+// Who is compared: what stands in front of the route, and what it is told to let in.
+
+/** The connections of the load. */
+export const CONNECTIONS = 64;
+
+/** Clients behind each connection: about 10,000 in all, so that nobody counts them in one hot key. */
+const MANY = 156;
+
+const memory = { rules: 1, clients: MANY, status: 200 };
+const redis = { ...memory, redis: true };
+
+/** Each connection is one client, which has used up its limit and goes on asking. */
+const refused = { ...redis, clients: 1, status: 429, isRefused: true };
+
+const guard = 'an async guard that does nothing';
+const throttler = 'throttler + nest-lab Redis';
+const expressRateLimit = 'express-rate-limit + rate-limit-redis';
+
+/** `limiter` is a function of limiters.mjs. Each counts in a Redis database of its own. */
+export const CONTESTANTS = [
+  { name: 'nothing', title: 'nothing', limiter: 'none', ...memory },
+  { name: 'async-guard', title: guard, limiter: 'guard', ...memory },
+  { name: 'ours-memory', title: 'this package, memory', limiter: 'ours', ...memory },
+  { name: 'ours-redis-1', title: 'this package, Redis, 1 rule', limiter: 'ours', ...redis },
+  { name: 'ours-redis-3', title: 'this package, Redis, 3 rules', limiter: 'ours', ...redis, rules: 3 },
+  { name: 'throttler-memory', title: 'throttler, memory', limiter: 'throttler', ...memory },
+  { name: 'throttler-redis-1', title: `${throttler}, 1 throttler`, limiter: 'throttler', ...redis },
+  {
+    name: 'throttler-redis-3',
+    title: `${throttler}, 3 throttlers`,
+    limiter: 'throttler',
+    ...redis,
+    rules: 3,
+  },
+  {
+    name: 'express-rate-limit',
+    title: expressRateLimit,
+    limiter: 'expressRateLimit',
+    ...redis,
+    on: 'express',
+  },
+  { name: 'ours-refused', title: 'refused: this package, Redis', limiter: 'ours', ...refused },
+  { name: 'throttler-refused', title: `refused: ${throttler}`, limiter: 'throttler', ...refused },
+];
+
+/** What all are compared with. */
+export const BASE = 'nothing';
+
+export function contestantsOn(platform, names) {
+  return CONTESTANTS.filter(({ name, on = platform }) => names.includes(name) && on === platform);
+}

@@ -1,0 +1,68 @@
+// Measures the contestants of one platform, all of them in every round.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { median, percentile } from '../stats.mjs';
+import { startApp } from './app-process.mjs';
+import { CONTESTANTS } from './contestants.mjs';
+import { latenciesAt } from './steady-rate.mjs';
+import { Load } from './load.mjs';
+
+/** Requests a second of the second part, at which none of the apps is busy. */
+export const STEADY_RATE = 2000;
+
+/** Runs something with the apps of some contestants, which end with it. */
+export async function withApps({ platform, contestants, server }, use) {
+  await forgetAll(server);
+  const starts = contestants.map((contestant) => {
+    const database = CONTESTANTS.indexOf(contestant);
+    return startApp(platform, contestant, contestant.redis && `${server.url}/${database}`);
+  });
+  try {
+    return await use(await Promise.all(starts));
+  } finally {
+    for (const start of await Promise.allSettled(starts)) await start.value?.stop();
+  }
+}
+
+async function forgetAll(server) {
+  const client = server.connect();
+  await client.flushall();
+  client.disconnect();
+}
+
+/** Lets an app answer so many requests that its code is compiled. */
+export async function warmUp(app, answers) {
+  const load = await Load.start(app);
+  await load.begin(answers);
+  load.stop();
+}
+
+/** One round of one app under full load. The first answers do not count: with them, limits are used up. */
+export async function saturated(app, server, { leadIn, window }) {
+  const load = await Load.start(app);
+  await load.begin(leadIn);
+  const before = await usage(app, server);
+  await sleep(window);
+  const after = await usage(app, server);
+  const latencies = load.end().sort((one, other) => one - other);
+  load.stop();
+  const requests = after.requests - before.requests;
+  return {
+    appMicros: (after.cpu - before.cpu) / requests,
+    serverMicros: (after.serverCpu - before.serverCpu) / requests,
+    perSecond: (requests / (after.at - before.at)) * 1000,
+    busy: (after.cpu - before.cpu) / 1000 / (after.at - before.at),
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+  };
+}
+
+/** The median latency of one round of one app that has time. */
+export async function unhurried(app, { steady }) {
+  return median(await latenciesAt(STEADY_RATE, steady / 1000, app));
+}
+
+/** What app and server have used so far; the server serves nobody else meanwhile. */
+async function usage(app, server) {
+  const [used, serverCpu] = await Promise.all([app.ask('usage'), server.cpuMicros()]);
+  return { ...used, serverCpu };
+}

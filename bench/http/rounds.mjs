@@ -1,0 +1,61 @@
+// The rounds of a platform, and what its rows make of them.
+import { progress } from '../report.mjs';
+import { median, spread } from '../stats.mjs';
+import { BASE } from './contestants.mjs';
+import { saturated, unhurried, warmUp, withApps } from './measure.mjs';
+
+/** One row a contestant, of rounds in which all had their turn, each time in another order. */
+export function rowsOf(setup, times) {
+  const { platform, server } = setup;
+  const tell = (what, { contestant }, round) =>
+    progress(`${platform}, ${what}, round ${round + 1}: ${contestant.name}`);
+  return withApps(setup, async (apps) => {
+    if (times.warmUp > 0) for (const app of apps) await warmUp(app, times.warmUp);
+    const full = await inTurns(apps, times.rounds, (app, round) => {
+      tell('full load', app, round);
+      return saturated(app, server, times);
+    });
+    const steady = await inTurns(apps, times.steadyRounds, (app, round) => {
+      tell('steady rate', app, round);
+      return unhurried(app, times);
+    });
+    return apps.map((app) => rowOf(app, full.get(app), baseOf(full), steady.get(app)));
+  });
+}
+
+/** The figures of every app, in the order of the rounds; each round begins with another app. */
+async function inTurns(apps, rounds, measure) {
+  const figures = new Map(apps.map((app) => [app, []]));
+  for (let round = 0; round < rounds; round++) {
+    const first = (round * 2) % apps.length;
+    for (const app of [...apps.slice(first), ...apps.slice(0, first)]) {
+      figures.get(app).push(await measure(app, round));
+    }
+  }
+  return figures;
+}
+
+function baseOf(figures) {
+  return [...figures].find(([{ contestant }]) => contestant.name === BASE)[1];
+}
+
+/** Medians; what is compared with the base is compared with that of the same round. */
+function rowOf({ platform, contestant }, rounds, base, steady) {
+  const of = (figure) => median(rounds.map((round) => round[figure]));
+  const toBase = (compare) => median(rounds.map((round, index) => compare(round, base[index])));
+  return {
+    platform,
+    name: contestant.name,
+    title: contestant.title,
+    appMicros: of('appMicros'),
+    spread: spread(rounds.map(({ appMicros }) => appMicros)),
+    ...(contestant.name !== BASE && { addedMicros: toBase((one, bare) => one.appMicros - bare.appMicros) }),
+    perSecond: of('perSecond'),
+    busy: of('busy'),
+    share: toBase((one, bare) => one.perSecond / bare.perSecond),
+    ...(contestant.redis && { serverMicros: of('serverMicros') }),
+    p50: of('p50'),
+    p99: of('p99'),
+    steadyP50: median(steady),
+  };
+}

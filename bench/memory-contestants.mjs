@@ -1,0 +1,70 @@
+// Who is compared, in memory: functions as those of contestants.mjs, without a server.
+import { ThrottlerStorageService } from '@nestjs/throttler';
+import { MemoryStore as ExpressStore } from 'express-rate-limit';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { MemoryStore, RateLimiter } from '../dist/esm/index.js';
+import { rulesOf, WINDOW_MS } from './contestants.mjs';
+
+/** This library with its memory store. */
+export async function ours({ limit }) {
+  const store = new MemoryStore();
+  const limiter = new RateLimiter({ store });
+  const [rule] = rulesOf(1, limit);
+  return {
+    ask: (subject) => limiter.consume(rule, subject),
+    isAllowed: ({ allowed }) => allowed,
+    async close() {
+      await limiter.close();
+      await store.close();
+    },
+  };
+}
+
+/** A GCRA in a map and nothing else. */
+export async function bareMap({ limit }) {
+  const arrivals = new Map();
+  const step = WINDOW_MS / limit;
+  return {
+    ask(subject) {
+      const now = Date.now();
+      const arrival = Math.max(now, arrivals.get(subject) ?? now) + step;
+      const wait = arrival - now - WINDOW_MS;
+      if (wait <= 0) arrivals.set(subject, arrival);
+      return wait;
+    },
+    isAllowed: (wait) => wait <= 0,
+  };
+}
+
+/** rate-limiter-flexible in memory. It has a timer a key, which would keep what it holds for the next one. */
+export async function flexible({ limit, subjects }) {
+  const limiter = new RateLimiterMemory({ points: limit, duration: WINDOW_MS / 1000 });
+  return {
+    ask: (subject) => limiter.consume(subject),
+    isAllowed: () => true, // It throws what is refused.
+    async close() {
+      for (const subject of subjects) await limiter.delete(subject);
+    },
+  };
+}
+
+/** The storage that `@nestjs/throttler` has by default. It keeps every hit of the window. */
+export async function throttler({ limit }) {
+  const storage = new ThrottlerStorageService();
+  return {
+    ask: (subject) => storage.increment(subject, WINDOW_MS, limit, WINDOW_MS, 'default'),
+    isAllowed: ({ isBlocked }) => !isBlocked,
+    close: () => storage.onApplicationShutdown(),
+  };
+}
+
+/** The store that express-rate-limit has by default. */
+export async function expressRateLimit({ limit }) {
+  const store = new ExpressStore();
+  store.init({ windowMs: WINDOW_MS });
+  return {
+    ask: (subject) => store.increment(subject),
+    isAllowed: ({ totalHits }) => totalHits <= limit,
+    close: () => store.shutdown(),
+  };
+}

@@ -1,0 +1,41 @@
+// Puts what the benches print between the markers of a page: `<!-- bench:NAME -->` and `<!-- /bench -->`.
+const END = '<!-- /bench -->';
+
+/**
+ * The page with the text of each bench in its place.
+ *
+ * @param {string} page Markdown
+ * @param {Record<string, string>} texts by the name of the bench
+ * @throws Error that names the markers which the page has not
+ */
+export function withTexts(page, texts) {
+  checkMarkers(page, Object.keys(texts));
+  let written = page;
+  for (const [name, text] of Object.entries(texts)) {
+    const { from, to } = placeOf(written, name);
+    written = `${written.slice(0, from)}\n\n${text}\n\n${written.slice(to)}`;
+  }
+  return written;
+}
+
+/** @throws Error that names the markers which the page has not, for nothing to be measured in vain */
+export function checkMarkers(page, names) {
+  const missing = names.filter((name) => placeOf(page, name) === undefined);
+  if (missing.length === 0) return;
+  const markers = missing.map((name) => `${startOf(name)} … ${END}`);
+  throw new Error(`The page has no place for these; add a line with each: ${markers.join(', ')}`);
+}
+
+function startOf(name) {
+  return `<!-- bench:${name} -->`;
+}
+
+/** Where the text between the markers is, `undefined` if they do not stand there, one after the other. */
+function placeOf(page, name) {
+  const start = page.indexOf(startOf(name));
+  if (start < 0) return undefined;
+  const from = start + startOf(name).length;
+  const to = page.indexOf(END, from);
+  const next = page.indexOf('<!-- bench:', from);
+  return to < 0 || (next >= 0 && next < to) ? undefined : { from, to };
+}
