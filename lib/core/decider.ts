@@ -1,12 +1,11 @@
-import type { Verdict } from '../contracts/algorithm.js';
 import type { Decision, DecisionSource, RuleDecision } from '../contracts/decision.js';
 import type { Ask, Hit, Outcome, Store } from '../contracts/store.js';
+import type { AcrossSlots } from './across-slots.js';
 import type { Allotments } from './allotments.js';
 import { answersOf, Charge, type Answer } from './charge.js';
 import { answeredDecision, DecidedHit, ruleDecision } from './decision.js';
 import type { DenyCache } from './deny-cache.js';
 import type { FailurePolicy } from './failure-policy.js';
-import type { Ledger } from './ledger.js';
 import type { RuledHit } from './local-share.js';
 import type { Keys, RuleHit } from './rule-hit.js';
 import type { CompiledLease } from './rule.js';
@@ -18,7 +17,7 @@ export class Decider {
     private readonly store: Store,
     private readonly keys: Keys,
     private readonly policy: FailurePolicy,
-    private readonly ledger: Ledger,
+    private readonly acrossSlots: AcrossSlots,
     private readonly failed: (error: unknown) => void,
     private readonly denials?: DenyCache,
     private readonly allotments?: Allotments,
@@ -113,52 +112,13 @@ export class Decider {
     return new DecidedHit(decisions, store.source, charge);
   }
 
-  /**
-   * Decides parts on servers of their own at once. When one denies, what the others have charged is given
-   * back: see docs/adr/0013-across-slots.md for what another client can see meanwhile.
-   */
   private async decideApart(
     ruleHits: readonly RuleHit[],
     hits: readonly Hit[],
     parts: readonly (readonly Hit[])[],
     ask: Ask,
   ): Promise<Decision> {
-    const startedAt = performance.now();
-    const results = await Promise.allSettled(parts.map(async (part) => this.store.decide(part, ask)));
-    const answers = new Map<Hit, Answer>();
-    parts.forEach((part, index) => {
-      const result = results[index]!;
-      if (result.status === 'rejected') this.failed(result.reason);
-      else
-        for (const answer of answersOf(part, result.value, this.store, ask)) answers.set(answer.hit, answer);
-    });
-    const unknown = ruled(ruleHits, hits).filter(({ hit }) => !answers.has(hit));
-    // What is denied already must not be charged in the store's place.
-    const isRefused = hits.some((hit) => answers.get(hit)?.verdict.allowed === false && !hit.observe);
-    const answered = await this.policy.answer(unknown, isRefused ? { ...ask, dryRun: true } : ask);
-    unknown.forEach(({ hit }, index) => answers.set(hit, answered[index]!));
-
-    let all = hits.map((hit) => answers.get(hit)!);
-    if (!ask.dryRun && all.some(({ verdict, hit }) => !verdict.allowed && !hit.observe)) {
-      const left = (this.store.timeout ?? Infinity) - (performance.now() - startedAt);
-      all = await this.takeBack(all, Math.max(1, left));
-    }
-    return this.decisionOf(ruleHits, all, ask);
-  }
-
-  /** Gives back what was charged, and tells the figures as they are then. */
-  private async takeBack(answers: readonly Answer[], within: number): Promise<Answer[]> {
-    const refunds = new Charge(answers).take('refund');
-    const refunded = this.ledger.amend(refunds, { within });
-    // On its way behind the refund, over the same connections.
-    const peeks = answers.map(async (answer): Promise<Answer> => {
-      const { hit, verdict, store } = answer;
-      if (!verdict.allowed || !store || !answer.isCharged) return answer;
-      const figures = await figuresOf(store, hit, within);
-      return { ...answer, verdict: figures ?? verdict };
-    });
-    await refunded;
-    return Promise.all(peeks);
+    return this.decisionOf(ruleHits, await this.acrossSlots.decide(ruled(ruleHits, hits), parts, ask), ask);
   }
 
   private decisionOf(ruleHits: readonly RuleHit[], answers: readonly Answer[], ask: Ask): DecidedHit {
@@ -170,15 +130,6 @@ export class Decider {
 
 function isDenied(hits: readonly Hit[], { verdicts }: Outcome): boolean {
   return verdicts.some(({ allowed }, index) => !allowed && !hits[index]!.observe);
-}
-
-/** What a hit would find now, `undefined` if the store cannot tell. */
-async function figuresOf(store: Store, hit: Hit, within: number): Promise<Verdict | undefined> {
-  try {
-    return (await store.decide([hit], { dryRun: true, within })).verdicts[0];
-  } catch {
-    return undefined;
-  }
 }
 
 function ruled(ruleHits: readonly RuleHit[], hits: readonly Hit[]): RuledHit[] {

@@ -1,6 +1,7 @@
 import type { Patience } from '../contracts/algorithm.js';
 import type { Decision } from '../contracts/decision.js';
 import type { Ask, Hit, Store } from '../contracts/store.js';
+import { AcrossSlots } from './across-slots.js';
 import { Allotments } from './allotments.js';
 import type { Charged } from './charge.js';
 import { Decider } from './decider.js';
@@ -49,7 +50,8 @@ export abstract class HitLimiter {
     // Nobody takes ahead from a store that nobody else asks.
     this.allotments = store.heartbeat ? new Allotments(store, prefix, this.ledger) : undefined;
     const { keys, policy, ledger, denials, allotments } = this;
-    this.decider = new Decider(store, keys, policy, ledger, failed, denials, allotments);
+    const acrossSlots = new AcrossSlots(store, policy, ledger, failed);
+    this.decider = new Decider(store, keys, policy, acrossSlots, failed, denials, allotments);
     this.leases = new Leases<Charged>((renewals) => this.ledger.amend(renewals));
     store.watch?.((change) => this.events.storeChanged(change));
   }
