@@ -38,7 +38,7 @@ import { STRANGE_SUBJECTS } from './strange-subjects.js';
     ['3 rules of three algorithms', every.slice(1, 4)],
     ['8 rules of seven algorithms', every],
   ])('is one EVALSHA for a request with %s, allowed or denied', async (_, rules) => {
-    await limiter.peek(rules, 'ann'); // The script is loaded now.
+    await limiter.consume(rules, 'bob'); // The script is loaded now.
     for (const allowed of [true, false]) {
       await limiter.reset(rules, 'ann');
       if (!allowed) await limiter.consume(rules, 'ann', { cost: 5 });

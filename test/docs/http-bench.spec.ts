@@ -4,7 +4,7 @@ import { pathOf } from '../readme/code-blocks.js';
 import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { runScript } from './run-script.js';
 
-const IN_PROCESS = ['nothing', 'async-guard', 'ours-memory', 'throttler-memory'];
+const IN_PROCESS = ['nothing', 'async-guard', 'turn-guard', 'ours-memory', 'throttler-memory'];
 const ON_REDIS = ['ours-redis-1', 'ours-redis-3', 'throttler-redis-1', 'throttler-redis-3'];
 const REFUSED = ['ours-refused', 'throttler-refused'];
 
@@ -46,7 +46,7 @@ async function rowsOn(platform: string, ...args: string[]): Promise<string[]> {
   expect(machine).toEqual(expect.objectContaining({ node: process.versions.node }));
   for (const row of rows) {
     expect(row).toEqual(expect.objectContaining({ platform, title: expect.any(String) }));
-    const figures = ['appMicros', 'perSecond', 'share', 'p50', 'p99', 'steadyP50'];
+    const figures = ['appMicros', 'perSecond', 'share', 'p50', 'p99', 'steadyMicros', 'steadyP50'];
     const isInProcess = IN_PROCESS.includes(row.name);
     const wrong = [...figures, ...(isInProcess ? [] : ['serverMicros'])].filter((name) => !(row[name] > 0));
     expect({ row, wrong }).toEqual({ row, wrong: [] });

@@ -18,6 +18,8 @@ export class Call {
   readonly keys: string[] = [];
   private readonly rules: CallRule[] = [];
   private readonly arguments: Argument[] = [];
+  /** The cost of its only hit, as long as there is no other, and nothing else is asked. */
+  private lone: number | undefined;
 
   /** @param now microseconds since the epoch; `''` for the server's time */
   constructor(readonly now: number | '') {}
@@ -28,7 +30,17 @@ export class Call {
     return algorithms.length < 2 ? algorithms : algorithms.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
+  /** Whether it is one hit on a plain rule, which lone.lua decides: no block, no lease, nothing but to be charged. */
+  get isLone(): boolean {
+    const [rule] = this.rules;
+    return this.lone !== undefined && this.keys.length === 1 && rule!.block < 0 && !rule!.algorithm.leases;
+  }
+
   get argv(): readonly (string | number)[] {
+    if (this.isLone) {
+      const [{ algorithm, parameters }] = this.rules as [CallRule];
+      return [this.now, this.lone!, ...algorithm.parameters.map((name) => parameters[name]!)];
+    }
     const { algorithms } = this;
     const rules = this.rules.map(
       ({ algorithm, parameters, block, observe }) =>
@@ -48,6 +60,8 @@ export class Call {
 
   addRequest(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): void {
     const request = this.arguments;
+    const isPlain = hits.length === 1 && !dryRun && patience === 0;
+    this.lone = isPlain && request.length === 0 ? hits[0]!.cost : undefined;
     if (dryRun || patience !== 0)
       request.push(-hits.length, dryRun ? 1 : 0, patience === Infinity ? -1 : patience);
     else request.push(hits.length);

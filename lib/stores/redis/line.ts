@@ -2,7 +2,7 @@ import type { StoreChange } from '../../contracts/store.js';
 import type { Call } from './call.js';
 import { Circuits } from './circuits.js';
 import { firstConnection, type Bounds, type StoreClient } from './connection.js';
-import { within } from './deadline.js';
+import { Deadline } from './deadline.js';
 import { isOutage } from './outage.js';
 import { failureIn } from './reply.js';
 import { Scripts } from './scripts.js';
@@ -12,6 +12,7 @@ import type { Servers } from './servers.js';
 /** The line to Redis: every call on it is answered, fails or is given up in time, and is never sent twice. */
 export class Line {
   private readonly scripts: Scripts;
+  private readonly deadline: Deadline;
   private readonly circuits = new Circuits();
   private connecting: Promise<void> | undefined;
   /** Why there is no connection, which a command that finds none cannot tell. */
@@ -32,6 +33,7 @@ export class Line {
     private readonly probeOf: (key: string) => Call,
   ) {
     this.scripts = new Scripts(client);
+    this.deadline = new Deadline(bounds.timeout);
     client.on('error', (error) => {
       this.connectionError = error;
     });
@@ -54,7 +56,8 @@ export class Line {
     circuit.check();
     this.pending += 1;
     try {
-      const answer = await within(timeout, this.scripts.run(main, call));
+      const deadline = timeout === this.bounds.timeout ? this.deadline : new Deadline(timeout);
+      const answer = await deadline.within(this.scripts.run(main, call));
       // A request of the call may have failed by what would fail all: then it is the server.
       const failure = failureIn(answer);
       if (failure && isOutage(failure)) this.noteFailure(key, failure, false);
@@ -76,7 +79,7 @@ export class Line {
     await this.connecting;
     if (this.isClosed || this.client.status === 'ready') return;
     const error = this.connectionError ?? new Error('no connection yet');
-    this.circuits.of('').failed(error, () => within(this.bounds.timeout, this.client.ping()), true);
+    this.circuits.of('').failed(error, () => this.deadline.within(this.client.ping()), true);
   }
 
   watch(listener: (change: StoreChange) => void): void {
@@ -88,6 +91,7 @@ export class Line {
     this.isClosed = true;
     this.circuits.close();
     if (this.pending > 0) await new Promise<void>((resolve) => (this.drained = resolve));
+    this.deadline.close();
     this.client.disconnect();
   }
 
@@ -98,6 +102,6 @@ export class Line {
 
   /** Writes, as a server that is read-only, full or loading cannot. */
   private probe(key: string): Promise<unknown> {
-    return within(this.bounds.timeout, this.scripts.run('block', this.probeOf(key)));
+    return this.deadline.within(this.scripts.run('block', this.probeOf(key)));
   }
 }

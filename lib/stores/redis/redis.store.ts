@@ -74,7 +74,7 @@ export class RedisStore implements Store {
     this.line = new Line(client, this.servers, bounds, (key) => this.call([`${key}:probe`], PROBE_LASTS));
     this.batches = new Batches(
       () => this.now(),
-      (call) => this.line.run('decide', call),
+      (call) => this.line.run(call.isLone ? 'lone' : 'decide', call),
     );
     // A cluster's subscriber changes nodes without a word, so nobody could tell what it has missed.
     if (!client.isCluster) {
@@ -144,7 +144,8 @@ export class RedisStore implements Store {
   private async decideAlone(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
     const call = new Call(this.now());
     call.addRequest(hits, ask);
-    return new ReplyReader((await this.run('decide', call, ask.within)) as DecideReply).next(hits.length);
+    const reply = await this.run(call.isLone ? 'lone' : 'decide', call, ask.within);
+    return new ReplyReader(reply as DecideReply).next(hits.length);
   }
 
   private async amendTogether(amendments: readonly Amendment[], within?: number): Promise<boolean[]> {

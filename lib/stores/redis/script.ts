@@ -4,6 +4,9 @@ import announce from './announce.lua.js';
 import block from './block.lua.js';
 import decide from './decide.lua.js';
 import heartbeat from './heartbeat.lua.js';
+import loneState from './lone-state.lua.js';
+import lone from './lone.lua.js';
+import numbers from './numbers.lua.js';
 import protocol from './protocol.lua.js';
 import reset from './reset.lua.js';
 import states from './states.lua.js';
@@ -14,6 +17,7 @@ const MAINS = {
   block: announce + block,
   reset: announce + reset,
   heartbeat,
+  lone,
 };
 
 /** What a script does with the algorithms in front of it. */
@@ -25,5 +29,7 @@ export function assembleScript(main: ScriptMain, algorithms: readonly Algorithm[
   const modules = algorithms.map(
     ({ name, lua }, index) => `-- ${name}\nalgorithms[${index + 1}] = (function()\n${lua}end)()\n`,
   );
-  return [states, ...preludes, 'local algorithms = {}\n', ...modules, protocol, MAINS[main]].join('\n');
+  const [state, reader] = main === 'lone' ? [loneState, ''] : [states, protocol];
+  const parts = [numbers, state, ...preludes, 'local algorithms = {}\n', ...modules, reader, MAINS[main]];
+  return parts.join('\n');
 }
