@@ -58,7 +58,7 @@ export const CHARTS = {
     lineChart(
       'Microseconds in the script, by the limit',
       linesOf(rows, 'limit', 'scriptMicros', (row) => row.algorithm),
-      { logX: true, logY: true },
+      { logX: true },
     ),
   'growth-processes': (rows) =>
     lineChart('Decisions a second, by processes', linesOf(rows, 'processes', 'perSecond')),

@@ -2,7 +2,7 @@
 // and against no limiter; at full load, and the latency at a rate that is none.
 //
 //   node bench/http.mjs [--quick] [--json] [--platform fastify|express] [--only a,b]
-//   node bench/http.mjs --profile ours-redis-1 [--platform fastify|express]
+//   node bench/http.mjs --profile ours-redis-1 [--steady] [--platform fastify|express]
 import { createRequire } from 'node:module';
 import { CONNECTIONS, contestantsOn } from './http/contestants.mjs';
 import { STEADY_RATE } from './http/measure.mjs';
@@ -15,7 +15,7 @@ import { asked, machine, report } from './report.mjs';
 /** Milliseconds; answers of the warm-up, once and in every round; rounds. */
 const TIMES = asked.quick
   ? { warmUp: 0, leadIn: 200, window: 150, rounds: 1, steady: 100, steadyRounds: 1, profile: 500 }
-  : { warmUp: 6000, leadIn: 500, window: 600, rounds: 11, steady: 300, steadyRounds: 5, profile: 5000 };
+  : { warmUp: 6000, leadIn: 500, window: 600, rounds: 11, steady: 600, steadyRounds: 5, profile: 5000 };
 
 /** Rows of a profile, for each of its lists. */
 const LONGEST = 40;
@@ -41,15 +41,16 @@ async function compare({ platforms, names }) {
     'server µs': (row) => micros(row.serverMicros),
     'p50 µs': (row) => micros(row.p50),
     'p99 µs': (row) => micros(row.p99),
-    [`p50 µs at ${STEADY_RATE} req/s`]: (row) => micros(row.steadyP50),
+    [`app µs at ${STEADY_RATE} req/s`]: (row) => micros(row.steadyMicros),
+    'p50 µs there': (row) => micros(row.steadyP50),
   });
 }
 
-async function profile({ platforms: [platform], profiled }) {
+async function profile({ platforms: [platform], profiled, isSteady }) {
   const [contestant] = contestantsOn(platform, [profiled]);
   if (!contestant) throw new Error(`--profile: ${profiled} is not there on ${platform}`);
   const setup = { platform, contestants: [contestant], server };
-  const { appMicros, packages, functions } = await profileOf(setup, TIMES);
+  const { appMicros, packages, functions } = await profileOf(setup, isSteady, TIMES);
   const total = packages.reduce((sum, { us }) => sum + us, 0);
   const rows = [packages, functions].flatMap((list) => list.slice(0, LONGEST));
   const of = { platform, contestant: profiled, 'app µs': micros(appMicros), 'profiled µs': micros(total) };

@@ -13,6 +13,7 @@ const redis = { ...memory, redis: true };
 const refused = { ...redis, clients: 1, status: 429, isRefused: true };
 
 const guard = 'an async guard that does nothing';
+const turnGuard = 'a guard that waits for a turn of the event loop';
 const throttler = 'throttler + nest-lab Redis';
 const expressRateLimit = 'express-rate-limit + rate-limit-redis';
 
@@ -20,6 +21,7 @@ const expressRateLimit = 'express-rate-limit + rate-limit-redis';
 export const CONTESTANTS = [
   { name: 'nothing', title: 'nothing', limiter: 'none', ...memory },
   { name: 'async-guard', title: guard, limiter: 'guard', ...memory },
+  { name: 'turn-guard', title: turnGuard, limiter: 'turnGuard', ...memory },
   { name: 'ours-memory', title: 'this package, memory', limiter: 'ours', ...memory },
   { name: 'ours-redis-1', title: 'this package, Redis, 1 rule', limiter: 'ours', ...redis },
   { name: 'ours-redis-3', title: 'this package, Redis, 3 rules', limiter: 'ours', ...redis, rules: 3 },

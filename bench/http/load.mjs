@@ -10,9 +10,11 @@ export class Load {
   #latencies = [];
   #unexpected = new Map();
   #answered = 0;
+  #isOver = false;
 
   static async start(app) {
     const load = new Load(app);
+    load.#stayAwake();
     await Promise.all(requestsOf(app.contestant).map((requests) => load.#askOn(requests)));
     return load;
   }
@@ -46,7 +48,13 @@ export class Load {
   }
 
   stop() {
+    this.#isOver = true;
     for (const connection of this.#connections) connection.close();
+  }
+
+  /** A load that sleeps is woken by the app, which pays for it, the more so the fewer answers it has at a time. */
+  #stayAwake() {
+    if (!this.#isOver) setImmediate(() => this.#stayAwake());
   }
 
   /** Asks on a connection of its own, and again as soon as there is an answer; resolves with the first one. */

@@ -56,9 +56,13 @@ export async function saturated(app, server, { leadIn, window }) {
   };
 }
 
-/** The median latency of one round of one app that has time. */
+/** One round of one app that has time. */
 export async function unhurried(app, { steady }) {
-  return median(await latenciesAt(STEADY_RATE, steady / 1000, app));
+  const before = await app.ask('usage');
+  const latencies = await latenciesAt(STEADY_RATE, steady / 1000, app);
+  const after = await app.ask('usage');
+  const requests = after.requests - before.requests;
+  return { steadyMicros: (after.cpu - before.cpu) / requests, steadyP50: median(latencies) };
 }
 
 /** What app and server have used so far; the server serves nobody else meanwhile. */

@@ -6,7 +6,7 @@ const PLATFORMS = ['fastify', 'express'];
 const NAMES = CONTESTANTS.map(({ name }) => name);
 
 /**
- * Which platforms and contestants to measure, or whose app to profile.
+ * Which platforms and contestants to measure, or whose app to profile and by which load.
  *
  * @throws if something is not as allowed
  */
@@ -19,6 +19,7 @@ export function readOptions() {
       platform: { type: 'string' },
       only: { type: 'string' },
       profile: { type: 'string' },
+      steady: { type: 'boolean' },
     },
   });
   const only = chosen('--only', values.only?.split(','), NAMES);
@@ -26,6 +27,7 @@ export function readOptions() {
     platforms: chosen('--platform', values.platform && [values.platform], PLATFORMS),
     // Nothing can be said of a limiter without what it is added to.
     names: [...new Set([BASE, ...only])],
+    isSteady: values.steady,
     profiled: values.profile && chosen('--profile', [values.profile], NAMES)[0],
   };
 }

@@ -1,8 +1,9 @@
-// Profiles a contestant's app under full load, and says where a request's time went.
+// Profiles a contestant's app under load, and says where a request's time went.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Load } from './load.mjs';
-import { withApps } from './measure.mjs';
+import { STEADY_RATE, warmUp, withApps } from './measure.mjs';
+import { latenciesAt } from './steady-rate.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -10,20 +11,25 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * Two lists of `{ where, us }`, self time a request by package and by function, the longest first; and the
  * CPU of a request with it, which is less where the machine was needed for others.
  */
-export function profileOf(setup, { warmUp, profile: duration }) {
+export function profileOf(setup, isSteady, { warmUp: answers, profile: duration }) {
   return withApps(setup, async ([app]) => {
-    const load = await Load.start(app);
-    await load.begin(warmUp);
+    await warmUp(app, answers);
     await app.ask('startProfile');
     const before = await app.ask('usage');
-    await sleep(duration);
+    await (isSteady ? latenciesAt(STEADY_RATE, duration / 1000, app) : saturate(app, duration));
     const after = await app.ask('usage');
     const profile = await app.ask('stopProfile');
-    load.end();
-    load.stop();
     const requests = after.requests - before.requests;
     return { appMicros: (after.cpu - before.cpu) / requests, ...summary(profile, requests) };
   });
+}
+
+async function saturate(app, duration) {
+  const load = await Load.start(app);
+  await load.begin(0);
+  await sleep(duration);
+  load.end();
+  load.stop();
 }
 
 /** Idle time is nobody's. */

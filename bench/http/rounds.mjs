@@ -56,6 +56,7 @@ function rowOf({ platform, contestant }, rounds, base, steady) {
     ...(contestant.redis && { serverMicros: of('serverMicros') }),
     p50: of('p50'),
     p99: of('p99'),
-    steadyP50: median(steady),
+    steadyMicros: median(steady.map(({ steadyMicros }) => steadyMicros)),
+    steadyP50: median(steady.map(({ steadyP50 }) => steadyP50)),
   };
 }

@@ -1,10 +1,11 @@
-// Requests at a fixed rate, evenly spaced, whether others have been answered or not.
-import { setImmediate as turn } from 'node:timers/promises';
+// Requests at a fixed rate, whether others have been answered or not. Between them the load sleeps, so that
+// app and Redis have the machine to themselves.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from './connection.mjs';
 import { requestsOf } from './requests.mjs';
 
 /**
- * The latencies in microseconds, each from when its request was due.
+ * The latencies in microseconds.
  *
  * @throws if an answer was not as this contestant's are meant to be
  */
@@ -14,19 +15,18 @@ export async function latenciesAt(rate, seconds, { port, contestant }) {
   const latencies = [];
   const unexpected = [];
   const startedAt = performance.now();
-  for (let sent = 0; latencies.length < rate * seconds;) {
-    const dueAt = startedAt + (sent * 1000) / rate;
-    if (sent < rate * seconds && idle.length > 0 && performance.now() >= dueAt) {
+  for (let sent = 0; latencies.length < rate * seconds; await sleep(1)) {
+    const due = Math.min(rate * seconds, ((performance.now() - startedAt) * rate) / 1000);
+    for (; sent < due && idle.length > 0; sent++) {
       const lane = idle.shift();
-      sent += 1;
+      const sentAt = performance.now();
       lane.ask((status) => {
-        latencies.push((performance.now() - dueAt) * 1000);
+        latencies.push((performance.now() - sentAt) * 1000);
         idle.push(lane);
         if (status !== contestant.status) unexpected.push(status);
       });
     }
     if (unexpected.length > 0) throw new Error(`${contestant.name}: ${unexpected[0]} at a steady rate`);
-    await turn(); // A timer would be late by up to a millisecond.
   }
   for (const lane of lanes) lane.connection.close();
   return latencies;

@@ -41,7 +41,7 @@ export class Deadline {
         },
         (error: unknown) => {
           this.end(call);
-          reject(error as Error);
+          reject(error);
         },
       );
     });
