@@ -39,7 +39,7 @@ export class Deadline {
           this.end(call);
           resolve(result);
         },
-        (error: unknown) => {
+        (error: Error) => {
           this.end(call);
           reject(error);
         },
