@@ -39,9 +39,9 @@ export class Deadline {
           this.end(call);
           resolve(result);
         },
-        (error: Error) => {
+        (error: unknown) => {
           this.end(call);
-          reject(error);
+          reject(error instanceof Error ? error : new Error(String(error)));
         },
       );
     });
