@@ -44,9 +44,8 @@ describe.each(names)('the page of %s', (name) => {
   it('tells every option and its default as the source does', () => {
     const type = `${name.replace(/(^|-)(\w)/g, (_match, _dash, letter: string) => letter.toUpperCase())}Options`;
     const sources = readdirSync(pathOf(`lib/algorithms/${name}`)).filter((file) => /^[\w-]+\.ts$/.test(file));
-    const defaults = new Map(
-      sources.flatMap((file) => [...membersOf(`lib/algorithms/${name}/${file}`, type)]),
-    );
+    const own = sources.flatMap((file) => [...membersOf(`lib/algorithms/${name}/${file}`, type)]);
+    const defaults = new Map([...membersOf('lib/algorithms/lease.ts', 'Leasable'), ...own]);
     const rows = options.length > 0 ? tableOf(page, 'option') : [];
     expect(rows.map(({ option }) => option).toSorted()).toEqual(options.toSorted());
     const stated = rows.map(({ option, default: told }) => [option, told]);

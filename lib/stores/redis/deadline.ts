@@ -57,7 +57,11 @@ export class Deadline {
    * one turn to read it. The timer keeps no process alive, as the connection does while it is asked.
    */
   private wait(milliseconds: number): void {
-    this.timer = setTimeout(() => setImmediate(() => this.expire()), Math.ceil(milliseconds)).unref();
+    const look = (): void => {
+      if (this.first < this.calls.length) setImmediate(() => this.expire());
+      else this.timer = undefined;
+    };
+    this.timer = setTimeout(look, Math.ceil(milliseconds)).unref();
   }
 
   private expire(): void {
