@@ -1,9 +1,9 @@
 import type { Verdict } from '../contracts/algorithm.js';
 import type { Ask, Hit, Store } from '../contracts/store.js';
-import { answersOf, Charge, type Answer } from './charge.js';
+import { answersOf, ChargeOfAnswers, type Answer } from './charge.js';
 import type { FailurePolicy } from './failure-policy.js';
 import type { Ledger } from './ledger.js';
-import type { RuledHit } from './local-share.js';
+import type { RuleHit } from './rule-hit.js';
 
 /** Decides hits that no one server holds all of, each part by a call of its own. */
 export class AcrossSlots {
@@ -20,11 +20,10 @@ export class AcrossSlots {
    * back: see docs/adr/0013-across-slots.md for what another client can see meanwhile.
    */
   async decide(
-    asked: readonly RuledHit[],
+    hits: readonly RuleHit[],
     parts: readonly (readonly Hit[])[],
     ask: Ask,
   ): Promise<readonly Answer[]> {
-    const hits = asked.map(({ hit }) => hit);
     const startedAt = performance.now();
     const results = await Promise.allSettled(parts.map(async (part) => this.store.decide(part, ask)));
     const answers = new Map<Hit, Answer>();
@@ -34,11 +33,11 @@ export class AcrossSlots {
       else
         for (const answer of answersOf(part, result.value, this.store, ask)) answers.set(answer.hit, answer);
     });
-    const unknown = asked.filter(({ hit }) => !answers.has(hit));
+    const unknown = hits.filter((hit) => !answers.has(hit));
     // What is denied already must not be charged in the store's place.
     const isRefused = hits.some((hit) => answers.get(hit)?.verdict.allowed === false && !hit.observe);
     const answered = await this.policy.answer(unknown, isRefused ? { ...ask, dryRun: true } : ask);
-    unknown.forEach(({ hit }, index) => answers.set(hit, answered[index]!));
+    unknown.forEach((hit, index) => answers.set(hit, answered[index]!));
 
     let all = hits.map((hit) => answers.get(hit)!);
     if (!ask.dryRun && all.some(({ verdict, hit }) => !verdict.allowed && !hit.observe)) {
@@ -50,7 +49,7 @@ export class AcrossSlots {
 
   /** Gives back what was charged, and tells the figures as they are then. */
   private async takeBack(answers: readonly Answer[], within: number): Promise<Answer[]> {
-    const refunds = new Charge(answers).take('refund');
+    const refunds = new ChargeOfAnswers(answers).take('refund');
     const refunded = this.ledger.amend(refunds, { within });
     // On its way behind the refund, over the same connections.
     const peeks = answers.map(async (answer): Promise<Answer> => {

@@ -34,27 +34,49 @@ export interface Charged extends Amendment {
 }
 
 /** What a decision has charged, until it is taken to be given back, settled or held. */
-export class Charge {
-  private readonly open: Set<number>;
-
-  constructor(private readonly answers: readonly Answer[]) {
-    const indexes = answers.map((_, index) => index);
-    // An observed rule that denied was not charged.
-    this.open = new Set(
-      indexes.filter((index) => {
-        const { hit, verdict, isCharged } = answers[index]!;
-        return isCharged && verdict.allowed && hit.cost > 0;
-      }),
-    );
-  }
+export abstract class Charge {
+  private open: Map<number, Answer> | undefined;
 
   /** Takes the hits that are meant out of the charge, each once, as amendments of a kind. */
   take(kind: Amendment['kind'], isMeant: (hit: Hit, index: number) => boolean = () => true): Charged[] {
-    const taken = [...this.open].filter((index) => isMeant(this.answers[index]!.hit, index));
-    return taken.map((index) => {
-      this.open.delete(index);
-      const { hit, verdict, now, store, share = 1 } = this.answers[index]!;
+    this.open ??= new Map([...this.answers().entries()].filter(([, answer]) => isOpen(answer)));
+    const taken = [...this.open].filter(([index, { hit }]) => isMeant(hit, index));
+    return taken.map(([index, { hit, verdict, now, store, share = 1 }]) => {
+      this.open!.delete(index);
       return { ...hit, kind, receipt: hit.lease ?? now + verdict.resetAfter, store: store!, share };
     });
+  }
+
+  protected abstract answers(): readonly Answer[];
+}
+
+/** An observed rule that denied was not charged. */
+function isOpen({ hit, verdict, isCharged }: Answer): boolean {
+  return isCharged && verdict.allowed && hit.cost > 0;
+}
+
+/** What was charged by a store that decided all hits at once: most decisions are never asked for it. */
+export class ChargeOfOutcome extends Charge {
+  constructor(
+    private readonly hits: readonly Hit[],
+    private readonly outcome: Outcome,
+    private readonly store: Store,
+  ) {
+    super();
+  }
+
+  protected override answers(): readonly Answer[] {
+    return answersOf(this.hits, this.outcome, this.store, {});
+  }
+}
+
+/** What was charged by several that have answered. */
+export class ChargeOfAnswers extends Charge {
+  constructor(private readonly given: readonly Answer[]) {
+    super();
+  }
+
+  protected override answers(): readonly Answer[] {
+    return this.given;
   }
 }

@@ -2,12 +2,11 @@ import type { Decision, DecisionSource, RuleDecision } from '../contracts/decisi
 import type { Ask, Hit, Outcome, Store } from '../contracts/store.js';
 import type { AcrossSlots } from './across-slots.js';
 import type { Allotments } from './allotments.js';
-import { answersOf, Charge, type Answer } from './charge.js';
+import { ChargeOfAnswers, ChargeOfOutcome, type Answer } from './charge.js';
 import { answeredDecision, DecidedHit, ruleDecision } from './decision.js';
-import type { DenyCache } from './deny-cache.js';
+import type { Asked, DenyCache } from './deny-cache.js';
 import type { FailurePolicy } from './failure-policy.js';
-import type { RuledHit } from './local-share.js';
-import type { Keys, RuleHit } from './rule-hit.js';
+import type { RuleHit } from './rule-hit.js';
 import type { CompiledLease } from './rule.js';
 
 /** Asks the store, and the policy where it does not answer, and makes one decision of their answers. */
@@ -15,7 +14,6 @@ export class Decider {
   /** @param failed is told when the store did not answer */
   constructor(
     private readonly store: Store,
-    private readonly keys: Keys,
     private readonly policy: FailurePolicy,
     private readonly acrossSlots: AcrossSlots,
     private readonly failed: (error: unknown) => void,
@@ -26,57 +24,58 @@ export class Decider {
   /**
    * Decides hits all or nothing, at once if the store answers at once. Never fails because of the store.
    */
-  decide(ruleHits: readonly RuleHit[], ask: Ask): Decision | Promise<Decision> {
-    const hits: Hit[] = [];
-    for (const hit of ruleHits) hits.push(this.keys.hit(hit));
-    const known = this.denials?.find(ruleHits, hits, ask);
+  decide(hits: readonly RuleHit[], ask: Ask): Decision | Promise<Decision> {
+    const known = this.denials?.find(hits, ask);
     if (known) return known;
     const parts = hits.length > 1 ? this.store.partition?.(hits) : undefined;
-    if (parts && parts.length > 1) return this.decideApart(ruleHits, hits, parts, ask);
-    const { lease } = ruleHits[0]!.rule;
-    if (!lease || hits.length > 1 || ask.dryRun || ask.patience)
-      return this.decideTogether(ruleHits, hits, ask);
-    return this.decideAhead(lease, ruleHits, hits, ask);
+    if (parts && parts.length > 1) return this.decideApart(hits, parts, ask);
+    const { lease } = hits[0]!.rule;
+    if (!lease || hits.length > 1 || ask.dryRun || ask.patience) return this.decideTogether(hits, ask);
+    return this.decideAhead(lease, hits, ask);
   }
 
-  private decideTogether(
-    ruleHits: readonly RuleHit[],
-    hits: readonly Hit[],
-    ask: Ask,
-  ): Decision | Promise<Decision> {
+  private decideTogether(hits: readonly RuleHit[], ask: Ask): Decision | Promise<Decision> {
     const asked = this.denials?.begin();
-    const tell = (outcome: Outcome): Decision => {
-      if (asked && isDenied(hits, outcome)) this.denials!.keep(hits, ask, outcome, asked);
-      return this.told(ruleHits, hits, ask, outcome);
-    };
     try {
       const outcome = this.store.decide(hits, ask);
-      if (!(outcome instanceof Promise)) return tell(outcome);
-      return outcome.then(tell, (error: unknown) => this.fallBack(ruleHits, hits, ask, error));
+      return outcome instanceof Promise
+        ? this.decideLater(hits, ask, outcome, asked)
+        : this.told(hits, ask, outcome, asked);
     } catch (error) {
-      return this.fallBack(ruleHits, hits, ask, error);
+      return this.fallBack(hits, ask, error);
     }
+  }
+
+  private decideLater(
+    hits: readonly RuleHit[],
+    ask: Ask,
+    outcome: Promise<Outcome>,
+    asked: Asked | undefined,
+  ): Promise<Decision> {
+    return outcome.then(
+      (told) => this.told(hits, ask, told, asked),
+      (error: unknown) => this.fallBack(hits, ask, error),
+    );
   }
 
   /** Decides a hit by permits that were taken ahead, or takes some, or asks as if there were no lease. */
   private decideAhead(
     lease: CompiledLease,
-    ruleHits: readonly RuleHit[],
-    hits: readonly Hit[],
+    hits: readonly RuleHit[],
     ask: Ask,
   ): Decision | Promise<Decision> {
     const hit = hits[0]!;
     const answer = this.allotments?.spend(hit);
-    if (answer) return this.answered(ruleHits, answer, 'cache');
+    if (answer) return this.answered(hits, answer, 'cache');
     const startedAt = performance.now();
     const taking = this.allotments?.take(lease, hit);
-    if (!taking) return this.decideTogether(ruleHits, hits, ask);
+    if (!taking) return this.decideTogether(hits, ask);
     return taking.then(
       (taken) => {
-        if (taken) return this.answered(ruleHits, taken, this.store.source);
-        return this.decideTogether(ruleHits, hits, this.inTheRest(ask, startedAt));
+        if (taken) return this.answered(hits, taken, this.store.source);
+        return this.decideTogether(hits, this.inTheRest(ask, startedAt));
       },
-      (error: unknown) => this.fallBack(ruleHits, hits, ask, error),
+      (error: unknown) => this.fallBack(hits, ask, error),
     );
   }
 
@@ -87,51 +86,47 @@ export class Decider {
     return elapsed < timeout / 20 ? ask : { ...ask, within: Math.max(1, timeout - elapsed) };
   }
 
-  private answered(ruleHits: readonly RuleHit[], answer: Answer, source: DecisionSource): DecidedHit {
-    const { rule } = ruleHits[0]!;
-    return new DecidedHit([ruleDecision(rule, answer.verdict)], source, () => new Charge([answer]));
+  private answered(hits: readonly RuleHit[], answer: Answer, source: DecisionSource): DecidedHit {
+    const { rule } = hits[0]!;
+    return new DecidedHit([ruleDecision(rule, answer.verdict)], source, new ChargeOfAnswers([answer]));
   }
 
-  private async fallBack(
-    ruleHits: readonly RuleHit[],
-    hits: readonly Hit[],
-    ask: Ask,
-    error: unknown,
-  ): Promise<Decision> {
+  private async fallBack(hits: readonly RuleHit[], ask: Ask, error: unknown): Promise<Decision> {
     this.failed(error);
-    return this.decisionOf(ruleHits, await this.policy.answer(ruled(ruleHits, hits), ask), ask);
+    return this.decisionOf(hits, await this.policy.answer(hits, ask), ask);
   }
 
-  private told(ruleHits: readonly RuleHit[], hits: readonly Hit[], ask: Ask, outcome: Outcome): DecidedHit {
+  private told(hits: readonly RuleHit[], ask: Ask, outcome: Outcome, asked: Asked | undefined): DecidedHit {
     const { store } = this;
-    const decisions: RuleDecision[] = [];
+    const { verdicts } = outcome;
+    const decisions = new Array<RuleDecision>(hits.length);
+    let isDenied = false;
     for (let index = 0; index < hits.length; index += 1) {
-      decisions.push(ruleDecision(ruleHits[index]!.rule, outcome.verdicts[index]!));
+      const { rule, observe } = hits[index]!;
+      const verdict = verdicts[index]!;
+      if (!verdict.allowed && !observe) isDenied = true;
+      decisions[index] = ruleDecision(rule, verdict);
     }
-    const charge = ask.dryRun ? undefined : () => new Charge(answersOf(hits, outcome, store, ask));
-    return new DecidedHit(decisions, store.source, charge);
+    if (asked && isDenied) this.denials!.keep(hits, ask, outcome, asked);
+    const isCharged = !ask.dryRun && !isDenied;
+    return new DecidedHit(
+      decisions,
+      store.source,
+      isCharged ? new ChargeOfOutcome(hits, outcome, store) : undefined,
+    );
   }
 
   private async decideApart(
-    ruleHits: readonly RuleHit[],
-    hits: readonly Hit[],
+    hits: readonly RuleHit[],
     parts: readonly (readonly Hit[])[],
     ask: Ask,
   ): Promise<Decision> {
-    return this.decisionOf(ruleHits, await this.acrossSlots.decide(ruled(ruleHits, hits), parts, ask), ask);
+    return this.decisionOf(hits, await this.acrossSlots.decide(hits, parts, ask), ask);
   }
 
-  private decisionOf(ruleHits: readonly RuleHit[], answers: readonly Answer[], ask: Ask): DecidedHit {
+  private decisionOf(hits: readonly RuleHit[], answers: readonly Answer[], ask: Ask): DecidedHit {
     const { source } = this.store;
-    const decisions = ruleHits.map(({ rule }, index) => answeredDecision(rule, answers[index]!));
-    return new DecidedHit(decisions, source, ask.dryRun ? undefined : () => new Charge(answers));
+    const decisions = hits.map(({ rule }, index) => answeredDecision(rule, answers[index]!));
+    return new DecidedHit(decisions, source, ask.dryRun ? undefined : new ChargeOfAnswers(answers));
   }
-}
-
-function isDenied(hits: readonly Hit[], { verdicts }: Outcome): boolean {
-  return verdicts.some(({ allowed }, index) => !allowed && !hits[index]!.observe);
-}
-
-function ruled(ruleHits: readonly RuleHit[], hits: readonly Hit[]): RuledHit[] {
-  return ruleHits.map(({ rule }, index) => ({ rule, hit: hits[index]! }));
 }

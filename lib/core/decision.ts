@@ -20,13 +20,12 @@ export class DecidedHit implements Decision {
   readonly resetAfterMs: number;
   readonly delayMs: number;
   readonly source: DecisionSource;
-  readonly #charge: (() => Charge) | undefined;
-  #taken: Charge | undefined;
+  readonly #charge: Charge | undefined;
 
   constructor(
     readonly decisions: readonly RuleDecision[],
     source: DecisionSource,
-    charge?: () => Charge,
+    charge?: Charge,
   ) {
     const strictest = strictestOf(decisions);
     this.allowed = strictest.allowed || strictest.observed === true;
@@ -43,14 +42,16 @@ export class DecidedHit implements Decision {
 
   /** What a decision has charged; nothing if it denied, or was only asked. */
   static chargeOf(decision: Decision): Charge | undefined {
-    if (!(decision instanceof DecidedHit) || !decision.allowed) return undefined;
-    decision.#taken ??= decision.#charge?.();
-    return decision.#taken;
+    return decision instanceof DecidedHit && decision.allowed ? decision.#charge : undefined;
   }
 }
 
-/** The answer for one rule, from the store's microseconds to the user's milliseconds. */
-export function ruleDecision(rule: CompiledRule, verdict: Verdict): RuleDecision {
+/**
+ * The answer for one rule, from the store's microseconds to the user's milliseconds.
+ *
+ * @param elapsed how long ago the store gave it, in microseconds
+ */
+export function ruleDecision(rule: CompiledRule, verdict: Verdict, elapsed = 0): RuleDecision {
   const { allowed, remaining, retryAfter, resetAfter, delay } = verdict;
   const decision: RuleDecision = {
     allowed,
@@ -58,8 +59,8 @@ export function ruleDecision(rule: CompiledRule, verdict: Verdict): RuleDecision
     limit: rule.capacity,
     windowMs: rule.capacityWindowMs,
     remaining,
-    retryAfterMs: retryAfter === null ? null : toMilliseconds(retryAfter),
-    resetAfterMs: toMilliseconds(resetAfter),
+    retryAfterMs: retryAfter === null ? null : toMilliseconds(Math.max(0, retryAfter - elapsed)),
+    resetAfterMs: toMilliseconds(Math.max(0, resetAfter - elapsed)),
     delayMs: toMilliseconds(delay),
   };
   return rule.observe ? { ...decision, observed: true } : decision;

@@ -1,25 +1,14 @@
 import { LRUCache } from 'lru-cache';
-import type { Parameters } from '../contracts/algorithm.js';
 import { toMicroseconds, type Clock } from '../contracts/clock.js';
 import type { Ask, Follower, Hit, Outcome, Store } from '../contracts/store.js';
-import { DecidedHit, ruleDecision } from './decision.js';
+import type { DecidedHit } from './decision.js';
+import { Denial } from './denial.js';
 import type { RuleHit } from './rule-hit.js';
 
 const MOST_DENIALS = 10_000;
 
 /** Also bounds for how long a key that somebody deletes by hand is still believed. */
 const LONGEST_BELIEF = 1e6;
-
-interface Denial {
-  /** The request that was denied. */
-  readonly keys: readonly string[];
-  readonly costs: readonly number[];
-  readonly parameters: readonly Parameters[];
-  readonly outcome: Outcome;
-  /** When it was asked and until when it is known to be denied, in microseconds of the cache's clock. */
-  readonly since: number;
-  readonly until: number;
-}
 
 /** When the store was asked, and what was known then. */
 export interface Asked {
@@ -56,11 +45,15 @@ export class DenyCache implements Follower {
   }
 
   /** The decision that a request would get, `undefined` if only the store knows. */
-  find(ruleHits: readonly RuleHit[], hits: readonly Hit[], ask: Ask): DecidedHit | undefined {
+  find(hits: readonly RuleHit[], ask: Ask): DecidedHit | undefined {
     if (this.denials.size === 0 || ask.patience || ask.dryRun) return undefined;
     for (const { key } of hits) {
-      const denial = this.denials.get(key);
-      if (denial && isSame(denial, hits)) return this.answer(key, denial, ruleHits);
+      // They end within a second, so that those kept for longest are those to go.
+      const denial = this.denials.peek(key);
+      if (!denial?.isOf(hits)) continue;
+      const decision = denial.at(this.now());
+      if (!decision) this.denials.delete(key);
+      return decision;
     }
     return undefined;
   }
@@ -70,7 +63,7 @@ export class DenyCache implements Follower {
    *
    * @param asked what `begin` gave before the store was asked
    */
-  keep(hits: readonly Hit[], ask: Ask, outcome: Outcome, { since, version }: Asked): void {
+  keep(hits: readonly RuleHit[], ask: Ask, outcome: Outcome, { since, version }: Asked): void {
     if (ask.patience || ask.dryRun) return;
     const { verdicts } = outcome;
     let [deniedKey, wait] = ['', LONGEST_BELIEF];
@@ -84,14 +77,7 @@ export class DenyCache implements Follower {
       wait = Math.min(wait, retryAfter);
     }
     if (deniedKey === '' || !this.isListening() || version !== this.changes) return;
-    this.denials.set(deniedKey, {
-      keys: hits.map(({ key }) => key),
-      costs: hits.map(({ cost }) => cost),
-      parameters: hits.map(({ parameters }) => parameters),
-      outcome,
-      since,
-      until: since + wait,
-    });
+    this.denials.set(deniedKey, new Denial(hits, outcome, since, since + wait));
   }
 
   changed(key: string): void {
@@ -125,36 +111,10 @@ export class DenyCache implements Follower {
     }
     return this.isTrusted;
   }
-
-  private answer(key: string, denial: Denial, ruleHits: readonly RuleHit[]): DecidedHit | undefined {
-    const now = this.now();
-    const elapsed = now - denial.since;
-    if (now >= denial.until || elapsed < 0) {
-      this.denials.delete(key);
-      return undefined;
-    }
-    const decisions = denial.outcome.verdicts.map((verdict, index) => {
-      const { retryAfter, resetAfter } = verdict;
-      return ruleDecision(ruleHits[index]!.rule, {
-        ...verdict,
-        retryAfter: retryAfter === null ? null : Math.max(0, retryAfter - elapsed),
-        resetAfter: Math.max(0, resetAfter - elapsed),
-      });
-    });
-    return new DecidedHit(decisions, 'cache');
-  }
 }
 
 /** Whether the store would change nothing for such a hit of a denied request, now and until it is allowed. */
 function isSteady({ algorithm, block, observe, cost }: Hit, allowed: boolean): boolean {
   if (algorithm.leases || cost === 0) return false;
   return !block || block.duration === 0 || (!allowed && !observe);
-}
-
-function isSame({ keys, costs, parameters }: Denial, hits: readonly Hit[]): boolean {
-  if (keys.length !== hits.length) return false;
-  return hits.every(
-    (hit, index) =>
-      hit.key === keys[index] && hit.cost === costs[index] && hit.parameters === parameters[index],
-  );
 }

@@ -1,8 +1,9 @@
 import type { Verdict } from '../contracts/algorithm.js';
 import type { Ask } from '../contracts/store.js';
 import type { Answer } from './charge.js';
-import type { LocalShare, RuledHit } from './local-share.js';
+import type { LocalShare } from './local-share.js';
 import type { OnStoreError } from './on-store-error.js';
+import type { RuleHit } from './rule-hit.js';
 import type { CompiledRule } from './rule.js';
 
 const RETRY_AFTER = 1e6;
@@ -23,17 +24,17 @@ export class FailurePolicy {
   }
 
   /** Answers hits that the store could not be asked about, all or nothing. */
-  async answer(asked: readonly RuledHit[], ask: Ask): Promise<Answer[]> {
-    const isDenied = asked.some(({ rule }) => !rule.observe && this.of(rule) === 'deny');
-    const local = asked.filter(({ rule }) => this.isLocal(rule));
+  async answer(hits: readonly RuleHit[], ask: Ask): Promise<Answer[]> {
+    const isDenied = hits.some(({ rule }) => !rule.observe && this.of(rule) === 'deny');
+    const local = hits.filter(({ rule }) => this.isLocal(rule));
     const counted = await this.count(local, isDenied ? { ...ask, dryRun: true } : ask);
-    return asked.map(({ rule, hit }) => {
-      if (this.isLocal(rule) && this.local) return counted.shift()!;
-      return { hit, verdict: this.of(rule) === 'deny' ? DENIED : ALLOWED, now: 0, isCharged: false };
+    return hits.map((hit) => {
+      if (this.isLocal(hit.rule) && this.local) return counted.shift()!;
+      return { hit, verdict: this.of(hit.rule) === 'deny' ? DENIED : ALLOWED, now: 0, isCharged: false };
     });
   }
 
-  private async count(local: readonly RuledHit[], ask: Ask): Promise<Answer[]> {
+  private async count(local: readonly RuleHit[], ask: Ask): Promise<Answer[]> {
     return local.length > 0 && this.local ? this.local.decide(local, ask) : [];
   }
 

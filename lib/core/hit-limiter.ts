@@ -13,11 +13,13 @@ import { Instances } from './instances.js';
 import { Leases } from './leases.js';
 import { Ledger } from './ledger.js';
 import { RateLimitEvents } from './limiter-events.js';
+import type { KeyedRule } from './keyed-rule.js';
 import { LocalShare } from './local-share.js';
 import type { RateLimiterOptions, RefundOptions } from './limiter-options.js';
 import { Permit } from './permit.js';
 import { RateLimitConfigError } from './rate-limit-config.error.js';
-import { Keys, type KeyedRule, type RuleHit } from './rule-hit.js';
+import { Keys } from './keys.js';
+import type { RuleHit } from './rule-hit.js';
 import type { CompiledRule } from './rule.js';
 
 /** Decides hits of compiled rules, and does what a decision leaves to do. */
@@ -49,9 +51,9 @@ export abstract class HitLimiter {
     this.ledger = new Ledger(failed);
     // Nobody takes ahead from a store that nobody else asks.
     this.allotments = store.heartbeat ? new Allotments(store, prefix, this.ledger) : undefined;
-    const { keys, policy, ledger, denials, allotments } = this;
+    const { policy, ledger, denials, allotments } = this;
     const acrossSlots = new AcrossSlots(store, policy, ledger, failed);
-    this.decider = new Decider(store, keys, policy, acrossSlots, failed, denials, allotments);
+    this.decider = new Decider(store, policy, acrossSlots, failed, denials, allotments);
     this.leases = new Leases<Charged>((renewals) => this.ledger.amend(renewals));
     store.watch?.((change) => this.events.storeChanged(change));
   }
@@ -108,7 +110,7 @@ export abstract class HitLimiter {
   }
 
   /** Makes a compiled rule ready for any subject: itself, and its candidate if it has one. */
-  keyed(rule: CompiledRule, owner?: string): readonly KeyedRule[] {
+  keyed(rule: CompiledRule, owner?: string): KeyedRule {
     if (this.policy.isLocal(rule)) this.countLocally();
     return this.keys.keyed(rule, owner);
   }

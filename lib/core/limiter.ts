@@ -29,8 +29,13 @@ export class RateLimiter extends HitLimiter {
    * @param rules a rule or several of different names; each object is checked once and remembered
    * @throws RateLimitConfigError if a rule or the cost is wrong
    */
-  async consume(rules: Rules<Rule>, subject: Subject, options: HitOptions = {}): Promise<Decision> {
-    return await this.decide(this.hits('consume', rules, subject, options));
+  consume(rules: Rules<Rule>, subject: Subject, options?: HitOptions): Promise<Decision> {
+    try {
+      const decision = this.decide(this.hits('consume', rules, subject, options?.cost));
+      return decision instanceof Promise ? decision : Promise.resolve(decision);
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   /** Tells what `consume` or `enter` would answer now, and changes nothing. */
@@ -64,7 +69,7 @@ export class RateLimiter extends HitLimiter {
     }
     signal?.throwIfAborted();
     const patience = Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
-    const decision = await this.decide(this.hits('acquire', rule, subject, options), { patience });
+    const decision = await this.decide(this.hits('acquire', rule, subject, options.cost), { patience });
     if (decision.delayMs > 0) await this.holdBack(decision, signal);
     return decision;
   }
@@ -76,7 +81,7 @@ export class RateLimiter extends HitLimiter {
    * @throws RateLimitConfigError if the rule or the cost is wrong
    */
   async enter(rule: LeaseRule, subject: Subject, options: HitOptions = {}): Promise<Permit> {
-    return this.permit(await this.decide(this.hits('enter', rule, subject, options)));
+    return this.permit(await this.decide(this.hits('enter', rule, subject, options.cost)));
   }
 
   /**
@@ -89,7 +94,7 @@ export class RateLimiter extends HitLimiter {
     if (microseconds === undefined) {
       throw new RateLimitConfigError([problem('duration', duration, DURATION_ALLOWED)]);
     }
-    const counter = this.keys.counter(this.rules.keyed(rule)[0]!, subject);
+    const counter = this.rules.hits(rule, subject)[0]!;
     if (!counter.block)
       throw new RateLimitConfigError([problem('block', undefined, 'a duration, or "manual"')]);
     await this.store.block(counter, microseconds);
@@ -97,7 +102,7 @@ export class RateLimiter extends HitLimiter {
 
   /** Forgets what the subject has used of the rules, and its blocks: its next hit finds them fresh. */
   async reset(rules: Rules<AnyRule>, subject: Subject): Promise<void> {
-    const counters = this.rules.hits(rules, subject).map((hit) => this.keys.counter(hit, subject));
+    const counters = this.rules.hits(rules, subject);
     await this.store.reset(counters);
     for (const { key } of counters) this.allotments?.drop(key);
   }
@@ -107,7 +112,7 @@ export class RateLimiter extends HitLimiter {
     operation: Operation,
     rules: Rules<AnyRule>,
     subject: Subject,
-    { cost }: HitOptions,
+    cost: number | undefined,
   ): readonly RuleHit[] {
     const hits = this.rules.hits(rules, subject, cost);
     checkOperation(operation, hits);

@@ -1,12 +1,6 @@
-import type { Ask, Hit, Store } from '../contracts/store.js';
+import type { Ask, Store } from '../contracts/store.js';
 import { answersOf, type Answer } from './charge.js';
-import type { CompiledRule } from './rule.js';
-
-/** A hit with the rule that it is on. */
-export interface RuledHit {
-  readonly rule: CompiledRule;
-  readonly hit: Hit;
-}
+import type { RuleHit } from './rule-hit.js';
 
 /**
  * Counts in this process what the store that all share cannot: n processes that each charge a hit n times
@@ -19,9 +13,9 @@ export class LocalShare {
     private readonly instances: () => number,
   ) {}
 
-  async decide(asked: readonly RuledHit[], ask: Ask): Promise<Answer[]> {
-    const shares = asked.map((each) => this.shareOf(each));
-    const scaled = asked.map(({ hit }, index) => ({ ...hit, cost: hit.cost * shares[index]! }));
+  async decide(hits: readonly RuleHit[], ask: Ask): Promise<Answer[]> {
+    const shares = hits.map((hit) => this.shareOf(hit));
+    const scaled = hits.map((hit, index) => ({ ...hit, cost: hit.cost * shares[index]! }));
     const answers = answersOf(scaled, await this.store.decide(scaled, ask), this.store, ask);
     return answers.map((answer, index) => {
       const share = shares[index]!;
@@ -30,7 +24,7 @@ export class LocalShare {
     });
   }
 
-  private shareOf({ rule, hit: { cost } }: RuledHit): number {
+  private shareOf({ rule, cost }: RuleHit): number {
     const { capacity, perInstance } = rule;
     if (perInstance) return 1;
     const most = cost > 0 && cost <= capacity ? capacity / cost : Infinity;

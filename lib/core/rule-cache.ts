@@ -2,15 +2,16 @@ import { compileRule } from './compile-rule.js';
 import { RULE_FIELDS } from './rule-fields.js';
 import type { Subject } from './key.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
-import type { KeyedRule, RuleHit } from './rule-hit.js';
+import type { KeyedRule } from './keyed-rule.js';
+import type { RuleHit } from './rule-hit.js';
 import type { AnyRule, CompiledRule } from './rule.js';
 
 /** Rules as programs give them, each object checked and compiled once. */
 export class RuleCache {
-  private readonly compiled = new WeakMap<AnyRule, readonly KeyedRule[]>();
+  private readonly compiled = new WeakMap<AnyRule, KeyedRule>();
 
   /** @param place see `RateLimiter.keyed` */
-  constructor(private readonly place: (rule: CompiledRule) => readonly KeyedRule[]) {}
+  constructor(private readonly place: (rule: CompiledRule) => KeyedRule) {}
 
   /**
    * The hits of a subject on one rule or several.
@@ -24,32 +25,36 @@ export class RuleCache {
     if (!isSubject(subject)) {
       throw new RateLimitConfigError([problem('subject', subject, 'a string, or a list of strings')]);
     }
+    if (!isList(rules)) return this.keyed(rules).hits(subject, cost);
     const hits: RuleHit[] = [];
-    for (const { rule, tail } of this.keyedAll(rules)) {
-      hits.push({ rule, tail, subject, cost: cost ?? rule.cost });
+    for (const rule of rules) {
+      for (const hit of this.keyed(rule).hits(subject, cost)) hits.push(hit);
     }
+    refuseEqualNames(hits);
     return hits;
   }
 
   /** The rule ready for any subject, and its candidate if it has one. */
-  keyed(rule: AnyRule): readonly KeyedRule[] {
+  private keyed(rule: AnyRule): KeyedRule {
     const known = this.compiled.get(rule);
     if (known) return known;
     const keyed = this.place(compileRule(rule));
     this.compiled.set(rule, keyed);
     return keyed;
   }
+}
 
-  /** @throws RateLimitConfigError if two rules have one name, or there is none */
-  private keyedAll(rules: AnyRule | readonly AnyRule[]): readonly KeyedRule[] {
-    if (!Array.isArray(rules)) return this.keyed(rules as AnyRule);
-    const keyed = (rules as readonly AnyRule[]).flatMap((rule) => this.keyed(rule));
-    const names = keyed.map(({ rule }) => rule.name);
-    if (names.length === 0 || new Set(names).size < names.length) {
-      throw new RateLimitConfigError([problem('rules', names, 'one rule or more, each of another name')]);
-    }
-    return keyed;
-  }
+function isList(rules: AnyRule | readonly AnyRule[]): rules is readonly AnyRule[] {
+  return Array.isArray(rules);
+}
+
+/** @throws RateLimitConfigError if two rules have one name, or there is none */
+function refuseEqualNames(hits: readonly RuleHit[]): void {
+  const isSecond = ({ rule }: RuleHit, index: number): boolean =>
+    hits.findIndex((hit) => hit.rule.name === rule.name) < index;
+  if (hits.length > 0 && !hits.some(isSecond)) return;
+  const names = hits.map(({ rule }) => rule.name);
+  throw new RateLimitConfigError([problem('rules', names, 'one rule or more, each of another name')]);
 }
 
 /** Whatever its type says: a subject often comes from an untyped request. */

@@ -2,7 +2,8 @@ import { compileRule } from '../core/compile-rule.js';
 import { RULE_FIELDS } from '../core/rule-fields.js';
 import type { Subject } from '../core/key.js';
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
-import type { KeyedRule, RuleHit } from '../core/rule-hit.js';
+import type { KeyedRule } from '../core/keyed-rule.js';
+import type { RuleHit } from '../core/rule-hit.js';
 import type { CompiledRule, AnyRule } from '../core/rule.js';
 import type { HttpRequest } from '../http/subject.js';
 import { allowListOf } from './allow-list.js';
@@ -11,16 +12,16 @@ import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 import type { RequestValues } from './request-values.js';
 import { fallbackSubject, subjectOf, type SubjectOf } from './subject-of.js';
 
-/** A hit with when it counts. */
+/** A hit with when it counts: always, unless it says otherwise. */
 export interface RouteHit extends RuleHit {
-  readonly charge: ChargeWhen;
+  readonly charge?: ChargeWhen;
 }
 
 /** What a rule says of one request: its hits, that it does not apply, or that there is no subject. */
 export type Applied = readonly RouteHit[] | 'skip' | 'deny';
 
 /** Gives a rule its place in the store, see `RateLimiter.keyed`. */
-export type KeyRule = (rule: CompiledRule, owner?: string) => readonly KeyedRule[];
+export type KeyRule = (rule: CompiledRule, owner?: string) => KeyedRule;
 
 const DYNAMIC = ['limit', 'window', 'cost'] as const;
 
@@ -29,12 +30,12 @@ export class RouteLimit {
   readonly name: string;
   private readonly fields: RuleFields & RouteRuleFields;
   /** The rule as it stands when nothing in it depends on the request. */
-  private readonly fixed: readonly KeyedRule[] | undefined;
+  private readonly fixed: KeyedRule | undefined;
   private readonly isConditional: boolean;
   private readonly subjectOf: SubjectOf;
   private readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
   private readonly path: string;
-  private readonly keyed: (rule: CompiledRule) => readonly KeyedRule[];
+  private readonly keyed: (rule: CompiledRule) => KeyedRule;
 
   /**
    * @param owner the route that the counter belongs to
@@ -65,17 +66,16 @@ export class RouteLimit {
   private async applyConditionally(request: HttpRequest, values: RequestValues): Promise<Applied> {
     if (this.isAllowed?.(request)) return 'skip';
     if (this.fields.skipIf && (await values.of(this.fields.skipIf))) return 'skip';
-    const rules = this.fixed ?? this.keyed(await this.compileFor(values));
-    return this.hits(await this.subjectOf(request, values), rules, request);
+    const rule = this.fixed ?? this.keyed(await this.compileFor(values));
+    return this.hits(await this.subjectOf(request, values), rule, request);
   }
 
-  private hits(subject: Subject | undefined, rules: readonly KeyedRule[], request: HttpRequest): Applied {
+  private hits(subject: Subject | undefined, rule: KeyedRule, request: HttpRequest): Applied {
     const { onMissingSubject = 'ip', ipv6Prefix = 64, charge = 'always' } = this.fields;
     if (subject === undefined && onMissingSubject !== 'ip') return onMissingSubject;
     const found = subject ?? fallbackSubject(request, ipv6Prefix);
-    const hits: RouteHit[] = [];
-    for (const { rule, tail } of rules) hits.push({ rule, tail, subject: found, cost: rule.cost, charge });
-    return hits;
+    const hits = rule.hits(found);
+    return charge === 'always' ? hits : hits.map((hit) => ({ ...hit, charge }));
   }
 
   private async compileFor(values: RequestValues): Promise<CompiledRule> {

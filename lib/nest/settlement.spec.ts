@@ -16,7 +16,8 @@ async function settle(rule: AnyRule, charge: ChargeWhen = 'always') {
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
   const hits = limiter
     .keyed(compileRule(rule))
-    .map((keyed) => ({ ...keyed, subject: 'queue', cost: 1, charge }));
+    .hits('queue')
+    .map((hit) => ({ ...hit, charge }));
   await new Settlement(limiter).settle(undefined, await limiter.decide(hits), hits, {} as ExecutionContext);
   return {
     left: async () => (await limiter.peek(rule, 'queue')).remaining,
@@ -53,8 +54,7 @@ describe('a message that has no response to wait for', () => {
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => 0 }) });
     const holdBack = jest.spyOn(limiter, 'holdBack').mockResolvedValue();
     const settlement = new Settlement(limiter);
-    const [keyed] = limiter.keyed(compileRule(queue));
-    const hits = [{ ...keyed!, subject: 'queue', cost: 1, charge: 'always' as const }];
+    const hits = limiter.keyed(compileRule(queue)).hits('queue');
     for (let nth = 1; nth <= 3; nth++) {
       await settlement.settle(undefined, await limiter.decide(hits), hits, {} as ExecutionContext);
     }

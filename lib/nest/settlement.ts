@@ -48,7 +48,7 @@ export class Settlement {
     context: ExecutionContext,
   ): void {
     let [isHeld, isConditional] = [false, false];
-    for (const { rule, charge } of hits) {
+    for (const { rule, charge = 'always' } of hits) {
       if (rule.algorithm.leases) isHeld = true;
       if (charge !== 'always') isConditional = true;
     }
@@ -67,7 +67,7 @@ export class Settlement {
     context: ExecutionContext,
   ): Promise<void> {
     const rules: string[] = [];
-    for (const { rule, charge } of hits) {
+    for (const { rule, charge = 'always' } of hits) {
       if (!(await this.isCharged(charge, end, context))) rules.push(rule.name);
     }
     if (rules.length > 0) await this.limiter.refund(decision, { rules });

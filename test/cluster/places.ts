@@ -9,9 +9,7 @@ export type On<Rule extends AnyRule = AnyRule> = readonly [rule: Rule, subject: 
 
 /** The hits of one request on rules by different subjects, as the guard makes them. */
 export function hitsOn(limiter: RateLimiter, places: readonly On[]): RuleHit[] {
-  return places.flatMap(([rule, subject]) =>
-    limiter.keyed(compileRule(rule)).map((keyed) => ({ ...keyed, subject, cost: keyed.rule.cost })),
-  );
+  return places.flatMap(([rule, subject]) => limiter.keyed(compileRule(rule)).hits(subject));
 }
 
 /** Subjects whose counters are on the first, the second and the third master of the cluster. */

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { toMicroseconds } from '../../lib/contracts/clock.js';
 import { compileRule } from '../../lib/core/compile-rule.js';
-import { Keys } from '../../lib/core/rule-hit.js';
+import { Keys } from '../../lib/core/keys.js';
 import type { AnyRule, Ask, Clock, Hit, Store, Verdict } from '../../lib/index.js';
 import { Call } from '../../lib/stores/redis/call.js';
 import { ReplyReader, type DecideReply } from '../../lib/stores/redis/reply.js';
@@ -22,9 +22,8 @@ export class Requests {
   }
 
   of(rules: AnyRule | readonly AnyRule[], cost?: number, ask: Ask = {}, subject = 'ann'): Request {
-    const keyed = [rules].flat().flatMap((rule: AnyRule) => this.keys.keyed(compileRule(rule)));
-    const hits = keyed.map((each) => this.keys.hit({ ...each, subject, cost: cost ?? each.rule.cost }));
-    return { hits, ask };
+    const keyed = [rules].flat().map((rule: AnyRule) => this.keys.keyed(compileRule(rule)));
+    return { hits: keyed.flatMap((each) => each.hits(subject, cost)), ask };
   }
 }
 

@@ -44,12 +44,13 @@ export class MemoryStore implements Store {
 
   decide(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): Outcome {
     const now = toMicroseconds(this.clock());
-    const verdicts: BlockableStep[] = [];
+    const verdicts = new Array<BlockableStep>(hits.length);
     let isDenied = false;
-    for (const hit of hits) {
+    for (let index = 0; index < hits.length; index += 1) {
+      const hit = hits[index]!;
       const step = this.stepOrBlock(hit, now, patience);
       if (!step.allowed && !hit.observe) isDenied = true;
-      verdicts.push(step);
+      verdicts[index] = step;
     }
     for (let index = 0; index < hits.length; index += 1) {
       const hit = hits[index]!;

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { compileRule } from './compile-rule.js';
+import { Denial } from './denial.js';
+import { Keys } from './keys.js';
+
+const keys = new Keys('rl:', () => 0);
+const hits = (subject: string, cost?: number) =>
+  keys.keyed(compileRule({ algorithm: 'gcra', window: '1m', limit: 10 })).hits(subject, cost);
+const denied = (retryAfter: number, resetAfter: number) => ({
+  now: 0,
+  verdicts: [{ allowed: false, remaining: 0, retryAfter, resetAfter, delay: 0 }],
+});
+
+describe('a denial', () => {
+  it('counts its times down to the millisecond, rounded up', () => {
+    const denial = new Denial(hits('ann'), denied(2500, 6100), 1_000_000, 1_002_500);
+    const told = (after: number) => {
+      const decision = denial.at(1_000_000 + after);
+      return [decision?.retryAfterMs, decision?.resetAfterMs, decision?.decisions[0]!.retryAfterMs];
+    };
+    const afters = [0, 99, 100, 499, 500, 1099, 1100, 1499, 1500, 2499];
+    expect(afters.map(told)).toEqual(
+      afters.map((after) => {
+        const wait = Math.ceil((2500 - after) / 1000);
+        return [wait, Math.ceil((6100 - after) / 1000), wait];
+      }),
+    );
+  });
+
+  it('is told by the same decision while no figure changes', () => {
+    const denial = new Denial(hits('ann'), denied(5000, 5000), 0, 5000);
+    const first = denial.at(1);
+    expect(denial.at(999)).toBe(first);
+    expect(denial.at(1000)).not.toBe(first);
+    expect(denial.at(1999)).toMatchObject({ allowed: false, source: 'cache', retryAfterMs: 4 });
+  });
+
+  it('is over at its end, and before it began', () => {
+    const denial = new Denial(hits('ann'), denied(5000, 5000), 100, 5100);
+    expect(denial.at(5099)).toBeDefined();
+    expect(denial.at(5100)).toBeUndefined();
+    expect(denial.at(99)).toBeUndefined();
+  });
+
+  it('is one of the same subject, rule and cost', () => {
+    const asked = hits('ann');
+    const denial = new Denial(asked, denied(5000, 5000), 0, 5000);
+    const [hit] = asked;
+    expect(denial.isOf(asked)).toBe(true);
+    expect(denial.isOf([{ ...hit! }])).toBe(true);
+    expect(denial.isOf(hits('bob'))).toBe(false);
+    expect(denial.isOf([{ ...hit!, cost: 2 }])).toBe(false);
+    expect(denial.isOf([{ ...hit!, parameters: { ...hit!.parameters } }])).toBe(false);
+    expect(denial.isOf([hit!, hit!])).toBe(false);
+  });
+});
