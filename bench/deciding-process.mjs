@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 const CHILD = fileURLToPath(new URL('decide-for-parent.mjs', import.meta.url));
 
 /** A process of its own with one limiter and its connection. */
-export class DecidingProcess {
+class DecidingProcess {
   /**
    * Starts one, and waits until it can decide.
    *
@@ -45,6 +45,11 @@ export class DecidingProcess {
     const [message] = await Promise.race([once(this.#child, 'message'), this.#ended]);
     return message;
   }
+}
+
+/** Starts so many processes that decide the same. */
+export function startProcesses(count, task) {
+  return Promise.all(Array.from({ length: count }, () => DecidingProcess.start(task)));
 }
 
 /** So many processes as one contestant. */
