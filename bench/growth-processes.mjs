@@ -3,7 +3,7 @@
 //   node bench/growth-processes.mjs [--quick] [--json]
 import { FIGURES } from './columns.mjs';
 import { contest } from './contest.mjs';
-import { startProcesses, together } from './deciding-process.mjs';
+import { startProcesses, together } from './deciding-processes.mjs';
 import { entriesAtSizes } from './entries.mjs';
 import { startMeasuredServer } from './measured-server.mjs';
 import { asked, machine, report } from './report.mjs';
@@ -26,7 +26,7 @@ const entries = entriesAtSizes(pools, 'processes', PROCESSES, (pool, processes) 
 }));
 const setting = { ...TIMES, server, subjects: subjectsOf(KEYS), once: true, lanes: LANES };
 const rows = await contest(entries, setting);
-for (const process of Object.values(pools).flat()) process.stop();
+for (const process of Object.values(pools).flat()) await process.stop();
 await server.stop();
 
 const { version: redis } = server;

@@ -3,7 +3,7 @@
 //   node bench/hot-key.mjs [--quick] [--json]
 import { FIGURES, times } from './columns.mjs';
 import { compared, contest } from './contest.mjs';
-import { startProcesses, together } from './deciding-process.mjs';
+import { startProcesses, together } from './deciding-processes.mjs';
 import { startMeasuredServer } from './measured-server.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
@@ -29,7 +29,7 @@ for (const [limiter, kind] of Object.entries(KINDS)) {
   entries.push({ row: { limiter }, pool, open: () => together(pool) });
 }
 const rows = await contest(entries, { ...TIMES, server, subjects: subjectsOf(1), lanes: LANES });
-for (const { pool } of entries) for (const process of pool) process.stop();
+for (const { pool } of entries) for (const process of pool) await process.stop();
 await server.stop();
 
 const [without] = rows;
