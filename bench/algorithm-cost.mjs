@@ -2,24 +2,22 @@
 // bytes of a key (MEMORY USAGE), on a server of its own.
 //
 //   node bench/algorithm-cost.mjs [--quick] [--json]
-import { Redis } from 'ioredis';
-import { startRedisServer } from '../test/support/redis/redis-server.mjs';
 import { costOf } from './cost-of-rule.mjs';
+import { startMeasuredServer } from './measured-server.mjs';
 import { asked, machine, report } from './report.mjs';
 import { RULES } from './rules.mjs';
 
 const KEYS = asked.quick ? 10 : 300;
 const ROUNDS = asked.quick ? 1 : 5;
 
-const server = await startRedisServer();
-const redis = new Redis(server.url);
+const server = await startMeasuredServer();
+const redis = server.connect();
 const measured = RULES.map(() => []);
 for (let round = 0; round < ROUNDS; round++) {
   for (const [index, rule] of RULES.entries()) {
     measured[index].push(await costOf(rule, { redis, url: server.url, keys: KEYS }));
   }
 }
-const [, version] = /redis_version:(\S+)/.exec(await redis.info('server'));
 redis.disconnect();
 await server.stop();
 
@@ -38,7 +36,7 @@ const rows = RULES.map(({ name, rule, entries }, index) => {
   };
 });
 
-report(machine({ redis: version, keys: KEYS, decisions: KEYS * 20, rounds: ROUNDS }), rows, {
+report(machine({ redis: server.version, keys: KEYS, decisions: KEYS * 20, rounds: ROUNDS }), rows, {
   rule: (row) => row.rule,
   'let in, µs': (row) => row.allowed.toFixed(1),
   'denied, µs': (row) => row.denied.toFixed(1),

@@ -7,7 +7,7 @@ import { count, threeDigits } from './columns.mjs';
 import { flexible, nestLab, rateLimitRedis } from './contestants.mjs';
 import { startMeasuredServer } from './measured-server.mjs';
 import { asked, machine, progress, report } from './report.mjs';
-import { RULES } from './rules.mjs';
+import { hit, RULES } from './rules.mjs';
 
 const SUBJECT = '203.0.113.7';
 const SIZES = asked.quick ? [100, 1_000] : [100, 1_000, 100_000];
@@ -41,10 +41,6 @@ async function inChunks(number, act) {
   }
 }
 
-/** One hit of a rule of ours. */
-const hitOnce = ({ rule, permitsHeld }) =>
-  permitsHeld ? limiter.enter(rule, SUBJECT) : limiter.consume(rule, SUBJECT);
-
 /** One hit of another limiter. */
 async function hitPeer(open) {
   const contestant = await open({ server, limit: 100 });
@@ -74,7 +70,7 @@ async function measure(key, entries, fill) {
   rows.push({ key, entries, bytes, bytesAnEntry: bytes / entries });
 }
 
-for (const described of RULES) await measure(described.name, 1, () => hitOnce(described));
+for (const described of RULES) await measure(described.name, 1, () => hit(limiter, described, SUBJECT));
 for (const [name, open] of Object.entries(PEERS)) await measure(name, 1, () => hitPeer(open));
 for (const entries of SIZES) await measure('sliding-window-log', entries, () => fillLog(entries));
 for (const entries of SIZES) await measure('a sorted set', entries, () => fillSortedSet(entries));

@@ -18,7 +18,7 @@ export function count(value) {
   return value.toLocaleString('en-US');
 }
 
-export const percent = (share) => `${(share * 100).toFixed(0)} %`;
+export const percent = (share, digits = 0) => `${(share * 100).toFixed(digits)} %`;
 
 export const times = (ratio) => (ratio === undefined ? '' : `${threeDigits(ratio)} x`);
 

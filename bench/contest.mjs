@@ -8,6 +8,9 @@ import { median, percentile, spread } from './stats.mjs';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc');
 
+/** The setting of a limit that is never reached. */
+export const ALL_LET_IN = { limit: 100_000, allowed: true };
+
 /**
  * Measures entries in several rounds, each of which begins with another entry, and gives a row for each: what
  * its `row` says, then the medians of its rounds, and the `rounds` themselves.

@@ -1,17 +1,17 @@
 // Measures one rule on a Redis server that nobody else uses.
 import { RateLimiter, RedisStore } from '../dist/esm/index.js';
+import { hit } from './rules.mjs';
+import { scriptTime } from './script-time.mjs';
 
 const HITS_A_KEY = 20;
 const DAY = 86_400_000;
 
 /** Asks once for each key, one after the other: those of one turn would share a script. Returns how many were let in. */
-async function askAll(limiter, { rule, permitsHeld }, keys, options) {
+async function askAll(limiter, described, keys, options) {
   let admitted = 0;
   for (let key = 0; key < keys; key++) {
-    const answer = permitsHeld
-      ? await limiter.enter(rule, subjectOf(key), options)
-      : await limiter.consume(rule, subjectOf(key), options);
-    if (answer.allowed) admitted += 1;
+    const { allowed } = await hit(limiter, described, subjectOf(key), options);
+    if (allowed) admitted += 1;
   }
   return admitted;
 }
@@ -29,15 +29,14 @@ async function bytesOf(redis) {
 
 /** Microseconds of the server for a script, on average over some hits on each key. */
 async function serverTime(redis, keys, isMeant, ask) {
-  await redis.config('RESETSTAT');
-  for (let hit = 0; hit < HITS_A_KEY; hit++) {
-    if (!isMeant(await ask()))
-      throw new Error('some hits were not decided as this measurement means them to be');
-  }
-  const [, calls, usec] = /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(await redis.info('commandstats'));
-  if (Number(calls) !== keys * HITS_A_KEY)
-    throw new Error(`${calls} scripts for ${keys * HITS_A_KEY} decisions`);
-  return Number(usec) / Number(calls);
+  const { calls, micros } = await scriptTime(redis, async () => {
+    for (let time = 0; time < HITS_A_KEY; time++) {
+      if (!isMeant(await ask()))
+        throw new Error('some hits were not decided as this measurement means them to be');
+    }
+  });
+  if (calls !== keys * HITS_A_KEY) throw new Error(`${calls} scripts for ${keys * HITS_A_KEY} decisions`);
+  return micros;
 }
 
 /**

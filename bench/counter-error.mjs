@@ -3,6 +3,7 @@
 //
 //   node bench/counter-error.mjs [--quick] [--json]
 import { MemoryStore, RateLimiter } from '../dist/esm/index.js';
+import { percent } from './columns.mjs';
 import { asked, machine, report } from './report.mjs';
 import { seeded, TRAFFIC } from './traffic.mjs';
 
@@ -64,7 +65,6 @@ for (const [traffic, arrive] of Object.entries(TRAFFIC)) {
   }
 }
 
-const percent = (share, digits = 0) => `${(share * 100).toFixed(digits)} %`;
 report(machine({ hits: HITS, limit: LIMIT, window: '1m', seed: SEED }), rows, {
   traffic: (row) => row.traffic,
   rule: (row) => row.rule,

@@ -1,4 +1,5 @@
-// What a `DecidingProcess` runs: it decides for as long as each message says, and answers with the figures.
+// What each of deciding-processes.mjs runs: it decides for as long as a message says, and answers with the
+// figures.
 import { Redis } from 'ioredis';
 import { flexible, ours } from './contestants.mjs';
 import { drive } from './lanes.mjs';

@@ -4,14 +4,15 @@
 //   node bench/growth-cluster.mjs [--quick] [--json]
 import { startMeasuredCluster } from './cluster.mjs';
 import { FIGURES } from './columns.mjs';
-import { contest } from './contest.mjs';
+import { ALL_LET_IN, contest } from './contest.mjs';
 import { bareOneByOne, flexible, ours } from './contestants.mjs';
+import { entriesAtSizes } from './entries.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
 
 const KEYS = asked.quick ? 1_000 : 10_000;
 const LANES = 64;
-const ROUNDS = asked.quick ? 1 : 3;
+const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 3, ms: 400 };
 const NODES = asked.quick ? [1, 2] : [1, 2, 3];
 
 const CONTESTANTS = {
@@ -21,21 +22,16 @@ const CONTESTANTS = {
 };
 
 const clusters = await Promise.all(NODES.map(startMeasuredCluster));
-const entries = Object.entries(CONTESTANTS).flatMap(([limiter, open]) =>
-  NODES.map((nodes, index) => ({ row: { limiter, nodes }, open, server: clusters[index] })),
-);
-const rows = await contest(entries, {
-  subjects: subjectsOf(KEYS),
-  once: true,
-  limit: 100_000,
-  allowed: true,
-  lanes: LANES,
-  rounds: ROUNDS,
-  ms: asked.quick ? 100 : 400,
-});
+const entries = entriesAtSizes(CONTESTANTS, 'nodes', NODES, (open, nodes) => ({
+  open,
+  server: clusters[NODES.indexOf(nodes)],
+}));
+const setting = { ...ALL_LET_IN, ...TIMES, subjects: subjectsOf(KEYS), once: true, lanes: LANES };
+const rows = await contest(entries, setting);
 await Promise.all(clusters.map((cluster) => cluster.stop()));
 
-report(machine({ redis: clusters[0].version, keys: KEYS, 'in flight': LANES, rounds: ROUNDS }), rows, {
+const [{ version: redis }] = clusters;
+report(machine({ redis, keys: KEYS, 'in flight': LANES, rounds: TIMES.rounds }), rows, {
   limiter: (row) => row.limiter,
   nodes: (row) => String(row.nodes),
   ...FIGURES,

@@ -2,15 +2,16 @@
 //
 //   node bench/growth-in-flight.mjs [--quick] [--json]
 import { count, FIGURES } from './columns.mjs';
-import { contest } from './contest.mjs';
+import { ALL_LET_IN } from './contest.mjs';
+import { contestOnRedis } from './contest-on-redis.mjs';
 import { bareByTurns, flexible, ours } from './contestants.mjs';
-import { startMeasuredServer } from './measured-server.mjs';
+import { entriesAtSizes } from './entries.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
 
 const KEYS = 1_000;
 const LANES = asked.quick ? [1, 1_024] : [1, 4, 16, 64, 256, 1_024];
-const ROUNDS = asked.quick ? 1 : 3;
+const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 3, ms: 400 };
 
 const CONTESTANTS = {
   'this library': ours(),
@@ -18,22 +19,11 @@ const CONTESTANTS = {
   'rate-limiter-flexible': flexible(),
 };
 
-const server = await startMeasuredServer();
-const entries = Object.entries(CONTESTANTS).flatMap(([limiter, open]) =>
-  LANES.map((lanes) => ({ row: { limiter, inFlight: lanes }, open, lanes })),
-);
-const rows = await contest(entries, {
-  server,
-  subjects: subjectsOf(KEYS),
-  once: true,
-  limit: 100_000,
-  allowed: true,
-  rounds: ROUNDS,
-  ms: asked.quick ? 100 : 400,
-});
-await server.stop();
+const entries = entriesAtSizes(CONTESTANTS, 'inFlight', LANES, (open, lanes) => ({ open, lanes }));
+const setting = { ...ALL_LET_IN, ...TIMES, subjects: subjectsOf(KEYS), once: true };
+const { rows, redis } = await contestOnRedis(entries, setting);
 
-report(machine({ redis: server.version, keys: KEYS, rounds: ROUNDS }), rows, {
+report(machine({ redis, keys: KEYS, rounds: TIMES.rounds }), rows, {
   limiter: (row) => row.limiter,
   'in flight': (row) => count(row.inFlight),
   ...FIGURES,

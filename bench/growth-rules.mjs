@@ -3,36 +3,25 @@
 //
 //   node bench/growth-rules.mjs [--quick] [--json]
 import { FIGURES } from './columns.mjs';
-import { contest } from './contest.mjs';
+import { ALL_LET_IN } from './contest.mjs';
+import { contestOnRedis } from './contest-on-redis.mjs';
 import { flexible, ours } from './contestants.mjs';
-import { startMeasuredServer } from './measured-server.mjs';
+import { entriesAtSizes } from './entries.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
 
 const KEYS = asked.quick ? 100 : 1_000;
 const LANES = 64;
-const ROUNDS = asked.quick ? 1 : 3;
+const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 3, ms: 400 };
 const RULES = asked.quick ? [1, 8] : [1, 2, 4, 6, 8];
 
 const LIMITERS = { 'this library': ours, 'rate-limiter-flexible': flexible };
 
-const server = await startMeasuredServer();
-const entries = Object.entries(LIMITERS).flatMap(([limiter, of]) =>
-  RULES.map((rules) => ({ row: { limiter, rules }, open: of({ rules }) })),
-);
-const rows = await contest(entries, {
-  server,
-  subjects: subjectsOf(KEYS),
-  once: true,
-  limit: 100_000,
-  allowed: true,
-  lanes: LANES,
-  rounds: ROUNDS,
-  ms: asked.quick ? 100 : 400,
-});
-await server.stop();
+const entries = entriesAtSizes(LIMITERS, 'rules', RULES, (of, rules) => ({ open: of({ rules }) }));
+const setting = { ...ALL_LET_IN, ...TIMES, subjects: subjectsOf(KEYS), once: true, lanes: LANES };
+const { rows, redis } = await contestOnRedis(entries, setting);
 
-report(machine({ redis: server.version, subjects: KEYS, 'in flight': LANES, rounds: ROUNDS }), rows, {
+report(machine({ redis, subjects: KEYS, 'in flight': LANES, rounds: TIMES.rounds }), rows, {
   limiter: (row) => row.limiter,
   rules: (row) => String(row.rules),
   ...FIGURES,

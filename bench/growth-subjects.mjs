@@ -10,7 +10,7 @@ import { subjectsOf } from './subjects.mjs';
 
 const SUBJECTS = asked.quick ? [100, 1_000] : [1_000, 10_000, 100_000, 1_000_000];
 const LANES = 64;
-const ROUNDS = asked.quick ? 1 : 3;
+const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 3, ms: 500 };
 
 const entries = [];
 for (const subjects of SUBJECTS) {
@@ -21,17 +21,17 @@ for (const subjects of SUBJECTS) {
   });
 }
 const rows = await contest(entries, {
+  ...TIMES,
   open: ours(),
   once: true,
   limit: 10_000, // Low enough for the first hit's key to outlive the bench.
   allowed: true,
   lanes: LANES,
-  rounds: ROUNDS,
-  ms: asked.quick ? 100 : 500,
 });
 for (const { server } of entries) await server.stop();
 
-report(machine({ redis: entries[0].server.version, 'in flight': LANES, rounds: ROUNDS }), rows, {
+const { version: redis } = entries[0].server;
+report(machine({ redis, 'in flight': LANES, rounds: TIMES.rounds }), rows, {
   subjects: (row) => count(row.subjects),
   ...FIGURES,
 });

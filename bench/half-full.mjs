@@ -1,4 +1,7 @@
 // Counters of one rule of which half the limit is used, to be measured in the middle of their lives.
+import { hit } from './rules.mjs';
+import { scriptTime } from './script-time.mjs';
+
 const CHUNK = 1_000;
 
 /** As many keys as it takes for every one to have room for its part of the decisions. */
@@ -28,12 +31,12 @@ export class HalfFull {
 
   /** Microseconds of the server in the script for a hit that is let in, one after the other. */
   async serverMicros(redis) {
-    await redis.config('RESETSTAT');
-    for (let hit = 0; hit < this.#hits; hit++) {
-      for (let key = 0; key < this.#keys; key++) await this.#ask(key, 1);
-    }
-    const [, calls, usec] = /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(await redis.info('commandstats'));
-    return Number(usec) / Number(calls);
+    const { micros } = await scriptTime(redis, async () => {
+      for (let time = 0; time < this.#hits; time++) {
+        for (let key = 0; key < this.#keys; key++) await this.#ask(key, 1);
+      }
+    });
+    return micros;
   }
 
   async #askOften(key, count) {
@@ -41,11 +44,8 @@ export class HalfFull {
   }
 
   async #ask(key, cost) {
-    const subject = `${this.rule.limit}-${key}`;
     const { limiter, rule } = this;
-    const answer = this.permitsHeld
-      ? await limiter.enter(rule, subject, { cost })
-      : await limiter.consume(rule, subject, { cost });
-    if (!answer.allowed) throw new Error(`${rule.algorithm} with limit ${rule.limit} was full too early`);
+    const { allowed } = await hit(limiter, this, `${rule.limit}-${key}`, { cost });
+    if (!allowed) throw new Error(`${rule.algorithm} with limit ${rule.limit} was full too early`);
   }
 }

@@ -3,14 +3,14 @@
 //   node bench/hot-key.mjs [--quick] [--json]
 import { FIGURES, times } from './columns.mjs';
 import { compared, contest } from './contest.mjs';
-import { DecidingProcess, together } from './deciding-process.mjs';
+import { startProcesses, together } from './deciding-processes.mjs';
 import { startMeasuredServer } from './measured-server.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
 
 const LANES = 64;
 const PROCESSES = 4;
-const ROUNDS = asked.quick ? 1 : 5;
+const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 5, ms: 600 };
 const LIMIT = 1e9;
 const rule = { name: 'hot', algorithm: 'fixed-window', window: '1d' };
 const KINDS = {
@@ -25,24 +25,18 @@ const server = await startMeasuredServer();
 const entries = [];
 for (const [limiter, kind] of Object.entries(KINDS)) {
   const task = { ...kind, url: server.url, keys: 1, limit: LIMIT };
-  const pool = await Promise.all(Array.from({ length: PROCESSES }, () => DecidingProcess.start(task)));
+  const pool = await startProcesses(PROCESSES, task);
   entries.push({ row: { limiter }, pool, open: () => together(pool) });
 }
-const measured = await contest(entries, {
-  server,
-  subjects: subjectsOf(1),
-  lanes: LANES,
-  rounds: ROUNDS,
-  ms: asked.quick ? 100 : 600,
-});
-for (const { pool } of entries) for (const process of pool) process.stop();
+const rows = await contest(entries, { ...TIMES, server, subjects: subjectsOf(1), lanes: LANES });
+for (const { pool } of entries) for (const process of pool) await process.stop();
 await server.stop();
 
-const [without] = measured;
-const rows = compared(measured, 'perSecond', () => without);
+const [without] = rows;
+const { version: redis } = server;
 report(
-  machine({ redis: server.version, processes: PROCESSES, 'in flight each': LANES, rounds: ROUNDS }),
-  rows,
+  machine({ redis, processes: PROCESSES, 'in flight each': LANES, rounds: TIMES.rounds }),
+  compared(rows, 'perSecond', () => without),
   {
     'one key, four processes': (row) => row.limiter,
     ...FIGURES,

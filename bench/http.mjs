@@ -4,6 +4,7 @@
 //   node bench/http.mjs [--quick] [--json] [--platform fastify|express] [--only a,b]
 //   node bench/http.mjs --profile ours-redis-1 [--steady] [--platform fastify|express]
 import { createRequire } from 'node:module';
+import { percent } from './columns.mjs';
 import { CONNECTIONS, contestantsOn } from './http/contestants.mjs';
 import { STEADY_RATE } from './http/measure.mjs';
 import { readOptions } from './http/options.mjs';
@@ -21,7 +22,6 @@ const TIMES = asked.quick
 const LONGEST = 40;
 
 const micros = (value) => (value === undefined ? '' : value.toFixed(Math.abs(value) < 1000 ? 1 : 0));
-const percent = (part) => `${(part * 100).toFixed(0)} %`;
 
 async function compare({ platforms, names }) {
   const rows = [];

@@ -2,14 +2,15 @@
 //
 //   node bench/latency.mjs [--quick] [--json]
 import { FIGURES, times } from './columns.mjs';
-import { compared, contest } from './contest.mjs';
+import { ALL_LET_IN, compared } from './contest.mjs';
+import { contestOnRedis } from './contest-on-redis.mjs';
 import { bareOneByOne, flexible, ours, ping } from './contestants.mjs';
-import { startMeasuredServer } from './measured-server.mjs';
+import { entriesOf } from './entries.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
 
 const KEYS = asked.quick ? 100 : 1_000;
-const ROUNDS = asked.quick ? 1 : 5;
+const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 5, ms: 700 };
 
 const CONTESTANTS = {
   PING: ping,
@@ -18,24 +19,13 @@ const CONTESTANTS = {
   'rate-limiter-flexible': flexible(),
 };
 
-const server = await startMeasuredServer();
-const rows = await contest(
-  Object.entries(CONTESTANTS).map(([limiter, open]) => ({ row: { limiter }, open })),
-  {
-    server,
-    subjects: subjectsOf(KEYS),
-    limit: 100_000,
-    allowed: true,
-    lanes: 1,
-    every: 1,
-    rounds: ROUNDS,
-    ms: asked.quick ? 100 : 700,
-  },
-);
-await server.stop();
+const setting = { ...ALL_LET_IN, ...TIMES, subjects: subjectsOf(KEYS), lanes: 1, every: 1 };
+const { rows, redis } = await contestOnRedis(entriesOf(CONTESTANTS), setting);
 
+const [pinged] = rows;
+const conditions = machine({ redis, keys: KEYS, 'in flight': 1, rounds: TIMES.rounds });
 report(
-  machine({ redis: server.version, keys: KEYS, 'in flight': 1, rounds: ROUNDS }),
-  compared(rows, 'p50', () => rows[0]),
+  conditions,
+  compared(rows, 'p50', () => pinged),
   { 'one at a time': (row) => row.limiter, ...FIGURES, 'PING, p50': (row) => times(row.times) },
 );

@@ -1,43 +1,31 @@
 // What does a decision cost in memory, without Redis? On many keys and on a single hot one.
 //
 //   node bench/memory.mjs [--quick] [--json]
-import { count, FIGURES, times } from './columns.mjs';
-import { compared, contest } from './contest.mjs';
+import { count, FIGURES } from './columns.mjs';
+import { contest } from './contest.mjs';
+import { entriesOnKeys } from './entries.mjs';
 import { bareMap, expressRateLimit, flexible, ours, throttler } from './memory-contestants.mjs';
+import { comparedWithPeer, TO_PEER } from './peer.mjs';
 import { asked, machine, report } from './report.mjs';
-import { subjectsOf } from './subjects.mjs';
 
-const ROUNDS = asked.quick ? 1 : 5;
+const KEYS = asked.quick ? [1_000, 1] : [10_000, 1];
+const TIMES = asked.quick ? { rounds: 1, ms: 50 } : { rounds: 5, ms: 500 };
 
 const CONTESTANTS = {
-  'this library': ours,
-  'bare GCRA in a map': bareMap,
-  'rate-limiter-flexible': flexible,
-  '@nestjs/throttler': throttler,
-  'express-rate-limit': expressRateLimit,
+  'this library': { open: ours },
+  'bare GCRA in a map': { open: bareMap },
+  'rate-limiter-flexible': { open: flexible },
+  '@nestjs/throttler': { open: throttler },
+  'express-rate-limit': { open: expressRateLimit },
 };
 
-const entries = [asked.quick ? 1_000 : 10_000, 1].flatMap((keys) =>
-  Object.entries(CONTESTANTS).map(([limiter, open]) => ({
-    row: { limiter, keys },
-    open,
-    subjects: subjectsOf(keys),
-  })),
-);
-const rows = await contest(entries, {
-  limit: 10_000_000,
-  allowed: true,
-  lanes: 1,
-  every: 61,
-  rounds: ROUNDS,
-  ms: asked.quick ? 50 : 500,
-});
+const setting = { ...TIMES, limit: 10_000_000, allowed: true, lanes: 1, every: 61 };
+const rows = await contest(entriesOnKeys(CONTESTANTS, KEYS), setting);
 
-const peerOf = ({ keys }) => rows.find((row) => row.limiter === 'rate-limiter-flexible' && row.keys === keys);
 const figures = Object.fromEntries(Object.entries(FIGURES).filter(([title]) => title !== 'server µs'));
-report(machine({ 'in flight': 1, rounds: ROUNDS }), compared(rows, 'perSecond', peerOf), {
+report(machine({ 'in flight': 1, rounds: TIMES.rounds }), comparedWithPeer(rows), {
   'in memory': (row) => row.limiter,
   keys: (row) => count(row.keys),
   ...figures,
-  'rate-limiter-flexible': (row) => times(row.times),
+  ...TO_PEER,
 });

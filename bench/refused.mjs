@@ -1,15 +1,16 @@
 // What does a decision cost that is refused? Some remember in the process whom Redis has refused.
 //
 //   node bench/refused.mjs [--quick] [--json]
-import { count, FIGURES, times } from './columns.mjs';
-import { compared, contest } from './contest.mjs';
+import { count, FIGURES } from './columns.mjs';
+import { contestOnRedis } from './contest-on-redis.mjs';
 import { bareByTurns, flexible, ours } from './contestants.mjs';
-import { startMeasuredServer } from './measured-server.mjs';
+import { entriesOnKeys } from './entries.mjs';
+import { comparedWithPeer, TO_PEER } from './peer.mjs';
 import { asked, machine, report } from './report.mjs';
-import { subjectsOf } from './subjects.mjs';
 
+const KEYS = asked.quick ? [1_000, 1] : [10_000, 1];
 const LANES = 64;
-const ROUNDS = asked.quick ? 1 : 5;
+const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 5, ms: 500 };
 
 /** `passes`: after so many hits a key all are refused, by whoever is to refuse them. */
 const CONTESTANTS = {
@@ -19,33 +20,12 @@ const CONTESTANTS = {
   'rate-limiter-flexible': { open: flexible(), passes: 1 },
 };
 
-const server = await startMeasuredServer();
-const entries = [asked.quick ? 1_000 : 10_000, 1].flatMap((keys) =>
-  Object.entries(CONTESTANTS).map(([limiter, contestant]) => ({
-    row: { limiter, keys },
-    ...contestant,
-    subjects: subjectsOf(keys),
-  })),
-);
-const rows = await contest(entries, {
-  server,
-  limit: 1,
-  allowed: false,
-  lanes: LANES,
-  every: 61,
-  rounds: ROUNDS,
-  ms: asked.quick ? 100 : 500,
-});
-await server.stop();
+const setting = { ...TIMES, limit: 1, allowed: false, lanes: LANES, every: 61 };
+const { rows, redis } = await contestOnRedis(entriesOnKeys(CONTESTANTS, KEYS), setting);
 
-const peerOf = ({ keys }) => rows.find((row) => row.limiter === 'rate-limiter-flexible' && row.keys === keys);
-report(
-  machine({ redis: server.version, 'in flight': LANES, rounds: ROUNDS }),
-  compared(rows, 'perSecond', peerOf),
-  {
-    refused: (row) => row.limiter,
-    keys: (row) => count(row.keys),
-    ...FIGURES,
-    'rate-limiter-flexible': (row) => times(row.times),
-  },
-);
+report(machine({ redis, 'in flight': LANES, rounds: TIMES.rounds }), comparedWithPeer(rows), {
+  refused: (row) => row.limiter,
+  keys: (row) => count(row.keys),
+  ...FIGURES,
+  ...TO_PEER,
+});

@@ -21,3 +21,8 @@ export const RULES = [
     permitsHeld: true,
   },
 ];
+
+/** Asks a limiter for permits of one of them, in the way in which it is used. */
+export function hit(limiter, { rule, permitsHeld }, subject, options) {
+  return permitsHeld ? limiter.enter(rule, subject, options) : limiter.consume(rule, subject, options);
+}

@@ -3,32 +3,22 @@
 //
 //   node bench/three-rules.mjs [--quick] [--json]
 import { FIGURES, times } from './columns.mjs';
-import { contest, timesOf } from './contest.mjs';
+import { ALL_LET_IN, timesOf } from './contest.mjs';
+import { contestOnRedis } from './contest-on-redis.mjs';
 import { flexible, ours } from './contestants.mjs';
-import { startMeasuredServer } from './measured-server.mjs';
+import { entriesAtSizes } from './entries.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
 
 const KEYS = asked.quick ? 1_000 : 10_000;
 const LANES = 64;
-const ROUNDS = asked.quick ? 1 : 5;
+const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 5, ms: 700 };
 
 const LIMITERS = { 'this library': ours, 'rate-limiter-flexible': flexible };
 
-const server = await startMeasuredServer();
-const entries = Object.entries(LIMITERS).flatMap(([limiter, of]) =>
-  [1, 3].map((rules) => ({ row: { limiter, rules }, open: of({ rules }) })),
-);
-const measured = await contest(entries, {
-  server,
-  subjects: subjectsOf(KEYS),
-  limit: 100_000,
-  allowed: true,
-  lanes: LANES,
-  rounds: ROUNDS,
-  ms: asked.quick ? 100 : 700,
-});
-await server.stop();
+const entries = entriesAtSizes(LIMITERS, 'rules', [1, 3], (of, rules) => ({ open: of({ rules }) }));
+const setting = { ...ALL_LET_IN, ...TIMES, subjects: subjectsOf(KEYS), lanes: LANES };
+const { rows: measured, redis } = await contestOnRedis(entries, setting);
 
 const rows = measured.map((row) => {
   const one = measured.find(({ limiter, rules }) => limiter === row.limiter && rules === 1);
@@ -38,7 +28,7 @@ const rows = measured.map((row) => {
     serverTimes: timesOf(row, one, 'serverMicros'),
   };
 });
-report(machine({ redis: server.version, subjects: KEYS, 'in flight': LANES, rounds: ROUNDS }), rows, {
+report(machine({ redis, subjects: KEYS, 'in flight': LANES, rounds: TIMES.rounds }), rows, {
   limiter: (row) => row.limiter,
   rules: (row) => String(row.rules),
   ...FIGURES,

@@ -1,0 +1,34 @@
+// Processes that decide when they are told to, seen from their parent.
+import { AnsweringProcess } from './answering-process.mjs';
+
+const CHILD = new URL('decide-for-parent.mjs', import.meta.url);
+
+/**
+ * Starts so many, each with one limiter and its connection, and waits until they can decide.
+ *
+ * @param {number} count
+ * @param {{ limiter: string, url: string, keys: number, limit: number, rule?: object }} task
+ */
+export function startProcesses(count, task) {
+  return Promise.all(Array.from({ length: count }, () => startProcess(task)));
+}
+
+async function startProcess(task) {
+  const started = new AnsweringProcess(CHILD, [JSON.stringify(task)], { name: 'a deciding process' });
+  await started.answer();
+  return started;
+}
+
+/** So many of them as one contestant: each tells what `drive` of lanes.mjs tells. */
+export const together = (processes) => ({
+  async drive({ ms, atLeast, lanes }) {
+    const runs = await Promise.all(processes.map((each) => each.ask({ ms, atLeast, lanes })));
+    const sum = (figure) => runs.map((run) => run[figure]).reduce((total, value) => total + value);
+    return {
+      decisions: sum('decisions'),
+      clientMicros: sum('clientMicros'),
+      seconds: Math.max(...runs.map(({ seconds }) => seconds)),
+      latencies: runs.flatMap(({ latencies }) => latencies),
+    };
+  },
+});

@@ -1,0 +1,14 @@
+// The peer whose decisions a second others are compared with.
+import { times } from './columns.mjs';
+import { compared } from './contest.mjs';
+
+const PEER = 'rate-limiter-flexible';
+
+/** The rows, each compared with the peer's on as many keys. */
+export function comparedWithPeer(rows) {
+  const peerOf = ({ keys }) => rows.find((row) => row.limiter === PEER && row.keys === keys);
+  return compared(rows, 'perSecond', peerOf);
+}
+
+/** The last column of their tables. */
+export const TO_PEER = { [PEER]: (row) => times(row.times) };
