@@ -76,5 +76,6 @@ export type {
 } from './nest/route-rule.js';
 export { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './nest/tokens.js';
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
-export { RedisStore, type RedisStoreOptions } from './stores/redis/redis.store.js';
+export { RedisStore } from './stores/redis/redis.store.js';
+export type { RedisStoreOptions } from './stores/redis/redis.store.options.js';
 export type { RedisConnection, UserRedisClient } from './stores/redis/connection.js';

@@ -2,7 +2,7 @@ import type { TakenAhead } from '../algorithms/definition.js';
 import type { Verdict } from '../contracts/algorithm.js';
 import type { Hit, Outcome, Store } from '../contracts/store.js';
 import type { Answer, Charged } from './charge.js';
-import type { CompiledLease } from './rule.js';
+import type { CompiledLease } from './compiled-rule.js';
 
 /** Permits that this process has taken ahead for one key, and uses one after the other. */
 export class Allotment {

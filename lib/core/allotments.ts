@@ -4,7 +4,7 @@ import type { Follower, Hit, Store } from '../contracts/store.js';
 import { Allotment } from './allotment.js';
 import type { Answer } from './charge.js';
 import type { Ledger } from './ledger.js';
-import type { CompiledLease } from './rule.js';
+import type { CompiledLease } from './compiled-rule.js';
 
 const MOST_KEYS = 10_000;
 const LOOK_EVERY_MS = 100;

@@ -12,7 +12,8 @@ import {
   RULE_FIELDS,
   type AnyDefinition,
 } from './rule-fields.js';
-import { DEFAULT_RULE_NAME, type AnyRule, type CompiledLease, type CompiledRule } from './rule.js';
+import type { CompiledLease, CompiledRule } from './compiled-rule.js';
+import { DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
 
 const CANDIDATE_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
 

@@ -7,7 +7,7 @@ import { answeredDecision, DecidedHit, ruleDecision } from './decision.js';
 import type { Asked, DenyCache } from './deny-cache.js';
 import type { FailurePolicy } from './failure-policy.js';
 import type { RuleHit } from './rule-hit.js';
-import type { CompiledLease } from './rule.js';
+import type { CompiledLease } from './compiled-rule.js';
 
 /** Asks the store, and the policy where it does not answer, and makes one decision of their answers. */
 export class Decider {

@@ -7,7 +7,7 @@ import {
   type RuleDecision,
 } from '../contracts/decision.js';
 import type { Answer, Charge } from './charge.js';
-import type { CompiledRule } from './rule.js';
+import type { CompiledRule } from './compiled-rule.js';
 
 /** The answer for a hit: that of the strictest rule that is enforced, and all of them. */
 export class DecidedHit implements Decision {

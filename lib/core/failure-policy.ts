@@ -4,7 +4,7 @@ import type { Answer } from './charge.js';
 import type { LocalShare } from './local-share.js';
 import type { OnStoreError } from './on-store-error.js';
 import type { RuleHit } from './rule-hit.js';
-import type { CompiledRule } from './rule.js';
+import type { CompiledRule } from './compiled-rule.js';
 
 const RETRY_AFTER = 1e6;
 

@@ -20,7 +20,7 @@ import { Permit } from './permit.js';
 import { RateLimitConfigError } from './rate-limit-config.error.js';
 import { Keys } from './keys.js';
 import type { RuleHit } from './rule-hit.js';
-import type { CompiledRule } from './rule.js';
+import type { CompiledRule } from './compiled-rule.js';
 
 /** Decides hits of compiled rules, and does what a decision leaves to do. */
 export abstract class HitLimiter {

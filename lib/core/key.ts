@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CompiledRule } from './rule.js';
+import type { CompiledRule } from './compiled-rule.js';
 
 /** Who is asking: one value, or several that count together (their order matters). */
 export type Subject = string | readonly string[];

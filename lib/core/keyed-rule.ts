@@ -53,7 +53,7 @@ export class Recollection {
   private held = 0;
 
   /** @param most how many subjects may be remembered, one of several rules as often; from 1 */
-  constructor(private readonly most = 16_384) {}
+  constructor(private readonly most = 32_768) {}
 
   /** Notes that a rule will remember one more. */
   add(rule: KeyedRule): void {

@@ -6,7 +6,7 @@ import { keyHead, keyOf, keyTail, PREFIX, type Subject } from './key.js';
 import { KeyedRule, Recollection } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
-import type { CompiledRule } from './rule.js';
+import type { CompiledRule } from './compiled-rule.js';
 
 /** Spells keys: rules become counters, and counters with a cost become hits. */
 export class Keys {

@@ -1,6 +1,6 @@
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import type { RuleHit } from './rule-hit.js';
-import type { CompiledRule } from './rule.js';
+import type { CompiledRule } from './compiled-rule.js';
 
 /** What can be done with some rules and not with others. */
 export type Operation = 'consume' | 'enter' | 'acquire';

@@ -4,7 +4,8 @@ import type { Subject } from './key.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import type { KeyedRule } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
-import type { AnyRule, CompiledRule } from './rule.js';
+import type { CompiledRule } from './compiled-rule.js';
+import type { AnyRule } from './rule.js';
 
 /** Rules as programs give them, each object checked and compiled once. */
 export class RuleCache {

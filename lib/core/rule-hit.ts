@@ -1,6 +1,6 @@
 import type { Hit } from '../contracts/store.js';
 import type { Subject } from './key.js';
-import type { CompiledRule } from './rule.js';
+import type { CompiledRule } from './compiled-rule.js';
 
 /** A hit of a subject on a rule. */
 export interface RuleHit extends Hit {

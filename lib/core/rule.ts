@@ -1,8 +1,7 @@
 import type { CalendarWindow } from '../algorithms/calendar-length.js';
-import type { AlgorithmDefinition, TakenAhead } from '../algorithms/definition.js';
+import type { AlgorithmDefinition } from '../algorithms/definition.js';
 import type { Leasable } from '../algorithms/lease.js';
 import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
-import type { Algorithm, Parameters } from '../contracts/algorithm.js';
 import type { Duration } from '../contracts/duration.js';
 import type { OnStoreError } from './on-store-error.js';
 
@@ -86,7 +85,7 @@ type CalendarName = Having<{ readonly calendar: true }>;
 
 /** The algorithm with the options that belong to it; those of another one do not compile. */
 export type AlgorithmChoice =
-  | { readonly algorithm?: undefined }
+  | ({ readonly algorithm?: undefined } & Leasable)
   | Chosen<CalendarName>
   | (Chosen<Exclude<AlgorithmName, CalendarName>> & NoCalendar);
 
@@ -131,41 +130,6 @@ export type Rule = Exclude<AnyRule, LeaseRule>;
 
 /** A rule that can block. */
 export type BlockingRule = AnyRule & { readonly block: Duration | 'manual' };
-
-/** Permits that a process takes ahead. */
-export interface CompiledLease {
-  readonly permits: number;
-  /** How long they are kept, in microseconds. */
-  readonly ttl: number;
-  /** See `AlgorithmDefinition.spendBy`. */
-  readonly spendBy: (nth: number, taken: TakenAhead) => number;
-}
-
-/** A rule made ready for a store, once. */
-export interface CompiledRule {
-  readonly name: string;
-  readonly algorithm: Algorithm;
-  readonly parameters: Parameters;
-  /** Those of an instant, in milliseconds since the epoch, where they change with time. */
-  readonly parametersAt?: ((nowMs: number) => Parameters) | undefined;
-  readonly cost: number;
-  /** Whether it can say how long a hit has to wait for its place. */
-  readonly queues: boolean;
-  /** The most permits that can be had at once. */
-  readonly capacity: number;
-  /** The milliseconds in which they all come back; 0 if they come back when they are given back. */
-  readonly capacityWindowMs: number;
-  /** Permits that a process takes ahead, if it does. */
-  readonly lease?: CompiledLease | undefined;
-  /** How long a denial blocks, in microseconds; 0 if only programs block, absent if nothing does. */
-  readonly block?: number | undefined;
-  readonly observe: boolean;
-  readonly perInstance: boolean;
-  /** Absent if it is the limiter's. */
-  readonly onStoreError?: OnStoreError | undefined;
-  /** Another limit that is watched beside it. */
-  readonly candidate?: CompiledRule | undefined;
-}
 
 export const DEFAULT_RULE_NAME = 'default';
 export const DEFAULT_ALGORITHM: AlgorithmName = 'sliding-window-counter';

@@ -48,7 +48,7 @@ export async function decideTogether(
 ): Promise<Verdict[][]> {
   const call = new Call(toMicroseconds(clock()));
   for (const { hits, ask } of requests) call.addRequest(hits, ask);
-  const script = assembleScript(call.isLone ? 'lone' : 'decide', call.algorithms);
+  const script = assembleScript(call.main, call.algorithms);
   const reply = await redis.eval(script, call.keys.length, ...call.keys, ...call.argv);
   const reader = new ReplyReader(reply as DecideReply);
   return requests.map(({ hits }) => [...reader.next(hits.length).verdicts]);

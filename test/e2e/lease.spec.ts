@@ -1,6 +1,12 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimitModule, RateLimitService, type Rule } from '../../lib/index.js';
+import {
+  RateLimit,
+  RateLimiter,
+  RateLimitModule,
+  RateLimitService,
+  type NamedRule,
+} from '../../lib/index.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';
@@ -41,7 +47,7 @@ describe.each(FRAMEWORKS)('two processes with a lease on a route, on %s', (frame
       );
     const [one, other] = [await start(), await start()];
     const { by, scope, ...rule } = EXPORT;
-    const left = async () => (await other.app.get(RateLimitService).peek(rule as Rule, by)).remaining;
+    const left = async () => (await other.app.get(RateLimitService).peek(rule, by)).remaining;
 
     const first = await one.get('/');
     expect([first.status, first.headers['ratelimit']]).toEqual([200, '"export";r=9;t=60']);
@@ -55,4 +61,21 @@ describe.each(FRAMEWORKS)('two processes with a lease on a route, on %s', (frame
     await one.app.close();
     expect(await left()).toBe(2);
   });
+});
+
+it('is for rules of the default algorithm too', async () => {
+  const rules: Record<string, NamedRule> = { default: { window: '1m', limit: 10, lease: { permits: 4 } } };
+  @Controller()
+  class Plain {
+    @Get()
+    get() {}
+  }
+  const { app, get } = await startApp(
+    { imports: [RateLimitModule.forRoot({ prefix: uniquePrefix(), rules })], controllers: [Plain] },
+    { framework: 'express', store: virtualStore('redis', new VirtualTime()) },
+  );
+  const sources: string[] = [];
+  app.get(RateLimiter).events.on('decision', ({ decision }) => void sources.push(decision.source));
+  for (let hit = 0; hit < 5; hit++) await get('/');
+  expect(sources).toEqual(['redis', 'cache', 'cache', 'cache', 'redis']);
 });

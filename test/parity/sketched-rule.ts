@@ -1,6 +1,6 @@
 import { NOMINAL_LENGTHS } from '../../lib/algorithms/calendar-length.js';
 import { compileRule } from '../../lib/core/compile-rule.js';
-import type { CompiledRule } from '../../lib/core/rule.js';
+import type { CompiledRule } from '../../lib/core/compiled-rule.js';
 import type { AnyRule } from '../../lib/index.js';
 import type { RuleSketch } from './rule-sketch.js';
 import { sayable } from './sayable-rule.js';

@@ -24,14 +24,12 @@ class Batch {
     return new Promise((resolve, reject) => this.waiting.push({ hits: hits.length, resolve, reject }));
   }
 
-  async send(run: (call: Call) => Promise<unknown>): Promise<void> {
-    let reader: ReplyReader;
-    try {
-      reader = new ReplyReader((await run(this.call)) as DecideReply);
-    } catch (error) {
-      for (const { reject } of this.waiting) reject(error);
-      return;
-    }
+  fail(error: unknown): void {
+    for (const { reject } of this.waiting) reject(error);
+  }
+
+  answer(reply: DecideReply): void {
+    const reader = new ReplyReader(reply);
     for (const { hits, resolve, reject } of this.waiting) {
       try {
         resolve(reader.next(hits));
@@ -89,7 +87,15 @@ export class Batches {
 
   private async send(batch: Batch): Promise<void> {
     this.underWay += 1;
-    await batch.send(this.run);
-    this.underWay -= 1;
+    let reply: unknown;
+    try {
+      reply = await this.run(batch.call);
+    } catch (error) {
+      batch.fail(error);
+      return;
+    } finally {
+      this.underWay -= 1;
+    }
+    batch.answer(reply as DecideReply);
   }
 }

@@ -26,14 +26,20 @@ export class Call {
 
   /** The algorithms in use, in one order, so that each set of them is one script. */
   get algorithms(): readonly Algorithm[] {
+    if (this.rules.length === 1) return [this.rules[0]!.algorithm];
     const algorithms = [...new Set(this.rules.map(({ algorithm }) => algorithm))];
     return algorithms.length < 2 ? algorithms : algorithms.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** Whether it is one hit on a plain rule, which lone.lua decides: no block, no lease, nothing but to be charged. */
-  get isLone(): boolean {
+  private get isLone(): boolean {
     const [rule] = this.rules;
     return this.lone !== undefined && this.keys.length === 1 && rule!.block < 0 && !rule!.algorithm.leases;
+  }
+
+  /** The script that decides its requests. */
+  get main(): 'lone' | 'decide' {
+    return this.isLone ? 'lone' : 'decide';
   }
 
   get argv(): readonly (string | number)[] {

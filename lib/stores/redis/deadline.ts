@@ -50,6 +50,7 @@ export class Deadline {
   /** Waits for nothing any more. */
   close(): void {
     clearTimeout(this.timer);
+    this.timer = undefined;
   }
 
   /**

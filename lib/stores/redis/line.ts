@@ -47,31 +47,11 @@ export class Line {
    * Runs a script on the server of its keys: waits for the first connection, then no longer than the
    * deadline.
    *
-   * @throws DeadlineError, what the server answered, or why it is not asked
+   * @throws DeadlineError, or what the server answered; at once, if the server is not asked: why
    */
-  async run(main: ScriptMain, call: Call, timeout = this.bounds.timeout): Promise<unknown> {
-    if (this.connecting) await this.connecting;
-    const key = call.keys[0]!;
-    const circuit = this.circuits.of(this.servers.of(key));
-    circuit.check();
-    this.pending += 1;
-    try {
-      const deadline = timeout === this.bounds.timeout ? this.deadline : new Deadline(timeout);
-      const answer = await deadline.within(this.scripts.run(main, call));
-      // A request of the call may have failed by what would fail all: then it is the server.
-      const failure = failureIn(answer);
-      if (failure && isOutage(failure)) this.noteFailure(key, failure, false);
-      else circuit.succeeded();
-      return answer;
-    } catch (failure) {
-      const isGone = this.client.status !== 'ready';
-      const error = isGone ? (this.connectionError ?? failure) : failure;
-      if (isOutage(error)) this.noteFailure(key, error, isGone);
-      throw error;
-    } finally {
-      this.pending -= 1;
-      if (this.pending === 0) this.drained?.();
-    }
+  run(main: ScriptMain, call: Call, timeout = this.bounds.timeout): Promise<unknown> {
+    if (!this.connecting) return this.ask(main, call, timeout);
+    return this.connecting.then(() => this.ask(main, call, timeout));
   }
 
   /** Waits until the first connection stands or has failed, which opens the circuit. */
@@ -93,6 +73,36 @@ export class Line {
     if (this.pending > 0) await new Promise<void>((resolve) => (this.drained = resolve));
     this.deadline.close();
     this.client.disconnect();
+  }
+
+  private ask(main: ScriptMain, call: Call, timeout: number): Promise<unknown> {
+    const key = call.keys[0]!;
+    const circuit = this.circuits.of(this.servers.of(key));
+    circuit.check();
+    this.pending += 1;
+    const deadline = timeout === this.bounds.timeout ? this.deadline : new Deadline(timeout);
+    return deadline.within(this.scripts.run(main, call)).then(
+      (answer) => {
+        // A request of the call may have failed by what would fail all: then it is the server.
+        const failure = failureIn(answer);
+        if (failure && isOutage(failure)) this.noteFailure(key, failure, false);
+        else circuit.succeeded();
+        this.ended();
+        return answer;
+      },
+      (failure: unknown) => {
+        const isGone = this.client.status !== 'ready';
+        const error = isGone ? (this.connectionError ?? failure) : failure;
+        if (isOutage(error)) this.noteFailure(key, error, isGone);
+        this.ended();
+        throw error;
+      },
+    );
+  }
+
+  private ended(): void {
+    this.pending -= 1;
+    if (this.pending === 0) this.drained?.();
   }
 
   private noteFailure(key: string, error: unknown, isGone: boolean): void {

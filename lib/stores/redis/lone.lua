@@ -1,18 +1,12 @@
 -- Decides one hit on a plain rule that comes alone, as decide.lua does: what a call costs that is shared
--- with nobody is mostly what it has to define and to read. What it needs stands above: numbers.lua and the
--- algorithm, as `algorithms[1]`, with `get` as below.
+-- with nobody is mostly what it has to define and to read. What it needs stands above: prologue.lua,
+-- lone-state.lua, and the algorithm as `algorithms[1]`.
 --
 -- KEYS  the hit's key
--- ARGV  now (microseconds since the epoch, or '' for the server's time), cost (permits), then the rule's
---       parameters
+-- ARGV  now (see prologue.lua), cost (permits), then the rule's parameters
 -- Returns  as decide.lua
 
-local key, now, cost, slack_ms = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), 3600000
-if not now then
-  local time = redis.call('TIME')
-  now, slack_ms = tonumber(time[1]) * 1000000 + tonumber(time[2]), 0
-end
-
+local key, cost = KEYS[1], tonumber(ARGV[2])
 local parameters = {}
 for index = 3, #ARGV do parameters[index - 2] = tonumber(ARGV[index]) end
 
@@ -22,7 +16,7 @@ local allowed, remaining, wait, reset_after, state, expires_after =
 if not allowed then
   wait = wait < 0 and -1 or -2 - wait
 elseif cost > 0 then
-  local expires_ms = math.ceil(expires_after / 1000) + 1 + slack_ms -- as `milliseconds` of protocol.lua
+  local expires_ms = milliseconds(expires_after)
   if algorithm.save then
     algorithm.save(key, state, expires_ms)
   else

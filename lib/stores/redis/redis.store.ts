@@ -13,34 +13,14 @@ import type {
 import { Announcements, type SubscriberClient } from './announcements.js';
 import { Batches } from './batches.js';
 import { Call } from './call.js';
-import { connect, isRedisConnection, REDIS_ALLOWED, type RedisConnection } from './connection.js';
+import { connect } from './connection.js';
 import { Line } from './line.js';
+import { checkOptions, type RedisStoreOptions } from './redis.store.options.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 import type { ScriptMain } from './script.js';
 import { serversOf, type Servers } from './servers.js';
 
-export interface RedisStoreOptions {
-  /** A `redis://` or `rediss://` URL, ioredis options, or a client or Cluster you own (it is duplicated). */
-  readonly redis: RedisConnection;
-  /**
-   * Milliseconds after which an unanswered command is given up, an integer from 1.
-   * @default 50
-   */
-  readonly timeout?: number;
-  /**
-   * Milliseconds for which the first calls wait for the first connection, an integer from 1.
-   * @default 1000
-   */
-  readonly connectTimeout?: number;
-  /**
-   * Tells the time in milliseconds since the epoch, so that a timeline can be replayed in tests.
-   * @default the Redis server's own time
-   */
-  readonly clock?: Clock;
-}
-
-/** A second, in microseconds. */
-const PROBE_LASTS = 1e6;
+const PROBE_LASTS = 1e6; // A second, in microseconds.
 
 /** Holds the state in Redis: every request is decided there by one script, in one round trip. */
 export class RedisStore implements Store {
@@ -57,24 +37,18 @@ export class RedisStore implements Store {
 
   /** @throws TypeError or RangeError if an option is not as allowed */
   constructor({ redis, timeout = 50, connectTimeout = 1000, clock }: RedisStoreOptions) {
-    if (!isRedisConnection(redis)) {
-      throw new TypeError(`redis: got ${JSON.stringify(redis)}; allowed: ${REDIS_ALLOWED}`);
-    }
-    for (const [name, value] of Object.entries({ timeout, connectTimeout })) {
-      if (Number.isInteger(value) && value >= 1) continue;
-      throw new RangeError(`${name}: got ${String(value)}; allowed: an integer from 1, in milliseconds`);
-    }
+    const bounds = { timeout, connectTimeout };
+    checkOptions(redis, bounds);
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? (() => performance.now());
     this.replayed = clock;
     this.timeout = timeout;
-    const bounds = { timeout, connectTimeout };
     const client = connect(redis, bounds);
     this.servers = serversOf(client);
     this.line = new Line(client, this.servers, bounds, (key) => this.call([`${key}:probe`], PROBE_LASTS));
     this.batches = new Batches(
       () => this.now(),
-      (call) => this.line.run(call.isLone ? 'lone' : 'decide', call),
+      (call) => this.line.run(call.main, call),
     );
     // A cluster's subscriber changes nodes without a word, so nobody could tell what it has missed.
     if (!client.isCluster) {
@@ -131,8 +105,8 @@ export class RedisStore implements Store {
     this.line.watch(listener);
   }
 
-  async ready(): Promise<void> {
-    await this.line.ready();
+  ready(): Promise<void> {
+    return this.line.ready();
   }
 
   async close(): Promise<void> {
@@ -144,7 +118,7 @@ export class RedisStore implements Store {
   private async decideAlone(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
     const call = new Call(this.now());
     call.addRequest(hits, ask);
-    const reply = await this.run(call.isLone ? 'lone' : 'decide', call, ask.within);
+    const reply = await this.run(call.main, call, ask.within);
     return new ReplyReader(reply as DecideReply).next(hits.length);
   }
 

@@ -33,8 +33,8 @@ export class ReplyReader {
     this.at += FIELDS * hits;
     const failure = reply[at];
     if (typeof failure === 'string') throw replyError(failure);
-    const verdicts: Verdict[] = [];
-    for (let hit = 0; hit < hits; hit += 1) verdicts.push(this.verdict(at + FIELDS * hit));
+    const verdicts = new Array<Verdict>(hits);
+    for (let hit = 0; hit < hits; hit += 1) verdicts[hit] = this.verdict(at + FIELDS * hit);
     return { verdicts, now: reply[0] };
   }
 

@@ -6,13 +6,14 @@ import decide from './decide.lua.js';
 import heartbeat from './heartbeat.lua.js';
 import loneState from './lone-state.lua.js';
 import lone from './lone.lua.js';
-import numbers from './numbers.lua.js';
+import prologue from './prologue.lua.js';
 import protocol from './protocol.lua.js';
+import requests from './requests.lua.js';
 import reset from './reset.lua.js';
 import states from './states.lua.js';
 
 const MAINS = {
-  decide,
+  decide: requests + decide,
   amend: announce + amend,
   block: announce + block,
   reset: announce + reset,
@@ -30,6 +31,6 @@ export function assembleScript(main: ScriptMain, algorithms: readonly Algorithm[
     ({ name, lua }, index) => `-- ${name}\nalgorithms[${index + 1}] = (function()\n${lua}end)()\n`,
   );
   const [state, reader] = main === 'lone' ? [loneState, ''] : [states, protocol];
-  const parts = [numbers, state, ...preludes, 'local algorithms = {}\n', ...modules, reader, MAINS[main]];
+  const parts = [prologue, state, ...preludes, 'local algorithms = {}\n', ...modules, reader, MAINS[main]];
   return parts.join('\n');
 }

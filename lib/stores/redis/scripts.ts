@@ -3,25 +3,34 @@ import type { Call } from './call.js';
 import type { StoreClient } from './connection.js';
 import { assembleScript, type ScriptMain } from './script.js';
 
+/** A script as the client knows it. */
+type Command = (...args: unknown[]) => Promise<unknown>;
+
 /** Runs scripts on a client, which gets each once and knows it by its hash from then on. */
 export class Scripts {
-  private readonly commands = new Set<string>();
+  private readonly commands = new Map<string, Command>();
 
   constructor(private readonly client: StoreClient) {}
 
   run(main: ScriptMain, { algorithms, keys, argv }: Call): Promise<unknown> {
-    const name = this.command(main, algorithms);
-    const commands = this.client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
-    return commands[name]!(keys.length, ...keys, ...argv);
+    const name = nameOf(main, algorithms);
+    const command = this.commands.get(name) ?? this.define(name, main, algorithms);
+    return keys.length === 1
+      ? command.call(this.client, 1, keys[0], ...argv)
+      : command.call(this.client, keys.length, ...keys, ...argv);
   }
 
-  /** The script for these algorithms, as the name of a command of the client. */
-  private command(main: ScriptMain, algorithms: readonly Algorithm[]): string {
-    const name = `rateLimit:${main}:${algorithms.map(({ name }) => name).join('+')}`;
-    if (!this.commands.has(name)) {
-      this.client.defineCommand(name, { lua: assembleScript(main, algorithms) });
-      this.commands.add(name);
-    }
-    return name;
+  private define(name: string, main: ScriptMain, algorithms: readonly Algorithm[]): Command {
+    this.client.defineCommand(name, { lua: assembleScript(main, algorithms) });
+    const command = (this.client as unknown as Record<string, Command>)[name]!;
+    this.commands.set(name, command);
+    return command;
   }
+}
+
+/** The name of the command for a script and the algorithms in it. */
+function nameOf(main: ScriptMain, algorithms: readonly Algorithm[]): string {
+  let name = `rateLimit:${main}:`;
+  for (const algorithm of algorithms) name += `${algorithm.name}+`;
+  return name;
 }

@@ -1,0 +1,38 @@
+import type { TakenAhead } from '../algorithms/definition.js';
+import type { Algorithm, Parameters } from '../contracts/algorithm.js';
+import type { OnStoreError } from './on-store-error.js';
+
+/** Permits that a process takes ahead. */
+export interface CompiledLease {
+  readonly permits: number;
+  /** How long they are kept, in microseconds. */
+  readonly ttl: number;
+  /** See `AlgorithmDefinition.spendBy`. */
+  readonly spendBy: (nth: number, taken: TakenAhead) => number;
+}
+
+/** A rule made ready for a store, once. */
+export interface CompiledRule {
+  readonly name: string;
+  readonly algorithm: Algorithm;
+  readonly parameters: Parameters;
+  /** Those of an instant, in milliseconds since the epoch, where they change with time. */
+  readonly parametersAt?: ((nowMs: number) => Parameters) | undefined;
+  readonly cost: number;
+  /** Whether it can say how long a hit has to wait for its place. */
+  readonly queues: boolean;
+  /** The most permits that can be had at once. */
+  readonly capacity: number;
+  /** The milliseconds in which they all come back; 0 if they come back when they are given back. */
+  readonly capacityWindowMs: number;
+  /** Permits that a process takes ahead, if it does. */
+  readonly lease?: CompiledLease | undefined;
+  /** How long a denial blocks, in microseconds; 0 if only programs block, absent if nothing does. */
+  readonly block?: number | undefined;
+  readonly observe: boolean;
+  readonly perInstance: boolean;
+  /** Absent if it is the limiter's. */
+  readonly onStoreError?: OnStoreError | undefined;
+  /** Another limit that is watched beside it. */
+  readonly candidate?: CompiledRule | undefined;
+}

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Deadline, DeadlineError } from './deadline.js';
+
+const never = new Promise<never>(() => undefined);
+
+describe('a deadline of 50 ms', () => {
+  let deadline: Deadline;
+  let told: unknown[];
+
+  /** Waits for a promise, and tells what came of it under a name. */
+  function wait(name: string, promise: Promise<unknown>): void {
+    deadline.within(promise).then(
+      (result) => told.push([name, result]),
+      (error: unknown) => told.push([name, error]),
+    );
+  }
+  const pass = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds);
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    deadline = new Deadline(50);
+    told = [];
+  });
+
+  afterEach(() => {
+    deadline.close();
+    jest.useRealTimers();
+  });
+
+  it('gives up what has not come in time, and says so', async () => {
+    wait('slow', never);
+    await pass(49);
+    expect(told).toEqual([]);
+    await pass(2);
+    expect(told).toEqual([['slow', new DeadlineError(50)]]);
+    expect(String((told as unknown[][])[0]![1])).toBe('DeadlineError: no answer within 50 ms');
+  });
+
+  it('passes on what comes in time, and what fails in time', async () => {
+    wait('answer', Promise.resolve('yes'));
+    wait('failure', Promise.reject(new Error('no')));
+    await pass(0);
+    expect(told).toEqual([
+      ['answer', 'yes'],
+      ['failure', new Error('no')],
+    ]);
+    await pass(100);
+    expect(told).toHaveLength(2);
+  });
+
+  it('gives each its whole time, by one timer for all', async () => {
+    wait('first', never);
+    await pass(30);
+    wait('second', never);
+    wait('answered', Promise.resolve('yes'));
+    expect(jest.getTimerCount()).toBe(1);
+    await pass(22);
+    expect(told).toEqual([
+      ['answered', 'yes'],
+      ['first', new DeadlineError(50)],
+    ]);
+    await pass(26);
+    expect(told).toHaveLength(2);
+    await pass(4);
+    expect(told).toHaveLength(3);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('still takes an answer that lay there while the event loop was busy', async () => {
+    let answer: (value: string) => void = () => undefined;
+    wait('late', new Promise((resolve) => (answer = resolve)));
+    jest.advanceTimersByTime(50); // The timer goes off, and then the socket is read.
+    answer('yes');
+    await pass(10);
+    expect(told).toEqual([['late', 'yes']]);
+  });
+
+  it('waits for nothing any more when it is closed, and can be used again', async () => {
+    wait('first', never);
+    deadline.close();
+    expect(jest.getTimerCount()).toBe(0);
+    wait('second', never);
+    expect(jest.getTimerCount()).toBe(1);
+    await pass(60);
+    expect(told).toHaveLength(2);
+  });
+});
