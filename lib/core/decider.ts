@@ -92,6 +92,7 @@ export class Decider {
   }
 
   private async fallBack(hits: readonly RuleHit[], ask: Ask, error: unknown): Promise<Decision> {
+    this.denials?.end();
     this.failed(error);
     return this.decisionOf(hits, await this.policy.answer(hits, ask), ask);
   }
@@ -99,6 +100,7 @@ export class Decider {
   private told(hits: readonly RuleHit[], ask: Ask, outcome: Outcome, asked: Asked | undefined): DecidedHit {
     const { store } = this;
     const { verdicts } = outcome;
+    this.denials?.end();
     const decisions = new Array<RuleDecision>(hits.length);
     let isDenied = false;
     for (let index = 0; index < hits.length; index += 1) {

@@ -31,6 +31,7 @@ export class DenyCache implements Follower {
   private isTrusted = false;
   /** Tells whether anything has changed while the store was asked. */
   private changes = 0;
+  private asked: Asked | undefined;
 
   constructor(
     private readonly store: Store,
@@ -39,9 +40,15 @@ export class DenyCache implements Follower {
     this.clock = store.stopwatch ?? (() => performance.now());
   }
 
-  /** What to give `keep` after the store was asked. */
+  /** What to give `keep` after the store was asked: the same until the store answers, for the clock costs time. */
   begin(): Asked {
-    return { since: this.now(), version: this.changes };
+    this.asked ??= { since: this.now(), version: this.changes };
+    return this.asked;
+  }
+
+  /** Notes that the store has answered, or will not: who asks from now on asks later. */
+  end(): void {
+    this.asked = undefined;
   }
 
   /** The decision that a request would get, `undefined` if only the store knows. */

@@ -1,7 +1,7 @@
 -- Amends what counters have been charged, one by one. What the call needs stands above: the
 -- algorithms in use, as `algorithms[1]`, `algorithms[2]`, …, and what states.lua and protocol.lua read.
 --
--- KEYS  for each amendment, in order: its key
+-- KEYS  for each amendment, in order: its key; each once
 -- ARGV  see protocol.lua; the arguments are amendments, each a list of: kind (0: refund; 1: refund only
 --       if nobody has been charged since; 2: renew a lease), rule (index), cost (permits), receipt
 --       (microseconds, or the lease's name)
@@ -11,7 +11,7 @@ local reply = {}
 
 for index, amendment in ipairs(arguments) do
   local kind, rule, cost, receipt = amendment[1], rules[amendment[2]], amendment[3], amendment[4]
-  local key, state, expires_after = next_key(), nil, nil
+  local key, state, expires_after = key_of(rule, index), nil, nil
   if kind == 2 then
     state, expires_after = rule.renew(key, now, receipt, unpack(rule.parameters))
   else
@@ -19,7 +19,7 @@ for index, amendment in ipairs(arguments) do
   end
   if state then
     (rule.save or put)(key, state, milliseconds(expires_after))
-    if kind < 2 and not rule.leases then announce(key) end
+    if kind < 2 and not rule.leases then announce(rule.save and key or KEYS[key]) end
   end
   reply[index] = state and 1 or 0
 end

@@ -70,7 +70,7 @@ export class Batches {
   private batch(place: number, hits: number): Batch {
     const now = this.now();
     const known = this.open.get(place);
-    if (known && known.call.size + hits <= MOST_KEYS && known.call.now === now) return known;
+    if (known && known.call.keys.meant + hits <= MOST_KEYS && known.call.now === now) return known;
     const batch = new Batch(new Call(now));
     if (this.open.size === 0) this.flushSoon();
     // Timelines that are replayed, and bursts, have more than one a turn.

@@ -4,7 +4,7 @@
 -- ARGV  see protocol.lua, without rules; the arguments are duration (microseconds)
 -- Returns  1
 
-local block_key, key, duration = next_key(), next_key(), arguments[1]
+local block_key, key, duration = KEYS[1], KEYS[2], arguments[1]
 
 redis.call('SET', block_key, string.format(INTEGER, now + duration), 'PX', milliseconds(duration))
 if key then announce(key) end

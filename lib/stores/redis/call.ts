@@ -1,4 +1,5 @@
 import type { Algorithm, Parameters } from '../../contracts/algorithm.js';
+import { CallKeys } from './call-keys.js';
 import type { Amendment, Ask, Counter, Hit } from '../../contracts/store.js';
 
 const KINDS = { refund: 0, 'refund-last': 1, renew: 2 } as const;
@@ -15,9 +16,11 @@ interface CallRule {
 
 /** KEYS and ARGV of one call, as protocol.lua reads them and the script's own part after it. */
 export class Call {
-  readonly keys: string[] = [];
+  readonly keys = new CallKeys();
   private readonly rules: CallRule[] = [];
   private readonly arguments: Argument[] = [];
+  /** Where the last run of requests begins that another one may be like. */
+  private run = -1;
   /** The cost of its only hit, as long as there is no other, and nothing else is asked. */
   private lone: number | undefined;
 
@@ -34,7 +37,7 @@ export class Call {
   /** Whether it is one hit on a plain rule, which lone.lua decides: no block, no lease, nothing but to be charged. */
   private get isLone(): boolean {
     const [rule] = this.rules;
-    return this.lone !== undefined && this.keys.length === 1 && rule!.block < 0 && !rule!.algorithm.leases;
+    return this.lone !== undefined && this.keys.meant === 1 && rule!.block < 0 && !rule!.algorithm.leases;
   }
 
   /** The script that decides its requests. */
@@ -48,16 +51,13 @@ export class Call {
       return [this.now, this.lone!, ...algorithm.parameters.map((name) => parameters[name]!)];
     }
     const { algorithms } = this;
+    const { places } = this.keys;
     const rules = this.rules.map(
       ({ algorithm, parameters, block, observe }) =>
         `[${algorithms.indexOf(algorithm) + 1},${block},${observe},${spell(algorithm, parameters)}]`,
     );
-    return [this.now, `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
-  }
-
-  /** How many hits or amendments it carries. */
-  get size(): number {
-    return this.keys.length;
+    const argv = [this.now, `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
+    return places ? [...argv, JSON.stringify(places)] : argv;
   }
 
   add(...args: readonly Argument[]): void {
@@ -65,24 +65,47 @@ export class Call {
   }
 
   addRequest(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): void {
-    const request = this.arguments;
-    const isPlain = hits.length === 1 && !dryRun && patience === 0;
-    this.lone = isPlain && request.length === 0 ? hits[0]!.cost : undefined;
-    if (dryRun || patience !== 0)
-      request.push(-hits.length, dryRun ? 1 : 0, patience === Infinity ? -1 : patience);
-    else request.push(hits.length);
-    for (const hit of hits) {
-      this.keys.push(hit.key);
-      if (hit.block) this.keys.push(hit.block.key);
-      request.push(this.ruleOf(hit), hit.cost);
-      if (hit.algorithm.leases) request.push(hit.lease ?? '');
+    const isPlain = !dryRun && patience === 0;
+    this.lone = isPlain && hits.length === 1 && this.keys.meant === 0 ? hits[0]!.cost : undefined;
+    for (const { key, block } of hits) {
+      this.keys.add(key);
+      if (block) this.keys.add(block.key);
     }
+    if (isPlain && this.isAsBefore(hits)) {
+      (this.arguments[this.run] as number) += 1;
+      return;
+    }
+    this.run = isPlain ? this.arguments.length : -1;
+    this.addRun(
+      hits,
+      isPlain ? [hits.length] : [-hits.length, dryRun ? 1 : 0, patience === Infinity ? -1 : patience],
+    );
   }
 
   addAmendment(amendment: Amendment): void {
     const { kind, key, cost, receipt } = amendment;
-    this.keys.push(key);
+    this.keys.add(key);
     this.arguments.push([KINDS[kind], this.ruleOf(amendment), cost, receipt]);
+  }
+
+  /** Whether a request differs from the last one in its keys only. */
+  private isAsBefore(hits: readonly Hit[]): boolean {
+    const { run, arguments: told } = this;
+    if (run < 0 || told[run + 1] !== hits.length) return false;
+    for (let index = 0; index < hits.length; index += 1) {
+      const hit = hits[index]!;
+      const at = run + 2 + 2 * index;
+      if (hit.algorithm.leases || told[at] !== this.ruleOf(hit) || told[at + 1] !== hit.cost) return false;
+    }
+    return true;
+  }
+
+  private addRun(hits: readonly Hit[], head: readonly number[]): void {
+    this.arguments.push(1, ...head);
+    for (const hit of hits) {
+      this.arguments.push(this.ruleOf(hit), hit.cost);
+      if (hit.algorithm.leases) this.arguments.push(hit.lease ?? '');
+    }
   }
 
   /** The number of a counter's rule, from 1. */

@@ -2,13 +2,20 @@
 -- and charges them only if all are allowed. What the call needs stands above: the algorithms in use, as
 -- `algorithms[1]`, `algorithms[2]`, …, and states.lua, protocol.lua and requests.lua.
 --
--- KEYS  for each hit, in order: its key, and its block's key if its rule can block
--- ARGV  see protocol.lua; the arguments are one request after the other, each: count (of its hits; below
---       0: dry_run (1: charge nothing) and patience (microseconds; -1: endless) follow), and of each hit:
---       rule (index), cost (permits), lease (a name, only if the algorithm has leases)
+-- KEYS  for each hit of each request, in order: its key, and its block's key if its rule can block; each once
+-- ARGV  see protocol.lua; the arguments are one run of requests after the other, which differ in their keys
+--       only: times (how many they are), count (of the hits of each; below 0: dry_run (1: charge nothing) and
+--       patience (microseconds; -1: endless) follow), and of each hit: rule (index), cost (permits), lease (a
+--       name, only if the algorithm has leases)
 -- Returns  now (microseconds), then three integers a hit: remaining (permits), wait (microseconds; from 0:
 --          allowed, and held back so long; -1: never allowed; below: allowed after -2 - wait),
 --          reset_after (microseconds); the first of a request that failed is the error, a string
+
+-- Where in the reply the first request begins that was charged: from there on they saw what is not saved yet.
+local unsure
+
+local hit_key, hit_state, hit_expiry = {}, {}, {}
+local hit_block, hit_allowed, hit_blocked -- tables, for who needs them
 
 local function step(hit, cost, patience)
   local rule = hit_rule[hit]
@@ -16,7 +23,7 @@ local function step(hit, cost, patience)
 end
 
 -- Returns: what the algorithm says of the hit; of a blocked one, that it is denied until the block ends.
-local function check(hit, patience)
+local function check(hit)
   local block_key = hit_block[hit]
   local blocked_until = block_key and tonumber(get(block_key) or nil)
   if not blocked_until or blocked_until <= now then return step(hit, hit_cost[hit], patience) end
@@ -26,11 +33,11 @@ local function check(hit, patience)
 end
 
 -- Returns: whether a rule denies.
-local function check_all(patience)
+local function check_all()
   local denied = false
   for hit = 1, count do
     local rule = hit_rule[hit]
-    local allowed, remaining, wait, reset_after, state, expires_after, blocked = check(hit, patience)
+    local allowed, remaining, wait, reset_after, state, expires_after, blocked = check(hit)
     if not allowed and not blocked and rule.block > 0 and wait >= 0 then
       remaining, wait, reset_after = 0, math.max(wait, rule.block), math.max(reset_after, rule.block)
     end
@@ -70,67 +77,67 @@ local function block_all()
   end
 end
 
-local function decide_any()
-  if not hit_rule then
-    hit_rule, hit_block, hit_cost, hit_lease, hit_allowed, hit_blocked = {}, {}, {}, {}, {}, {}
+local function find_keys()
+  local index = first_key
+  for hit = 1, count do
+    local rule = hit_rule[hit]
+    hit_key[hit], hit_block[hit], index = key_of(rule, index), nil, index + 1
+    if rule.block >= 0 then
+      hit_block[hit], index = places and places[index] or index, index + 1
+    end
   end
-  local charge, patience = read_request()
-  local denied = check_all(patience)
+end
+
+local function decide_any()
+  if not hit_block then
+    hit_block, hit_allowed, hit_blocked = {}, {}, {}
+  end
+  find_keys()
+  local denied = check_all()
   if denied or not charge then tell_uncharged() end
   if charge and not denied then
     charge_all(false)
     charge_all(true)
+    unsure = unsure or start
   end
   if charge then block_all() end
-  note(charge and not denied)
-end
-
--- Whether the next request is nothing but hits on plain rules.
-local function is_plain(hits)
-  for at = next_argument + 1, next_argument + 2 * hits, 2 do
-    if not rules[arguments[at]].plain then return false end
-  end
-  return hits > 0
 end
 
 -- Decides what nearly all requests are in half the time: hits on plain rules that all allow.
 -- Returns: whether it is one; if not, nothing has happened.
-local function decide_plainly(hits)
-  local at, first_key, slot = next_argument + 1, key_index, reply_end + 1
-  next_argument, start, count, reply_end = at + 2 * hits, slot, hits, reply_end + FIELDS * hits
-  for hit = 1, hits do
-    local rule, cost, key = rules[arguments[at]], arguments[at + 1], next_key()
+local function decide_plainly()
+  local slot = start
+  for hit = 1, count do
+    local rule, cost, key = hit_rule[hit], hit_cost[hit], first_key + hit - 1
+    if places then key = places[key] end
     local allowed, remaining, wait, reset_after, state, expires_after =
       rule.step(key, now, cost, 0, nil, unpack(rule.parameters))
-    if not allowed then
-      next_argument, key_index, reply_end = next_argument - 2 * hits - 1, first_key, start - 1
-      return false
-    end
-    reply[slot], reply[slot + 1], reply[slot + 2] = remaining, wait, reset_after
+    if not allowed then return false end
+    reply[slot], reply[slot + 1], reply[slot + 2], slot = remaining, wait, reset_after, slot + FIELDS
     hit_key[hit], hit_state[hit], hit_expiry[hit] = key, cost > 0 and state, expires_after
-    at, slot = at + 2, slot + FIELDS
   end
-  for hit = 1, hits do
+  for hit = 1, count do
     if hit_state[hit] then put(hit_key[hit], hit_state[hit], milliseconds(hit_expiry[hit])) end
   end
-  note(true)
+  unsure = unsure or start
   return true
 end
 
 local function decide_all()
-  local last_argument = #arguments
-  while next_argument <= last_argument do
-    local hits = arguments[next_argument]
-    if not (is_plain(hits) and decide_plainly(hits)) then decide_any() end
+  while next_request() do
+    if not (plain and decide_plainly()) then decide_any() end
   end
 end
 
+local failed
 repeat
   local done, failure = pcall(decide_all)
-  if not done then fail(start, count, failure) end
+  if not done then
+    if start == failed then error(failure) end -- no request's own: it would fail forever
+    failed = start
+    fail(failure)
+  end
 until done
 local saved, failure = pcall(save_all)
-if not saved then
-  for at = 1, #unsure, 2 do fail(unsure[at], unsure[at + 1], failure) end
-end
+if not saved then fail_from(unsure, failure) end
 return reply

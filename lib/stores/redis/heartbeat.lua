@@ -4,7 +4,7 @@
 -- ARGV  see protocol.lua, without rules; the arguments are instance (a name), duration (microseconds; 0: it is gone)
 -- Returns  how many processes are alive
 
-local key, instance, duration = next_key(), arguments[1], arguments[2]
+local key, instance, duration = KEYS[1], arguments[1], arguments[2]
 
 redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format(INTEGER, now))
 if duration > 0 then

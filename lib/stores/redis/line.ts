@@ -76,7 +76,7 @@ export class Line {
   }
 
   private ask(main: ScriptMain, call: Call, timeout: number): Promise<unknown> {
-    const key = call.keys[0]!;
+    const key = call.keys.all[0]!;
     const circuit = this.circuits.of(this.servers.of(key));
     circuit.check();
     this.pending += 1;

@@ -143,7 +143,7 @@ export class RedisStore implements Store {
 
   private call(keys: readonly string[], ...args: (string | number)[]): Call {
     const call = new Call(this.now());
-    call.keys.push(...keys);
+    for (const key of keys) call.keys.add(key);
     call.add(...args);
     return call;
   }

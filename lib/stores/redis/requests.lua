@@ -4,28 +4,43 @@
 local FIELDS = 3
 
 local reply, reply_end = { now }, 1
-local next_argument = 1
-local unsure = {} -- start and count of each request from the first on that was charged: it saw what is not saved yet
+local next_argument, last_argument, next_key = 1, #arguments, 1
 
--- The request that is decided now: where its part of the reply begins, and its hits one by one.
-local start, count
-local hit_key, hit_state, hit_expiry = {}, {}, {}
-local hit_rule, hit_block, hit_cost, hit_lease, hit_allowed, hit_blocked -- tables, for who needs them
+-- The run of requests that is decided now: how many are left of it, and what they have in common.
+local left, count, width, charge, patience, plain = 0, 0, 0, true, 0, true
+local hit_rule, hit_cost, hit_lease = {}, {}, {}
 
--- Returns: whether to charge, and the patience.
-local function read_request()
-  local dry_run, patience, at = 0, 0, next_argument + 1
-  count = arguments[next_argument]
-  if count < 0 then count, dry_run, patience, at = -count, arguments[at], arguments[at + 1], at + 2 end
+-- The request: where its part of the reply begins, and its part of the keys.
+local start, first_key
+
+local function read_run()
+  local at, dry_run, all_plain = next_argument + 2, 0, true
+  left, count, patience = arguments[next_argument], arguments[next_argument + 1], 0
+  if count < 0 then
+    count, dry_run, patience, all_plain, at = -count, arguments[at], arguments[at + 1], false, at + 2
+  end
+  width = count
   for hit = 1, count do
     local rule = rules[arguments[at]]
-    hit_rule[hit], hit_cost[hit], hit_key[hit], at = rule, arguments[at + 1], next_key(), at + 2
-    hit_block[hit] = rule.block >= 0 and next_key()
+    hit_rule[hit], hit_cost[hit], hit_lease[hit], at = rule, arguments[at + 1], nil, at + 2
     if rule.leases then hit_lease[hit], at = arguments[at], at + 1 end
+    if rule.block >= 0 then width = width + 1 end
+    all_plain = all_plain and rule.plain
   end
-  next_argument, start = at, reply_end + 1
-  reply_end = reply_end + FIELDS * count
-  return dry_run == 0, patience < 0 and math.huge or patience
+  if patience < 0 then patience = math.huge end
+  next_argument, charge, plain = at, dry_run == 0, all_plain
+end
+
+-- Returns: whether there is another request.
+local function next_request()
+  if left == 0 then
+    if next_argument > last_argument then return false end
+    read_run()
+  end
+  left = left - 1
+  start, reply_end = reply_end + 1, reply_end + FIELDS * count
+  first_key, next_key = next_key, next_key + width
+  return true
 end
 
 local function tell(hit, allowed, remaining, wait, reset_after)
@@ -34,12 +49,15 @@ local function tell(hit, allowed, remaining, wait, reset_after)
   reply[slot], reply[slot + 1], reply[slot + 2] = remaining, wait, reset_after
 end
 
-local function note(is_charged)
-  local size = #unsure
-  if is_charged or size > 0 then unsure[size + 1], unsure[size + 2] = start, count end
+local function fail(failure)
+  for slot = start, start + FIELDS * count - 1 do reply[slot] = 0 end
+  reply[start] = type(failure) == 'table' and failure.err or tostring(failure)
 end
 
-local function fail(first, hits, failure)
-  for slot = first, first + FIELDS * hits - 1 do reply[slot] = 0 end
-  reply[first] = type(failure) == 'table' and failure.err or tostring(failure)
+-- Fails every request from a place in the reply on.
+local function fail_from(slot, failure)
+  next_argument, next_key, reply_end, left = 1, 1, 1, 0
+  while next_request() do
+    if start >= slot then fail(failure) end
+  end
 end

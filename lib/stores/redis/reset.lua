@@ -5,5 +5,5 @@
 -- Returns  1
 
 redis.call('UNLINK', unpack(KEYS))
-announce(next_key(), true)
+announce(KEYS[1], true)
 return 1

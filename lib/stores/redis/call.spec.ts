@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import { algorithms } from '../../algorithms/registry.js';
+import type { Hit } from '../../contracts/store.js';
+import { Call } from './call.js';
+
+const GCRA = { limit: 10, window: 60e6, burst: 10, full: 60e6, full_part: 0 };
+
+function hit(key: string, more: Partial<Hit> = {}): Hit {
+  return { key, algorithm: algorithms.gcra, parameters: GCRA, cost: 1, ...more };
+}
+
+/** The arguments of requests, and which keys they mean. */
+function told(...requests: readonly (readonly Hit[])[]): unknown[] {
+  const call = new Call('');
+  for (const hits of requests) call.addRequest(hits, {});
+  const [, , args, places] = call.argv;
+  return [
+    JSON.parse(args as string),
+    places === undefined ? undefined : JSON.parse(places as string),
+    call.keys.all,
+  ];
+}
+
+describe('a call', () => {
+  it('tells once what requests in a row have in common', () => {
+    expect(told([hit('a')], [hit('b')], [hit('c')])).toEqual([[3, 1, 1, 1], undefined, ['a', 'b', 'c']]);
+    expect(told([hit('a')], [hit('b', { cost: 2 })], [hit('c', { cost: 2 })])).toEqual([
+      [1, 1, 1, 1, 2, 1, 1, 2],
+      undefined,
+      ['a', 'b', 'c'],
+    ]);
+    expect(told([hit('a'), hit('b')], [hit('c'), hit('d')], [hit('e')])).toEqual([
+      [2, 2, 1, 1, 1, 1, 1, 1, 1, 1],
+      undefined,
+      ['a', 'b', 'c', 'd', 'e'],
+    ]);
+  });
+
+  it('tells rules apart by what they are, not by their names', () => {
+    const other = { ...GCRA, limit: 20 };
+    expect(told([hit('a')], [hit('b', { parameters: other })], [hit('c')])[0]).toEqual([
+      1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1,
+    ]);
+    expect(told([hit('a')], [hit('b', { observe: true })])[0]).toEqual([1, 1, 1, 1, 1, 1, 2, 1]);
+  });
+
+  it('does not take one that only asks, or may wait, for one like those before', () => {
+    const call = new Call('');
+    call.addRequest([hit('a')], {});
+    call.addRequest([hit('b')], { dryRun: true });
+    call.addRequest([hit('c')], { patience: Infinity });
+    call.addRequest([hit('d')], {});
+    expect(JSON.parse(call.argv[2] as string)).toEqual([
+      ...[1, 1, 1, 1],
+      ...[1, -1, 1, 0, 1, 1],
+      ...[1, -1, 0, -1, 1, 1],
+      ...[1, 1, 1, 1],
+    ]);
+  });
+
+  it('sends a key once, and says where it is meant again', () => {
+    expect(told([hit('a')], [hit('a')], [hit('a')])).toEqual([[3, 1, 1, 1], [1, 1, 1], ['a']]);
+    expect(told([hit('a')], [hit('b')], [hit('a')], [hit('c')])).toEqual([
+      [4, 1, 1, 1],
+      [1, 2, 1, 3],
+      ['a', 'b', 'c'],
+    ]);
+  });
+
+  it('has a script of its own for a plain hit that comes alone', () => {
+    const mains = [
+      [hit('a')],
+      [hit('a', { block: { key: 'a:block', duration: 1 } })],
+      [hit('a'), hit('b')],
+    ].map((hits) => {
+      const call = new Call('');
+      call.addRequest(hits, {});
+      return call.main;
+    });
+    expect(mains).toEqual(['lone', 'decide', 'decide']);
+    const two = new Call('');
+    two.addRequest([hit('a')], {});
+    two.addRequest([hit('a')], {});
+    expect(two.main).toBe('decide');
+  });
+});
