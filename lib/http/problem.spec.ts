@@ -21,7 +21,7 @@ const detail = (fields: Partial<RuleDecision>) => problemDetails(denial({ ...LOG
 
 describe('problemDetails', () => {
   it('tells a program and a person why and for how long', () => {
-    expect(PROBLEM_JSON).toBe('application/problem+json');
+    expect(PROBLEM_JSON).toBe('application/problem+json; charset=utf-8');
     expect(problemDetails(denial(LOGIN))).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
       title: 'Quota exceeded',

@@ -1,8 +1,8 @@
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import { strictestFirst } from './headers.js';
 
-/** The media type of an RFC 9457 body. */
-export const PROBLEM_JSON = 'application/problem+json';
+/** The type of an RFC 9457 body, with the `charset` that Express and Fastify would add each time. */
+export const PROBLEM_JSON = 'application/problem+json; charset=utf-8';
 
 /** An RFC 9457 body, with the problem types of the RateLimit draft. */
 export interface ProblemDetails {
@@ -18,15 +18,17 @@ export interface ProblemDetails {
 }
 
 const TYPES = 'https://iana.org/assignments/http-problem-types#';
+const QUOTA_EXCEEDED = `${TYPES}quota-exceeded`;
+const REDUCED_CAPACITY = `${TYPES}temporary-reduced-capacity`;
 
 /** The body of a 429: which rules denied, and in words what they allow and how long to wait. */
 export function problemDetails(decision: Decision, detail = detailOf(decision)): ProblemDetails {
   return {
-    type: `${TYPES}quota-exceeded`,
+    type: QUOTA_EXCEEDED,
     title: 'Quota exceeded',
     status: 429,
     detail,
-    'violated-policies': violatedRules(decision).map(({ rule }) => rule),
+    'violated-policies': violatedPolicies(decision),
     retryAfterMs: decision.retryAfterMs,
   };
 }
@@ -34,32 +36,36 @@ export function problemDetails(decision: Decision, detail = detailOf(decision)):
 /** The body of a 503: the limits could not be checked, which is not the client's fault. */
 export function unavailableDetails(decision: Decision): ProblemDetails {
   return {
-    type: `${TYPES}temporary-reduced-capacity`,
+    type: REDUCED_CAPACITY,
     title: 'Temporarily reduced capacity',
     status: 503,
-    detail: sentence('the rate limit cannot be checked at the moment', decision.retryAfterMs),
-    'violated-policies': violatedRules(decision).map(({ rule }) => rule),
+    detail: `The rate limit cannot be checked at the moment; ${advice(decision.retryAfterMs)}.`,
+    'violated-policies': violatedPolicies(decision),
     retryAfterMs: decision.retryAfterMs,
   };
 }
 
-function violatedRules(decision: Decision): readonly RuleDecision[] {
-  return strictestFirst(decision).filter(({ allowed }) => !allowed);
+function violatedPolicies(decision: Decision): readonly string[] {
+  const names: string[] = [];
+  for (const { allowed, rule } of strictestFirst(decision)) if (!allowed) names.push(rule);
+  return names;
 }
 
 function detailOf(decision: Decision): string {
-  return sentence(violatedRules(decision).map(limitOf).join(' and '), decision.retryAfterMs);
+  let limits = '';
+  for (const rule of strictestFirst(decision)) {
+    if (!rule.allowed) limits += limits === '' ? `Rule ${limitOf(rule)}` : ` and rule ${limitOf(rule)}`;
+  }
+  return `${limits}; ${advice(decision.retryAfterMs)}.`;
 }
 
 function limitOf({ rule, limit, windowMs }: RuleDecision): string {
   const within = windowMs > 0 ? ` per ${spell(windowMs)}` : limit > 0 ? ' at a time' : '';
-  return `rule "${rule}" allows ${limit}${within}`;
+  return `"${rule}" allows ${limit}${within}`;
 }
 
-function sentence(what: string, retryAfterMs: number | null): string {
-  const advice =
-    retryAfterMs === null ? 'waiting will not help' : `try again in ${spell(roundedWait(retryAfterMs))}`;
-  return `${what.charAt(0).toUpperCase()}${what.slice(1)}; ${advice}.`;
+function advice(retryAfterMs: number | null): string {
+  return retryAfterMs === null ? 'waiting will not help' : `try again in ${spell(roundedWait(retryAfterMs))}`;
 }
 
 const SECOND = 1000;

@@ -10,7 +10,7 @@ import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from './tokens.js';
 import { withoutStack } from './without-stack.js';
 
-/** Tells a decision to the client: headers on the response, and an exception if it denies. */
+/** Tells a decision to the client: by headers on the response, and if it denies by an exception. */
 @Injectable()
 export class RateLimitAnswer {
   private readonly logger = new Logger('RateLimit');
@@ -24,7 +24,7 @@ export class RateLimitAnswer {
     this.styles = headers === false ? [] : typeof headers === 'string' ? [headers] : headers;
   }
 
-  /** @throws RateLimitExceededException or RateLimitUnavailableException if the decision denies */
+  /** Sets the headers of a response, and tells `onDecision`. */
   tell({ response }: Exchange, decision: Decision, context: ExecutionContext): void {
     if (this.options.onDecision) this.report(decision, context);
     const unknown = decision.source === 'policy';
@@ -34,11 +34,19 @@ export class RateLimitAnswer {
         httpAdapter.setHeader(response, name, value);
       }
     }
-    if (decision.allowed) return;
-    const body = unknown ? undefined : this.options.body?.(decision);
-    throw withoutStack(() =>
-      unknown ? new RateLimitUnavailableException(decision) : new RateLimitExceededException(decision, body),
-    );
+  }
+
+  /**
+   * Refuses a request, a microtask later: an exception that is made and thrown on top of the whole way from
+   * the socket to the guard costs as much as deciding the request.
+   *
+   * @throws RateLimitExceededException, or RateLimitUnavailableException where nobody could decide
+   */
+  async refuse(decision: Decision): Promise<never> {
+    await Promise.resolve();
+    if (decision.source === 'policy') throw withoutStack(() => new RateLimitUnavailableException(decision));
+    const body = this.options.body?.(decision);
+    throw withoutStack(() => new RateLimitExceededException(decision, body));
   }
 
   private report(decision: Decision, context: ExecutionContext): void {
@@ -56,6 +64,7 @@ export class RateLimitAnswer {
     const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
     const decision = new DecidedHit([{ ...denied, retryAfterMs: null }], 'policy');
     const detail = `Rule "${rule}" counts by something that this request does not have.`;
-    return new RateLimitExceededException(decision, this.options.body?.(decision), detail);
+    const body = this.options.body?.(decision);
+    return withoutStack(() => new RateLimitExceededException(decision, body, detail));
   }
 }

@@ -29,10 +29,13 @@ const QUOTA_EXCEEDED = {
 };
 
 /** The filter over an adapter that writes down what it is told to answer. */
-function filterOver(answers: unknown[]): RateLimitFilter {
+function filterOver(answers: unknown[], type = 'fastify'): RateLimitFilter {
   const httpAdapter = {
+    getType: () => type,
     setHeader: (_response: unknown, name: string, value: string) => answers.push({ [name]: value }),
     reply: (_response: unknown, body: unknown, status: number) => answers.push({ status, body }),
+    status: (_response: unknown, status: number) => answers.push({ status }),
+    end: (_response: unknown, end: string) => answers.push({ end }),
   };
   return new RateLimitFilter({ httpAdapter } as unknown as HttpAdapterHost);
 }
@@ -40,7 +43,7 @@ function filterOver(answers: unknown[]): RateLimitFilter {
 function host(type: string, client: unknown = {}): ArgumentsHost {
   const fake = {
     getType: () => type,
-    switchToHttp: () => ({ getResponse: () => ({}) }),
+    getArgByIndex: () => ({}),
     switchToWs: () => ({ getClient: () => client }),
   };
   return fake as unknown as ArgumentsHost;
@@ -51,8 +54,19 @@ describe('a refusal', () => {
     const answers: unknown[] = [];
     filterOver(answers).catch(new RateLimitExceededException(decision), host('http'));
     expect(answers).toEqual([
-      { 'Content-Type': 'application/problem+json' },
+      { 'Content-Type': 'application/problem+json; charset=utf-8' },
       { status: 429, body: JSON.stringify(QUOTA_EXCEEDED) },
+    ]);
+  });
+
+  it('is the same on Express, which need not hash it for an ETag', () => {
+    const answers: unknown[] = [];
+    filterOver(answers, 'express').catch(new RateLimitExceededException(decision), host('http'));
+    expect(answers).toEqual([
+      { 'Content-Type': 'application/problem+json; charset=utf-8' },
+      { status: 429 },
+      { 'Content-Length': `${JSON.stringify(QUOTA_EXCEEDED).length}` },
+      { end: JSON.stringify(QUOTA_EXCEEDED) },
     ]);
   });
 
@@ -65,7 +79,10 @@ describe('a refusal', () => {
   it('is a 503 over HTTP when the limits could not be checked', () => {
     const answers: unknown[] = [];
     filterOver(answers).catch(new RateLimitUnavailableException(decision), host('http'));
-    expect(answers).toMatchObject([{ 'Content-Type': 'application/problem+json' }, { status: 503 }]);
+    expect(answers).toMatchObject([
+      { 'Content-Type': 'application/problem+json; charset=utf-8' },
+      { status: 503 },
+    ]);
   });
 
   it("reaches a WebSocket client as Nest's event for exceptions, and leaves the socket open", () => {

@@ -15,7 +15,7 @@ export class RateLimitFilter implements ExceptionFilter {
   ): Observable<never> | void {
     switch (host.getType<string>()) {
       case 'http':
-        this.answer(exception, host.switchToHttp().getResponse());
+        this.answer(exception, host.getArgByIndex<object>(1));
         return;
       case 'ws':
         host
@@ -30,17 +30,25 @@ export class RateLimitFilter implements ExceptionFilter {
     }
   }
 
+  /** Express's own way to send would hash the body for an ETag, which nobody can ask for again. */
   private answer(
     exception: RateLimitExceededException | RateLimitUnavailableException,
     response: object,
   ): void {
     const { httpAdapter } = this.host;
-    const body = exception.getResponse();
+    const [body, status] = [exception.getResponse(), exception.getStatus()];
     if (exception.contentType === undefined) {
-      httpAdapter.reply(response, body, exception.getStatus());
-    } else {
-      httpAdapter.setHeader(response, 'Content-Type', exception.contentType);
-      httpAdapter.reply(response, JSON.stringify(body), exception.getStatus());
+      httpAdapter.reply(response, body, status);
+      return;
     }
+    const text = JSON.stringify(body);
+    httpAdapter.setHeader(response, 'Content-Type', exception.contentType);
+    if (httpAdapter.getType() !== 'express') {
+      httpAdapter.reply(response, text, status);
+      return;
+    }
+    httpAdapter.status(response, status);
+    httpAdapter.setHeader(response, 'Content-Length', `${Buffer.byteLength(text)}`);
+    httpAdapter.end(response, text);
   }
 }

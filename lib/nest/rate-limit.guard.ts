@@ -26,7 +26,7 @@ export class RateLimitGuard implements CanActivate {
   ) {}
 
   /**
-   * Answers at once where nothing has to be waited for, as with the memory store.
+   * Lets pass at once where nothing has to be waited for, as with the memory store.
    *
    * @throws RateLimitExceededException, or RateLimitUnavailableException when the store fails closed
    */
@@ -59,6 +59,7 @@ export class RateLimitGuard implements CanActivate {
     context: ExecutionContext,
   ): boolean | Promise<boolean> {
     this.answer.tell(exchange, decision, context);
+    if (!decision.allowed) return this.answer.refuse(decision);
     return this.settlement.settle(exchange.response, decision, hits, context);
   }
 

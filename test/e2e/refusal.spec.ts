@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import {
   Catch,
   Controller,
@@ -51,14 +52,18 @@ afterEach(closeApps);
 
 describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
   /** The second of two requests, 42.5 s after the first. */
-  async function refused(path: string, options: RateLimitModuleOptions = {}, setup: Partial<AppSetup> = {}) {
+  async function refused(
+    path: string,
+    options: RateLimitModuleOptions = {},
+    { method = 'GET', ...setup }: Partial<AppSetup> & { method?: string } = {},
+  ) {
     const time = new VirtualTime();
     const store = virtualStore('memory', time);
     const metadata = { imports: [RateLimitModule.forRoot(options)], controllers: [LoginController] };
-    const { get } = await startApp(metadata, { framework, store, ...setup });
+    const { get, send } = await startApp(metadata, { framework, store, ...setup });
     expect((await get(path)).status).toBe(200);
     time.advance(42_500);
-    return get(path);
+    return send({ method, path });
   }
 
   it('gets a problem that says which rule denied and how long to wait', async () => {
@@ -67,6 +72,29 @@ describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
     expect(JSON.parse(answer.body)).toEqual(LOGIN_REFUSED);
     expect(limitHeaders(answer)).toEqual(LOGIN_HEADERS);
+  });
+
+  it('gets the same without the body when it asks by HEAD', async () => {
+    const answer = await refused('/login', {}, { method: 'HEAD' });
+    expect(answer).toMatchObject({ status: 429, body: '' });
+    expect(answer.headers).toMatchObject({
+      ...LOGIN_HEADERS,
+      'content-type': 'application/problem+json; charset=utf-8',
+      'content-length': `${JSON.stringify(LOGIN_REFUSED).length}`,
+    });
+  });
+
+  it('keeps the cookies and headers that were set before it', async () => {
+    const configure = (app: INestApplication) =>
+      app.use((_request: unknown, response: ServerResponse, next: () => void) => {
+        response.setHeader('Set-Cookie', ['session=1', 'theme=dark']);
+        response.setHeader('X-Request-Id', '7');
+        next();
+      });
+    const { status, headers } = await refused('/login', {}, { configure });
+    expect(status).toBe(429);
+    expect(headers).toMatchObject({ 'set-cookie': 'session=1,theme=dark', 'x-request-id': '7' });
+    expect(headers).toMatchObject(LOGIN_HEADERS);
   });
 
   it('is told every rule that denied, the one to wait for longest first, and none that allowed', async () => {
