@@ -69,12 +69,18 @@ export class RateLimitGuard implements CanActivate {
   ): readonly RouteHit[] | Promise<readonly RouteHit[]> {
     const values = new RequestValues(context);
     const limits = this.rules.of(context);
+    if (limits.length === 1) {
+      const applied = limits[0]!.apply(request, values);
+      return applied instanceof Promise
+        ? applied.then((found) => this.found(limits[0]!, found))
+        : this.found(limits[0]!, applied);
+    }
     const hits: RouteHit[] = [];
     for (let index = 0; index < limits.length; index += 1) {
       const limit = limits[index]!;
       const applied = limit.apply(request, values);
       if (applied instanceof Promise) return this.restOf(limits, index, applied, hits, request, values);
-      this.add(limit, applied, hits);
+      hits.push(...this.found(limit, applied));
     }
     return hits;
   }
@@ -88,13 +94,15 @@ export class RateLimitGuard implements CanActivate {
     request: HttpRequest,
     values: RequestValues,
   ): Promise<readonly RouteHit[]> {
-    this.add(limits[first]!, await waitedFor, hits);
-    for (const limit of limits.slice(first + 1)) this.add(limit, await limit.apply(request, values), hits);
+    hits.push(...this.found(limits[first]!, await waitedFor));
+    for (const limit of limits.slice(first + 1)) {
+      hits.push(...this.found(limit, await limit.apply(request, values)));
+    }
     return hits;
   }
 
-  private add(limit: RouteLimit, applied: Applied, hits: RouteHit[]): void {
+  private found(limit: RouteLimit, applied: Applied): readonly RouteHit[] {
     if (applied === 'deny') throw this.answer.withoutSubject(limit.name);
-    if (applied !== 'skip') for (const hit of applied) hits.push(hit);
+    return applied === 'skip' ? [] : applied;
   }
 }

@@ -17,7 +17,8 @@ const SWEPT_AT_ONCE = 1000;
  * once in an eighth of `maxKeys` new ones, and a key that goes has seen no hit for seven eighths of them.
  */
 export class Entries {
-  private readonly cache: LRUCache<string, Entry>;
+  /** Made with the first key, since it takes the room of all at once, and a fallback may never be asked. */
+  private cache: LRUCache<string, Entry> | undefined;
   private readonly stayMoved: number;
   private added = 0;
   /** What was looked for last, as a state is read and then written. */
@@ -28,15 +29,14 @@ export class Entries {
 
   /** @param isGone tells whether a state that expires at an instant may be forgotten */
   constructor(
-    maxKeys: number,
+    private readonly maxKeys: number,
     private readonly isGone: (expiresAt: number) => boolean,
   ) {
-    this.cache = new LRUCache({ max: maxKeys });
     this.stayMoved = Math.floor(maxKeys / 8);
   }
 
   get size(): number {
-    return this.cache.size;
+    return this.cache?.size ?? 0;
   }
 
   get(key: string): unknown {
@@ -51,6 +51,7 @@ export class Entries {
     } else {
       this.added += 1;
       this.lastKey = undefined;
+      this.cache ??= new LRUCache({ max: this.maxKeys });
       this.cache.set(key, { state, expiresAt, movedAt: this.added });
       this.sweeper ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
     }
@@ -58,21 +59,23 @@ export class Entries {
 
   delete(key: string): void {
     this.lastKey = undefined;
-    this.cache.delete(key);
+    this.cache?.delete(key);
   }
 
   clear(): void {
     clearInterval(this.sweeper);
     this.sweeper = undefined;
     this.lastKey = undefined;
-    this.cache.clear();
+    this.sweepable = undefined;
+    this.cache = undefined;
   }
 
   private find(key: string): Entry | undefined {
     if (key === this.lastKey) return this.lastEntry;
-    const entry = this.cache.peek(key);
+    const { cache } = this;
+    const entry = cache?.peek(key);
     if (entry && this.added - entry.movedAt >= this.stayMoved) {
-      this.cache.get(key);
+      cache!.get(key);
       entry.movedAt = this.added;
     }
     this.lastKey = key;
@@ -82,16 +85,18 @@ export class Entries {
 
   /** Forgets expired keys, a slice at a time, so that a request never waits for it. */
   private sweep(): void {
-    this.sweepable ??= this.cache.rkeys();
+    const { cache } = this;
+    if (!cache) return;
+    this.sweepable ??= cache.rkeys();
     for (let visited = 0; visited < SWEPT_AT_ONCE; visited++) {
       const next = this.sweepable.next();
       if (next.done) {
         this.sweepable = undefined;
         break;
       }
-      const entry = this.cache.peek(next.value);
+      const entry = cache.peek(next.value);
       if (entry && this.isGone(entry.expiresAt)) this.delete(next.value);
     }
-    if (this.cache.size === 0) this.clear();
+    if (cache.size === 0) this.clear();
   }
 }
