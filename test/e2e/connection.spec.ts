@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import { RateLimiter, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { hasRedisBinary } from '../support/redis/shared-redis.js';
@@ -41,11 +41,15 @@ afterEach(closeApps);
       await server.stop();
     });
 
-    const start = (redis: RateLimitModuleOptions['redis']) =>
-      startApp(
+    const start = async (redis: RateLimitModuleOptions['redis']) => {
+      const started = await startApp(
         { imports: [RateLimitModule.forRoot({ ...RULES, redis })], controllers: [Routes] },
         { framework },
       );
+      const { openCircuits } = started.app.get(RateLimiter).events;
+      await until(async () => openCircuits.size === 0, 'a machine that takes a second to connect');
+      return started;
+    };
 
     async function statuses(get: (path: string) => Promise<{ status: number }>) {
       const found = [];
