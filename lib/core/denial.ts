@@ -5,6 +5,7 @@ import type { RuleHit } from './rule-hit.js';
 
 /** A request that was denied, and for how long it is. */
 export class Denial {
+  /** What was told twice, while it is right: most keys are asked for less often, and need not hold one. */
   private decision: DecidedHit | undefined;
   /** When one of the decision's figures will be another, in microseconds after `since`. */
   private changesAfter = 0;
@@ -29,8 +30,9 @@ export class Denial {
   at(now: number): DecidedHit | undefined {
     const elapsed = now - this.since;
     if (now >= this.until || elapsed < 0) return undefined;
-    if (!this.decision || elapsed >= this.changesAfter) this.decision = this.decide(elapsed);
-    return this.decision;
+    if (elapsed < this.changesAfter) return (this.decision ??= this.decide(elapsed));
+    this.decision = undefined;
+    return this.decide(elapsed);
   }
 
   private decide(elapsed: number): DecidedHit {

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers';
 import type { Ask, Hit, Outcome } from '../../contracts/store.js';
 import { Call } from './call.js';
 import { ReplyReader, type DecideReply } from './reply.js';
+import type { Servers } from './servers.js';
 
 interface Waiting {
   readonly hits: number;
@@ -51,6 +52,7 @@ export class Batches {
   constructor(
     private readonly now: () => number | '',
     private readonly run: (call: Call) => Promise<unknown>,
+    private readonly servers: Pick<Servers, 'sendTogether'>,
   ) {}
 
   /** @param place what can be decided by one script: a slot */
@@ -64,7 +66,9 @@ export class Batches {
     const batches = this.open;
     // A new one, since V8 chains the tables of a map that is cleared, and would keep all that were in them.
     this.open = new Map();
-    for (const batch of batches.values()) void this.send(batch);
+    const send = (): void => batches.forEach((batch) => void this.send(batch));
+    if (batches.size === 1) send();
+    else this.servers.sendTogether(send);
   };
 
   private batch(place: number, hits: number): Batch {

@@ -18,6 +18,8 @@ export interface StoreClient {
   ping(): Promise<string>;
   /** A cluster's connections. */
   nodes?(role: 'master'): readonly StoreClient[];
+  /** The socket, while there is one. */
+  readonly stream?: { cork(): void; uncork(): void } | undefined;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'ready', listener: () => void): unknown;
   once(event: 'ready' | 'close' | 'end', listener: () => void): unknown;

@@ -32,7 +32,6 @@ export class RedisStore implements Store {
   private readonly line: Line;
   private readonly batches: Batches;
   private readonly announcements: Announcements | undefined;
-  /** The clock that stands in for the server's. */
   private readonly replayed: Clock | undefined;
 
   /** @throws TypeError or RangeError if an option is not as allowed */
@@ -41,7 +40,7 @@ export class RedisStore implements Store {
     checkOptions(redis, bounds);
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? (() => performance.now());
-    this.replayed = clock;
+    this.replayed = clock; // It stands in for the server's.
     this.timeout = timeout;
     const client = connect(redis, bounds);
     this.servers = serversOf(client);
@@ -49,6 +48,7 @@ export class RedisStore implements Store {
     this.batches = new Batches(
       () => this.now(),
       (call) => this.line.run(call.main, call),
+      this.servers,
     );
     // A cluster's subscriber changes nodes without a word, so nobody could tell what it has missed.
     if (!client.isCluster) {

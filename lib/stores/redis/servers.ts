@@ -9,10 +9,17 @@ export interface Servers {
   slotOf(key: string): number;
   /** Parts what has keys so that each part is one script's; `undefined` if one script can have it all. */
   partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined;
+  /** Sends calls of which several may go to one server: it gets them in one piece. */
+  sendTogether(send: () => void): void;
 }
 
 /** One server, or one master with its replicas. */
-const SINGLE: Servers = { of: () => '', slotOf: () => 0, partition: () => undefined };
+const SINGLE: Servers = {
+  of: () => '',
+  slotOf: () => 0,
+  partition: () => undefined,
+  sendTogether: (send) => send(),
+};
 
 /** Redis Cluster runs a script only on keys of one slot. */
 class ClusterServers implements Servers {
@@ -37,6 +44,16 @@ class ClusterServers implements Servers {
       else parts.set(slot, [each]);
     }
     return parts.size > 1 ? [...parts.values()] : undefined;
+  }
+
+  sendTogether(send: () => void): void {
+    const sockets = (this.client.nodes?.('master') ?? []).map(({ stream }) => stream);
+    for (const socket of sockets) socket?.cork();
+    try {
+      send();
+    } finally {
+      for (const socket of sockets) socket?.uncork();
+    }
   }
 }
 
