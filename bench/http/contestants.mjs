@@ -11,6 +11,7 @@ const redis = { ...memory, redis: true };
 
 /** Each connection is one client, which has used up its limit and goes on asking. */
 const refused = { ...redis, clients: 1, status: 429, isRefused: true };
+const refusedInMemory = { ...refused, redis: false };
 
 const guard = 'an async guard that does nothing';
 const turnGuard = 'a guard that waits for a turn of the event loop';
@@ -40,6 +41,12 @@ export const CONTESTANTS = [
     limiter: 'expressRateLimit',
     ...redis,
     on: 'express',
+  },
+  {
+    name: 'ours-refused-memory',
+    title: 'refused: this package, memory',
+    limiter: 'ours',
+    ...refusedInMemory,
   },
   { name: 'ours-refused', title: 'refused: this package, Redis', limiter: 'ours', ...refused },
   { name: 'throttler-refused', title: `refused: ${throttler}`, limiter: 'throttler', ...refused },
