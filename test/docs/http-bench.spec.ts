@@ -4,7 +4,10 @@ import { pathOf } from '../readme/code-blocks.js';
 import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { runScript } from './run-script.js';
 
-const IN_PROCESS = ['nothing', 'async-guard', 'turn-guard', 'ours-memory', 'throttler-memory'];
+const IN_PROCESS = [
+  ...['nothing', 'async-guard', 'turn-guard'],
+  ...['ours-memory', 'throttler-memory', 'ours-refused-memory'],
+];
 const ON_REDIS = ['ours-redis-1', 'ours-redis-3', 'throttler-redis-1', 'throttler-redis-3'];
 const REFUSED = ['ours-refused', 'throttler-refused'];
 
