@@ -17,7 +17,8 @@ export function read(state: Backlog | undefined, now: number, limit: number): Sp
 }
 
 /** The state for an instant so far ahead, and when it may be forgotten. */
-export function write(now: number, { whole, part }: Span): Next<Backlog> {
-  const instant = now + whole;
-  return { state: part === 0 ? instant : { instant, part }, expiresAfter: roundUp({ whole, part }) };
+export function write(now: number, ahead: Span): Next<Backlog> {
+  const instant = now + ahead.whole;
+  const { part } = ahead;
+  return { state: part === 0 ? instant : { instant, part }, expiresAfter: roundUp(ahead) };
 }

@@ -3,11 +3,11 @@ import type { Ask, Hit, Outcome, Store } from '../contracts/store.js';
 import type { AcrossSlots } from './across-slots.js';
 import type { Allotments } from './allotments.js';
 import { ChargeOfAnswers, ChargeOfOutcome, type Answer } from './charge.js';
+import type { CompiledLease } from './compiled-rule.js';
 import { answeredDecision, DecidedHit, ruleDecision } from './decision.js';
 import type { Asked, DenyCache } from './deny-cache.js';
 import type { FailurePolicy } from './failure-policy.js';
 import type { RuleHit } from './rule-hit.js';
-import type { CompiledLease } from './compiled-rule.js';
 
 /** Asks the store, and the policy where it does not answer, and makes one decision of their answers. */
 export class Decider {
@@ -92,7 +92,6 @@ export class Decider {
   }
 
   private async fallBack(hits: readonly RuleHit[], ask: Ask, error: unknown): Promise<Decision> {
-    this.denials?.end();
     this.failed(error);
     return this.decisionOf(hits, await this.policy.answer(hits, ask), ask);
   }
@@ -100,7 +99,6 @@ export class Decider {
   private told(hits: readonly RuleHit[], ask: Ask, outcome: Outcome, asked: Asked | undefined): DecidedHit {
     const { store } = this;
     const { verdicts } = outcome;
-    this.denials?.end();
     const decisions = new Array<RuleDecision>(hits.length);
     let isDenied = false;
     for (let index = 0; index < hits.length; index += 1) {

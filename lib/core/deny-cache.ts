@@ -31,7 +31,6 @@ export class DenyCache implements Follower {
   private isTrusted = false;
   /** Tells whether anything has changed while the store was asked. */
   private changes = 0;
-  private asked: Asked | undefined;
 
   constructor(
     private readonly store: Store,
@@ -40,15 +39,9 @@ export class DenyCache implements Follower {
     this.clock = store.stopwatch ?? (() => performance.now());
   }
 
-  /** What to give `keep` after the store was asked: the same until the store answers, for the clock costs time. */
+  /** What to give `keep` after the store was asked. */
   begin(): Asked {
-    this.asked ??= { since: this.now(), version: this.changes };
-    return this.asked;
-  }
-
-  /** Notes that the store has answered, or will not: who asks from now on asks later. */
-  end(): void {
-    this.asked = undefined;
+    return { since: this.now(), version: this.changes };
   }
 
   /** The decision that a request would get, `undefined` if only the store knows. */

@@ -19,11 +19,4 @@ export class RateLimitExceededException extends HttpException {
     super(body ?? problemDetails(decision, detail), HttpStatus.TOO_MANY_REQUESTS);
     this.contentType = body === undefined ? PROBLEM_JSON : undefined;
   }
-
-  /** The message that Nest would give, which spells the class's name in words anew for every exception. */
-  override initMessage(): void {
-    const body = this.getResponse();
-    if (typeof body === 'string' || 'message' in body) super.initMessage();
-    else this.message = 'Rate Limit Exceeded Exception';
-  }
 }

@@ -67,4 +67,15 @@ const ADDRESSES = Array.from({ length: 20_000 }, (_, nth) => `address-${nth}`);
     expect([...errors]).toEqual(['ReplyError: OOM ']);
     expect(await usedUp()).toBe(2 * REGULARS.length);
   });
+
+  it('goes on refusing with noeviction whom it cannot block any more', async () => {
+    const limiter = await start('noeviction');
+    const blocking: Rule = { ...LOGIN, name: 'blocking', block: '1h' };
+    await limiter.consume(blocking, 'ann', { cost: 100 });
+    await flood(limiter);
+    const other = await openRedisStore({ redis: server.url }); // One that has not given the server up.
+    const decision = await new RateLimiter({ store: other }).consume(blocking, 'ann');
+    await other.close();
+    expect([decision.allowed, decision.source]).toEqual([false, 'redis']);
+  });
 });

@@ -139,5 +139,5 @@ repeat
   end
 until done
 local saved, failure = pcall(save_all)
-if not saved then fail_from(unsure, failure) end
+if not saved and unsure then fail_from(unsure, failure) end
 return reply

@@ -79,9 +79,10 @@ export class Line {
     const key = call.keys.all[0]!;
     const circuit = this.circuits.of(this.servers.of(key));
     circuit.check();
-    this.pending += 1;
     const deadline = timeout === this.bounds.timeout ? this.deadline : new Deadline(timeout);
-    return deadline.within(this.scripts.run(main, call)).then(
+    const answered = deadline.within(this.scripts.run(main, call));
+    this.pending += 1;
+    return answered.then(
       (answer) => {
         // A request of the call may have failed by what would fail all: then it is the server.
         const failure = failureIn(answer);

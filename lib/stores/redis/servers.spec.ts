@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals';
+import type { StoreClient } from './connection.js';
+import { serversOf } from './servers.js';
+
+/** A cluster of three masters, one of which has no connection, that notes what becomes of its sockets. */
+function openCluster() {
+  const noted: string[] = [];
+  const socket = (name: string) => ({
+    cork: () => void noted.push(`cork ${name}`),
+    uncork: () => void noted.push(`uncork ${name}`),
+  });
+  const masters = [{ stream: socket('a') }, { stream: undefined }, { stream: socket('b') }];
+  const client = { isCluster: true, nodes: () => masters } as unknown as StoreClient;
+  return { noted, servers: serversOf(client) };
+}
+
+describe('calls to the servers of a cluster', () => {
+  it('are held until all are made, so that each server gets its own in one piece', () => {
+    const { noted, servers } = openCluster();
+    servers.sendTogether(() => noted.push('send'));
+    expect(noted).toEqual(['cork a', 'cork b', 'send', 'uncork a', 'uncork b']);
+  });
+
+  it('are not held for ever when one cannot be made', () => {
+    const { noted, servers } = openCluster();
+    const send = () => {
+      throw new Error('no');
+    };
+    expect(() => servers.sendTogether(send)).toThrow('no');
+    expect(noted).toEqual(['cork a', 'cork b', 'uncork a', 'uncork b']);
+  });
+
+  it('need not be held where there is one server', () => {
+    let sent = 0;
+    serversOf({ isCluster: false } as unknown as StoreClient).sendTogether(() => (sent += 1));
+    expect(sent).toBe(1);
+  });
+});
