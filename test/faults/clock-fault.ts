@@ -5,7 +5,7 @@ const HOUR_MS = 3_600_000;
 const STEPS = [HOUR_MS, -HOUR_MS, 1000, -1000, 2 * HOUR_MS];
 
 /** The server's own clock cannot be stepped without root: the application's stands in for it. */
-export const clockFault: Fault = {
+export const clockFault: Fault<Site> = {
   name: 'the clock steps by up to 3 h, to and fro',
   deciding: 'redis',
   breaker: 'any',

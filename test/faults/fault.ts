@@ -1,14 +1,14 @@
-import type { Ground, Site } from './site.js';
+import type { Ground, Place } from './site.js';
 
 /** Something that goes wrong with Redis, and what an application may expect of it. */
-export interface Fault extends Ground {
+export interface Fault<At extends Place = Place> extends Ground {
   readonly name: string;
   /** Makes it. Resolves once it is there. */
-  make(site: Site): Promise<unknown>;
+  make(site: At): Promise<unknown>;
   /** Goes on making it, where it is not a state but many blows. Resolves when that was enough. */
-  goOn?(site: Site): Promise<unknown>;
+  goOn?(site: At): Promise<unknown>;
   /** Ends it. Resolves once the server would answer. */
-  heal(site: Site): Promise<unknown>;
+  heal(site: At): Promise<unknown>;
   /**
    * Who decides while it is on: `'policy'` every hit, `'redis'` most of them, which it does not hold up, or
    * `'either'`.

@@ -5,10 +5,11 @@ import type { Fault } from './fault.js';
 import { runFault, type Run } from './run-fault.js';
 import { PATIENCE_MS } from './scale.js';
 import { serverFaults } from './server-faults.js';
+import type { Site } from './site.js';
 import { printTable } from './table.js';
 import { wayFaults } from './way-faults.js';
 
-const FAULTS: readonly Fault[] = [...serverFaults, ...wayFaults, clockFault];
+const FAULTS: readonly Fault<Site>[] = [...serverFaults, ...wayFaults, clockFault];
 
 /** A guest of load.mjs may have as much. */
 const LIMIT = 5;
@@ -18,7 +19,7 @@ const LONGEST_MS = 55;
 const LEEWAY_MS = 25;
 const LEEWAY_BYTES = 4e6;
 
-const runs = new Map<Fault, Run>();
+const runs = new Map<Fault<Site>, Run>();
 
 // Docker gives the shared server alone.
 (hasRedisBinary() ? describe : describe.skip).each(FAULTS)('$name', (fault) => {

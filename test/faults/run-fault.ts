@@ -3,7 +3,7 @@ import type { Application } from './started-application.js';
 import type { Fault } from './fault.js';
 import type { Figures, PhaseFigures, Rest } from './figures.js';
 import { PATIENCE_MS, scaled } from './scale.js';
-import { openSite } from './site.js';
+import { openSite, type Site } from './site.js';
 
 /** Hits that a fault is met with. */
 const HITS = scaled(3000, 400);
@@ -27,7 +27,7 @@ export interface Run extends Figures {
 }
 
 /** Runs an application into a fault and out of it. */
-export async function runFault(fault: Fault): Promise<Run> {
+export async function runFault(fault: Fault<Site>): Promise<Run> {
   const site = await openSite(fault);
   const { application } = site;
   try {
@@ -66,7 +66,7 @@ async function decidesAgain(application: Application, phase: string): Promise<vo
   await application.until(isSo, 'Redis to decide every hit', PATIENCE_MS);
 }
 
-function isMet({ breaker }: Fault): (figures: Figures) => boolean {
+function isMet({ breaker }: Fault<Site>): (figures: Figures) => boolean {
   return (figures) => {
     const { decided } = figures.phases['during']!;
     return decided >= HITS && (breaker === 'any' || figures.breaker.at(-1)?.state === 'open');

@@ -5,7 +5,7 @@ import { startRedisServer, type RedisServer } from '../support/redis/redis-serve
 import { until } from '../support/redis/until.mjs';
 import type { Fault } from './fault.js';
 import { onlyFull, scaled } from './scale.js';
-import type { Site } from './site.js';
+import type { Place } from './site.js';
 
 const POLICY = { deciding: 'policy', breaker: 'once' } as const;
 
@@ -100,7 +100,7 @@ async function flushScripts(admin: Redis, times: number): Promise<void> {
   }
 }
 
-async function demote({ admin, whenClosed }: Site): Promise<void> {
+async function demote({ admin, whenClosed }: Place): Promise<void> {
   const master = await startRedisServer();
   whenClosed(() => master.stop());
   await admin.replicaof(master.host, master.port);
@@ -112,7 +112,7 @@ async function changePassword(admin: Redis, password: string): Promise<void> {
   for (const type of ['normal', 'pubsub']) await admin.call('CLIENT', 'KILL', 'TYPE', type);
 }
 
-async function load({ admin, server }: Site): Promise<void> {
+async function load({ admin, server }: Place): Promise<void> {
   await admin.call('DEBUG', 'POPULATE', '20000');
   await admin.config('SET', 'key-load-delay', '5000');
   await occupy(server, 'DEBUG', 'RELOAD');

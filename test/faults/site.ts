@@ -18,20 +18,27 @@ export interface Ground {
   readonly hasOwnClock?: boolean;
 }
 
-/** An application, its server, and the way between them. */
-export interface Site {
-  readonly application: Application;
+/** A server, and the way to it. */
+export interface Place {
   readonly server: RedisServer;
-  /** What the server is reached through, if so. */
+  /** A proxy in front of the server. */
   readonly proxy: Proxy;
+  /** The URL of the server, or of the proxy if the fault needs one. */
+  readonly url: string;
   /** A connection to the server that was there before the fault. */
   readonly admin: Redis;
-  /** Calls back when the site is closed. */
+  /** Calls back when the place is closed. */
   whenClosed(callback: () => Promise<unknown>): void;
   close(): Promise<void>;
 }
 
-export async function openSite({ server: options, isProxied, hasOwnClock }: Ground): Promise<Site> {
+/** An application, its server, and the way between them. */
+export interface Site extends Place {
+  readonly application: Application;
+}
+
+/** Starts a server and a proxy in front of it. */
+export async function openPlace({ server: options, isProxied }: Ground): Promise<Place> {
   const closing: (() => unknown)[] = [];
   const whenClosed = (callback: () => unknown): void => void closing.unshift(callback);
   const close = async (): Promise<void> => {
@@ -44,15 +51,31 @@ export async function openSite({ server: options, isProxied, hasOwnClock }: Grou
     whenClosed(() => proxy.close());
     const admin = openAdmin(server);
     whenClosed(() => admin.disconnect());
-    const application = await startApplication(isProxied ? proxy.url : server.url, hasOwnClock);
-    whenClosed(async () => {
-      await application.kill();
-      proxy.each((connection) => connection.resume()); // One that is stalled would not notice.
-      await until(() => proxy.connections.length === 0, 'its connections to be gone');
-    });
-    return { application, server, proxy, admin, whenClosed, close };
+    return { server, proxy, admin, url: isProxied ? proxy.url : server.url, whenClosed, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Starts an application on a server of its own. */
+export async function openSite(ground: Ground): Promise<Site> {
+  const place = await openPlace(ground);
+  try {
+    const application = await startApplication(place.url, ground.hasOwnClock);
+    closeWith(place, application);
+    return { ...place, application };
+  } catch (error) {
+    await place.close();
+    throw error;
+  }
+}
+
+/** Kills an application when its place is closed, and waits until its connections are closed. */
+export function closeWith({ proxy, whenClosed }: Place, application: { kill(): Promise<void> }): void {
+  whenClosed(async () => {
+    await application.kill();
+    proxy.each((connection) => connection.resume()); // A stalled connection would not notice.
+    await until(() => proxy.connections.length === 0, 'its connections to be gone');
+  });
 }
