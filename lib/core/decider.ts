@@ -1,5 +1,6 @@
 import type { Decision, DecisionSource, RuleDecision } from '../contracts/decision.js';
 import type { Ask, Hit, Outcome, Store } from '../contracts/store.js';
+import { isThenable } from '../contracts/thenable.js';
 import type { AcrossSlots } from './across-slots.js';
 import type { Allotments } from './allotments.js';
 import { ChargeOfAnswers, ChargeOfOutcome, type Answer } from './charge.js';
@@ -38,8 +39,8 @@ export class Decider {
     const asked = this.denials?.begin();
     try {
       const outcome = this.store.decide(hits, ask);
-      return outcome instanceof Promise
-        ? this.decideLater(hits, ask, outcome, asked)
+      return isThenable(outcome)
+        ? this.decideLater(hits, ask, Promise.resolve(outcome), asked)
         : this.told(hits, ask, outcome, asked);
     } catch (error) {
       return this.fallBack(hits, ask, error);

@@ -1,5 +1,7 @@
+import { inspect } from 'node:util';
 import type { Decision } from '../contracts/decision.js';
 import type { StoreChange } from '../contracts/store.js';
+import { callSafely } from '../contracts/thenable.js';
 import type { Subject } from './key.js';
 
 /** A hit was decided. */
@@ -33,7 +35,7 @@ export interface RateLimitEventMap {
   readonly breaker: BreakerEvent;
 }
 
-type Listener<Name extends keyof RateLimitEventMap> = (event: RateLimitEventMap[Name]) => void;
+type Listener<Name extends keyof RateLimitEventMap> = (event: RateLimitEventMap[Name]) => unknown;
 
 /** Tells whoever listens what a limiter decides and how its store is. What nobody listens to costs nothing. */
 export class RateLimitEvents {
@@ -46,8 +48,8 @@ export class RateLimitEvents {
   private readonly errors = new Map<string, unknown>();
 
   /**
-   * Calls a listener at every event of a name. What it throws becomes a warning of the process and changes
-   * nothing.
+   * Calls a listener at every event of a name. It may be asynchronous, and is not awaited. An error that it
+   * throws or rejects with becomes a warning of the process and changes nothing.
    *
    * @returns takes the listener off again
    */
@@ -83,11 +85,14 @@ export class RateLimitEvents {
 
   private emit<Name extends keyof RateLimitEventMap>(name: Name, event: RateLimitEventMap[Name]): void {
     for (const listener of this.listeners[name]) {
-      try {
-        listener(event);
-      } catch (error) {
-        process.emitWarning(error instanceof Error ? error : String(error));
-      }
+      callSafely(listener, event, warn);
     }
   }
+}
+
+/** Reports an error of a listener, or of a meter. */
+export function warn(error: unknown): void {
+  process.emitWarning(
+    error instanceof Error ? error : `A listener of RateLimitEvents or a meter failed: ${inspect(error)}`,
+  );
 }

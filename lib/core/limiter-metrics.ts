@@ -1,5 +1,6 @@
 import type { RuleDecision } from '../contracts/decision.js';
-import type { RateLimitEvents } from './limiter-events.js';
+import { callSafely } from '../contracts/thenable.js';
+import { warn, type RateLimitEvents } from './limiter-events.js';
 import type { GaugeCallback, Meter, MeterAttributes } from './meter.js';
 
 /** In seconds; finest where answers come, and one step at the default timeout of 50 ms. */
@@ -32,16 +33,18 @@ function recordDecisions(events: RateLimitEvents, meter: Meter): () => void {
     unit: 's',
     advice: { explicitBucketBoundaries: DURATION_BUCKETS },
   });
+  const add = (attributes: MeterAttributes): unknown => decisions.add(1, attributes);
   return events.on('decision', ({ decision, durationMs }) => {
     const { allowed, source } = decision;
     for (const each of decision.decisions) {
-      decisions.add(1, {
+      const attributes = {
         'rate_limit.rule': each.rule,
         'rate_limit.outcome': outcomeOf(each),
         'rate_limit.source': each.source ?? source,
-      });
+      };
+      callSafely(add, attributes, warn);
     }
-    duration.record(durationMs / 1000, {
+    return duration.record(durationMs / 1000, {
       'rate_limit.outcome': allowed ? 'allowed' : 'denied',
       'rate_limit.source': source,
     });

@@ -16,11 +16,11 @@ export interface Meter {
   createCounter(
     name: string,
     options: InstrumentOptions,
-  ): { add(value: number, attributes: MeterAttributes): void };
+  ): { add(value: number, attributes: MeterAttributes): unknown };
   createHistogram(
     name: string,
     options: InstrumentOptions,
-  ): { record(value: number, attributes: MeterAttributes): void };
+  ): { record(value: number, attributes: MeterAttributes): unknown };
   createObservableGauge(
     name: string,
     options: InstrumentOptions,

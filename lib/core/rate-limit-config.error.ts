@@ -22,6 +22,14 @@ export function problem(path: string, given: unknown, allowed: string): string {
 function show(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
-  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
+  const text = typeof value === 'number' ? String(value) : printed(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+function printed(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return 'a value that JSON cannot hold';
+  }
 }

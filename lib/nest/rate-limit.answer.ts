@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type ExecutionContext } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Decision } from '../contracts/decision.js';
+import { callSafely } from '../contracts/thenable.js';
 import { DecidedHit } from '../core/decision.js';
 import { rateLimitHeaders, type HeaderStyle } from '../http/headers.js';
 import type { Exchange } from './exchange.js';
@@ -45,26 +46,45 @@ export class RateLimitAnswer {
   async refuse(decision: Decision): Promise<never> {
     await Promise.resolve();
     if (decision.source === 'policy') throw withoutStack(() => new RateLimitUnavailableException(decision));
-    const body = this.options.body?.(decision);
+    const body = await this.bodyOf(decision);
     throw withoutStack(() => new RateLimitExceededException(decision, body));
   }
 
   private report(decision: Decision, context: ExecutionContext): void {
     const failed = (error: unknown): void => this.logger.error('`onDecision` failed.', error);
-    try {
-      const told: unknown = this.options.onDecision?.(decision, context);
-      if (told instanceof Promise) told.catch(failed);
-    } catch (error) {
-      failed(error);
-    }
+    callSafely((told) => this.options.onDecision?.(told, context), decision, failed);
   }
 
-  /** The refusal of a request that has no subject, under `onMissingSubject: 'deny'`. */
-  withoutSubject(rule: string): RateLimitExceededException {
+  /**
+   * Refuses a request that has no subject, under `onMissingSubject: 'deny'`.
+   *
+   * @throws RateLimitExceededException
+   */
+  async refuseWithoutSubject(rule: string): Promise<never> {
     const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
     const decision = new DecidedHit([{ ...denied, retryAfterMs: null }], 'policy');
     const detail = `Rule "${rule}" counts by something that this request does not have.`;
-    const body = this.options.body?.(decision);
-    return withoutStack(() => new RateLimitExceededException(decision, body, detail));
+    const body = await this.bodyOf(decision);
+    throw withoutStack(() => new RateLimitExceededException(decision, body, detail));
   }
+
+  /** The application's own body; `undefined` for the problem details, also when its function fails. */
+  private async bodyOf(decision: Decision): Promise<string | object | undefined> {
+    if (!this.options.body) return undefined;
+    try {
+      return checkedBody(await this.options.body(decision));
+    } catch (error) {
+      this.logger.error('`body` failed; the response has problem details instead.', error);
+      return undefined;
+    }
+  }
+}
+
+/** @throws TypeError if it is no body, or cannot be sent as JSON */
+function checkedBody(body: unknown): string | object {
+  if (typeof body === 'string') return body;
+  if (typeof body !== 'object' || body === null)
+    throw new TypeError(`got ${typeof body}; allowed: a string or an object`);
+  JSON.stringify(body);
+  return body;
 }

@@ -80,7 +80,9 @@ export class RateLimitGuard implements CanActivate {
       const limit = limits[index]!;
       const applied = limit.apply(request, values);
       if (applied instanceof Promise) return this.restOf(limits, index, applied, hits, request, values);
-      hits.push(...this.found(limit, applied));
+      const found = this.found(limit, applied);
+      if (found instanceof Promise) return found;
+      hits.push(...found);
     }
     return hits;
   }
@@ -94,15 +96,15 @@ export class RateLimitGuard implements CanActivate {
     request: HttpRequest,
     values: RequestValues,
   ): Promise<readonly RouteHit[]> {
-    hits.push(...this.found(limits[first]!, await waitedFor));
+    hits.push(...(await this.found(limits[first]!, await waitedFor)));
     for (const limit of limits.slice(first + 1)) {
-      hits.push(...this.found(limit, await limit.apply(request, values)));
+      hits.push(...(await this.found(limit, await limit.apply(request, values))));
     }
     return hits;
   }
 
-  private found(limit: RouteLimit, applied: Applied): readonly RouteHit[] {
-    if (applied === 'deny') throw this.answer.withoutSubject(limit.name);
+  private found(limit: RouteLimit, applied: Applied): readonly RouteHit[] | Promise<never> {
+    if (applied === 'deny') return this.answer.refuseWithoutSubject(limit.name);
     return applied === 'skip' ? [] : applied;
   }
 }

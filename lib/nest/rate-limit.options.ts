@@ -21,15 +21,16 @@ export interface RateLimitModuleOptions {
    */
   readonly headers?: HeaderStyle | readonly HeaderStyle[] | false | undefined;
   /**
-   * Makes the body of a 429.
+   * Makes the body of a 429, synchronously or asynchronously. If it fails, the error is logged and the body is
+   * the default.
    * @default the RFC 9457 problem details
    */
-  readonly body?: ((decision: Decision) => string | object) | undefined;
+  readonly body?: ((decision: Decision) => string | object | Promise<string | object>) | undefined;
   /**
    * Is told every decision on a request, those of observed rules and candidates with it; what it throws
    * is logged and changes nothing.
    */
-  readonly onDecision?: ((decision: Decision, context: ExecutionContext) => void) | undefined;
+  readonly onDecision?: ((decision: Decision, context: ExecutionContext) => unknown) | undefined;
   /**
    * What every key begins with: 0 to 64 printable ASCII characters without braces and spaces.
    * @default 'rl:'

@@ -1,6 +1,10 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { promised } from '../contracts/thenable.js';
 
-/** The values that functions in rules give for one request: each function is called once. */
+/**
+ * The values that functions in rules return for one request. Each function is called once; what can be
+ * awaited comes as a promise of this realm.
+ */
 export class RequestValues {
   private results: Map<unknown, unknown> | undefined;
 
@@ -10,7 +14,7 @@ export class RequestValues {
     if (typeof value !== 'function') return value;
     this.results ??= new Map();
     if (!this.results.has(value)) {
-      this.results.set(value, (value as (context: ExecutionContext) => unknown)(this.context));
+      this.results.set(value, promised((value as (context: ExecutionContext) => unknown)(this.context)));
     }
     return this.results.get(value) as Value | Promise<Value>;
   }

@@ -39,7 +39,7 @@ export function subjectOf(by: By | readonly By[], ipv6Prefix: number, path: stri
   }
   const finders = (by as readonly By[]).map((part) => finderOf(part, ipv6Prefix));
   return (request, values) => {
-    const parts = finders.map((find) => find(request, values));
+    const parts = findAll(finders, request, values);
     return parts.some((part) => part instanceof Promise)
       ? Promise.all(parts).then((found) => tupleOf(found.map(textOf)))
       : tupleOf((parts as Awaited<Found>[]).map(textOf));
@@ -52,6 +52,18 @@ export function subjectOf(by: By | readonly By[], ipv6Prefix: number, path: stri
  */
 export function fallbackSubject(request: HttpRequest, ipv6Prefix: number): Subject {
   return ['', ipSubject(request, ipv6Prefix) ?? 'unknown'];
+}
+
+/** A finder that throws must not leave the promise of an earlier one without a handler. */
+function findAll(finders: readonly Finder[], request: HttpRequest, values: RequestValues): Found[] {
+  const parts: Found[] = [];
+  try {
+    for (const find of finders) parts.push(find(request, values));
+    return parts;
+  } catch (error) {
+    void Promise.allSettled(parts);
+    throw error;
+  }
 }
 
 function finderOf(by: By, ipv6Prefix: number): Finder {
