@@ -5,6 +5,7 @@ import { problem } from '../core/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../http/headers.js';
 import { isRedisConnection, REDIS_ALLOWED } from '../stores/redis/connection.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
+import { isWarningsOption, WARNINGS_ALLOWED } from './warnings.js';
 
 /** Whether a value is an object that can hold fields. */
 export const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -45,6 +46,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   denyCache: { allowed: 'true or false', accepts: (value) => typeof value === 'boolean' },
   timeout: { ...fromOne, allowed: `${fromOne.allowed}, in milliseconds` },
   maxKeys: fromOne,
+  warnings: { allowed: WARNINGS_ALLOWED, accepts: isWarningsOption },
 };
 
 /** Says what is wrong with the module's options, but for the rules, which are checked with the routes. */

@@ -22,6 +22,7 @@ import { RouteRules } from './route-rules.js';
 import { RuleBook } from './rule-book.js';
 import { Settlement } from './settlement.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
+import { Warnings } from './warnings.js';
 
 const logger = new Logger('RateLimit');
 
@@ -67,7 +68,15 @@ function createBook(options: RateLimitModuleOptions): RuleBook {
   return new RuleBook(options);
 }
 
-const shared = [RateLimitAnswer, RateLimitFilter, RateLimitGuard, RateLimitHealth, RouteRules, Settlement];
+const shared = [
+  RateLimitAnswer,
+  RateLimitFilter,
+  RateLimitGuard,
+  RateLimitHealth,
+  RouteRules,
+  Settlement,
+  Warnings,
+];
 
 /**
  * Limits every route of the application by the rules in its options and in decorators.

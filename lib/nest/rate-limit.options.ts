@@ -5,6 +5,7 @@ import type { HeaderStyle } from '../http/headers.js';
 import type { RedisConnection } from '../stores/redis/connection.js';
 import type { RuleOverrides } from './overrides.js';
 import type { NamedRule } from './route-rule.js';
+import type { WarningsOption } from './warnings.js';
 
 export interface RateLimitModuleOptions {
   /** Where Redis is: a URL, ioredis options, or a client or Cluster you own. Absent: this process's memory. */
@@ -58,6 +59,12 @@ export interface RateLimitModuleOptions {
    * @default 100_000
    */
   readonly maxKeys?: number | undefined;
+  /**
+   * Which warnings are logged: all (`true`), none (`false`), or by code, such as
+   * `{ RL_TRUST_PROXY_ALL: false }`. docs/warnings.md describes each.
+   * @default true
+   */
+  readonly warnings?: WarningsOption | undefined;
 }
 
 /** What is said beside the options, since the module needs it before they are there. */

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { WARNING_CODES } from '../../lib/nest/warnings.js';
+
+const [, ...SECTIONS] = readFileSync('docs/warnings.md', 'utf8').split(/^## /m);
+
+describe('docs/warnings.md', () => {
+  it('has one section for each code of a warning, in alphabetical order, and no other section', () => {
+    const titles = SECTIONS.map((section) => section.split('\n', 1)[0]);
+    expect(titles).toEqual([...WARNING_CODES].sort());
+  });
+
+  it.each(SECTIONS)('states the meaning, how to see it, the fix and how to turn it off: %s', (section) => {
+    const [code] = section.split('\n', 1);
+    const parts = [...section.matchAll(/^- \*\*(.*?)\*\*/gm)].map(([, part]) => part);
+    expect(parts).toEqual(['Meaning.', 'Seen as.', 'Fix.', 'Turn off.']);
+    expect(section).toContain(`warnings: { ${code}: false }`);
+  });
+});
