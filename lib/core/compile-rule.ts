@@ -107,5 +107,6 @@ function compileCandidate({ candidate, ...live }: AnyRule, path: string): Compil
   const problems = fieldProblems((field) => `${path}.candidate.${field}`, { ...candidate }, CANDIDATE_FIELDS);
   if (problems.length > 0) throw new RateLimitConfigError(problems);
   const rule = { ...live, ...candidate, mode: 'observe' } as AnyRule;
-  return { ...compileRule(rule, `${path}.candidate`), name: `${live.name ?? DEFAULT_RULE_NAME}?` };
+  const { name: candidateOf = DEFAULT_RULE_NAME } = live;
+  return { ...compileRule(rule, `${path}.candidate`), name: `${candidateOf}?`, candidateOf };
 }

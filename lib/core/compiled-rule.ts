@@ -14,6 +14,8 @@ export interface CompiledLease {
 /** A rule made ready for a store, once. */
 export interface CompiledRule {
   readonly name: string;
+  /** The rule whose candidate it is; absent if it is none. */
+  readonly candidateOf?: string | undefined;
   readonly algorithm: Algorithm;
   readonly parameters: Parameters;
   /** Those of an instant, in milliseconds since the epoch, where they change with time. */

@@ -23,6 +23,70 @@ describe('a key', () => {
   });
 });
 
+describe('two counters', () => {
+  const name = fc
+    .array(fc.constantFrom('a', 'b', '?', '%', '3', 'F', ':', '@', '{', '}', '/'), {
+      minLength: 1,
+      maxLength: 4,
+    })
+    .map((characters) => characters.join(''));
+  const counter = fc.record({
+    name,
+    isCandidate: fc.boolean(),
+    owner: fc.option(name, { nil: undefined }),
+    algorithm: fc.constantFrom('gcra' as const, 'fixed-window' as const),
+    instance: fc.option(fc.constantFrom('0123456789ab', 'ba9876543210'), { nil: undefined }),
+    subject: fc.oneof(name, fc.array(name, { minLength: 1, maxLength: 2 })),
+  });
+
+  type Counter = typeof counter extends fc.Arbitrary<infer Drawn> ? Drawn : never;
+
+  function spell({ name, isCandidate, owner, algorithm, instance, subject }: Counter) {
+    const rule = compileRule({ name, algorithm, limit: 5, window: '1m', candidate: { limit: 1 } });
+    return keyOf(keyHead('rl:'), subject, keyTail(isCandidate ? rule.candidate! : rule, owner, instance));
+  }
+
+  it('of a candidate of rule "x" and of a rule that is called "x?" never share a key', () => {
+    const x = compileRule({ name: 'x', algorithm: 'gcra', limit: 5, window: '1m', candidate: { limit: 1 } });
+    const other = compileRule({ name: 'x?', algorithm: 'gcra', limit: 5, window: '1m' });
+    expect(keyTail(x.candidate!)).toBe('}:x?:gcra');
+    expect(keyTail(other)).not.toBe(keyTail(x.candidate!));
+  });
+
+  it('share a key only if rule, candidate, route, algorithm, process and subject are the same', () => {
+    fc.assert(
+      fc.property(counter, counter, (one, other) => {
+        expect(spell(one) === spell(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
+      }),
+      { seed: 7, numRuns: 2000 },
+    );
+  });
+
+  it('are told apart where they differ in one part only', () => {
+    fc.assert(
+      fc.property(
+        counter,
+        counter,
+        fc.constantFrom('name', 'isCandidate', 'owner', 'subject'),
+        (one, from, part) => {
+          const other = { ...one, [part]: from[part] };
+          expect(spell(one) === spell(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
+        },
+      ),
+      { seed: 7, numRuns: 2000 },
+    );
+  });
+
+  it('of a rule and of its block never share a key, whatever the process is called', () => {
+    fc.assert(
+      fc.property(counter, counter, (one, other) => {
+        expect(`${spell(one)}:block`).not.toBe(spell(other));
+      }),
+      { seed: 7, numRuns: 2000 },
+    );
+  });
+});
+
 describe('the spelling of a subject', () => {
   const text = fc.oneof(
     fc.string({ maxLength: 80, unit: 'binary' }),

@@ -35,7 +35,9 @@ export function keyHead(prefix: string): string {
  * @param instance the process that the counter belongs to, absent if it is the cluster's
  */
 export function keyTail(rule: CompiledRule, owner?: string, instance?: string): string {
-  const route = owner === undefined ? escape(rule.name) : `${escape(rule.name)}@${escape(owner)}`;
+  const { candidateOf } = rule;
+  const name = candidateOf === undefined ? escape(rule.name) : `${escape(candidateOf)}?`;
+  const route = owner === undefined ? name : `${name}@${escape(owner)}`;
   return `}:${route}:${rule.algorithm.name}${instance === undefined ? '' : `:${instance}`}`;
 }
 
@@ -59,5 +61,5 @@ function digest(kind: 'text' | 'tuple', text: string): string {
 
 /** Without the characters that part a key. */
 function escape(name: string): string {
-  return name.replace(/[%:@{}]/g, encodeURIComponent);
+  return name.replace(/[%:@?{}]/g, encodeURIComponent);
 }
