@@ -37,8 +37,11 @@ export interface Charged extends Amendment {
 export abstract class Charge {
   private open: Map<number, Answer> | undefined;
 
-  /** Takes the hits that are meant out of the charge, each once, as amendments of a kind. */
-  take(kind: Amendment['kind'], isMeant: (hit: Hit, index: number) => boolean = () => true): Charged[] {
+  /**
+   * Takes the hits that are meant out of the charge, each once, as amendments of a kind. Hits without cost
+   * are not meant unless given: only a settlement can still charge for them.
+   */
+  take(kind: Amendment['kind'], isMeant: (hit: Hit, index: number) => boolean = isPaid): Charged[] {
     this.open ??= new Map([...this.answers().entries()].filter(([, answer]) => isOpen(answer)));
     const taken = [...this.open].filter(([index, { hit }]) => isMeant(hit, index));
     return taken.map(([index, { hit, verdict, now, store, share = 1 }]) => {
@@ -50,9 +53,14 @@ export abstract class Charge {
   protected abstract answers(): readonly Answer[];
 }
 
+/** Whether a hit has taken permits. */
+export function isPaid({ cost }: Hit): boolean {
+  return cost > 0;
+}
+
 /** An observed rule that denied was not charged. */
-function isOpen({ hit, verdict, isCharged }: Answer): boolean {
-  return isCharged && verdict.allowed && hit.cost > 0;
+function isOpen({ verdict, isCharged }: Answer): boolean {
+  return isCharged && verdict.allowed;
 }
 
 /** What was charged by a store that decided all hits at once: most decisions are never asked for it. */

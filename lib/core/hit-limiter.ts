@@ -3,7 +3,7 @@ import type { Decision } from '../contracts/decision.js';
 import type { Ask, Hit, Store } from '../contracts/store.js';
 import { AcrossSlots } from './across-slots.js';
 import { Allotments } from './allotments.js';
-import type { Charged } from './charge.js';
+import { isPaid, type Charged } from './charge.js';
 import { Decider } from './decider.js';
 import { DecidedHit } from './decision.js';
 import { DenyCache } from './deny-cache.js';
@@ -78,15 +78,16 @@ export abstract class HitLimiter {
    */
   async refund(decision: Decision, { onlyLast = false, rules }: RefundOptions = {}): Promise<boolean> {
     const charge = DecidedHit.chargeOf(decision);
-    const isMeant = (_hit: Hit, index: number): boolean =>
-      rules === undefined || rules.includes(decision.decisions[index]!.rule);
+    const isMeant = (hit: Hit, index: number): boolean =>
+      isPaid(hit) && (rules === undefined || rules.includes(decision.decisions[index]!.rule));
     const refunds = charge?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
     return (await this.ledger.amend(refunds)).includes(true);
   }
 
   /** What a decision holds by leases, renewed until it is released. */
   permit(decision: Decision): Permit {
-    const held = DecidedHit.chargeOf(decision)?.take('renew', ({ lease }) => lease !== undefined) ?? [];
+    const held =
+      DecidedHit.chargeOf(decision)?.take('renew', (hit) => hit.lease !== undefined && isPaid(hit)) ?? [];
     const lost = new AbortController();
     this.leases.hold(held, lost);
     return new Permit(decision, lost.signal, async () => {

@@ -52,7 +52,8 @@ export class RateLimiter extends HitLimiter {
   async reserve(rules: Rules<Rule>, subject: Subject, options: HitOptions = {}): Promise<Reservation> {
     const decision = await this.consume(rules, subject, options);
     return new Reservation(decision, async (actual) => {
-      await this.ledger.settle(DecidedHit.chargeOf(decision)?.take('refund') ?? [], actual);
+      const charged = DecidedHit.chargeOf(decision)?.take('refund', () => true) ?? [];
+      await this.ledger.settle(charged, actual);
     });
   }
 

@@ -44,6 +44,32 @@ export function reservationContract(bench: () => Bench): void {
       expect(await left(it)).toBe(5);
     });
 
+    it('charges work that was reserved without a cost as debt', async () => {
+      const it = bench();
+      const reservation = await it.limiter.reserve(rule, 'ann', { cost: 0 });
+      expect([reservation.allowed, await left(it)]).toEqual([true, 5]);
+      await reservation.settle(9);
+      expect(await left(it)).toBe(0);
+      const denied = await it.limiter.peek(rule, 'ann');
+      expect(denied.allowed).toBe(false);
+      it.goTo(denied.retryAfterMs!);
+      expect((await it.limiter.consume(rule, 'ann')).allowed).toBe(true);
+    });
+
+    it('charges nothing for work that was reserved without a cost and cancelled', async () => {
+      const it = bench();
+      await (await it.limiter.reserve(rule, 'ann', { cost: 0 })).cancel();
+      expect(await left(it)).toBe(5);
+    });
+
+    it('has nothing to refund when it was reserved without a cost', async () => {
+      const it = bench();
+      await it.limiter.consume(rule, 'ann');
+      const { decision } = await it.limiter.reserve(rule, 'ann', { cost: 0 });
+      expect(await it.limiter.refund(decision)).toBe(false);
+      expect(await left(it)).toBe(4);
+    });
+
     it('gives everything back when it is cancelled', async () => {
       const it = bench();
       const before = await it.limiter.peek(rule, 'ann');
