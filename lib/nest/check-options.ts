@@ -49,11 +49,16 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   warnings: { allowed: WARNINGS_ALLOWED, accepts: isWarningsOption },
 };
 
+/** What Nest needs before a factory runs. */
+const EXTRAS: readonly string[] = ['isGlobal', 'registerGuard', 'registerFilter'];
+
 /** Says what is wrong with the module's options, but for the rules, which are checked with the routes. */
 export function optionProblems(options: unknown): string[] {
   if (!isFields(options)) return [problem('the options of RateLimitModule', options, 'an object')];
   const problems = Object.entries(options).flatMap(([name, value]) => {
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof RateLimitModuleOptions] : undefined;
+    if (EXTRAS.includes(name))
+      return [`${name}: got in the result of a factory; write it beside \`useFactory\``];
     if (!check) return [`${name}: no such option; allowed: ${Object.keys(CHECKS).join(', ')}`];
     return value === undefined || check.accepts(value) ? [] : [problem(name, value, check.allowed)];
   });

@@ -79,4 +79,10 @@ export interface RateLimitModuleExtras {
    * @default true
    */
   readonly registerGuard?: boolean;
+  /**
+   * Whether the filter that answers a denied request is registered for every route. `false`: your own filters
+   * receive the `RateLimitExceededException`, or you place it with `@UseFilters(RateLimitFilter)`.
+   * @default true
+   */
+  readonly registerFilter?: boolean;
 }

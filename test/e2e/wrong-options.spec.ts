@@ -59,6 +59,16 @@ describe('a wrong option of the module stops the app with one message that', () 
     expect(await refusal({ ...rules, ...options })).toBe(configMessage(problem));
   });
 
+  it.each(['registerGuard', 'registerFilter', 'isGlobal'])(
+    'says where %s belongs when a factory returns it, where it would do nothing',
+    async (name) => {
+      const useFactory = () => ({ rules: { default: FIXED }, [name]: false });
+      expect(await refusalToStart({ imports: [RateLimitModule.forRootAsync({ useFactory })] })).toBe(
+        configMessage(`${name}: got in the result of a factory; write it beside \`useFactory\``),
+      );
+    },
+  );
+
   it('names every wrong option', async () => {
     expect(await refusal({ redis: 'http://x', limit: 5, timeout: -1, headers: ['draft-7', 'draft-6'] })).toBe(
       configMessage(

@@ -1,0 +1,119 @@
+import { Catch, Controller, Get, Module, UseFilters, type ArgumentsHost, type Type } from '@nestjs/common';
+import { APP_FILTER, BaseExceptionFilter } from '@nestjs/core';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  RateLimitExceededException,
+  RateLimitFilter,
+  RateLimitModule,
+  type RateLimitModuleExtras,
+} from '../../lib/index.js';
+import { closeApps, FRAMEWORKS, startApp, type AppSetup } from '../support/nest-app.js';
+
+/** A team's filter for everything, which notes what it sees and has Nest answer. */
+@Catch()
+class OwnFilter extends BaseExceptionFilter {
+  static seen: unknown[] = [];
+
+  override catch(exception: unknown, host: ArgumentsHost): void {
+    OwnFilter.seen.push(exception);
+    super.catch(exception, host);
+  }
+}
+
+const own = { provide: APP_FILTER, useClass: OwnFilter };
+
+@Module({ providers: [own] })
+class OwnFilterModule {}
+
+@Controller()
+class Routes {
+  @Get() get() {}
+}
+
+@UseFilters(OwnFilter)
+@Controller()
+class FilteredRoutes {
+  @Get() get() {}
+}
+
+@UseFilters(RateLimitFilter)
+@Controller()
+class OurRoutes {
+  @Get() get() {}
+}
+
+afterEach(closeApps);
+
+describe.each(FRAMEWORKS)('the filter that answers a denied request, on %s', (framework) => {
+  const limits = (extras: RateLimitModuleExtras = {}) =>
+    RateLimitModule.forRoot({ rules: { default: { window: '1m', limit: 0 } }, ...extras });
+
+  async function denied(metadata: Parameters<typeof startApp>[0], configure?: AppSetup['configure']) {
+    OwnFilter.seen = [];
+    const setup = { framework, ...(configure && { configure }) };
+    const app = await startApp({ controllers: [Routes], ...metadata }, setup);
+    const { status, headers } = await app.get('/');
+    const isSeen = OwnFilter.seen.some((exception) => exception instanceof RateLimitExceededException);
+    return { status, isSeen, type: headers['content-type']?.split(';')[0] };
+  }
+
+  const BY_US = { status: 429, isSeen: false, type: 'application/problem+json' };
+  const BY_OWN = { status: 429, isSeen: true, type: 'application/json' };
+
+  const module = (type: Type) => type;
+
+  it.each([
+    ['of the root module', () => ({ imports: [limits()], providers: [own] })],
+    ['of a module imported before', () => ({ imports: [module(OwnFilterModule), limits()] })],
+  ])('answers in place of an APP_FILTER %s', async (_title, metadata) => {
+    expect(await denied(metadata())).toEqual(BY_US);
+  });
+
+  it('leaves a denied request to an APP_FILTER of a module imported after RateLimitModule', async () => {
+    expect(await denied({ imports: [limits(), OwnFilterModule] })).toEqual(BY_OWN);
+  });
+
+  it('leaves a denied request to a filter of the controller', async () => {
+    expect(await denied({ imports: [limits()], controllers: [FilteredRoutes] })).toEqual(BY_OWN);
+  });
+
+  it('leaves a denied request to a filter given to useGlobalFilters', async () => {
+    const configure: AppSetup['configure'] = (app) =>
+      void app.useGlobalFilters(new OwnFilter(app.getHttpAdapter()));
+    expect(await denied({ imports: [limits()] }, configure)).toEqual(BY_OWN);
+  });
+
+  it.each([
+    ['of the root module', () => ({ imports: [limits({ registerFilter: false })], providers: [own] })],
+    [
+      'of a module imported before',
+      () => ({ imports: [module(OwnFilterModule), limits({ registerFilter: false })] }),
+    ],
+  ])(
+    'is not registered with registerFilter: false, so that an APP_FILTER %s answers',
+    async (_title, metadata) => {
+      expect(await denied(metadata())).toEqual(BY_OWN);
+    },
+  );
+
+  it('leaves a denied request to Nest with registerFilter: false and no filter of the application', async () => {
+    expect(await denied({ imports: [limits({ registerFilter: false })] })).toEqual({
+      ...BY_OWN,
+      isSeen: false,
+    });
+  });
+
+  it('can be placed on a controller with registerFilter: false', async () => {
+    const metadata = { imports: [limits({ registerFilter: false })], controllers: [OurRoutes] };
+    expect(await denied(metadata)).toEqual(BY_US);
+  });
+
+  it('is registered when the options come from a factory, unless registerFilter is false', async () => {
+    const rules = { default: { window: '1m', limit: 0 } } as const;
+    const factory = (extras: RateLimitModuleExtras) =>
+      RateLimitModule.forRootAsync({ useFactory: () => ({ rules }), ...extras });
+    expect(await denied({ imports: [factory({})], providers: [own] })).toEqual(BY_US);
+    await closeApps();
+    expect(await denied({ imports: [factory({ registerFilter: false })], providers: [own] })).toEqual(BY_OWN);
+  });
+});
