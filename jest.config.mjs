@@ -1,3 +1,6 @@
+/** The ioredis that the specs run on: `IOREDIS=5` and `IOREDIS=oldest` choose another than the newest. */
+const { IOREDIS } = process.env;
+
 /** @type {import('jest').Config} */
 export default {
   roots: ['<rootDir>/lib', '<rootDir>/test'],
@@ -5,6 +8,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '/fixtures/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
+    ...(IOREDIS && { '^ioredis$': `ioredis-${IOREDIS}` }),
     '^(\\.{1,2}/.*\\.lua)\\.js$': '$1.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

@@ -1,8 +1,9 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 
 /** An ioredis client or Cluster that the user owns. It is duplicated, never changed and never closed. */
 export interface UserRedisClient {
   readonly isCluster?: boolean;
+  readonly options?: object;
   duplicate(...args: never[]): unknown;
 }
 
@@ -59,15 +60,8 @@ export function connect(redis: RedisConnection, { timeout, connectTimeout }: Bou
   if (!isUserClient(redis)) return new Redis({ ...redis, ...bounded });
   const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
   if (!redis.isCluster) return duplicate(bounded);
-  const { enableOfflineQueue, retryStrategy, ...redisOptions } = bounded;
-  return duplicate([], {
-    enableOfflineQueue,
-    lazyConnect: false,
-    clusterRetryStrategy: retryStrategy,
-    enableReadyCheck: false, // it asks a node that may not be connected yet; the nodes have checks of their own
-    ...NEVER_AGAIN,
-    redisOptions,
-  });
+  const { redisOptions } = (redis.options ?? {}) as ClusterOptions;
+  return duplicate([], boundedCluster(bounded, redisOptions));
 }
 
 /**
@@ -97,6 +91,24 @@ function standsOrFailed(client: StoreClient): Promise<void> {
 
 function isUserClient(redis: RedisOptions | UserRedisClient): redis is UserRedisClient {
   return 'duplicate' in redis && typeof redis.duplicate === 'function';
+}
+
+/**
+ * Options of a Cluster whose every wait is bounded.
+ *
+ * @param nodes the options of the connections to its nodes: ioredis 5 duplicates a Cluster without them as
+ *   soon as one of them is to be another
+ */
+function boundedCluster(bounded: ReturnType<typeof boundedOptions>, nodes: ClusterOptions['redisOptions']) {
+  const { enableOfflineQueue, retryStrategy, ...redisOptions } = bounded;
+  return {
+    enableOfflineQueue,
+    lazyConnect: false,
+    clusterRetryStrategy: retryStrategy,
+    enableReadyCheck: false, // it asks a node that may not be connected yet; the nodes have checks of their own
+    ...NEVER_AGAIN,
+    redisOptions: { ...nodes, ...redisOptions },
+  } satisfies ClusterOptions;
 }
 
 function boundedOptions(timeout: number, connectTimeout: number) {

@@ -2,6 +2,7 @@ import { askServer } from './ask-server.js';
 import { clusterId, formCluster } from './cluster-formation.js';
 import { askView, isWhole, serves, untilViews, type ClusterView } from './cluster-view.js';
 import { startRedisServer, type RedisServer } from './redis-server.mjs';
+import { selfSigned } from './self-signed.mjs';
 import { SlotMover } from './slot-mover.js';
 
 export interface RedisClusterOptions {
@@ -9,6 +10,10 @@ export interface RedisClusterOptions {
   replicas?: boolean;
   /** Lines for each redis.conf. @default [] */
   config?: string[];
+  /** What clients of every node have to log in with. @default none is asked */
+  password?: string;
+  /** Whether the nodes speak TLS only, among one another too: trust the cluster's `ca`. @default false */
+  tls?: boolean;
 }
 
 /** After how many milliseconds a node that does not answer is down to the others. */
@@ -22,10 +27,12 @@ const NODE_TIMEOUT = {
 
 /** Starts three masters, with a replica each, and waits until all say that their cluster is whole. */
 export async function startCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
-  const { replicas = true, config = [] } = options;
+  const { replicas = true, config = [], password, tls = false } = options;
   const lines = ['cluster-enabled yes', `cluster-node-timeout ${NODE_TIMEOUT.joining}`, ...config];
   const nodes: RedisServer[] = [];
-  const add = async () => nodes.push(await startRedisServer({ config: lines }));
+  const login = password === undefined ? {} : { password };
+  const server = { config: lines, ...login, tls: tls && selfSigned() };
+  const add = async () => nodes.push(await startRedisServer(server));
   const cluster = new RedisCluster(nodes);
   try {
     await Promise.all(Array.from({ length: replicas ? 6 : 3 }, add));
@@ -46,6 +53,11 @@ export class RedisCluster {
   /** What ioredis connects with. */
   get startNodes(): { host: string; port: number }[] {
     return this.nodes.map(({ host, port }) => ({ host, port }));
+  }
+
+  /** The certificate to trust, in PEM, if the nodes speak TLS. */
+  get ca(): string | undefined {
+    return this.nodes[0]?.ca;
   }
 
   /** The slot of a key: a number below 16384. */

@@ -21,6 +21,7 @@ export function redisConfig({ port, folder }, { config = [], password, tls, repl
     lines.push(`requirepass ${JSON.stringify(password)}`, `masterauth ${JSON.stringify(password)}`);
   if (tls) lines.push('port 0', `tls-port ${port}`, 'tls-auth-clients no');
   if (tls) lines.push(`tls-cert-file ${join(folder, 'cert.pem')}`, `tls-key-file ${join(folder, 'key.pem')}`);
+  if (tls) lines.push(`tls-ca-cert-file ${join(folder, 'cert.pem')}`, 'tls-cluster yes');
   if (replicaOf) lines.push(`replicaof ${replicaOf.host} ${replicaOf.port}`);
   return [...lines, ...config];
 }

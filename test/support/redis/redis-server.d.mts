@@ -5,8 +5,8 @@ export interface RedisServerOptions {
   port?: number;
   /** What clients, and replicas with the same option, have to log in with. @default none is asked */
   password?: string;
-  /** Whether it speaks TLS only, with a certificate of its own: trust the server's `ca`. @default false */
-  tls?: boolean;
+  /** Whether it speaks TLS only, with this certificate or one of its own: trust the server's `ca`. @default false */
+  tls?: boolean | { certificate: string; key: string };
   /** The master that it is a replica of; `untilInSync` waits for its data. @default it is a master */
   replicaOf?: Pick<RedisServer, 'host' | 'port'>;
   /** Whether it is a sentinel: say in `config` what it monitors. @default false */

@@ -37,7 +37,7 @@ class RedisServer {
   constructor(port, options) {
     this.port = port;
     this.#options = options;
-    if (options.tls) this.#certify();
+    if (options.tls) this.#certify(options.tls);
     writeFileSync(join(this.folder, 'redis.conf'), redisConfig(this, options).join('\n'));
   }
 
@@ -78,8 +78,8 @@ class RedisServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #certify() {
-    const { certificate, key } = selfSigned();
+  #certify(tls) {
+    const { certificate, key } = tls === true ? selfSigned() : tls;
     writeFileSync(join(this.folder, 'cert.pem'), certificate);
     writeFileSync(join(this.folder, 'key.pem'), key);
     this.ca = certificate;

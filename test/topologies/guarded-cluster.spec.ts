@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
+import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
+import { askServer } from '../support/redis/ask-server.js';
+import { startCluster, type RedisCluster, type RedisClusterOptions } from '../support/redis/cluster.js';
+import { untilViews, type ClusterView } from '../support/redis/cluster-view.js';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+
+const RULE: Rule = { limit: 5, window: '1h', algorithm: 'fixed-window' };
+const USER = 'user limiter on >s3cret ~* &* +@all';
+
+interface Guarded {
+  readonly name: string;
+  readonly cluster: RedisClusterOptions;
+  readonly options: (cluster: RedisCluster) => NonNullable<ConstructorParameters<typeof Cluster>[1]>;
+}
+
+const GUARDED: readonly Guarded[] = [
+  {
+    name: 'a password',
+    cluster: { password: 'p@ss: "word" / 100 %' },
+    options: () => ({ redisOptions: { password: 'p@ss: "word" / 100 %' } }),
+  },
+  {
+    name: 'a user name',
+    cluster: { config: [USER] },
+    options: () => ({ redisOptions: { username: 'limiter', password: 's3cret' } }),
+  },
+  {
+    name: 'TLS and a password',
+    cluster: { tls: true, password: 's3cret' },
+    options: ({ ca }) => ({
+      dnsLookup: (address, callback) => callback(null, address),
+      redisOptions: { password: 's3cret', tls: { ca: ca! } },
+    }),
+  },
+];
+
+/** What a user's client is made of, without what ioredis keeps about its connections there. */
+const optionsOf = ({ options }: Cluster) => ({ ...options, redisOptions: { ...options.redisOptions } });
+
+(hasRedisBinary() ? describe : describe.skip).each(GUARDED)("a user's Cluster with $name", (guarded) => {
+  let cluster: RedisCluster;
+  let mine: Cluster;
+
+  beforeAll(async () => {
+    cluster = await startCluster({ ...guarded.cluster, replicas: false });
+    mine = new Cluster(cluster.startNodes, guarded.options(cluster));
+    await mine.set('mine', 'kept');
+  });
+
+  afterAll(async () => {
+    mine.disconnect();
+    await cluster.close();
+  });
+
+  it('limits on every node, where a limit of 5 once let 50 of 50 through', async () => {
+    const store = new RedisStore({ redis: mine, timeout: 10_000 });
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
+    for (const subject of ['ann', 'bob', 'cid', 'dan']) {
+      const decisions = [];
+      for (let nth = 1; nth <= 10; nth++) decisions.push(await limiter.consume(RULE, subject));
+      expect(decisions.map(({ source }) => source)).not.toContain('policy');
+      expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5);
+    }
+    await limiter.close();
+    await store.close();
+  });
+
+  it('stays as it was: its options, its connections, its keys', async () => {
+    const before = optionsOf(mine);
+    const store = new RedisStore({ redis: mine, timeout: 10_000 });
+    await store.ready();
+    await store.close();
+    expect(optionsOf(mine)).toEqual(before);
+    expect(mine.status).toBe('ready');
+    expect(await mine.get('mine')).toBe('kept');
+  });
+});
+
+/** The port of a node as the cluster tells it to clients: nothing listens there. */
+const announced = (port: number) => port + 20_000;
+
+(hasRedisBinary() ? describe : describe.skip)("a user's Cluster behind addresses of its own", () => {
+  let cluster: RedisCluster;
+
+  beforeAll(async () => {
+    cluster = await startCluster({ replicas: false });
+    for (const node of cluster.nodes) {
+      await askServer(node, 'CONFIG', 'SET', 'cluster-announce-port', String(announced(node.port)));
+    }
+    const isAnnounced = ({ nodes }: ClusterView) =>
+      nodes.every(({ port }) => cluster.nodes.some((node) => announced(node.port) === port));
+    await untilViews(cluster.nodes, (views) => views.every(isAnnounced), 'the nodes to announce themselves');
+  });
+
+  afterAll(() => cluster.close());
+
+  it('is reached through its natMap, and its key prefix stands before every key', async () => {
+    const natMap = Object.fromEntries(
+      cluster.nodes.map(({ host, port }) => [`${host}:${announced(port)}`, { host, port }]),
+    );
+    const mine = new Cluster(cluster.startNodes, { natMap, keyPrefix: 'mine:', lazyConnect: true });
+    const store = new RedisStore({ redis: mine, timeout: 10_000 });
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
+    for (const subject of ['ann', 'bob', 'cid', 'dan']) {
+      expect(await limiter.consume(RULE, subject)).toMatchObject({ remaining: 4, source: 'redis' });
+    }
+    await limiter.close();
+    await store.close();
+    const keys = await Promise.all(cluster.nodes.map((node) => askServer(node, 'KEYS', '*')));
+    const written = keys.flat().filter((key) => String(key).includes('fixed-window'));
+    expect(written).toHaveLength(4);
+    expect(written.every((key) => String(key).startsWith('mine:t:'))).toBe(true);
+  });
+});
