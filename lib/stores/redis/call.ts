@@ -17,6 +17,8 @@ interface CallRule {
 /** KEYS and ARGV of one call, as protocol.lua reads them and the script's own part after it. */
 export class Call {
   readonly keys = new CallKeys();
+  /** Whether a server may have executed it, or may do so still. */
+  isSent = false;
   private readonly rules: CallRule[] = [];
   private readonly arguments: Argument[] = [];
   /** Where the last run of requests begins that another one may be like. */

@@ -1,9 +1,12 @@
 import type { StoreChange } from '../../contracts/store.js';
 import type { Call } from './call.js';
+import type { Circuit } from './circuit.js';
 import { Circuits } from './circuits.js';
 import { firstConnection, type Bounds, type StoreClient } from './connection.js';
 import { Deadline } from './deadline.js';
+import { askUntilMoved, isOnTheMove } from './moving-slot.js';
 import { isOutage } from './outage.js';
+import { hasDoneNothing } from './refund-retries.js';
 import { failureIn } from './reply.js';
 import { Scripts } from './scripts.js';
 import type { ScriptMain } from './script.js';
@@ -79,26 +82,45 @@ export class Line {
     const key = call.keys.all[0]!;
     const circuit = this.circuits.of(this.servers.of(key));
     circuit.check();
-    const deadline = timeout === this.bounds.timeout ? this.deadline : new Deadline(timeout);
-    const answered = deadline.within(this.scripts.run(main, call));
+    const until = performance.now() + timeout;
     this.pending += 1;
-    return answered.then(
-      (answer) => {
-        // A request of the call may have failed by what would fail all: then it is the server.
-        const failure = failureIn(answer);
-        if (failure && isOutage(failure)) this.noteFailure(key, failure, false);
-        else circuit.succeeded();
-        this.ended();
-        return answer;
-      },
+    return this.send(main, call, timeout).then(
+      (answer) => this.answered(key, circuit, answer),
       (failure: unknown) => {
-        const isGone = this.client.status !== 'ready';
-        const error = isGone ? (this.connectionError ?? failure) : failure;
-        if (isOutage(error)) this.noteFailure(key, error, isGone);
-        this.ended();
-        throw error;
+        if (!isOnTheMove(failure)) throw this.failed(key, call, failure);
+        return askUntilMoved((within) => this.send(main, call, within), failure, until).then(
+          (answer) => this.answered(key, circuit, answer),
+          (error: unknown) => {
+            throw this.failed(key, call, error);
+          },
+        );
       },
     );
+  }
+
+  private send(main: ScriptMain, call: Call, timeout: number): Promise<unknown> {
+    const deadline = timeout === this.bounds.timeout ? this.deadline : new Deadline(timeout);
+    call.isSent = true;
+    return deadline.within(this.scripts.run(main, call));
+  }
+
+  private answered(key: string, circuit: Circuit, answer: unknown): unknown {
+    // A request of the call may have failed by what would fail all: then it is the server.
+    const failure = failureIn(answer);
+    if (failure && isOutage(failure)) this.noteFailure(key, failure, false);
+    else circuit.succeeded();
+    this.ended();
+    return answer;
+  }
+
+  /** @returns what to tell of it */
+  private failed(key: string, call: Call, failure: unknown): unknown {
+    if (hasDoneNothing(failure)) call.isSent = false;
+    const isGone = this.client.status !== 'ready';
+    const error = isGone ? (this.connectionError ?? failure) : failure;
+    if (isOutage(error)) this.noteFailure(key, error, isGone);
+    this.ended();
+    return error;
   }
 
   private ended(): void {

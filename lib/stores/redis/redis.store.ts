@@ -16,6 +16,7 @@ import { Call } from './call.js';
 import { connect } from './connection.js';
 import { Line } from './line.js';
 import { checkOptions, type RedisStoreOptions } from './redis.store.options.js';
+import { RefundRetries } from './refund-retries.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 import type { ScriptMain } from './script.js';
 import { serversOf, type Servers } from './servers.js';
@@ -31,6 +32,7 @@ export class RedisStore implements Store {
   private readonly servers: Servers;
   private readonly line: Line;
   private readonly batches: Batches;
+  private readonly retries: RefundRetries;
   private readonly announcements: Announcements | undefined;
   private readonly replayed: Clock | undefined;
 
@@ -49,6 +51,11 @@ export class RedisStore implements Store {
       () => this.now(),
       (call) => this.line.run(call.main, call),
       this.servers,
+    );
+    this.retries = new RefundRetries(
+      (amendments) => this.amendTogether(amendments),
+      (all) => this.servers.partition(all),
+      this.clock,
     );
     // A cluster's subscriber changes nodes without a word, so nobody could tell what it has missed.
     if (!client.isCluster) {
@@ -112,6 +119,7 @@ export class RedisStore implements Store {
   async close(): Promise<void> {
     this.announcements?.close();
     this.batches.flush();
+    await this.retries.close();
     await this.line.close();
   }
 
@@ -125,7 +133,10 @@ export class RedisStore implements Store {
   private async amendTogether(amendments: readonly Amendment[], within?: number): Promise<boolean[]> {
     const call = new Call(this.now());
     for (const amendment of amendments) call.addAmendment(amendment);
-    const reply = (await this.run('amend', call, within)) as number[];
+    const reply = (await this.run('amend', call, within).catch((error: unknown) => {
+      this.retries.add(call.isSent ? amendments.filter(({ algorithm }) => algorithm.leases) : amendments);
+      throw error;
+    })) as number[];
     for (const { key, kind } of amendments) if (kind !== 'renew') this.announcements?.changed(key, false);
     return reply.map((amended) => amended === 1);
   }

@@ -1,0 +1,161 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import calculateSlot from 'cluster-key-slot';
+import { Cluster } from 'ioredis';
+import { RateLimiter, RedisStore, type LeaseRule, type Rule, type StoreErrorEvent } from '../../lib/index.js';
+import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import type { SlotMover } from '../support/redis/slot-mover.js';
+import { until } from '../support/redis/until.mjs';
+import { hitsOn, type On } from './places.js';
+
+const hour = { limit: 500, window: '1h', algorithm: 'fixed-window' } as const;
+const both: [Rule, Rule] = [
+  { ...hour, name: 'a' },
+  { ...hour, name: 'b' },
+];
+const held: [LeaseRule, LeaseRule] = [
+  { name: 'c', algorithm: 'concurrency', limit: 2, lease: '10m' },
+  { name: 'd', algorithm: 'concurrency', limit: 2, lease: '10m' },
+];
+
+(hasRedisBinary() ? describe : describe.skip)('a slot of which one of two keys has moved', () => {
+  const subject = 'ann';
+  const slot = calculateSlot(subject);
+  let cluster: RedisCluster;
+  let mine: Cluster;
+  let prefix: string;
+  let mover: SlotMover;
+  const stores: RedisStore[] = [];
+
+  beforeAll(async () => {
+    cluster = await startCluster({ replicas: false });
+    mine = new Cluster(cluster.startNodes);
+  });
+
+  beforeEach(async () => {
+    prefix = uniquePrefix();
+    const from = await cluster.ownerOf(slot);
+    mover = await cluster.mover(
+      from,
+      cluster.nodes.find((node) => node !== from)!,
+    );
+  });
+
+  afterEach(async () => {
+    await Promise.all(stores.splice(0).map((store) => store.close()));
+    await endMove();
+    mover.close();
+    await cluster.untilWhole();
+  });
+
+  afterAll(async () => {
+    mine.disconnect();
+    await cluster.close();
+  });
+
+  /** A limiter that all nodes have answered. */
+  async function open(timeout: number): Promise<RateLimiter> {
+    const store = new RedisStore({ redis: mine, timeout, connectTimeout: 30_000 });
+    stores.push(store);
+    const limiter = new RateLimiter({ store, prefix });
+    await until(
+      async () => (await limiter.peek(both, subject)).source === 'redis',
+      'Redis to decide',
+      30_000,
+    );
+    return limiter;
+  }
+
+  async function moveHalf(): Promise<void> {
+    await mover.begin(slot);
+    await mover.moveKeys(slot, [`${prefix}{${subject}}:a:fixed-window`]);
+  }
+
+  async function endMove(): Promise<void> {
+    await mover.moveKeys(slot);
+    await mover.finish(slot);
+  }
+
+  const remainingOf = async (limiter: RateLimiter) =>
+    (await limiter.peek(both, subject)).decisions.map(({ remaining }) => remaining);
+
+  it('has a request for both wait until the move is over, and charges it once', async () => {
+    const limiter = await open(30_000);
+    await limiter.consume(both, subject);
+    await moveHalf();
+    let decided = 0;
+    const asked = Array.from({ length: 20 }, async () => {
+      const decision = await limiter.consume(both, subject);
+      decided += 1;
+      return decision;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(decided).toBe(0);
+    await endMove();
+    const decisions = await Promise.all(asked);
+    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['redis']));
+    expect(await remainingOf(limiter)).toEqual([479, 479]);
+  });
+
+  it('leaves a request for both to onStoreError after the deadline, reports it, and charges it nowhere', async () => {
+    const limiter = await open(500);
+    const patient = await open(30_000);
+    await patient.consume(both, subject);
+    await moveHalf();
+    const errors: StoreErrorEvent[] = [];
+    limiter.events.on('storeError', (event) => errors.push(event));
+    const decisions = await Promise.all(
+      Array.from({ length: 100 }, () => limiter.consume({ ...both[0], onStoreError: 'deny' }, subject)),
+    );
+    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['redis'])); // one key: ASK
+    const refused = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        limiter.consume(
+          both.map((rule): Rule => ({ ...rule, onStoreError: 'deny' })),
+          subject,
+        ),
+      ),
+    );
+    expect(refused.filter(({ allowed }) => allowed)).toEqual([]);
+    expect(errors.length).toBeGreaterThan(0);
+    for (const { error } of errors) expect(String(error)).toContain('TRYAGAIN');
+    expect(limiter.events.openCircuits.size).toBe(0);
+    await endMove();
+    expect(await remainingOf(patient)).toEqual([399, 499]);
+  });
+
+  it('does not lose what a refund gives back', async () => {
+    const limiter = await open(100);
+    const patient = await open(30_000);
+    const decision = await patient.consume(both, subject);
+    const mine = await limiter.consume(both, subject, { cost: 7 });
+    await moveHalf();
+    await limiter.refund(mine);
+    await endMove();
+    await until(async () => (await remainingOf(patient)).join() === '499,499', 'both to be given back');
+    expect(await patient.refund(decision)).toBe(true);
+    expect(await limiter.refund(mine)).toBe(false);
+    expect(await remainingOf(patient)).toEqual([500, 500]);
+  });
+
+  it('does not keep permits that were released', async () => {
+    const limiter = await open(100);
+    const patient = await open(30_000);
+    const places = held.map((rule): On => [rule, subject]);
+    const free = async () =>
+      (await patient.decide(hitsOn(patient, places), { dryRun: true })).decisions.map(
+        (each) => each.remaining,
+      );
+    const permits = [limiter, patient].map(async (each) =>
+      each.permit(await each.decide(hitsOn(each, places))),
+    );
+    expect((await Promise.all(permits)).every(({ allowed }) => allowed)).toBe(true);
+    await mover.begin(slot);
+    await mover.moveKeys(slot, [`${prefix}{${subject}}:c:concurrency`]);
+    await (await permits[0]!).release();
+    await endMove();
+    await until(async () => (await free()).join() === '1,1', 'one of them to be released on both');
+    await (await permits[1]!).release();
+    expect(await free()).toEqual([2, 2]);
+  });
+});

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RateLimiter, RedisStore, type LeaseRule, type Rule } from '../../lib/index.js';
+import { askServer } from '../support/redis/ask-server.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+
+const rule: Rule = { limit: 500, window: '1d', algorithm: 'fixed-window' };
+const lease: LeaseRule = { name: 'held', algorithm: 'concurrency', limit: 2, lease: '1d' };
+
+// Docker gives the shared server alone.
+(hasRedisBinary() ? describe : describe.skip)('what is given back while Redis cannot take it', () => {
+  let server: RedisServer;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    store = new RedisStore({ redis: { host: server.host, port: server.port }, timeout: 200 });
+    limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
+    await until(async () => (await limiter.peek(rule, 'ann')).source === 'redis', 'Redis to decide', 30_000);
+  });
+
+  afterEach(async () => {
+    await limiter.close();
+    await store.close();
+    await server.stop();
+  });
+
+  /** What the limiter says by itself counts for nothing here. */
+  const remaining = async (asked: Rule | LeaseRule) => {
+    const peeked = await limiter.peek(asked, 'ann');
+    return peeked.source === 'redis' ? peeked.remaining : undefined;
+  };
+
+  /** Redis decides, unless this machine is too busy for its deadline. */
+  async function take<Taken extends { allowed: boolean }>(ask: () => Promise<Taken>): Promise<Taken> {
+    let taken = await ask();
+    await until(async () => taken.allowed || (taken = await ask()).allowed, 'Redis to decide', 30_000);
+    return taken;
+  }
+
+  it('comes back when a full memory has room again', async () => {
+    const decision = await take(() => limiter.consume(rule, 'ann', { cost: 7 }));
+    const before = (await remaining(rule)) ?? 493;
+    await askServer(server, 'CONFIG', 'SET', 'maxmemory', '1');
+    expect(await limiter.refund(decision)).toBe(false);
+    await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
+    await until(async () => (await remaining(rule)) === before + 7, 'the permits to come back', 30_000);
+  });
+
+  it('comes back when a server that hung is asked again', async () => {
+    const decision = await take(() => limiter.consume(rule, 'ann', { cost: 7 }));
+    const permit = await take(() => limiter.enter(lease, 'ann'));
+    const before = (await remaining(rule)) ?? 493;
+    await server.pause();
+    await until(
+      async () => {
+        await limiter.peek(rule, 'ann');
+        return limiter.events.openCircuits.size > 0;
+      },
+      'the breaker to open',
+      30_000,
+    );
+    expect(await limiter.refund(decision)).toBe(false);
+    await permit.release();
+    await server.resume();
+    await until(async () => (await remaining(rule)) === before + 7, 'the permits to come back', 30_000);
+    await until(async () => (await remaining(lease)) === 2, 'the lease to be released', 30_000);
+  });
+});
