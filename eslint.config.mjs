@@ -7,7 +7,14 @@ const nodeGlobals = Object.fromEntries(
 );
 
 export default defineConfig(
-  globalIgnores(['dist/', 'coverage/', '**/node_modules/', '**/*.lua.ts', 'test/packaging/fixtures/']),
+  globalIgnores([
+    'dist/',
+    'coverage/',
+    '.cache/',
+    '**/node_modules/',
+    '**/*.lua.ts',
+    'test/packaging/fixtures/',
+  ]),
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
   {

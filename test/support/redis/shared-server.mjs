@@ -1,4 +1,4 @@
-import { installWithApt } from './apt-install.mjs';
+import { unpackDebianServer } from './debian-server.mjs';
 import { dockerRuns, startDockerServer } from './docker-server.mjs';
 import { findRedisBinary } from './redis-binary.mjs';
 import { startRedisServer } from './redis-server.mjs';
@@ -26,14 +26,21 @@ async function obtainServer() {
   if (findRedisBinary()) return startBinary();
   const inDocker = dockerRuns() && (await startDocker());
   if (inDocker) return inDocker;
-  if (installWithApt()) return startBinary();
-  throw new Error(
-    'No Redis server for the tests: install redis-server or valkey-server, start Docker, or set REDIS_SERVER_BIN (a program) or TEST_REDIS_URL (a running server).',
-  );
+  return startBinary(unpackServer());
 }
 
-async function startBinary() {
-  const binary = findRedisBinary();
+function unpackServer() {
+  try {
+    return unpackDebianServer({ package: 'redis-server', program: 'redis-server' });
+  } catch (error) {
+    throw new Error(
+      `No Redis server for the tests: install redis-server or valkey-server, start Docker, or set REDIS_SERVER_BIN (a program) or TEST_REDIS_URL (a running server). Its package could not be unpacked either: ${error.message}`,
+      { cause: error },
+    );
+  }
+}
+
+async function startBinary(binary = findRedisBinary()) {
   process.env.REDIS_SERVER_BIN = binary; // For the workers, which start servers of their own.
   const server = await startRedisServer();
   return { url: server.url, source: binary, server };
