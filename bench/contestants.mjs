@@ -14,7 +14,7 @@ const PATIENCE_MS = 10_000;
 
 /** So many rules, which differ in nothing but their names. */
 export function rulesOf(count, limit) {
-  const rule = { limit, window: WINDOW_MS, algorithm: 'gcra' };
+  const rule = { limit, window: `${WINDOW_MS}ms`, algorithm: 'gcra' };
   return Array.from({ length: count }, (_, number) => ({ ...rule, name: `rule-${number + 1}` }));
 }
 

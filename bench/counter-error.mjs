@@ -28,7 +28,7 @@ const RULES = {
 async function decideAll(rule, arrivals) {
   let now = START;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
-  const wholeRule = { ...rule, limit: LIMIT, window: WINDOW };
+  const wholeRule = { ...rule, limit: LIMIT, window: `${WINDOW}ms` };
   const allowed = [];
   for (const at of arrivals) {
     now = START + at;

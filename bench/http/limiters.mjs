@@ -32,7 +32,9 @@ async function turnGuard() {
 /** Waits for Redis longer than by default, since the machine is kept busy, and says so if that fails. */
 async function ours(contestant, redis) {
   const { RateLimitModule } = await import('../../dist/esm/index.js');
-  const rules = Object.fromEntries(limitsOf(contestant).map(({ name, ...rule }) => [name, rule]));
+  const rules = Object.fromEntries(
+    limitsOf(contestant).map(({ name, limit, window }) => [name, { limit, window: `${window}ms` }]),
+  );
   return { imports: [RateLimitModule.forRoot({ redis, rules, timeout: 1000, onStoreError: 'deny' })] };
 }
 

@@ -6,6 +6,10 @@ export interface OptionCheck {
   /** Ends the sentence "…; allowed: ". */
   readonly allowed: string;
   readonly accepts: (value: unknown) => boolean;
+  /** Reads a value that may be given as text, before it is checked. */
+  readonly read?: (value: unknown) => unknown;
+  /** What to write in the place of a wrong value, if that can be said: ends the sentence "got 60: ". */
+  readonly fix?: (value: unknown) => string | undefined;
 }
 
 /** The part of a rule that every algorithm has. */

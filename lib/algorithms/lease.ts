@@ -1,6 +1,7 @@
-import type { Duration } from '../contracts/duration.js';
+import { readCount } from '../contracts/count.js';
+import { durationFix, type Duration } from '../contracts/duration.js';
 import type { OptionCheck, TakenAhead } from './definition.js';
-import { durationOption, integer } from './option-checks.js';
+import { durationOption, integer, isFields } from './option-checks.js';
 import { roundUp, spanOf } from './rate.js';
 
 /** Permits that a process takes ahead from the store, to decide by itself while it has them. */
@@ -30,10 +31,16 @@ const PERMITS = integer(2, 1e6);
 export const leaseOption: OptionCheck = {
   allowed: `{ permits: ${PERMITS.allowed}, ttl: ${durationOption.allowed} }`,
   accepts(value) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-    const { permits, ttl, ...others } = value as Record<string, unknown>;
+    if (!isFields(value)) return false;
+    const { permits, ttl, ...others } = value;
     const isTtl = ttl === undefined || durationOption.accepts(ttl);
     return PERMITS.accepts(permits) && isTtl && Object.keys(others).length === 0;
+  },
+  read: (value) =>
+    isFields(value) && 'permits' in value ? { ...value, permits: readCount(value['permits']) } : value,
+  fix(value) {
+    const fix = isFields(value) ? durationFix(value['ttl']) : undefined;
+    return fix && `${fix} for its ttl`;
   },
 };
 

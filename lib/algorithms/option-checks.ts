@@ -1,16 +1,24 @@
-import { DURATION_ALLOWED, parseDuration } from '../contracts/duration.js';
+import { readCount } from '../contracts/count.js';
+import { DURATION_ALLOWED, durationFix, parseDuration } from '../contracts/duration.js';
 import type { OptionCheck } from './definition.js';
 
-/** An option that is an integer within bounds, themselves allowed. */
+/** An option that is an integer within bounds, themselves allowed; it may be given as a string of digits. */
 export function integer(least: number, most: number): OptionCheck {
   return {
     allowed: `an integer from ${least} to ${most}`,
     accepts: (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+    read: readCount,
   };
 }
 
 /** An option that is a length of time. */
-export const durationOption: OptionCheck = {
+export const durationOption = {
   allowed: DURATION_ALLOWED,
   accepts: (value) => parseDuration(value) !== undefined,
-};
+  fix: durationFix,
+} as const satisfies OptionCheck;
+
+/** Whether a value is an object that can hold fields. */
+export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

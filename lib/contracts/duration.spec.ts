@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { parseDuration } from './duration.js';
+import { durationFix, parseDuration } from './duration.js';
 
 describe('a duration', () => {
   it.each([
@@ -13,10 +13,6 @@ describe('a duration', () => {
     ['1w', 604_800e6],
     ['366d', 366 * 86_400e6],
     ['007s', 7e6],
-    [1, 1000],
-    [0.5, 500],
-    [0.001, 1],
-    [1500, 1_500_000],
   ])('of %p is so many microseconds: %d', (value, microseconds) => {
     expect(parseDuration(value)).toBe(microseconds);
   });
@@ -24,10 +20,39 @@ describe('a duration', () => {
   it.each<unknown>([
     ...['', ' ', 's', '10', '10 s', ' 10s', '10s ', '10s\n', '10S', '10sec', '1x', '1m30s', '1s,', 'm1'],
     ...['-1s', '+1s', '1.5h', '1,5h', '1e3s', '0x10s', 'Infinitys', 'NaNms', '\u0661s', '\uff11s', '1\0s'],
-    ...['0s', '0ms', '367d', '53w', '99999999999999s', 0, -0, -1, 0.0004, 366 * 86_400e3 + 1, NaN, Infinity],
+    ...[
+      '0s',
+      '0ms',
+      '367d',
+      '53w',
+      '99999999999999s',
+      0,
+      -0,
+      -1,
+      0.5,
+      1,
+      60,
+      5000,
+      366 * 86_400e3 + 1,
+      NaN,
+      Infinity,
+    ],
     ...[null, undefined, true, 10n, {}, [], ['1s'], { valueOf: () => 1000 }, Symbol('1s'), () => '1s'],
   ])('is refused that cannot be meant: %p', (value) => {
     expect(parseDuration(value)).toBeUndefined();
+  });
+
+  it.each<[unknown, string | undefined]>([
+    [60, 'write "60s" or "60ms"'],
+    ['60', 'write "60s" or "60ms"'],
+    [5000, 'write "5000s" or "5000ms"'],
+    [86_400_000, 'write "86400000ms"'],
+    [31_622_400_001, undefined],
+    ...[0, '0', -60, 0.5, NaN, Infinity, '', ' 60', '1e3', '60 s', null, {}].map(
+      (value): [unknown, undefined] => [value, undefined],
+    ),
+  ])('has both units offered for a number without one: %p', (value, fix) => {
+    expect(durationFix(value)).toBe(fix);
   });
 
   it('is refused by its length before it is read, so that garbage costs nothing', async () => {

@@ -1,8 +1,5 @@
-/**
- * A length of time, from a microsecond to 366 days: milliseconds as a number, which may be a fraction, or
- * an integer with a unit as a string, such as `'10s'`.
- */
-export type Duration = number | `${number}${DurationUnit}`;
+/** A length of time from 1 ms to 366 days: an integer with a unit, such as `'10s'`. */
+export type Duration = `${number}${DurationUnit}`;
 
 /** Milliseconds, seconds, minutes, hours, days of 24 hours, weeks of 7 of them. */
 export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w';
@@ -20,16 +17,21 @@ const LONGEST = 366 * MICROSECONDS.d;
 
 /** What a duration may be, in words. */
 export const DURATION_ALLOWED =
-  'milliseconds above 0, or a string such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
+  'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
 
-/** A duration in whole microseconds, `undefined` if it is none or out of range (1 µs to 366 days). */
+/** A duration in whole microseconds, `undefined` if it is none or out of range (1 ms to 366 days). */
 export function parseDuration(value: unknown): number | undefined {
-  const microseconds = Math.round(typeof value === 'number' ? value * 1e3 : parseText(value));
+  if (typeof value !== 'string' || value.length > 16) return undefined;
+  const match = /^(\d+)(ms|s|m|h|d|w)$/.exec(value);
+  if (!match) return undefined;
+  const microseconds = Number(match[1]) * MICROSECONDS[match[2] as DurationUnit];
   return microseconds >= 1 && microseconds <= LONGEST ? microseconds : undefined;
 }
 
-function parseText(value: unknown): number {
-  if (typeof value !== 'string' || value.length > 16) return NaN;
-  const match = /^(\d+)(ms|s|m|h|d|w)$/.exec(value);
-  return match ? Number(match[1]) * MICROSECONDS[match[2] as DurationUnit] : NaN;
+/** The durations that a number without a unit may mean, in words; `undefined` if the value is no such number. */
+export function durationFix(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string' || !/^\d{1,14}$/.test(text)) return undefined;
+  const readings = [`${text}s`, `${text}ms`].filter((reading) => parseDuration(reading) !== undefined);
+  return readings.length > 0 ? `write ${readings.map((reading) => `"${reading}"`).join(' or ')}` : undefined;
 }

@@ -6,8 +6,10 @@ import { parseDuration, type Duration } from '../contracts/duration.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import {
   algorithmOf,
+  checksOf,
   fieldProblems,
   fieldsOf,
+  readFields,
   requiredFields,
   RULE_FIELDS,
   type AnyDefinition,
@@ -23,7 +25,11 @@ const CANDIDATE_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window 
  * @param path what a message calls the rule
  * @throws RateLimitConfigError naming everything that is wrong with it
  */
-export function compileRule(rule: AnyRule, path = `rule "${rule.name ?? DEFAULT_RULE_NAME}"`): CompiledRule {
+export function compileRule(
+  given: AnyRule,
+  path = `rule "${given.name ?? DEFAULT_RULE_NAME}"`,
+): CompiledRule {
+  const rule = readFields(given, checksOf(given.algorithm));
   const fields = { ...rule } as Readonly<Record<string, unknown>>;
   const problems = fieldProblems((field) => `${path}.${field}`, fields);
   if (problems.length > 0) throw new RateLimitConfigError(problems);

@@ -1,6 +1,6 @@
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
-import { DURATION_ALLOWED, parseDuration, type Duration } from '../contracts/duration.js';
+import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { DecidedHit } from './decision.js';
 import { HitLimiter } from './hit-limiter.js';
 import type { Subject } from './key.js';
@@ -93,7 +93,9 @@ export class RateLimiter extends HitLimiter {
   async block(rule: BlockingRule, subject: Subject, duration: Duration): Promise<void> {
     const microseconds = parseDuration(duration);
     if (microseconds === undefined) {
-      throw new RateLimitConfigError([problem('duration', duration, DURATION_ALLOWED)]);
+      throw new RateLimitConfigError([
+        problem('duration', duration, DURATION_ALLOWED, durationFix(duration)),
+      ]);
     }
     const counter = this.rules.hits(rule, subject)[0]!;
     if (!counter.block)

@@ -14,9 +14,13 @@ export class RateLimitConfigError extends Error {
   }
 }
 
-/** One problem in the form that every message has. */
-export function problem(path: string, given: unknown, allowed: string): string {
-  return `${path}: got ${show(given)}; allowed: ${allowed}`;
+/**
+ * One problem in the form that every message has.
+ *
+ * @param fix what to write in the place of the value, if that can be said
+ */
+export function problem(path: string, given: unknown, allowed: string, fix?: string): string {
+  return `${path}: got ${show(given)}${fix === undefined ? '' : `: ${fix}`}; allowed: ${allowed}`;
 }
 
 function show(value: unknown): string {

@@ -1,7 +1,8 @@
 import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
 import type { AlgorithmDefinition, OptionCheck } from '../algorithms/definition.js';
-import { durationOption, integer } from '../algorithms/option-checks.js';
+import { durationOption, integer, isFields } from '../algorithms/option-checks.js';
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
+import { readCount } from '../contracts/count.js';
 import { ON_STORE_ERROR } from './on-store-error.js';
 import { problem } from './rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM } from './rule.js';
@@ -30,6 +31,7 @@ export const RULE_FIELDS = {
   window: durationOption,
   cost: COUNT,
   block: {
+    ...durationOption,
     allowed: `${durationOption.allowed}; or "manual"`,
     accepts: (value) => value === 'manual' || durationOption.accepts(value),
   },
@@ -38,14 +40,11 @@ export const RULE_FIELDS = {
   onStoreError: oneOf(...ON_STORE_ERROR),
   candidate: {
     allowed: 'an object with a limit, a window or both',
-    accepts: isCandidate,
+    accepts: (value) => isFields(value) && ('limit' in value || 'window' in value),
+    read: (value) =>
+      isFields(value) && 'limit' in value ? { ...value, limit: readCount(value['limit']) } : value,
   },
 } as const satisfies Record<string, OptionCheck>;
-
-function isCandidate(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return 'limit' in value || 'window' in value;
-}
 
 /** The definition of an algorithm, with the types of its own options set aside. */
 export function algorithmOf(name: string = DEFAULT_ALGORITHM): AnyDefinition {
@@ -62,12 +61,46 @@ export function fieldsOf(
   return { ...others, window: definition.calendar ? orOfTheCalendar(window) : window };
 }
 
-function orOfTheCalendar({ allowed, accepts }: OptionCheck): OptionCheck {
+function orOfTheCalendar({ allowed, accepts, ...check }: OptionCheck): OptionCheck {
   const words = Object.keys(NOMINAL_LENGTHS).map((word) => `"${word}"`);
   return {
+    ...check,
     allowed: `${allowed}; or ${words.join(', ')}`,
     accepts: (value) => isCalendarWindow(value) || accepts(value),
   };
+}
+
+/** What the fields of a rule may be, as far as is known: its algorithm may be wrong. */
+export function checksOf(
+  algorithm: unknown,
+  fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
+): Readonly<Record<string, OptionCheck>> {
+  const definition = knownAlgorithm(algorithm);
+  return definition ? fieldsOf(definition, fields) : fields;
+}
+
+function knownAlgorithm(name: unknown): AnyDefinition | undefined {
+  const isKnown = name === undefined || RULE_FIELDS.algorithm.accepts(name);
+  return isKnown ? algorithmOf(name as string | undefined) : undefined;
+}
+
+/** Fields, or options, with the values that were given as text read: a count may be a string of digits. */
+export function readFields<Fields extends object>(
+  fields: Fields,
+  checks: Readonly<Record<string, OptionCheck>>,
+): Fields {
+  let read: Record<string, unknown> | undefined;
+  for (const [field, value] of Object.entries<unknown>(fields as Record<string, unknown>)) {
+    const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
+    const given = check?.read ? check.read(value) : value;
+    if (given !== value) (read ??= { ...fields } as Record<string, unknown>)[field] = given;
+  }
+  return (read ?? fields) as Fields;
+}
+
+/** The problem of a value that its check does not accept. */
+export function refusal(path: string, value: unknown, { allowed, fix }: OptionCheck): string {
+  return problem(path, value, allowed, fix?.(value));
 }
 
 /** The fields that a rule of this algorithm cannot do without. */
@@ -88,13 +121,12 @@ export function fieldProblems(
   fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
   algorithm: unknown = rule['algorithm'],
 ): string[] {
-  const isKnown = algorithm === undefined || RULE_FIELDS.algorithm.accepts(algorithm);
-  const definition = isKnown ? algorithmOf(algorithm as string | undefined) : undefined;
-  const checks = definition ? fieldsOf(definition, fields) : fields;
+  const definition = knownAlgorithm(algorithm);
+  const checks = checksOf(algorithm, fields);
   return Object.entries(rule).flatMap(([field, value]) => {
     if (value === undefined) return [];
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
-    if (check) return check.accepts(value) ? [] : [problem(spell(field), value, check.allowed)];
+    if (check) return check.accepts(value) ? [] : [refusal(spell(field), value, check)];
     if (!definition) return []; // nobody knows whose option it is
     const allowed = Object.keys(checks).join(', ');
     return [`${spell(field)}: no such option of ${definition.name}; allowed: ${allowed}`];

@@ -26,7 +26,13 @@ const REFUSED: readonly Rule[] = [
   // @ts-expect-error there is no such algorithm
   { algorithm: 'leaky', limit: 5, window: '1m' },
   // @ts-expect-error a limit is a number
-  { limit: '5', window: '1m' },
+  { limit: 'five', window: '1m' },
+  // @ts-expect-error a window has a unit
+  { limit: 5, window: 60 },
+  // @ts-expect-error a window has a unit, as a string too
+  { limit: 5, window: '60' },
+  // @ts-expect-error a block has a unit
+  { limit: 5, window: '1m', block: 5000 },
   // @ts-expect-error there is no such unit
   { limit: 5, window: '1x' },
   // @ts-expect-error a log takes nothing ahead
@@ -42,7 +48,7 @@ const REFUSED: readonly Rule[] = [
 /** One of each, so that the compiler's refusals above are not for want of any rule that compiles. */
 const ACCEPTED: readonly Rule[] = [
   { limit: 5, window: '1m' },
-  { algorithm: 'fixed-window', limit: 5, window: 250 },
+  { algorithm: 'fixed-window', limit: 5, window: '250ms' },
   { algorithm: 'fixed-window', limit: 5, window: '250ms', align: 'clock' },
   { algorithm: 'sliding-window-log', limit: 5, window: '10s' },
   { algorithm: 'sliding-window-counter', limit: 5, window: '1h' },

@@ -4,8 +4,7 @@ import { RateLimitConfigError } from './rate-limit-config.error.js';
 import type { Rule } from './rule.js';
 
 const COUNT = 'an integer from 0 to 1000000000';
-const WINDOW =
-  'milliseconds above 0, or a string such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
+const WINDOW = 'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
 const ALGORITHMS =
   '"fixed-window", "sliding-window-log", "sliding-window-counter", "sliding-window-cells", "token-bucket", "gcra", "leaky-bucket", "concurrency"';
 const FIELDS = 'limit, cost, block, mode, per, onStoreError, candidate';
@@ -27,7 +26,7 @@ describe('a rule that cannot be meant', () => {
   it.each<[object, string]>([
     [{ limit: -1 }, `rule "login".limit: got -1; allowed: ${COUNT}`],
     [{ limit: 1.5 }, `rule "login".limit: got 1.5; allowed: ${COUNT}`],
-    [{ limit: '5' }, `rule "login".limit: got "5"; allowed: ${COUNT}`],
+    [{ limit: 'five' }, `rule "login".limit: got "five"; allowed: ${COUNT}`],
     [{ limit: NaN }, `rule "login".limit: got NaN; allowed: ${COUNT}`],
     [{ limit: Infinity }, `rule "login".limit: got Infinity; allowed: ${COUNT}`],
     [{ limit: 1e9 + 1 }, `rule "login".limit: got 1000000001; allowed: ${COUNT}`],
@@ -36,6 +35,38 @@ describe('a rule that cannot be meant', () => {
     [{ limit: () => 5 }, `rule "login".limit: got a function; allowed: ${COUNT}`],
     [{ window: '1x' }, `rule "login".window: got "1x"; allowed: ${WINDOW}`],
     [{ window: 0 }, `rule "login".window: got 0; allowed: ${WINDOW}`],
+    [{ window: 60 }, `rule "login".window: got 60: write "60s" or "60ms"; allowed: ${WINDOW}`],
+    [{ window: '60' }, `rule "login".window: got "60": write "60s" or "60ms"; allowed: ${WINDOW}`],
+    [{ window: 1e9 }, `rule "login".window: got 1000000000: write "1000000000ms"; allowed: ${WINDOW}`],
+    [{ window: 0.5 }, `rule "login".window: got 0.5; allowed: ${WINDOW}`],
+    [
+      { block: 5000 },
+      `rule "login".block: got 5000: write "5000s" or "5000ms"; allowed: ${WINDOW}; or "manual"`,
+    ],
+    [
+      { algorithm: 'gcra', lease: { permits: 2, ttl: 500 } },
+      `rule "login".lease: got {"permits":2,"ttl":500}: write "500s" or "500ms" for its ttl; allowed: { permits: an integer from 2 to 1000000, ttl: ${WINDOW} }`,
+    ],
+    [
+      { algorithm: 'leaky-bucket', maxDelay: 250 },
+      `rule "login".maxDelay: got 250: write "250s" or "250ms"; allowed: ${WINDOW}`,
+    ],
+    [
+      { algorithm: 'token-bucket', warmUp: 30 },
+      `rule "login".warmUp: got 30: write "30s" or "30ms"; allowed: ${WINDOW}`,
+    ],
+    [
+      { algorithm: 'concurrency', window: undefined, lease: 30_000 },
+      `rule "login".lease: got 30000: write "30000s" or "30000ms"; allowed: ${WINDOW}`,
+    ],
+    [
+      { candidate: { window: 60 } },
+      `rule "login".candidate.window: got 60: write "60s" or "60ms"; allowed: ${WINDOW}`,
+    ],
+    [
+      { algorithm: 'fixed-window', window: 30 },
+      `rule "login".window: got 30: write "30s" or "30ms"; allowed: ${WINDOW}; or "day", "week", "month"`,
+    ],
     [{ window: undefined }, `rule "login".window: missing; allowed: ${WINDOW}`],
     [{ cost: -1 }, `rule "login".cost: got -1; allowed: ${COUNT}`],
     [{ cost: 6 }, `rule "login".cost: got 6; allowed: at most 5, the most permits that can be had at once`],
@@ -133,6 +164,58 @@ describe('a rule that may be meant', () => {
   ])('tells the most that can be had at once, and when it is back: %j', (rule, told) => {
     expect(compileRule(rule)).toMatchObject(told);
   });
+
+  it.each<[object, object, object]>([
+    [{ limit: '5' }, { limit: 5 }, { capacity: 5 }],
+    [{ limit: '007' }, { limit: 7 }, { capacity: 7 }],
+    [{ cost: '2' }, { cost: 2 }, { cost: 2 }],
+    [{ algorithm: 'gcra', burst: '12' }, { algorithm: 'gcra', burst: 12 }, { capacity: 12 }],
+    [
+      { algorithm: 'sliding-window-cells', cells: '4' },
+      { algorithm: 'sliding-window-cells', cells: 4 },
+      { parameters: { cells: 4 } },
+    ],
+    [
+      { algorithm: 'token-bucket', initial: '1' },
+      { algorithm: 'token-bucket', initial: 1 },
+      { parameters: { initial: 1 } },
+    ],
+    [
+      { algorithm: 'leaky-bucket', burst: '3', undelayed: '2' },
+      { algorithm: 'leaky-bucket', burst: 3, undelayed: 2 },
+      { capacity: 4 },
+    ],
+    [
+      { algorithm: 'fixed-window', window: 'month', anchor: '15' },
+      { algorithm: 'fixed-window', window: 'month', anchor: 15 },
+      {},
+    ],
+    [
+      { algorithm: 'gcra', lease: { permits: '3' } },
+      { algorithm: 'gcra', lease: { permits: 3 } },
+      { lease: { permits: 3 } },
+    ],
+    [{ candidate: { limit: '9' } }, { candidate: { limit: 9 } }, { candidate: { capacity: 9 } }],
+  ])(
+    'has the same counts where configuration gives them as strings of digits: %j',
+    (text, numbers, compiled) => {
+      const ofText = compileRule({ ...sound, ...text } as Rule);
+      expect(ofText).toMatchObject(compiled);
+      expect(JSON.stringify(ofText)).toBe(JSON.stringify(compileRule({ ...sound, ...numbers } as Rule)));
+    },
+  );
+
+  it.each(['1e3', '0x10', ' 5', '5 ', '5.0', '+5', '-1', '', '٥', '5_000', '1'.repeat(17)])(
+    'is refused for a count that is no string of digits: %j',
+    (text) => {
+      const fields = { limit: text, cost: text };
+      expect(problemsOf({ ...sound, ...fields, algorithm: 'gcra', burst: text })).toEqual([
+        `rule "login".limit: got ${JSON.stringify(text)}; allowed: ${COUNT}`,
+        `rule "login".cost: got ${JSON.stringify(text)}; allowed: ${COUNT}`,
+        `rule "login".burst: got ${JSON.stringify(text)}; allowed: ${BURST}`,
+      ]);
+    },
+  );
 
   it('is a sliding window counter of cost 1 named default, unless it says otherwise', () => {
     expect(compileRule({ limit: 5, window: '1m' })).toMatchObject({

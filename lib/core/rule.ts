@@ -55,15 +55,14 @@ export interface Candidate {
 
 /** The length of time that a rule limits. */
 export interface Windowed {
-  /** The window: milliseconds, or `'250ms' '10s' '1m' '1h' '1d' '1w'`; up to 366 days. */
+  /** The window, from 1 ms to 366 days: `'250ms' '10s' '1m' '1h' '1d' '1w'`. */
   readonly window: Duration;
 }
 
 /** The length of time, or the part of the calendar, that a rule limits. */
 export interface CalendarWindowed {
   /**
-   * The window: milliseconds, or `'250ms' '10s' '1m' '1h' '1d' '1w'`, up to 366 days; or a `'day'`, a
-   * `'week'` or a `'month'` of a time zone.
+   * The window, from 1 ms to 366 days: `'250ms' '10s' '1m' '1h' '1d' '1w'`; or a `'day'`, a `'week'` or a `'month'` of a time zone.
    */
   readonly window: Duration | CalendarWindow;
 }

@@ -1,15 +1,13 @@
 import type { OptionCheck } from '../algorithms/definition.js';
-import { RULE_FIELDS } from '../core/rule-fields.js';
+import { isFields } from '../algorithms/option-checks.js';
+import { readCount } from '../contracts/count.js';
+import { readFields, refusal, RULE_FIELDS } from '../core/rule-fields.js';
 import { PREFIX } from '../core/key.js';
 import { problem } from '../core/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../http/headers.js';
 import { isRedisConnection, REDIS_ALLOWED } from '../stores/redis/connection.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { isWarningsOption, WARNINGS_ALLOWED } from './warnings.js';
-
-/** Whether a value is an object that can hold fields. */
-export const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const byName: OptionCheck = {
   allowed: 'an object of rules by their names, such as { login: { limit: 5 } }',
@@ -19,6 +17,7 @@ const byName: OptionCheck = {
 const fromOne: OptionCheck = {
   allowed: 'an integer from 1',
   accepts: (value) => Number.isInteger(value) && (value as number) >= 1,
+  read: readCount,
 };
 
 const isHeaders = (value: unknown): boolean =>
@@ -60,11 +59,17 @@ export function optionProblems(options: unknown): string[] {
     if (EXTRAS.includes(name))
       return [`${name}: got in the result of a factory; write it beside \`useFactory\``];
     if (!check) return [`${name}: no such option; allowed: ${Object.keys(CHECKS).join(', ')}`];
-    return value === undefined || check.accepts(value) ? [] : [problem(name, value, check.allowed)];
+    const isFine = value === undefined || check.accepts(check.read ? check.read(value) : value);
+    return isFine ? [] : [refusal(name, value, check)];
   });
   const { headers } = options as RateLimitModuleOptions;
   const conflict = isHeaders(headers) && headerStyleConflict([headers || []].flat());
   return conflict ? [...problems, `headers: ${conflict}`] : problems;
+}
+
+/** The options with counts as numbers that were given as strings of digits. */
+export function readOptions(options: RateLimitModuleOptions): RateLimitModuleOptions {
+  return readFields(options, CHECKS);
 }
 
 /** The part of wrong options whose rules can be checked all the same, so that one message names everything. */

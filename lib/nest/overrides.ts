@@ -54,9 +54,9 @@ export function rulesNamed(override: string, names: ReadonlySet<string>): readon
   return [...names].filter((name) => capitals(name) === override);
 }
 
-/** An override's fields as a rule has them: numbers and lists out of the strings that configuration gives. */
-export function readOverride(fields: RuleFields): RuleFields {
-  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, fromText(field, value)]));
+/** An override's fields with lists out of the strings that the environment gives. */
+export function readLists(fields: RuleFields): RuleFields {
+  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, listOf(field, value)]));
 }
 
 /** What a message calls an override's field: `overrides.login.limit`, or the variable's name. */
@@ -64,11 +64,9 @@ export function overridePath(name: string, fields: RuleFields): Spelling {
   return (fields as FromEnvironment)[VARIABLE] ?? ((field) => `overrides.${name}.${field}`);
 }
 
-function fromText(field: string, value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  if (field === 'allowList') return value.split(',').map((entry) => entry.trim());
-  if (field === 'by') return value.includes(',') ? value.split(',').map((entry) => entry.trim()) : value;
-  return field !== 'name' && /^-?\d{1,16}(\.\d{1,6})?$/.test(value) ? Number(value) : value;
+function listOf(field: string, value: unknown): unknown {
+  const isList = field === 'allowList' || (field === 'by' && String(value).includes(','));
+  return isList && typeof value === 'string' ? value.split(',').map((entry) => entry.trim()) : value;
 }
 
 function spelling(rule: string): Spelling {

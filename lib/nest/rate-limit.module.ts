@@ -11,6 +11,7 @@ import { RateLimitEvents, type BreakerEvent } from '../core/limiter-events.js';
 import { RateLimiter } from '../core/limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { RedisStore } from '../stores/redis/redis.store.js';
+import { readOptions } from './check-options.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
@@ -29,7 +30,7 @@ const logger = new Logger('RateLimit');
 /** The store that the options ask for; any, if they are wrong and the application will not start. */
 function createStore(book: RuleBook, options: RateLimitModuleOptions): Store {
   if (book.problems.size > 0) return new MemoryStore();
-  const { redis, timeout = 50, maxKeys = 100_000 } = options;
+  const { redis, timeout = 50, maxKeys = 100_000 } = readOptions(options);
   if (redis) return new RedisStore({ redis, timeout });
   logger.log(
     'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
@@ -44,7 +45,7 @@ function createService(store: Store, book: RuleBook, options: RateLimitModuleOpt
     onStoreError = 'allow',
     denyCache = true,
     maxKeys = 100_000,
-  } = isWrong ? {} : options;
+  } = isWrong ? {} : readOptions(options);
   const fallback = new MemoryStore({ maxKeys });
   const service = new RateLimitService({ store, prefix, onStoreError, denyCache, fallback }, book);
   service.events.on('breaker', (event) => logBreaker(event, onStoreError));

@@ -39,7 +39,7 @@ export interface RouteRuleFields extends Pick<
   /** Permits a window: an integer from 0 (which denies everything) to 1,000,000,000. */
   readonly limit?: PerRequest<number>;
   /**
-   * The window: milliseconds, or `'250ms' '10s' '1m' '1h' '1d' '1w'`, up to 366 days; for a fixed window
+   * The window, from 1 ms to 366 days: `'250ms' '10s' '1m' '1h' '1d' '1w'`; for a fixed window
    * also a `'day'`, a `'week'` or a `'month'` of a time zone.
    */
   readonly window?: PerRequest<Duration | CalendarWindow>;

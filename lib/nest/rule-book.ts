@@ -1,12 +1,20 @@
+import { isFields } from '../algorithms/option-checks.js';
 import { algorithmOf, requiredFields } from '../core/rule-fields.js';
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../core/rule.js';
-import { isFields, optionProblems, readableOptions } from './check-options.js';
-import { overridePath, readOverride, rulesNamed } from './overrides.js';
+import { optionProblems, readableOptions } from './check-options.js';
+import { overridePath, readLists, rulesNamed } from './overrides.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import type { RouteRule } from './route-rule.js';
 import type { TargetRules } from './rate-limit.decorator.js';
-import { layerProblems, overlay, ROUTE_FIELDS, type LayeredRule, type RuleFields } from './rule-layers.js';
+import {
+  layerProblems,
+  overlay,
+  readLayer,
+  ROUTE_FIELDS,
+  type LayeredRule,
+  type RuleFields,
+} from './rule-layers.js';
 
 /** A class or a method with what its decorators say, and what a message calls it. */
 export interface Target extends TargetRules {
@@ -95,11 +103,11 @@ export class RuleBook {
       this.skips.set(name, target.path.replace('@RateLimit', '@SkipRateLimit'));
     const own = new Set<string>();
     for (const rule of target.rules) {
-      if (!isRule(rule)) {
+      if (!isFields(rule)) {
         this.problems.add(problem(target.path, rule, 'an object with fields of a rule'));
         continue;
       }
-      const { name = DEFAULT_RULE_NAME } = rule;
+      const { name = DEFAULT_RULE_NAME }: RouteRule = rule;
       if (own.has(name))
         this.problems.add(`${target.path}: two rules named "${name}"; allowed: each name once`);
       own.add(name);
@@ -119,7 +127,7 @@ export class RuleBook {
     for (const [name, override] of Object.entries(this.options.overrides ?? {})) {
       if (!rulesNamed(name, this.names).includes(rule['name'] as string)) continue;
       this.refuseName(overridePath(name, override)('name'), override);
-      const given = { ...readOverride(override), name: rule['name'] };
+      const given = { ...readLists(override), name: rule['name'] };
       fields = this.lay(overridePath(name, override), fields, given);
     }
     return fields;
@@ -132,16 +140,12 @@ export class RuleBook {
   private lay(path: string | ((field: string) => string), rule: RuleFields, layer: RuleFields): RuleFields {
     const spell = typeof path === 'string' ? (field: string) => `${path}.${field}` : path;
     const algorithm = layer['algorithm'] ?? rule['algorithm'];
-    for (const problem of layerProblems(spell, layer, algorithm)) this.problems.add(problem);
-    return overlay(rule, layer);
+    const read = readLayer(layer, algorithm);
+    for (const problem of layerProblems(spell, read, algorithm)) this.problems.add(problem);
+    return overlay(rule, read);
   }
 }
 
 function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
-}
-
-/** Whether a decorator was given a rule at all, whatever its type says. */
-function isRule(rule: RouteRule): boolean {
-  return isFields(rule);
 }

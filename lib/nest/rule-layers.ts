@@ -1,5 +1,14 @@
 import type { OptionCheck } from '../algorithms/definition.js';
-import { algorithmOf, fieldProblems, fieldsOf, oneOf, RULE_FIELDS } from '../core/rule-fields.js';
+import { integer } from '../algorithms/option-checks.js';
+import {
+  checksOf,
+  algorithmOf,
+  fieldProblems,
+  fieldsOf,
+  oneOf,
+  readFields,
+  RULE_FIELDS,
+} from '../core/rule-fields.js';
 import { isBy } from './subject-of.js';
 import { isAllowList } from './allow-list.js';
 
@@ -14,7 +23,11 @@ export interface LayeredRule {
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
-const orFunction = ({ allowed, accepts }: OptionCheck, of = 'the ExecutionContext'): OptionCheck => ({
+const orFunction = (
+  { allowed, accepts, ...check }: OptionCheck,
+  of = 'the ExecutionContext',
+): OptionCheck => ({
+  ...check,
   allowed: `${allowed}, or a function of ${of}`,
   accepts: (value) => isFunction(value) || accepts(value),
 });
@@ -37,11 +50,13 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
     allowed: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',
     accepts: isAllowList,
   },
-  ipv6Prefix: {
-    allowed: 'an integer from 1 to 128',
-    accepts: (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 128,
-  },
+  ipv6Prefix: integer(1, 128),
 };
+
+/** The fields of one layer, with the values that were given as text read, for a rule of the given algorithm. */
+export function readLayer(layer: RuleFields, algorithm: unknown): RuleFields {
+  return readFields(layer, checksOf(algorithm, ROUTE_FIELDS));
+}
 
 /** Says what is wrong with the fields of one layer, for a rule of the given algorithm. */
 export function layerProblems(

@@ -5,9 +5,10 @@ import { openRedisStore } from '../support/redis-store.js';
 import { until } from '../support/redis/until.mjs';
 import { VirtualTime } from '../support/virtual-store.js';
 import { Herd } from './herd.js';
+import { ms } from '../support/milliseconds.js';
 
 const LEASE = 300;
-const rule: LeaseRule = { algorithm: 'concurrency', limit: 7, lease: LEASE };
+const rule: LeaseRule = { algorithm: 'concurrency', limit: 7, lease: ms(LEASE) };
 
 describe('three processes that hold two of seven permits each, of which one is killed', () => {
   const time = new VirtualTime();

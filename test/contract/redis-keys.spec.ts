@@ -112,7 +112,7 @@ describe('what a request leaves in Redis', () => {
 
   it('is gone by itself soon after its window, in the time of the server', async () => {
     use(inServerTime);
-    for (const rule of EVERY_RULE) await limiter.consume({ ...rule, window: 20 }, 'ann');
+    for (const rule of EVERY_RULE) await limiter.consume({ ...rule, window: '20ms' }, 'ann');
     await until(async () => (await keys.names()).length === 0, 'the keys to expire');
   });
 });

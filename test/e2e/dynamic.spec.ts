@@ -37,7 +37,7 @@ describe.each(SETUPS)(
     });
 
     it('may be a window', async () => {
-      const window = (context: ExecutionContext) => (said(context, 'x-plan') === 'paid' ? '10s' : 60_000);
+      const window = (context: ExecutionContext) => (said(context, 'x-plan') === 'paid' ? '10s' : '1m');
       const { get } = await start({ ...FIXED, window });
       const paid = limitHeaders(await get('/', { 'x-plan': 'paid' }));
       expect(paid['ratelimit-policy']).toBe('"default";q=10;w=10');

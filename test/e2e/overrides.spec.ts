@@ -42,7 +42,7 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
   });
 
   it('may give numbers as texts', async () => {
-    const overrides = { login: { limit: '10', window: '120000' }, 'create-order': { burst: '20' } };
+    const overrides = { login: { limit: '10', window: '2m' }, 'create-order': { burst: '20' } };
     expect(await policies(await fromFile(overrides))).toEqual([
       '"login";q=10;w=120',
       '"create-order";q=20;w=4',

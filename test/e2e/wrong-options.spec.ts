@@ -35,6 +35,17 @@ describe('a wrong option of the module stops the app with one message that', () 
       `headers: got "legacy", "legacy"; allowed: ${TOGETHER}`,
     ],
     ['no time at all', { timeout: 0 }, 'timeout: got 0; allowed: an integer from 1, in milliseconds'],
+    [
+      'a time that is no count of milliseconds',
+      { timeout: '50ms' },
+      'timeout: got "50ms"; allowed: an integer from 1, in milliseconds',
+    ],
+    [
+      'an empty text for a number',
+      { timeout: '', maxKeys: 5 },
+      'timeout: got ""; allowed: an integer from 1, in milliseconds',
+    ],
+    ['an exponent for a number', { maxKeys: '1e3' }, 'maxKeys: got "1e3"; allowed: an integer from 1'],
     ['no key at all', { maxKeys: 0 }, 'maxKeys: got 0; allowed: an integer from 1'],
     [
       'a prefix that would change where Redis Cluster keeps a key',
@@ -47,6 +58,11 @@ describe('a wrong option of the module stops the app with one message that', () 
       'a list of rules',
       { rules: [FIXED] },
       `rules: got ${JSON.stringify([FIXED])}; allowed: ${ALLOWED.rules}`,
+    ],
+    [
+      'a default window without a unit',
+      { defaults: { window: 60 } },
+      `defaults.window: got 60: write "60s" or "60ms"; allowed: ${ALLOWED.window}`,
     ],
     [
       'a default that is wrong',

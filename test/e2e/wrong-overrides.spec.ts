@@ -15,7 +15,22 @@ describe('a wrong override stops the app with one message that', () => {
     ['a negative limit', { limit: -1 }, `limit: got -1; allowed: ${ALLOWED.limit}`],
     ['a limit in words', { limit: 'ten' }, `limit: got "ten"; allowed: ${ALLOWED.limit}`],
     ['an empty limit', { limit: '' }, `limit: got ""; allowed: ${ALLOWED.limit}`],
-    ['half a permit', { limit: '2.5' }, `limit: got 2.5; allowed: ${ALLOWED.limit}`],
+    ['half a permit', { limit: '2.5' }, `limit: got "2.5"; allowed: ${ALLOWED.limit}`],
+    [
+      'a window without a unit',
+      { window: 60 },
+      `window: got 60: write "60s" or "60ms"; allowed: ${ALLOWED.fixedWindow}`,
+    ],
+    [
+      'a window without a unit as a text',
+      { window: '60' },
+      `window: got "60": write "60s" or "60ms"; allowed: ${ALLOWED.fixedWindow}`,
+    ],
+    ['an exponent', { limit: '1e3' }, `limit: got "1e3"; allowed: ${ALLOWED.limit}`],
+    ['a hexadecimal number', { limit: '0x10' }, `limit: got "0x10"; allowed: ${ALLOWED.limit}`],
+    ['a blank', { limit: ' 5' }, `limit: got " 5"; allowed: ${ALLOWED.limit}`],
+    ['a fraction of nothing', { limit: '5.0' }, `limit: got "5.0"; allowed: ${ALLOWED.limit}`],
+    ['a negative number as a text', { limit: '-1' }, `limit: got "-1"; allowed: ${ALLOWED.limit}`],
     ['an unknown unit', { window: '1x' }, `window: got "1x"; allowed: ${ALLOWED.fixedWindow}`],
     ['an unknown algorithm', { algorithm: 'lucky' }, `algorithm: got "lucky"; allowed: ${ALLOWED.algorithm}`],
     [
@@ -59,11 +74,23 @@ describe('a wrong override stops the app with one message that', () => {
     });
     expect((await refusalToStart(metadata)).split('\n')).toEqual([
       'Rate limit configuration is wrong:',
-      `  - RATE_LIMIT__LOGIN__LIMIT: got -1; allowed: ${ALLOWED.limit}`,
+      `  - RATE_LIMIT__LOGIN__LIMIT: got "-1"; allowed: ${ALLOWED.limit}`,
       `  - RATE_LIMIT__LOGIN__WINDOW: got "1x"; allowed: ${ALLOWED.fixedWindow}`,
       '  - RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT: got "panic"; allowed: "ip", "skip", "deny"',
       `  - RATE_LIMIT__CREATE_ORDER__BURTS: no such option of token-bucket; allowed: ${FIELDS_OF['token-bucket']}`,
       '  - RATE_LIMIT__LOGNI__LIMIT: no rule is named "LOGNI"; allowed: "login", "create-order"',
+    ]);
+  });
+
+  it('names both units, where a variable of a window or a block is a number of seconds or milliseconds', async () => {
+    const metadata = await fromVariables({
+      RATE_LIMIT__LOGIN__WINDOW: '60',
+      RATE_LIMIT__LOGIN__BLOCK: '5000',
+    });
+    expect((await refusalToStart(metadata)).split('\n')).toEqual([
+      'Rate limit configuration is wrong:',
+      `  - RATE_LIMIT__LOGIN__WINDOW: got "60": write "60s" or "60ms"; allowed: ${ALLOWED.fixedWindow}`,
+      `  - RATE_LIMIT__LOGIN__BLOCK: got "5000": write "5000s" or "5000ms"; allowed: ${ALLOWED.duration}; or "manual"`,
     ]);
   });
 

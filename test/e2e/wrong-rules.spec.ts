@@ -32,6 +32,23 @@ describe('a wrong decorator stops the app with one message that', () => {
       `algorithm: got "toString"; allowed: ${ALLOWED.algorithm}`,
     ],
     ['an unknown unit', { window: '1x' }, `window: got "1x"; allowed: ${ALLOWED.window}`],
+    [
+      'a window without a unit',
+      { window: 60 },
+      `window: got 60: write "60s" or "60ms"; allowed: ${ALLOWED.window}`,
+    ],
+    [
+      'a window without a unit as a text',
+      { window: '60' },
+      `window: got "60": write "60s" or "60ms"; allowed: ${ALLOWED.window}`,
+    ],
+    [
+      'a block without a unit',
+      { block: 5000 },
+      `block: got 5000: write "5000s" or "5000ms"; allowed: ${ALLOWED.duration}; or "manual"`,
+    ],
+    ['a limit as a text that is no count', { limit: '1e3' }, `limit: got "1e3"; allowed: ${ALLOWED.limit}`],
+    ['an empty limit', { limit: '' }, `limit: got ""; allowed: ${ALLOWED.limit}`],
     ['no window', { window: 0 }, `window: got 0; allowed: ${ALLOWED.window}`],
     ['a year and two days', { window: '368d' }, `window: got "368d"; allowed: ${ALLOWED.window}`],
     [

@@ -1,8 +1,9 @@
 import type { RateLimiter, AnyRule } from '../../lib/index.js';
+import { ms } from '../support/milliseconds.js';
 
-/** One rule an algorithm, of 100 permits, named as the one whose bytes docs/algorithms tell. */
+/** One rule an algorithm, of 100 permits in so many milliseconds, named as the one whose bytes docs/algorithms tell. */
 export function ruleOfEachAlgorithm(window: number): readonly AnyRule[] {
-  const quota = { name: 'login', limit: 100, window } as const;
+  const quota = { name: 'login', limit: 100, window: ms(window) } as const;
   return [
     { ...quota, algorithm: 'fixed-window' },
     { ...quota, algorithm: 'sliding-window-log' },
@@ -11,7 +12,7 @@ export function ruleOfEachAlgorithm(window: number): readonly AnyRule[] {
     { ...quota, algorithm: 'token-bucket' },
     { ...quota, algorithm: 'gcra' },
     { ...quota, algorithm: 'leaky-bucket', burst: 99 },
-    { name: 'login', limit: 100, algorithm: 'concurrency', lease: window },
+    { name: 'login', limit: 100, algorithm: 'concurrency', lease: ms(window) },
   ];
 }
 

@@ -9,14 +9,15 @@ import { takeCensus, type Kind } from './census.js';
 import { liveAndDie, type Burst } from './lives.js';
 import { mostInAny, mostOnTheClock } from './most-in-a-window.js';
 import { flood, PATIENCE_MS, scaled, tell } from './scale.js';
+import { ms } from '../support/milliseconds.js';
 
 const SUBJECTS = 1000;
 const LIMIT = 2;
 const WINDOW = 3000;
 
-const ON_THE_CLOCK: Rule = { algorithm: 'fixed-window', align: 'clock', limit: LIMIT, window: WINDOW };
-const BLOCKING: Rule = { algorithm: 'sliding-window-log', limit: LIMIT, window: WINDOW, block: 1000 };
-const HOLDING: LeaseRule = { algorithm: 'concurrency', limit: 100, lease: 1500 };
+const ON_THE_CLOCK: Rule = { algorithm: 'fixed-window', align: 'clock', limit: LIMIT, window: ms(WINDOW) };
+const BLOCKING: Rule = { algorithm: 'sliding-window-log', limit: LIMIT, window: ms(WINDOW), block: '1s' };
+const HOLDING: LeaseRule = { algorithm: 'concurrency', limit: 100, lease: '1500ms' };
 const RULES = [ON_THE_CLOCK, BLOCKING];
 
 // Docker gives the shared server alone.

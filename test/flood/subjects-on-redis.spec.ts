@@ -72,7 +72,11 @@ const statedBytes = (algorithm: string): number =>
     'leaves nothing in Redis once the windows are over, the blocks of those who asked twice included',
     async () => {
       const rules = ruleOfEachAlgorithm(1000).map((rule): AnyRule => {
-        const once = { limit: 1, block: 800, ...(rule.algorithm === 'leaky-bucket' && { burst: 0 }) };
+        const once = {
+          limit: 1,
+          block: '800ms' as const,
+          ...(rule.algorithm === 'leaky-bucket' && { burst: 0 }),
+        };
         return { ...rule, ...once } as AnyRule;
       });
       let denied = 0;

@@ -28,7 +28,7 @@ export const drawnRules: fc.Arbitrary<DrawnRule> = fc.record({
   cells: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constant(1000)),
   initial: fc.integer({ min: 1, max: 8 }),
   undelayed: fc.nat(8),
-  maxDelay: fc.constantFrom(1, 50, 333_333, 1e6, 5e6, 60e6),
-  warmUp: fc.constantFrom(1, 777, 50_000, 1e6, 7e6, 60e6),
+  maxDelay: fc.constantFrom(1000, 3000, 333_000, 1e6, 5e6, 60e6),
+  warmUp: fc.constantFrom(1000, 7000, 50_000, 1e6, 7e6, 60e6),
   calendar: calendars,
 });

@@ -36,7 +36,7 @@ describe('a limit on what is held at a time', () => {
   it('is kept, to the permit, while holders renew, release and die', () => {
     let deaths = 0;
     const property = fc.property(limits, events, ({ limit, lease }, steps) => {
-      const twin = new Twin(concurrency, { limit, window: 0, lease: lease / 1000 });
+      const twin = new Twin(concurrency, { limit, window: 0 }, { lease });
       const lies: string[] = [];
       let holders: readonly Holder[] = [];
       let now = START;

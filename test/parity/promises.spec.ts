@@ -8,6 +8,7 @@ import { Twin } from '../support/twin.js';
 import type { DrawnRule } from './drawn-rule.js';
 import { checkTimelines, EVERY_TWIN } from './every-twin.js';
 import { FORWARD, forwardTimelines } from './forward-timeline.js';
+import { ms } from '../support/milliseconds.js';
 
 describe('what algorithms are chosen for', () => {
   it.each(EVERY_TWIN.filter(({ name }) => /log|cells/.test(name)))(
@@ -28,7 +29,10 @@ describe('what algorithms are chosen for', () => {
   it('leaky-bucket: hits go on no closer than the rate, any two of them', () => {
     const property = fc.property(forwardTimelines, fc.boolean(), ({ rule, hits }, isHurried) => {
       const quota = { ...quotaOf(rule), burst: rule.burst - 1 };
-      const twin = new Twin(leakyBucket, isHurried ? { ...quota, maxDelay: rule.maxDelay / 1000 } : quota);
+      const twin = new Twin(
+        leakyBucket,
+        isHurried ? { ...quota, maxDelay: ms(rule.maxDelay / 1000) } : quota,
+      );
       const released: { at: number; cost: number }[] = [];
       for (const { at, cost } of hits) {
         const { allowed, delay } = twin.hit(at, cost);

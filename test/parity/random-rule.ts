@@ -8,11 +8,13 @@ const limit = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(0, 100, 1000, 99_991, 1_000_000, 1_000_000_000) },
 );
 
-/** In microseconds: sub-millisecond, odd and long ones, too. */
-const window = fc.oneof(
-  fc.constantFrom(1, 3, 7, 500, 1000, 1500, 333_333, 1e6, 7e6, 9_973_000, 60e6, 3600e6, 604_800e6),
-  fc.integer({ min: 1, max: 20_000_000 }),
-);
+/** Whole milliseconds, in microseconds: short, odd and long ones, too. */
+const window = fc
+  .oneof(
+    fc.constantFrom(1, 2, 3, 7, 333, 1000, 1500, 7000, 9973, 60e3, 3600e3, 604_800e3),
+    fc.integer({ min: 1, max: 20_000 }),
+  )
+  .map((milliseconds) => milliseconds * 1000);
 
 const burst = fc.oneof(
   fc.integer({ min: 1, max: 8 }),
@@ -41,11 +43,11 @@ export function rules(algorithm: fc.Arbitrary<AlgorithmName>): fc.Arbitrary<Rule
     cells: once(2, fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constant(1000))),
     refill: once(2, fc.constantFrom('continuous', 'interval', 'interval')),
     initial: once(2, fc.nat(8)),
-    warmUp: once(3, fc.constantFrom(1, 777, 50_000, 1e6, 7e6, 60e6, 3600e6)),
+    warmUp: once(3, fc.constantFrom(1000, 7000, 50_000, 1e6, 7e6, 60e6, 3600e6)),
     undelayed: once(2, fc.nat(12)),
-    maxDelay: once(2, fc.constantFrom(1, 50, 1e6, 5e6, 60e6)),
+    maxDelay: once(2, fc.constantFrom(1000, 3000, 1e6, 5e6, 60e6)),
     lease: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
-    block: once(3, fc.constantFrom(0, 1, 1000, 1e6, 7e6)),
+    block: once(3, fc.constantFrom(0, 1000, 3000, 1e6, 7e6)),
     observe: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
   });
 }

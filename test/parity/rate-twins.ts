@@ -7,6 +7,7 @@ import { unhurriedTimelines } from './forward-timeline.js';
 import * as models from './rate-models.js';
 import type { TwinUnderTest } from './twin-under-test.js';
 import { warmUpBucket } from './warm-up-model.js';
+import { ms } from '../support/milliseconds.js';
 
 const burstOf = ({ burst }: DrawnRule): number => burst;
 const initialOf = ({ burst, initial }: Pick<DrawnRule, 'burst' | 'initial'>): number =>
@@ -37,7 +38,8 @@ export const RATE_TWINS: readonly TwinUnderTest[] = [
   },
   {
     name: 'token-bucket that warms up',
-    create: ({ limit, window, warmUp }) => new Twin(tokenBucket, { limit, window, warmUp: warmUp / 1000 }),
+    create: ({ limit, window, warmUp }) =>
+      new Twin(tokenBucket, { limit, window, warmUp: ms(warmUp / 1000) }),
     capacity: ({ limit }) => limit,
     model: warmUpBucket,
     timelines: unhurriedTimelines,
@@ -59,7 +61,7 @@ export const RATE_TWINS: readonly TwinUnderTest[] = [
     create: (rule) =>
       new Twin(leakyBucket, {
         ...{ limit: rule.limit, window: rule.window, burst: rule.burst - 1 },
-        ...{ undelayed: undelayedOf(rule), maxDelay: rule.maxDelay / 1000 },
+        ...{ undelayed: undelayedOf(rule), maxDelay: ms(rule.maxDelay / 1000) },
       }),
     capacity: (rule) => {
       const { limit, window, burst, maxDelay } = rule;

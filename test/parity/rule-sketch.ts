@@ -1,6 +1,6 @@
 import type { AlgorithmName, CalendarWindow } from '../../lib/index.js';
 
-/** A rule as chance draws it: not every one may be said. Durations are in microseconds. */
+/** A rule as chance draws it: not every one may be said. Durations are whole milliseconds, in microseconds. */
 export interface RuleSketch {
   algorithm: AlgorithmName;
   limit: number;

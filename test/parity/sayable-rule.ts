@@ -1,5 +1,6 @@
 import type { AnyRule } from '../../lib/index.js';
 import type { RuleSketch } from './rule-sketch.js';
+import { ms } from '../support/milliseconds.js';
 
 const LONGEST_REFILL = 3660 * 86_400e6;
 const MOST_HELD = 40;
@@ -9,7 +10,7 @@ const MOST_WARM = 94_000_000;
 /** The sketch's algorithm with those of its options that belong to it, brought to what may be said. */
 export function sayable(sketch: RuleSketch): AnyRule {
   const { algorithm, limit, cells } = sketch;
-  const window = sketch.window / 1000;
+  const window = ms(sketch.window / 1000);
   switch (algorithm) {
     case 'fixed-window':
       return fixedWindow(sketch);
@@ -35,16 +36,16 @@ export function sayable(sketch: RuleSketch): AnyRule {
 
 function fixedWindow({ limit, window, align, calendar }: RuleSketch): AnyRule {
   const algorithm = 'fixed-window';
-  if (!calendar) return { algorithm, limit, window: window / 1000, ...(align && { align }) };
+  if (!calendar) return { algorithm, limit, window: ms(window / 1000), ...(align && { align }) };
   const { unit, timeZone, anchor } = calendar;
   return { algorithm, limit, window: unit, ...(timeZone && { timeZone }), ...(anchor && { anchor }) };
 }
 
 function tokenBucket(sketch: RuleSketch): AnyRule {
   const { limit, window, cost, refill, initial, warmUp } = sketch;
-  const quota = { algorithm: 'token-bucket', limit, window: window / 1000 } as const;
+  const quota = { algorithm: 'token-bucket', limit, window: ms(window / 1000) } as const;
   if (warmUp !== undefined) {
-    return { ...quota, limit: Math.min(limit, window, MOST_WARM), warmUp: warmUp / 1000 };
+    return { ...quota, limit: Math.min(limit, window, MOST_WARM), warmUp: ms(warmUp / 1000) };
   }
   const least = Math.max(1, cost);
   const most = burstOf(sketch, limit);
@@ -62,10 +63,10 @@ function leakyBucket(sketch: RuleSketch): AnyRule {
   return {
     algorithm: 'leaky-bucket',
     limit,
-    window: window / 1000,
+    window: ms(window / 1000),
     ...((sketch.burst !== undefined || waiting !== limit) && { burst: waiting }),
     ...(undelayed !== undefined && { undelayed: Math.min(undelayed, waiting) }),
-    ...(maxDelay !== undefined && { maxDelay: maxDelay / 1000 }),
+    ...(maxDelay !== undefined && { maxDelay: ms(maxDelay / 1000) }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { CompiledRule } from '../../lib/core/compiled-rule.js';
 import type { AnyRule } from '../../lib/index.js';
 import type { RuleSketch } from './rule-sketch.js';
 import { sayable } from './sayable-rule.js';
+import { ms } from '../support/milliseconds.js';
 
 /** The nearest rule that may be said: a burst that comes back some day, and a cost that can fit. */
 export function toRule(sketch: RuleSketch): AnyRule {
@@ -34,7 +35,7 @@ export function changed(sketch: RuleSketch, to: RuleSketch): RuleSketch {
 
 function penalty({ block, observe }: RuleSketch): Pick<AnyRule, 'block' | 'mode'> {
   return {
-    ...(block !== undefined && { block: block === 0 ? 'manual' : block / 1000 }),
+    ...(block !== undefined && { block: block === 0 ? 'manual' : ms(block / 1000) }),
     ...(observe && { mode: 'observe' }),
   };
 }

@@ -66,7 +66,7 @@ export const WINDOW_TWINS: readonly TwinUnderTest[] = [
   },
   {
     name: 'concurrency, never released',
-    create: ({ limit, window }) => new Twin(concurrency, { limit, window: 0, lease: window / 1000 }),
+    create: ({ limit, window }) => new Twin(concurrency, { limit, window: 0 }, { lease: window }),
     capacity: limitOf,
     model: models.slidingWindowLog,
   },

@@ -1,6 +1,5 @@
 const COUNT = 'an integer from 0 to 1000000000';
-const DURATION =
-  'milliseconds above 0, or a string such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
+const DURATION = 'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
 const OR_FUNCTION = ', or a function of the ExecutionContext';
 
 /** What the messages of `RateLimitConfigError` say is allowed, field by field. */

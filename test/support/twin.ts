@@ -16,7 +16,12 @@ export class Twin<Options extends object, State, Parameter extends string> {
   private parametersAt: (now: number) => Readonly<Record<Parameter, number>>;
   private leases = 0;
 
-  constructor(definition: AlgorithmDefinition<Options, State, Parameter>, rule: Quota & Options) {
+  /** @param parameters those that are not what the rule says: durations of less than a millisecond */
+  constructor(
+    definition: AlgorithmDefinition<Options, State, Parameter>,
+    rule: Quota & Options,
+    private readonly parameters: Partial<Readonly<Record<Parameter, number>>> = {},
+  ) {
     // What serves the rule has the state and the parameters that its twin is asked by.
     this.algorithm = (definition.resolve?.(rule) ?? definition) as Serving<Options, State, Parameter>;
     this.parametersAt = this.compile(rule);
@@ -74,7 +79,7 @@ export class Twin<Options extends object, State, Parameter extends string> {
   }
 
   private compile(rule: Quota & Options): (now: number) => Readonly<Record<Parameter, number>> {
-    const parameters = this.algorithm.compile(rule);
+    const parameters = { ...this.algorithm.compile(rule), ...this.parameters };
     return this.algorithm.compileAt?.(rule) ?? (() => parameters);
   }
 }

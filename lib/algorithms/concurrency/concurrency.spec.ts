@@ -25,7 +25,7 @@ describe('concurrency, while holders renew, release and crash', () => {
   it('never has more permits in the hands of the living than the limit, nor takes one from them', () => {
     let entered = 0;
     const property = fc.property(fc.integer({ min: 1, max: 6 }), moves, (limit, story) => {
-      const twin = new Twin(concurrency, { limit, window: 0, lease: LEASE / 1000 });
+      const twin = new Twin(concurrency, { limit, window: 0 }, { lease: LEASE });
       const living: Holder[] = [];
       const dead: Holder[] = [];
       let now = 1_700_000_000_000_000;

@@ -216,7 +216,7 @@ describe('a warm-up that cannot be meant', () => {
   const quota = { algorithm: 'token-bucket', limit: 10, window: '1s', warmUp: '1m' } as const;
 
   it.each([
-    [{ ...quota, warmUp: '0s' }, '.warmUp: got "0s"; allowed: milliseconds above 0'],
+    [{ ...quota, warmUp: '0s' }, '.warmUp: got "0s"; allowed: an integer with a unit'],
     [
       { ...quota, burst: 10 },
       ': burst is 10; allowed: none with warmUp, which stores time instead of tokens',
