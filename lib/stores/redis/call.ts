@@ -1,5 +1,6 @@
 import type { Algorithm, Parameters } from '../../contracts/algorithm.js';
 import { CallKeys } from './call-keys.js';
+import type { ScriptMain } from './script.js';
 import type { Amendment, Ask, Counter, Hit } from '../../contracts/store.js';
 
 const KINDS = { refund: 0, 'refund-last': 1, renew: 2 } as const;
@@ -26,8 +27,20 @@ export class Call {
   /** The cost of its only hit, as long as there is no other, and nothing else is asked. */
   private lone: number | undefined;
 
-  /** @param now microseconds since the epoch; `''` for the server's time */
-  constructor(readonly now: number | '') {}
+  /** When it was written, by `performance.now()`, and how many replies had come in time by then. */
+  writtenAt = 0;
+  repliesBefore = -1;
+  /** The server's reply, however late; absent unless the call was written. */
+  reply: Promise<unknown> | undefined;
+
+  /**
+   * @param now microseconds since the epoch; `''` for the server's time
+   * @param script what to run; absent: the script that decides its requests
+   */
+  constructor(
+    readonly now: number | '',
+    private readonly script?: ScriptMain,
+  ) {}
 
   /** The algorithms in use, in one order, so that each set of them is one script. */
   get algorithms(): readonly Algorithm[] {
@@ -42,9 +55,9 @@ export class Call {
     return this.lone !== undefined && this.keys.meant === 1 && rule!.block < 0 && !rule!.algorithm.leases;
   }
 
-  /** The script that decides its requests. */
-  get main(): 'lone' | 'decide' {
-    return this.isLone ? 'lone' : 'decide';
+  /** The script to run. */
+  get main(): ScriptMain {
+    return this.script ?? (this.isLone ? 'lone' : 'decide');
   }
 
   get argv(): readonly (string | number)[] {

@@ -1,4 +1,5 @@
 import { Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { Deadline } from './deadline.js';
 
 /** An ioredis client or Cluster that the user owns. It is duplicated, never changed and never closed. */
 export interface UserRedisClient {
@@ -14,7 +15,11 @@ export type RedisConnection = string | RedisOptions | UserRedisClient;
 export interface StoreClient {
   readonly status: string;
   readonly isCluster?: boolean;
-  readonly options?: { readonly keyPrefix?: string | Buffer | undefined };
+  readonly options?: {
+    readonly keyPrefix?: string | Buffer | undefined;
+    readonly host?: string | undefined;
+    readonly port?: number | undefined;
+  };
   defineCommand(name: string, definition: { lua: string }): void;
   ping(): Promise<string>;
   /** A cluster's connections. */
@@ -22,9 +27,9 @@ export interface StoreClient {
   /** The socket, while there is one. */
   readonly stream?: { cork(): void; uncork(): void } | undefined;
   on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'ready', listener: () => void): unknown;
+  on(event: 'ready' | 'close', listener: () => void): unknown;
   once(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
-  disconnect(): void;
+  disconnect(reconnect?: boolean): void;
 }
 
 export const REDIS_ALLOWED =
@@ -48,14 +53,16 @@ export function isRedisConnection(value: unknown): value is RedisConnection {
 export interface Bounds {
   readonly timeout: number;
   readonly connectTimeout: number;
+  /** After how long without a reply ioredis gives a connection up. */
+  readonly socketTimeout: number;
 }
 
 /**
  * A connection of our own whose every wait is bounded: a command is answered, fails, or is given up
  * after `timeout` milliseconds, is never queued for later and never sent twice.
  */
-export function connect(redis: RedisConnection, { timeout, connectTimeout }: Bounds): StoreClient {
-  const bounded = boundedOptions(timeout, connectTimeout);
+export function connect(redis: RedisConnection, bounds: Bounds): StoreClient {
+  const bounded = boundedOptions(bounds);
   if (typeof redis === 'string') return new Redis(redis, bounded);
   if (!isUserClient(redis)) return new Redis({ ...redis, ...bounded });
   const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
@@ -69,25 +76,29 @@ export function connect(redis: RedisConnection, { timeout, connectTimeout }: Bou
  * longer than so many milliseconds.
  */
 export function firstConnection(client: StoreClient, timeout: number): Promise<void> {
-  return new Promise((resolve) => {
-    // An event loop that was busy for as long gets one turn to read what has arrived.
-    const timer = setTimeout(() => setImmediate(resolve), timeout);
-    void standsOrFailed(client)
-      // A cluster is ready with its first node, and refuses what the others are to decide.
-      .then(() => Promise.all((client.nodes?.('master') ?? []).map(standsOrFailed)))
-      .then(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-  });
+  const stands = standsOrFailed(client)
+    // A cluster is ready with its first node, and refuses what the others are to decide.
+    .then(() => Promise.all((client.nodes?.('master') ?? []).map(standsOrFailed)))
+    .then(() => undefined);
+  return new Deadline(timeout).within(stands).catch(() => undefined);
 }
 
 function standsOrFailed(client: StoreClient): Promise<void> {
   if (client.status === 'ready' || client.status === 'end') return Promise.resolve();
   return new Promise((resolve) => {
-    for (const event of ['ready', 'close', 'end'] as const) client.once(event, () => resolve());
+    let hasTimedOut = false;
+    client.on('error', (error) => (hasTimedOut = TIMED_OUT.test(error.message)));
+    client.once('ready', resolve);
+    client.once('end', resolve);
+    // A process that was busy for as long finds its attempt given up, though it would have succeeded: the next one may.
+    client.on('close', () => {
+      if (!hasTimedOut) resolve();
+      hasTimedOut = false;
+    });
   });
 }
+
+const TIMED_OUT = /^connect ETIMEDOUT/;
 
 function isUserClient(redis: RedisOptions | UserRedisClient): redis is UserRedisClient {
   return 'duplicate' in redis && typeof redis.duplicate === 'function';
@@ -111,11 +122,11 @@ function boundedCluster(bounded: ReturnType<typeof boundedOptions>, nodes: Clust
   } satisfies ClusterOptions;
 }
 
-function boundedOptions(timeout: number, connectTimeout: number) {
+function boundedOptions({ connectTimeout, socketTimeout }: Bounds) {
   return {
     lazyConnect: false,
     connectTimeout,
-    socketTimeout: Math.max(250, 5 * timeout),
+    socketTimeout,
     disconnectTimeout: 100,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,

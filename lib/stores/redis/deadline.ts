@@ -1,37 +1,57 @@
+import { after, type Timer } from '../../contracts/timer.js';
+import { AwakeTime } from './awake-time.js';
+
+const TICKS_PER_TIMEOUT = 10;
+const LONGEST_TICK_MS = 1000;
+
 /** Thrown when Redis has not answered within the deadline. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 
   constructor(timeout: number) {
-    super(`no answer within ${timeout} ms`);
+    super(`no answer within ${Math.round(timeout)} ms`);
   }
 }
 
 interface Call {
   readonly until: number;
-  /** Gives it up; absent once it is answered. */
+  /** Rejects the call; absent once it is answered. */
   expire: (() => void) | undefined;
 }
 
-/** Gives up what takes longer than a time which is the same for all, by one timer. */
+/**
+ * Rejects calls that take longer than a timeout, with one timer for all of them.
+ *
+ * Time in which this process did not run is not counted, since nothing could be read then: see `AwakeTime`.
+ */
 export class Deadline {
-  /** In the order in which they are given up; those before `first` are over. */
+  /** In the order of their deadlines; those before `first` are over. */
   private calls: Call[] = [];
   private first = 0;
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
+  private readonly tickMs: number;
+  private readonly time: AwakeTime;
 
   /** @param timeout in milliseconds */
-  constructor(private readonly timeout: number) {}
+  constructor(private readonly timeout: number) {
+    this.tickMs = Math.min(Math.max(1, timeout / TICKS_PER_TIMEOUT), LONGEST_TICK_MS);
+    this.time = new AwakeTime(this.tickMs);
+  }
 
   /**
    * The promise's result, or an error when it has not come in time. What comes later is dropped.
    *
+   * @param expired called when it has not come in time
    * @throws DeadlineError
    */
-  within<Result>(promise: Promise<Result>): Promise<Result> {
+  within<Result>(promise: Promise<Result>, expired?: () => void): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const expire = (): void => reject(new DeadlineError(this.timeout));
-      const call: Call = { until: performance.now() + this.timeout, expire };
+      if (!this.timer) this.time.tick(); // Nothing has ticked since the last call.
+      const expire = (): void => {
+        reject(new DeadlineError(this.timeout));
+        expired?.();
+      };
+      const call: Call = { until: this.time.now + this.timeout, expire };
       this.calls.push(call);
       if (!this.timer) this.wait(this.timeout);
       promise.then(
@@ -47,26 +67,36 @@ export class Deadline {
     });
   }
 
-  /** Waits for nothing any more. */
+  /** Milliseconds from any instant, as they are counted while something is waited for. */
+  get now(): number {
+    return this.time.now;
+  }
+
+  get isWaiting(): boolean {
+    return this.first < this.calls.length;
+  }
+
+  /** Stops the timer. */
   close(): void {
-    clearTimeout(this.timer);
+    this.timer?.stop();
     this.timer = undefined;
   }
 
-  /**
-   * An answer that has arrived while the event loop was busy still counts: before giving up, the loop gets
-   * one turn to read it. The timer keeps no process alive, as the connection does while it is asked.
-   */
   private wait(milliseconds: number): void {
-    const look = (): void => {
-      if (this.first < this.calls.length) setImmediate(() => this.expire());
-      else this.timer = undefined;
-    };
-    this.timer = setTimeout(look, Math.ceil(milliseconds)).unref();
+    this.timer = after(Math.min(milliseconds, this.tickMs), () => this.look());
   }
 
-  private expire(): void {
-    const now = performance.now();
+  /** Before a call is rejected, the event loop gets one turn to read a reply that has arrived. */
+  private look(): void {
+    this.time.tick();
+    const { now } = this.time;
+    const next = this.calls[this.first];
+    if (!next) this.timer = undefined;
+    else if (next.until > now) this.wait(next.until - now);
+    else setImmediate(() => this.expire(now));
+  }
+
+  private expire(now: number): void {
     for (const call of this.calls.slice(this.first)) {
       if (call.until > now) break;
       call.expire?.();

@@ -3,25 +3,36 @@ import type { Call } from './call.js';
 import type { Circuit } from './circuit.js';
 import { Circuits } from './circuits.js';
 import { firstConnection, type Bounds, type StoreClient } from './connection.js';
-import { Deadline } from './deadline.js';
+import { Deadline, DeadlineError } from './deadline.js';
+import { Lane } from './lane.js';
 import { askUntilMoved, isOnTheMove } from './moving-slot.js';
 import { isOutage } from './outage.js';
 import { hasDoneNothing } from './refund-retries.js';
 import { failureIn } from './reply.js';
 import { Scripts } from './scripts.js';
-import type { ScriptMain } from './script.js';
 import type { Servers } from './servers.js';
 
-/** The line to Redis: every call on it is answered, fails or is given up in time, and is never sent twice. */
+/** A new call is refused while another one has waited for so many timeouts, to be written. */
+const LONGEST_WAIT = 40;
+
+/** A connection on which nothing has come for so long is given up, so that a new one is made. */
+const SILENCE_MS = 2000;
+
+/**
+ * The way to Redis. A call passes the circuit breaker of its server, waits in the server's lane until there is
+ * room on the wire, is written, and has its deadline from then on. It is never sent twice.
+ */
 export class Line {
   private readonly scripts: Scripts;
   private readonly deadline: Deadline;
+  private readonly silence: Deadline;
   private readonly circuits = new Circuits();
+  private readonly lanes = new Map<string, Lane>();
   private connecting: Promise<void> | undefined;
   /** Why there is no connection, which a command that finds none cannot tell. */
   private connectionError: Error | undefined;
   private pending = 0;
-  private isClosed = false;
+  private closing: Promise<void> | undefined;
   /** Called when nothing is pending any more. */
   private drained: (() => void) | undefined;
 
@@ -37,6 +48,7 @@ export class Line {
   ) {
     this.scripts = new Scripts(client);
     this.deadline = new Deadline(bounds.timeout);
+    this.silence = new Deadline(Math.max(SILENCE_MS, 5 * bounds.timeout));
     client.on('error', (error) => {
       this.connectionError = error;
     });
@@ -44,23 +56,27 @@ export class Line {
     this.connecting = firstConnection(client, bounds.connectTimeout).then(() => {
       this.connecting = undefined;
     });
+    this.circuits.watch(({ server, error }) => {
+      if (error !== undefined) this.lanes.get(server)?.refuse(error);
+    });
   }
 
   /**
-   * Runs a script on the server of its keys: waits for the first connection, then no longer than the
-   * deadline.
+   * Runs a script on the server of its keys: waits for the first connection and for room on the wire, then no
+   * longer than the deadline.
    *
+   * @param timeout milliseconds, if not the usual ones
    * @throws DeadlineError, or what the server answered; at once, if the server is not asked: why
    */
-  run(main: ScriptMain, call: Call, timeout = this.bounds.timeout): Promise<unknown> {
-    if (!this.connecting) return this.ask(main, call, timeout);
-    return this.connecting.then(() => this.ask(main, call, timeout));
+  run(call: Call, timeout?: number): Promise<unknown> {
+    if (!this.connecting) return this.send(call, timeout);
+    return this.connecting.then(() => this.send(call, timeout));
   }
 
   /** Waits until the first connection stands or has failed, which opens the circuit. */
   async ready(): Promise<void> {
     await this.connecting;
-    if (this.isClosed || this.client.status === 'ready') return;
+    if (this.closing || this.client.status === 'ready') return;
     const error = this.connectionError ?? new Error('no connection yet');
     this.circuits.of('').failed(error, () => this.deadline.within(this.client.ping()), true);
   }
@@ -69,39 +85,60 @@ export class Line {
     this.circuits.watch(listener);
   }
 
-  /** Lets what is under way be answered, which takes no longer than the deadline, and hangs up. */
-  async close(): Promise<void> {
-    this.isClosed = true;
+  /** Lets what is under way be answered or time out, and closes the connection. */
+  close(): Promise<void> {
+    return (this.closing ??= this.drainAndHangUp());
+  }
+
+  private async drainAndHangUp(): Promise<void> {
     this.circuits.close();
     if (this.pending > 0) await new Promise<void>((resolve) => (this.drained = resolve));
     this.deadline.close();
+    this.silence.close();
     this.client.disconnect();
   }
 
-  private ask(main: ScriptMain, call: Call, timeout: number): Promise<unknown> {
+  /** compose(circuitBreaker, lane, deadline)(script) */
+  private send(call: Call, timeout: number | undefined): Promise<unknown> {
+    if (this.closing) return Promise.reject(new Error('the store is closed'));
     const key = call.keys.all[0]!;
-    const circuit = this.circuits.of(this.servers.of(key));
+    const server = this.servers.of(key);
+    const circuit = this.circuits.of(server);
     circuit.check();
-    const until = performance.now() + timeout;
+    const lane = this.laneOf(server);
+    const answered = (answer: unknown): unknown => this.answered(key, circuit, answer);
+    const failed = (failure: unknown): never => {
+      const isSlow = failure instanceof DeadlineError && (timeout !== undefined || !lane.isSilentSince(call));
+      throw this.failed(key, call, failure, isSlow);
+    };
     this.pending += 1;
-    return this.send(main, call, timeout).then(
-      (answer) => this.answered(key, circuit, answer),
-      (failure: unknown) => {
-        if (!isOnTheMove(failure)) throw this.failed(key, call, failure);
-        return askUntilMoved((within) => this.send(main, call, within), failure, until).then(
-          (answer) => this.answered(key, circuit, answer),
-          (error: unknown) => {
-            throw this.failed(key, call, error);
-          },
-        );
-      },
-    );
+    return lane.send(call, timeout).then(answered, (failure: unknown) => {
+      if (!isOnTheMove(failure)) return failed(failure);
+      const until = call.writtenAt + (timeout ?? this.bounds.timeout);
+      return askUntilMoved((within) => lane.send(call, within), failure, until).then(answered, failed);
+    });
   }
 
-  private send(main: ScriptMain, call: Call, timeout: number): Promise<unknown> {
-    const deadline = timeout === this.bounds.timeout ? this.deadline : new Deadline(timeout);
+  private laneOf(server: string): Lane {
+    const known = this.lanes.get(server);
+    if (known) return known;
+    const write = (call: Call, timeout?: number): Promise<unknown> => this.write(call, timeout, server);
+    const lane = new Lane(write, () => this.deadline.now, LONGEST_WAIT * this.bounds.timeout);
+    this.lanes.set(server, lane);
+    return lane;
+  }
+
+  private write(call: Call, timeout: number | undefined, server: string): Promise<unknown> {
     call.isSent = true;
-    return deadline.within(this.scripts.run(main, call));
+    call.reply = this.scripts.run(call);
+    if (timeout !== undefined) return new Deadline(timeout).within(call.reply);
+    return this.deadline.within(call.reply, () => this.expectLate(call.reply!, server));
+  }
+
+  /** A reply that is late may still come; without any, the connection may be cut where nobody sees it. */
+  private expectLate(reply: Promise<unknown>, server: string): void {
+    if (this.silence.isWaiting) return;
+    this.silence.within(reply, () => this.servers.hangUp(server)).catch(() => undefined);
   }
 
   private answered(key: string, circuit: Circuit, answer: unknown): unknown {
@@ -113,12 +150,18 @@ export class Line {
     return answer;
   }
 
-  /** @returns what to tell of it */
-  private failed(key: string, call: Call, failure: unknown): unknown {
+  /**
+   * Counts a failure for the breaker, unless the call was never written.
+   *
+   * @param isSlow whether it timed out while others were answered in time, or had less than the usual time
+   * @returns what to report
+   */
+  private failed(key: string, call: Call, failure: unknown, isSlow: boolean): unknown {
+    const isWritten = call.reply !== undefined;
     if (hasDoneNothing(failure)) call.isSent = false;
     const isGone = this.client.status !== 'ready';
     const error = isGone ? (this.connectionError ?? failure) : failure;
-    if (isOutage(error)) this.noteFailure(key, error, isGone);
+    if (isWritten && !isSlow && isOutage(error)) this.noteFailure(key, error, isGone);
     this.ended();
     return error;
   }
@@ -129,12 +172,13 @@ export class Line {
   }
 
   private noteFailure(key: string, error: unknown, isGone: boolean): void {
-    if (this.isClosed) return;
+    if (this.closing) return;
     this.circuits.of(this.servers.of(key)).failed(error, () => this.probe(key), isGone);
   }
 
   /** Writes, as a server that is read-only, full or loading cannot. */
   private probe(key: string): Promise<unknown> {
-    return this.deadline.within(this.scripts.run('block', this.probeOf(key)));
+    const probe = this.probeOf(key);
+    return this.write(probe, undefined, this.servers.of(key));
   }
 }

@@ -22,7 +22,7 @@ export interface RedisStoreOptions {
 }
 
 /** @throws TypeError or RangeError if an option is not as allowed */
-export function checkOptions(redis: unknown, bounds: Bounds): void {
+export function checkOptions(redis: unknown, bounds: Pick<Bounds, 'timeout' | 'connectTimeout'>): void {
   if (!isRedisConnection(redis)) {
     throw new TypeError(`redis: got ${JSON.stringify(redis)}; allowed: ${REDIS_ALLOWED}`);
   }

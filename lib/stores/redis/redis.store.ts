@@ -23,6 +23,12 @@ import { serversOf, type Servers } from './servers.js';
 
 const PROBE_LASTS = 1e6; // A second, in microseconds.
 
+/** How long a server may take to answer the handshake. Line looks after a connection that stands. */
+const HANDSHAKE_MS = 10_000;
+
+/** How long the subscriber's server may take to answer a PING. */
+const SUBSCRIBER_MS = 250;
+
 /** Holds the state in Redis: every request is decided there by one script, in one round trip. */
 export class RedisStore implements Store {
   readonly source = 'redis';
@@ -38,18 +44,20 @@ export class RedisStore implements Store {
 
   /** @throws TypeError or RangeError if an option is not as allowed */
   constructor({ redis, timeout = 50, connectTimeout = 1000, clock }: RedisStoreOptions) {
-    const bounds = { timeout, connectTimeout };
-    checkOptions(redis, bounds);
+    checkOptions(redis, { timeout, connectTimeout });
+    const bounds = { timeout, connectTimeout, socketTimeout: Math.max(HANDSHAKE_MS, 5 * timeout) };
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? (() => performance.now());
     this.replayed = clock; // It stands in for the server's.
     this.timeout = timeout;
     const client = connect(redis, bounds);
     this.servers = serversOf(client);
-    this.line = new Line(client, this.servers, bounds, (key) => this.call([`${key}:probe`], PROBE_LASTS));
+    this.line = new Line(client, this.servers, bounds, (key) =>
+      this.call('block', [`${key}:probe`], PROBE_LASTS),
+    );
     this.batches = new Batches(
       () => this.now(),
-      (call) => this.line.run(call.main, call),
+      (call) => this.line.run(call),
       this.servers,
     );
     this.retries = new RefundRetries(
@@ -59,7 +67,8 @@ export class RedisStore implements Store {
     );
     // A cluster's subscriber changes nodes without a word, so nobody could tell what it has missed.
     if (!client.isCluster) {
-      const open = () => connect(redis, bounds) as SubscriberClient;
+      const subscriber = { ...bounds, socketTimeout: Math.max(SUBSCRIBER_MS, 5 * timeout) };
+      const open = () => connect(redis, subscriber) as SubscriberClient;
       this.announcements = new Announcements(open, String(client.options?.keyPrefix ?? ''));
     }
   }
@@ -83,21 +92,21 @@ export class RedisStore implements Store {
 
   async block({ key, block }: Counter, duration: number): Promise<void> {
     if (!block) return;
-    await this.run('block', this.call([block.key, key], duration));
+    await this.run(this.call('block', [block.key, key], duration));
     this.announcements?.changed(key, false);
   }
 
   async reset(counters: readonly Counter[]): Promise<void> {
     await Promise.all(
       counters.map(async ({ key, block }) => {
-        await this.run('reset', this.call(block ? [key, block.key] : [key]));
+        await this.run(this.call('reset', block ? [key, block.key] : [key]));
         this.announcements?.changed(key, true);
       }),
     );
   }
 
   async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {
-    return (await this.run('heartbeat', this.call([key], instance, duration))) as number;
+    return (await this.run(this.call('heartbeat', [key], instance, duration))) as number;
   }
 
   follow(prefix: string, follower: Follower): void {
@@ -126,14 +135,14 @@ export class RedisStore implements Store {
   private async decideAlone(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
     const call = new Call(this.now());
     call.addRequest(hits, ask);
-    const reply = await this.run(call.main, call, ask.within);
+    const reply = await this.run(call, ask.within);
     return new ReplyReader(reply as DecideReply).next(hits.length);
   }
 
   private async amendTogether(amendments: readonly Amendment[], within?: number): Promise<boolean[]> {
-    const call = new Call(this.now());
+    const call = new Call(this.now(), 'amend');
     for (const amendment of amendments) call.addAmendment(amendment);
-    const reply = (await this.run('amend', call, within).catch((error: unknown) => {
+    const reply = (await this.run(call, within).catch((error: unknown) => {
       this.retries.add(call.isSent ? amendments.filter(({ algorithm }) => algorithm.leases) : amendments);
       throw error;
     })) as number[];
@@ -147,13 +156,13 @@ export class RedisStore implements Store {
   }
 
   /** Runs a script after what was asked for before. */
-  private async run(main: ScriptMain, call: Call, within?: number): Promise<unknown> {
+  private async run(call: Call, within?: number): Promise<unknown> {
     this.batches.flush();
-    return this.line.run(main, call, within);
+    return this.line.run(call, within);
   }
 
-  private call(keys: readonly string[], ...args: (string | number)[]): Call {
-    const call = new Call(this.now());
+  private call(script: ScriptMain, keys: readonly string[], ...args: (string | number)[]): Call {
+    const call = new Call(this.now(), script);
     for (const key of keys) call.keys.add(key);
     call.add(...args);
     return call;

@@ -11,15 +11,34 @@ export interface Servers {
   partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined;
   /** Sends calls of which several may go to one server: it gets them in one piece. */
   sendTogether(send: () => void): void;
+  /** Cuts the connection to a server; a new one is made. */
+  hangUp(server: string): void;
 }
 
 /** One server, or one master with its replicas. */
-const SINGLE: Servers = {
-  of: () => '',
-  slotOf: () => 0,
-  partition: () => undefined,
-  sendTogether: (send) => send(),
-};
+class SingleServer implements Servers {
+  constructor(private readonly client: StoreClient) {}
+
+  of(): string {
+    return '';
+  }
+
+  slotOf(): number {
+    return 0;
+  }
+
+  partition(): undefined {
+    return undefined;
+  }
+
+  sendTogether(send: () => void): void {
+    send();
+  }
+
+  hangUp(): void {
+    this.client.disconnect(true);
+  }
+}
 
 /** Redis Cluster runs a script only on keys of one slot. */
 class ClusterServers implements Servers {
@@ -55,9 +74,16 @@ class ClusterServers implements Servers {
       for (const socket of sockets) socket?.uncork();
     }
   }
+
+  hangUp(server: string): void {
+    for (const node of this.client.nodes?.('master') ?? []) {
+      const { host, port } = node.options ?? {};
+      if (`${host}:${port}` === server) node.disconnect(true);
+    }
+  }
 }
 
 /** The servers behind a client. */
 export function serversOf(client: StoreClient): Servers {
-  return client.isCluster ? new ClusterServers(client) : SINGLE;
+  return client.isCluster ? new ClusterServers(client) : new SingleServer(client);
 }

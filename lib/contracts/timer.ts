@@ -1,0 +1,30 @@
+/** Node.js runs a timer with a longer delay at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** A timer that can be stopped. It keeps no process alive. */
+export interface Timer {
+  stop(): void;
+}
+
+/** Calls back once after a delay of any length, in milliseconds. */
+export function after(delayMs: number, callback: () => void): Timer {
+  let left = Math.max(0, Math.ceil(delayMs));
+  let timer: NodeJS.Timeout;
+  const wait = (): void => {
+    const step = Math.min(left, LONGEST_MS);
+    left -= step;
+    timer = setTimeout(left > 0 ? wait : callback, step).unref();
+  };
+  wait();
+  return { stop: () => clearTimeout(timer) };
+}
+
+/** Calls back again and again, an interval of any length apart, in milliseconds. */
+export function every(intervalMs: number, callback: () => void): Timer {
+  const repeat = (): void => {
+    timer = after(intervalMs, repeat);
+    callback();
+  };
+  let timer = after(intervalMs, repeat);
+  return { stop: () => timer.stop() };
+}

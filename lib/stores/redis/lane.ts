@@ -1,0 +1,107 @@
+import type { Call } from './call.js';
+import { DeadlineError } from './deadline.js';
+
+/** Writes a call to the wire; rejects with a DeadlineError when the reply does not come in time. */
+export type Write = (call: Call, timeout: number | undefined) => Promise<unknown>;
+
+/**
+ * Keys of the calls to one server that may be on the wire at the same time: enough to keep the server busy,
+ * and few enough that a slow one answers them within the deadline. See docs/adr/0021-bounded-wire.md.
+ */
+export const MOST_KEYS_ON_WIRE = 400;
+
+interface Waiting {
+  readonly call: Call;
+  readonly timeout: number | undefined;
+  readonly since: number;
+  readonly resolve: (reply: Promise<unknown>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The calls to one server: some are on the wire, the others wait in the process until replies make room. The
+ * deadline of a call begins when it is written.
+ */
+export class Lane {
+  private keysOnWire = 0;
+  private waiting: Waiting[] = [];
+  private first = 0;
+  /** How many replies have come in time. */
+  private replies = 0;
+
+  /**
+   * @param now milliseconds from any instant, while calls are on the wire
+   * @param longestWaitMs a new call is refused while another one has waited for longer
+   */
+  constructor(
+    private readonly write: Write,
+    private readonly now: () => number,
+    private readonly longestWaitMs: number,
+  ) {}
+
+  /** @throws DeadlineError, or what the server answered */
+  send(call: Call, timeout?: number): Promise<unknown> {
+    const oldest = this.waiting[this.first];
+    if (!oldest && this.hasRoomFor(call)) return this.writeNow(call, timeout);
+    const since = this.now();
+    if (oldest && since - oldest.since > this.longestWaitMs) return Promise.reject(new Error(OVERLOADED));
+    return new Promise((resolve, reject) => this.waiting.push({ call, timeout, since, resolve, reject }));
+  }
+
+  /** Rejects every call that has not been written. */
+  refuse(error: unknown): void {
+    const refused = this.waiting.slice(this.first);
+    this.waiting = [];
+    this.first = 0;
+    for (const { reject } of refused) reject(error);
+  }
+
+  /** Whether no call was answered in time since this one was written. */
+  isSilentSince(call: Call): boolean {
+    return call.repliesBefore === this.replies;
+  }
+
+  private hasRoomFor({ keys }: Call): boolean {
+    return this.keysOnWire === 0 || this.keysOnWire + keys.meant <= MOST_KEYS_ON_WIRE;
+  }
+
+  private writeNow(call: Call, timeout: number | undefined): Promise<unknown> {
+    const keys = call.keys.meant;
+    this.keysOnWire += keys;
+    call.writtenAt = performance.now();
+    call.repliesBefore = this.replies;
+    return this.write(call, timeout).then(
+      (reply) => {
+        this.replies += 1;
+        this.ended(keys);
+        return reply;
+      },
+      (error: unknown) => {
+        // The server hangs or is too slow: nothing that waits for it would be answered sooner.
+        if (error instanceof DeadlineError && timeout === undefined) this.refuse(error);
+        if ((error as Error).name === 'ReplyError') this.replies += 1;
+        this.ended(keys);
+        throw error;
+      },
+    );
+  }
+
+  private ended(keys: number): void {
+    this.keysOnWire -= keys;
+    for (;;) {
+      const next = this.waiting[this.first];
+      if (!next || !this.hasRoomFor(next.call)) return;
+      this.first += 1;
+      if (this.first === this.waiting.length || this.first === MOST_WRITTEN_KEPT) {
+        this.waiting = this.waiting.slice(this.first);
+        this.first = 0;
+      }
+      next.resolve(this.writeNow(next.call, next.timeout));
+    }
+  }
+}
+
+/** Those written are dropped from the queue together, since each time costs a copy of the others. */
+const MOST_WRITTEN_KEPT = 256;
+
+const OVERLOADED = 'more calls wait for Redis than it answers';
