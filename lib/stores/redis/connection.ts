@@ -87,7 +87,7 @@ function standsOrFailed(client: StoreClient): Promise<void> {
   if (client.status === 'ready' || client.status === 'end') return Promise.resolve();
   return new Promise((resolve) => {
     let hasTimedOut = false;
-    client.on('error', (error) => (hasTimedOut = TIMED_OUT.test(error.message)));
+    client.on('error', (error) => (hasTimedOut = error.message.startsWith(TIMED_OUT)));
     client.once('ready', resolve);
     client.once('end', resolve);
     // A process that was busy for as long finds its attempt given up, though it would have succeeded: the next one may.
@@ -98,7 +98,7 @@ function standsOrFailed(client: StoreClient): Promise<void> {
   });
 }
 
-const TIMED_OUT = /^connect ETIMEDOUT/;
+const TIMED_OUT = 'connect ETIMEDOUT';
 
 function isUserClient(redis: RedisOptions | UserRedisClient): redis is UserRedisClient {
   return 'duplicate' in redis && typeof redis.duplicate === 'function';
