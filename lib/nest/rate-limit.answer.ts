@@ -68,6 +68,18 @@ export class RateLimitAnswer {
     throw withoutStack(() => new RateLimitExceededException(decision, body, detail));
   }
 
+  /**
+   * Refuses a request on which a rule could not be evaluated, under `onStoreError: 'deny'`.
+   *
+   * @throws RateLimitUnavailableException
+   */
+  async refuseUnevaluated(rule: string): Promise<never> {
+    await Promise.resolve();
+    const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
+    const decision = new DecidedHit([{ ...denied, retryAfterMs: null }], 'policy');
+    throw withoutStack(() => new RateLimitUnavailableException(decision));
+  }
+
   /** The application's own body; `undefined` for the problem details, also when its function fails. */
   private async bodyOf(decision: Decision): Promise<string | object | undefined> {
     if (!this.options.body) return undefined;

@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.js';
 import { exchangeOf } from './exchange.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
 import { RequestValues } from './request-values.js';
-import type { Applied, RouteHit, RouteLimit } from './route-limit.js';
+import type { Applied, AppliedLimit, RouteHit } from './route-limit.js';
 import { RouteRules } from './route-rules.js';
 import { Settlement } from './settlement.js';
 
@@ -89,7 +89,7 @@ export class RateLimitGuard implements CanActivate {
 
   /** Goes on behind the first rule that has to be waited for. */
   private async restOf(
-    limits: readonly RouteLimit[],
+    limits: readonly AppliedLimit[],
     first: number,
     waitedFor: Promise<Applied>,
     hits: RouteHit[],
@@ -103,8 +103,9 @@ export class RateLimitGuard implements CanActivate {
     return hits;
   }
 
-  private found(limit: RouteLimit, applied: Applied): readonly RouteHit[] | Promise<never> {
+  private found(limit: AppliedLimit, applied: Applied): readonly RouteHit[] | Promise<never> {
     if (applied === 'deny') return this.answer.refuseWithoutSubject(limit.name);
+    if (applied === 'unavailable') return this.answer.refuseUnevaluated(limit.name);
     return applied === 'skip' ? [] : applied;
   }
 }

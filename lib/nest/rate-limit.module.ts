@@ -12,6 +12,7 @@ import { RateLimiter } from '../core/limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { RedisStore } from '../stores/redis/redis.store.js';
 import { readOptions } from './check-options.js';
+import { InvalidValues } from './invalid-values.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
@@ -70,6 +71,7 @@ function createBook(options: RateLimitModuleOptions): RuleBook {
 }
 
 const shared = [
+  InvalidValues,
   RateLimitAnswer,
   RateLimitFilter,
   RateLimitGuard,

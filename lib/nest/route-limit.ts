@@ -8,6 +8,8 @@ import type { CompiledRule } from '../core/compiled-rule.js';
 import type { AnyRule } from '../core/rule.js';
 import type { HttpRequest } from '../http/subject.js';
 import { allowListOf } from './allow-list.js';
+import { InvalidValueError } from './invalid-value.error.js';
+import type { InvalidValues } from './invalid-values.js';
 import type { ChargeWhen, RouteRuleFields } from './route-rule.js';
 import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 import type { RequestValues } from './request-values.js';
@@ -18,8 +20,14 @@ export interface RouteHit extends RuleHit {
   readonly charge?: ChargeWhen;
 }
 
-/** What a rule says of one request: its hits, that it does not apply, or that there is no subject. */
-export type Applied = readonly RouteHit[] | 'skip' | 'deny';
+/**
+ * What a rule says of one request: its hits, that it does not apply, that there is no subject, or that it
+ * cannot be evaluated and fails closed.
+ */
+export type Applied = readonly RouteHit[] | 'skip' | 'deny' | 'unavailable';
+
+/** A rule on a route, or what stands for rules that are wrong. */
+export type AppliedLimit = Pick<RouteLimit, 'name' | 'apply'>;
 
 /** Gives a rule its place in the store, see `RateLimiter.keyed`. */
 export type KeyRule = (rule: CompiledRule, owner?: string) => KeyedRule;
@@ -29,7 +37,7 @@ const DYNAMIC = ['limit', 'window', 'cost'] as const;
 /** A rule on a route, made ready once: turns a request into hits. */
 export class RouteLimit {
   readonly name: string;
-  private readonly fields: RuleFields & RouteRuleFields;
+  private readonly fields: RuleFields & RouteRuleFields & { readonly name: string };
   /** The rule as it stands when nothing in it depends on the request. */
   private readonly fixed: KeyedRule | undefined;
   private readonly isConditional: boolean;
@@ -42,8 +50,13 @@ export class RouteLimit {
    * @param owner the route that the counter belongs to
    * @throws RateLimitConfigError if the rule is wrong
    */
-  constructor(fields: RuleFields, owner: string, keyed: KeyRule) {
-    this.fields = fields;
+  constructor(
+    fields: RuleFields,
+    owner: string,
+    keyed: KeyRule,
+    private readonly invalid: InvalidValues,
+  ) {
+    this.fields = fields as RuleFields & { readonly name: string };
     this.name = fields['name'] as string;
     this.path = `rule "${this.name}" of ${owner}`;
     const { by = 'ip', ipv6Prefix = 64, scope = 'route', allowList, skipIf } = this.fields;
@@ -58,17 +71,38 @@ export class RouteLimit {
 
   /** What the rule says of a request; a promise only if something in the rule is asynchronous. */
   apply(request: HttpRequest, values: RequestValues): Applied | Promise<Applied> {
-    if (this.isConditional) return this.applyConditionally(request, values);
+    try {
+      const applied = this.isConditional
+        ? this.applyConditionally(request, values)
+        : this.applyAlways(request, values);
+      return applied instanceof Promise ? applied.catch(this.undecided) : applied;
+    } catch (error) {
+      return this.undecided(error);
+    }
+  }
+
+  private readonly undecided = (error: unknown): Applied => this.invalid.decide(this.fields, error);
+
+  private applyAlways(request: HttpRequest, values: RequestValues): Applied | Promise<Applied> {
     const subject = this.subjectOf(request, values);
     if (subject instanceof Promise) return subject.then((found) => this.hits(found, this.fixed!, request));
     return this.hits(subject, this.fixed!, request);
   }
 
   private async applyConditionally(request: HttpRequest, values: RequestValues): Promise<Applied> {
-    if (this.isAllowed?.(request)) return 'skip';
-    if (this.fields.skipIf && (await values.of(this.fields.skipIf))) return 'skip';
+    if (this.isAllowed?.(request) || (await this.isSkipped(values))) return 'skip';
     const rule = this.fixed ?? this.keyed(await this.compileFor(values));
     return this.hits(await this.subjectOf(request, values), rule, request);
+  }
+
+  private async isSkipped(values: RequestValues): Promise<boolean> {
+    const { skipIf, name } = this.fields;
+    const isSkipped: unknown = skipIf && (await values.of(skipIf));
+    if (isSkipped !== undefined && isSkipped !== null && typeof isSkipped !== 'boolean') {
+      const reason = problem(`${this.path}.skipIf`, isSkipped, 'a function that returns true or false');
+      this.invalid.report(name, reason, 'The rule applies to such a request; correct the function.');
+    }
+    return isSkipped === true;
   }
 
   private hits(subject: Subject | undefined, rule: KeyedRule, request: HttpRequest): Applied {
@@ -84,10 +118,18 @@ export class RouteLimit {
     const resolved = { limit: await values.of(limit), window: await values.of(window) };
     const given = await values.of(cost);
     if (!RULE_FIELDS.cost.accepts(given)) {
-      throw new RateLimitConfigError([problem(`${this.path}.cost`, given, RULE_FIELDS.cost.allowed)]);
+      throw new InvalidValueError([problem(`${this.path}.cost`, given, RULE_FIELDS.cost.allowed)]);
     }
-    const compiled = compileRule(ruleOf({ ...this.fields, ...resolved, cost: 0 }), this.path);
-    return withCost(compiled, given);
+    return withCost(this.compile({ ...this.fields, ...resolved, cost: 0 }), given);
+  }
+
+  /** @throws InvalidValueError if what functions returned makes a rule that could not be written */
+  private compile(fields: RuleFields): CompiledRule {
+    try {
+      return compileRule(ruleOf(fields), this.path);
+    } catch (error) {
+      throw error instanceof RateLimitConfigError ? new InvalidValueError(error.problems) : error;
+    }
   }
 }
 

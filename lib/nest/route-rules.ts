@@ -1,9 +1,18 @@
-import { Inject, Injectable, type ExecutionContext, type OnModuleInit, type Type } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type ExecutionContext,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { RateLimiter } from '../core/limiter.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import { BrokenLimit } from './broken-limit.js';
+import { InvalidValues } from './invalid-values.js';
 import { targetRules } from './rate-limit.decorator.js';
-import { RouteLimit } from './route-limit.js';
+import { RouteLimit, type AppliedLimit, type KeyRule } from './route-limit.js';
 import { RouteOwners } from './route-owners.js';
 import { RuleBook, type Target } from './rule-book.js';
 import type { RuleFields } from './rule-layers.js';
@@ -13,14 +22,16 @@ type Handler = (...args: never[]) => unknown;
 /** The rules of every route, put together and checked at start, and looked up once a request. */
 @Injectable()
 export class RouteRules implements OnModuleInit {
+  private readonly logger = new Logger('RateLimit');
   private readonly owners = new RouteOwners();
-  private readonly routes = new Map<Type, Map<Handler, readonly RouteLimit[]>>();
+  private readonly routes = new Map<Type, Map<Handler, readonly AppliedLimit[]>>();
   private readonly scanner = new MetadataScanner();
 
   constructor(
     @Inject(RuleBook) private readonly book: RuleBook,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(InvalidValues) private readonly invalid: InvalidValues,
   ) {}
 
   /** @throws RateLimitConfigError naming everything that is wrong with any rule */
@@ -38,10 +49,20 @@ export class RouteRules implements OnModuleInit {
   }
 
   /** The limits of the handler that a request is for. */
-  of(context: ExecutionContext): readonly RouteLimit[] {
+  of(context: ExecutionContext): readonly AppliedLimit[] {
     const type = context.getClass();
     const handler = context.getHandler() as Handler;
-    return this.routes.get(type)?.get(handler) ?? this.limitsOf(type, handler, handler.name);
+    return this.routes.get(type)?.get(handler) ?? this.limitsLater(type, handler);
+  }
+
+  /** The limits of a handler that is met after start, such as one of a class that is created later. */
+  private limitsLater(type: Type, handler: Handler): readonly AppliedLimit[] {
+    try {
+      return this.book.later(() => this.limitsOf(type, handler, handler.name));
+    } catch (error) {
+      this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong.`, error);
+      return this.remember(type, handler, [new BrokenLimit()]);
+    }
   }
 
   private checkAlone(): void {
@@ -53,11 +74,15 @@ export class RouteRules implements OnModuleInit {
     }
   }
 
-  private limitsOf(type: Type, handler: Handler, method: string): readonly RouteLimit[] {
+  private limitsOf(type: Type, handler: Handler, method: string): readonly AppliedLimit[] {
     const owner = `${this.owners.nameOf(type)}.${method}`;
     const targets = [...lineage(type).map(classTarget), target(handler, `@RateLimit on ${owner}`)];
     const limits = this.book.rulesFor(targets).flatMap((rule) => this.limitOf(rule, owner) ?? []);
-    const handlers = this.routes.get(type) ?? new Map<Handler, readonly RouteLimit[]>();
+    return this.remember(type, handler, limits);
+  }
+
+  private remember(type: Type, handler: Handler, limits: readonly AppliedLimit[]): readonly AppliedLimit[] {
+    const handlers = this.routes.get(type) ?? new Map<Handler, readonly AppliedLimit[]>();
     this.routes.set(type, handlers.set(handler, limits));
     return limits;
   }
@@ -65,7 +90,8 @@ export class RouteRules implements OnModuleInit {
   private limitOf(rule: RuleFields, owner: string): RouteLimit | undefined {
     if (this.book.reportMissing(rule, owner) || this.book.problems.size > 0) return undefined;
     try {
-      return new RouteLimit(rule, owner, (compiled, route) => this.limiter.keyed(compiled, route));
+      const key: KeyRule = (compiled, route) => this.limiter.keyed(compiled, route);
+      return new RouteLimit(rule, owner, key, this.invalid);
     } catch (error) {
       if (!(error instanceof RateLimitConfigError)) throw error;
       for (const problem of error.problems) this.book.problems.add(problem);
@@ -78,11 +104,10 @@ export class RouteRules implements OnModuleInit {
     const seen = new Set<unknown>();
     for (const { controllers, providers } of this.modules.values()) {
       for (const { metatype, instance } of [...controllers.values(), ...providers.values()]) {
-        const isClass =
-          typeof metatype === 'function' && (controllers.has(metatype) || instance?.constructor === metatype);
-        if (!isClass || seen.has(metatype)) continue;
-        seen.add(metatype);
-        if (controllers.has(metatype) || isDecorated(metatype as Type, this.scanner)) yield metatype as Type;
+        const type = controllers.has(metatype as Type) ? metatype : classOf(instance);
+        if (typeof type !== 'function' || seen.has(type)) continue;
+        seen.add(type);
+        if (controllers.has(type) || isDecorated(type as Type, this.scanner)) yield type as Type;
       }
     }
   }
@@ -106,4 +131,11 @@ function isDecorated(type: Type, scanner: MetadataScanner): boolean {
   const prototype = type.prototype as Record<string, Handler>;
   const targets = [...lineage(type), ...scanner.getAllMethodNames(prototype).map((name) => prototype[name]!)];
   return targets.some((decorated) => targetRules(decorated).rules.length > 0);
+}
+
+/** The class of a provider's instance, also behind a factory; asks nothing of the instance itself. */
+function classOf(instance: unknown): unknown {
+  if (typeof instance !== 'object' || instance === null) return undefined;
+  const prototype = Object.getPrototypeOf(instance) as { constructor?: unknown } | null;
+  return prototype !== null && Object.hasOwn(prototype, 'constructor') ? prototype.constructor : undefined;
 }

@@ -26,10 +26,10 @@ export interface Target extends TargetRules {
  * the handler, then the overrides. Collects what is wrong with any of them.
  */
 export class RuleBook {
-  readonly problems: Set<string>;
+  problems: Set<string>;
   /** Every rule's name that has been met. */
-  private readonly names = new Set<string>();
-  private readonly skips = new Map<string, string>();
+  private names = new Set<string>();
+  private skips = new Map<string, string>();
   private readonly options: RateLimitModuleOptions;
 
   constructor(options: RateLimitModuleOptions) {
@@ -87,6 +87,27 @@ export class RuleBook {
       this.problems.add(`${path}.${field}: missing; allowed: ${ROUTE_FIELDS[field]!.allowed}`);
     }
     return missing.length > 0;
+  }
+
+  /**
+   * Puts together the rules of a route that is met after start. If they are wrong, nothing of them is
+   * remembered, so that other routes are unaffected.
+   *
+   * @throws RateLimitConfigError naming everything that is wrong with them
+   */
+  later<Result>(compile: () => Result): Result {
+    this.throwIfWrong(); // A module that is loaded lazily gets no hook in which its options are checked.
+    const { names, skips } = this;
+    [this.names, this.skips] = [new Set(names), new Map(skips)];
+    try {
+      const result = compile();
+      this.checkNames();
+      this.throwIfWrong();
+      return result;
+    } catch (error) {
+      [this.problems, this.names, this.skips] = [new Set(), names, skips];
+      throw error;
+    }
   }
 
   /** @throws RateLimitConfigError naming everything that is wrong */

@@ -4,8 +4,12 @@ import { compileRule } from '../core/compile-rule.js';
 import { RateLimiter } from '../core/limiter.js';
 import type { AnyRule } from '../core/rule.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
+import { InvalidValues } from './invalid-values.js';
 import type { ChargeWhen } from './route-rule.js';
 import { Settlement } from './settlement.js';
+import { Warnings } from './warnings.js';
+
+const invalid = new InvalidValues(new Warnings({}), {});
 
 const MINUTE = { window: '1m', limit: 3, algorithm: 'fixed-window' } as const;
 const HELD = { limit: 1, algorithm: 'concurrency', lease: '30s' } as const;
@@ -18,7 +22,12 @@ async function settle(rule: AnyRule, charge: ChargeWhen = 'always') {
     .keyed(compileRule(rule))
     .hits('queue')
     .map((hit) => ({ ...hit, charge }));
-  await new Settlement(limiter).settle(undefined, await limiter.decide(hits), hits, {} as ExecutionContext);
+  await new Settlement(limiter, invalid).settle(
+    undefined,
+    await limiter.decide(hits),
+    hits,
+    {} as ExecutionContext,
+  );
   return {
     left: async () => (await limiter.peek(rule, 'queue')).remaining,
     advance: (milliseconds: number) => (now += milliseconds),
@@ -53,7 +62,7 @@ describe('a message that has no response to wait for', () => {
     const queue: AnyRule = { window: '1s', limit: 20, algorithm: 'leaky-bucket' };
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => 0 }) });
     const holdBack = jest.spyOn(limiter, 'holdBack').mockResolvedValue();
-    const settlement = new Settlement(limiter);
+    const settlement = new Settlement(limiter, invalid);
     const hits = limiter.keyed(compileRule(queue)).hits('queue');
     for (let nth = 1; nth <= 3; nth++) {
       await settlement.settle(undefined, await limiter.decide(hits), hits, {} as ExecutionContext);

@@ -1,7 +1,9 @@
 import { HttpException, Inject, Injectable, Logger, type ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
 import { RateLimiter } from '../core/limiter.js';
+import { problem } from '../core/rate-limit-config.error.js';
 import { afterResponse, responseSignal, type ResponseEnd } from './after-response.js';
+import { InvalidValues } from './invalid-values.js';
 import type { RouteHit } from './route-limit.js';
 import type { ChargeWhen } from './route-rule.js';
 
@@ -13,7 +15,10 @@ const CLIENT_CLOSED_REQUEST = 499;
 export class Settlement {
   private readonly logger = new Logger('RateLimit');
 
-  constructor(@Inject(RateLimiter) private readonly limiter: RateLimiter) {}
+  constructor(
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(InvalidValues) private readonly invalid: InvalidValues,
+  ) {}
 
   /**
    * True when the request may go on.
@@ -68,14 +73,23 @@ export class Settlement {
   ): Promise<void> {
     const rules: string[] = [];
     for (const { rule, charge = 'always' } of hits) {
-      if (!(await this.isCharged(charge, end, context))) rules.push(rule.name);
+      if (!(await this.isCharged(rule.name, charge, end, context))) rules.push(rule.name);
     }
     if (rules.length > 0) await this.limiter.refund(decision, { rules });
   }
 
-  private async isCharged(charge: ChargeWhen, end: ResponseEnd, context: ExecutionContext): Promise<boolean> {
+  private async isCharged(
+    rule: string,
+    charge: ChargeWhen,
+    end: ResponseEnd,
+    context: ExecutionContext,
+  ): Promise<boolean> {
     try {
-      return await counts(charge, end, context);
+      const isCharged: unknown = await counts(charge, end, context);
+      if (typeof isCharged === 'boolean') return isCharged;
+      const reason = problem(`rule "${rule}".charge`, isCharged, 'a function that returns true or false');
+      this.invalid.report(rule, reason, 'The request stays charged; correct the function.');
+      return true;
     } catch (error) {
       this.logger.error('The `charge` function of a rule failed, so its charge stays.', error);
       return true;

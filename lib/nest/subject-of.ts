@@ -1,6 +1,7 @@
 import type { Subject } from '../core/key.js';
-import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import { problem } from '../core/rate-limit-config.error.js';
 import { apiKeySubject, headerSubject, ipSubject, userSubject, type HttpRequest } from '../http/subject.js';
+import { InvalidValueError } from './invalid-value.error.js';
 import type { RequestValues } from './request-values.js';
 import type { By, SubjectResolver } from './route-rule.js';
 
@@ -86,7 +87,7 @@ function readSubject(found: Awaited<Found>, path: string): string | undefined {
   if (found === null || found === undefined || found === '') return undefined;
   if (typeof found === 'string' || Number.isFinite(found) || typeof found === 'bigint') return String(found);
   const allowed = 'a function that gives a string or a number, or nothing';
-  throw new RateLimitConfigError([problem(`${path}.by`, found, allowed)]);
+  throw new InvalidValueError([problem(`${path}.by`, found, allowed)]);
 }
 
 function tupleOf(parts: readonly (string | undefined)[]): readonly string[] | undefined {

@@ -22,6 +22,16 @@ describe('a warning', () => {
     expect(warnings.isPending('RL_LARGE_LOG')).toBe(true);
   });
 
+  it('is logged once for each rule that it is about', () => {
+    const warnings = warningsWith();
+    for (const rule of ['a', 'b', 'a']) warnings.warn('RL_INVALID_VALUE', `Rule ${rule}.`, rule);
+    expect(logs.ours().map(({ message }) => message)).toEqual([
+      'Rule a. (RL_INVALID_VALUE, see docs/warnings.md)',
+      'Rule b. (RL_INVALID_VALUE, see docs/warnings.md)',
+    ]);
+    expect([...warnings.active]).toEqual([['RL_INVALID_VALUE', 'Rule b.']]);
+  });
+
   it.each<WarningsOption>([false, { RL_TRUST_PROXY_ALL: false }])(
     'is neither logged nor active when it is turned off by %j',
     (option) => {

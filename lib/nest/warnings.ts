@@ -24,11 +24,13 @@ export type WarningsOption = boolean | Readonly<Partial<Record<WarningCode, bool
 /** What `warnings` may be in the module's options, in the words of a message. */
 export const WARNINGS_ALLOWED = `true, false, or an object of these codes with true or false: ${WARNING_CODES.join(', ')}`;
 
-/** Logs what is probably a mistake in the application's setup: one line for each code. */
+/** Logs what is probably a mistake in the application's setup: one line for each code, or for each rule. */
 @Injectable()
 export class Warnings {
   private readonly logger = new Logger('RateLimit');
   private readonly warned = new Map<WarningCode, string>();
+  /** What was logged, by code and subject. */
+  private readonly logged = new Set<string>();
   private readonly option: unknown;
 
   constructor(@Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions) {
@@ -50,9 +52,12 @@ export class Warnings {
    * Logs a warning, unless one with this code was logged before or the code is turned off.
    *
    * @param message a full sentence: what is wrong, and the fix
+   * @param about what the warning is about, such as a rule, if each is logged once
    */
-  warn(code: WarningCode, message: string): void {
-    if (!this.isPending(code)) return;
+  warn(code: WarningCode, message: string, about = ''): void {
+    const entry = `${code} ${about}`;
+    if (this.logged.has(entry) || this.isOff(code)) return;
+    this.logged.add(entry);
     this.warned.set(code, message);
     this.logger.warn(`${message} (${code}, see docs/warnings.md)`);
   }

@@ -1,35 +1,52 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimitModule, type RouteRule, type SubjectResolver } from '../../lib/index.js';
-import { ALLOWED, configMessage } from '../support/config-message.js';
-import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
+import {
+  RateLimit,
+  RateLimitModule,
+  Warnings,
+  type RateLimitModuleOptions,
+  type RouteRule,
+} from '../../lib/index.js';
+import { ALLOWED } from '../support/config-message.js';
+import { closeApps, FRAMEWORKS, startApp, type TestApp } from '../support/nest-app.js';
+import { until } from '../support/redis/until.mjs';
 
 const LOG = { window: '1m', limit: 10, algorithm: 'sliding-window-log' } as const;
 
 afterEach(closeApps);
 
+const INVALID = '(RL_INVALID_VALUE, see docs/warnings.md)';
+
 describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) => {
+  const LIMIT = 'an integer from 0 to 1000000000';
+  const BY = 'a function that gives a string or a number, or nothing';
   const broken: [string, Partial<RouteRule>, string][] = [
-    ['a negative limit', { limit: () => -1 }, 'limit: got -1; allowed: an integer from 0 to 1000000000'],
-    ['no limit', { limit: () => NaN }, 'limit: got NaN; allowed: an integer from 0 to 1000000000'],
-    [
-      'a text for a cost',
-      { cost: () => '2' as never },
-      'cost: got "2"; allowed: an integer from 0 to 1000000000',
-    ],
+    ['a negative limit', { limit: () => -1 }, `limit: got -1; allowed: ${LIMIT}`],
+    ['no limit', { limit: () => NaN }, `limit: got NaN; allowed: ${LIMIT}`],
+    ['an endless limit', { limit: () => Infinity }, `limit: got Infinity; allowed: ${LIMIT}`],
+    ['an endless cost', { cost: async () => Infinity }, `cost: got Infinity; allowed: ${LIMIT}`],
+    ['a symbol for a cost', { cost: () => Symbol('2') as never }, `cost: got Symbol(2); allowed: ${LIMIT}`],
     [
       'a window of nonsense',
       { window: () => '1x' as never },
       `window: got "1x"; allowed: ${ALLOWED.duration}`,
     ],
+    ['nothing at all', { limit: () => undefined as never }, `limit: missing; allowed: ${LIMIT}`],
+    ['a subject that is an object', { by: (() => ({ id: 1 })) as never }, `by: got {"id":1}; allowed: ${BY}`],
     [
-      'nothing at all',
-      { limit: () => undefined as never },
-      'limit: missing; allowed: an integer from 0 to 1000000000',
+      'a promise of an object as subject',
+      { by: (async () => ({ id: 1 })) as never },
+      `by: got {"id":1}; allowed: ${BY}`,
+    ],
+    ['a subject that is no number', { by: () => NaN }, `by: got NaN; allowed: ${BY}`],
+    [
+      'a part of a subject that is a symbol',
+      { by: ['ip', (() => Symbol('a')) as never] },
+      `by: got Symbol(a); allowed: ${BY}`,
     ],
   ];
 
-  async function fail(rule: Partial<RouteRule>) {
+  async function start(rule: Partial<RouteRule>, options: RateLimitModuleOptions = {}) {
     @RateLimit({ ...LOG, name: 'login', ...rule } as RouteRule)
     @Controller()
     class Broken {
@@ -39,44 +56,109 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     class Fine {
       @Get() get() {}
     }
-    const metadata = { imports: [RateLimitModule.forRoot({})], controllers: [Broken, Fine] };
+    const metadata = { imports: [RateLimitModule.forRoot(options)], controllers: [Broken, Fine] };
     const app = await startApp(metadata, { framework });
-    const { status } = await app.get('/');
-    const errors = app.logs.lines.filter(({ level }) => level === 'error').map(({ message }) => message);
-    expect((await app.get('/fine')).status).toBe(200);
-    return { status, errors };
+    const logged = (level: string) =>
+      app.logs.lines.filter((line) => line.level === level).map(({ message }) => message);
+    return { ...app, errors: () => logged('error'), warnings: () => logged('warn') };
   }
 
-  it.each(broken)('answers 500 for %s and tells the log what is allowed', async (_title, rule, problem) => {
-    const { status, errors } = await fail(rule);
-    expect(status).toBe(500);
-    expect(errors).toEqual([configMessage(`rule "login" of Broken.get.${problem}`)]);
+  const statusesOf = async ({ get }: TestApp, times = 2) => {
+    const statuses = [];
+    for (let nth = 1; nth <= times; nth++) statuses.push((await get('/')).status);
+    return statuses;
+  };
+
+  it.each(broken)(
+    'allows a request for which it returns %s, and says once what is allowed',
+    async (_title, rule, reason) => {
+      const app = await start(rule, { onStoreError: 'local' });
+      expect(await statusesOf(app)).toEqual([200, 200]);
+      expect(app.errors()).toEqual([]);
+      expect(app.warnings()).toEqual([
+        `rule "login" of Broken.get.${reason}. As \`onStoreError\` says, such a request is allowed without this rule; correct the function. ${INVALID}`,
+      ]);
+      expect([...app.app.get(Warnings).active.keys()]).toEqual(['RL_INVALID_VALUE']);
+    },
+  );
+
+  it.each(broken)(
+    'answers 503 to a request for which it returns %s where limits fail closed',
+    async (_title, rule, reason) => {
+      const app = await start({ ...rule, onStoreError: 'deny' });
+      expect(await statusesOf(app)).toEqual([503, 503]);
+      expect((await app.get('/fine')).status).toBe(200);
+      expect(app.errors()).toEqual([]);
+      expect(app.warnings()).toEqual([
+        `rule "login" of Broken.get.${reason}. As \`onStoreError\` says, such a request gets a 503; correct the function. ${INVALID}`,
+      ]);
+    },
+  );
+
+  it("answers 503 where the module's limits fail closed, but not for an observed rule", async () => {
+    const limit = () => -1;
+    expect(await statusesOf(await start({ limit }, { onStoreError: 'deny' }), 1)).toEqual([503]);
+    const observed = await start({ limit, mode: 'observe' }, { onStoreError: 'deny' });
+    expect(await statusesOf(observed, 1)).toEqual([200]);
+  });
+
+  it('leaves the other rules of the route in force', async () => {
+    const total = { window: '1m', limit: 1, algorithm: 'fixed-window' } as const;
+    const options = { rules: { total }, onStoreError: 'allow' } as const;
+    expect(await statusesOf(await start({ limit: () => -1 }, options))).toEqual([200, 429]);
+  });
+
+  it('reports each rule once, and nothing when the warning is turned off', async () => {
+    const limit = () => -1;
+    const rules = { first: { ...LOG, limit }, second: { ...LOG, limit } };
+    const both = await start({}, { rules, onStoreError: 'allow' });
+    await statusesOf(both, 3);
+    expect(both.warnings()).toHaveLength(2);
+    const quiet = await start({ limit }, { warnings: { RL_INVALID_VALUE: false }, onStoreError: 'allow' });
+    await statusesOf(quiet);
+    expect(quiet.warnings()).toEqual([]);
+  });
+
+  it('applies a rule whose skipIf returns neither true nor false', async () => {
+    const skipIf = (() => 'no') as never;
+    const app = await start({ ...LOG, limit: 1, skipIf });
+    expect(await statusesOf(app)).toEqual([200, 429]);
+    expect(app.warnings()).toEqual([
+      `rule "login" of Broken.get.skipIf: got "no"; allowed: a function that returns true or false. The rule applies to such a request; correct the function. ${INVALID}`,
+    ]);
+  });
+
+  it('applies a rule whose skipIf returns nothing, which is not true', async () => {
+    const app = await start({ ...LOG, limit: 1, skipIf: (() => undefined) as never });
+    expect(await statusesOf(app)).toEqual([200, 429]);
+    expect(app.warnings()).toEqual([]);
+  });
+
+  it('keeps the charge of a rule whose charge function forgets to return', async () => {
+    const app = await start({ ...LOG, limit: 1, charge: (() => undefined) as never });
+    await app.get('/');
+    await until(() => app.warnings().length > 0, 'the response to be settled');
+    expect((await app.get('/')).status).toBe(429);
+    expect(app.warnings()).toEqual([
+      `rule "login".charge: got undefined; allowed: a function that returns true or false. The request stays charged; correct the function. ${INVALID}`,
+    ]);
   });
 
   it('answers 500 when it throws or rejects, and the app goes on', async () => {
     const thrown = () => {
       throw new Error('no such plan');
     };
-    expect(await fail({ limit: thrown })).toEqual({ status: 500, errors: ['no such plan'] });
-    expect(await fail({ cost: async () => thrown() })).toEqual({ status: 500, errors: ['no such plan'] });
-    expect(await fail({ skipIf: thrown })).toEqual({ status: 500, errors: ['no such plan'] });
-    expect(await fail({ by: async () => thrown() })).toEqual({ status: 500, errors: ['no such plan'] });
+    const rules: Partial<RouteRule>[] = [
+      { limit: thrown },
+      { cost: async () => thrown() },
+      { skipIf: thrown },
+      { by: async () => thrown() },
+    ];
+    for (const rule of rules) {
+      const app = await start(rule);
+      expect(await statusesOf(app, 1)).toEqual([500]);
+      expect(app.errors()).toEqual(['no such plan']);
+      expect((await app.get('/fine')).status).toBe(200);
+    }
   });
-
-  it.each([
-    ['an object', () => ({ id: 1 }), '{"id":1}'],
-    ['a promise of an object', async () => ({ id: 1 }), '{"id":1}'],
-    ['no number', () => NaN, 'NaN'],
-  ])(
-    'answers 500 for a subject that is %s, since all clients would share a counter',
-    async (_title, by, given) => {
-      const { status, errors } = await fail({ by: by as unknown as SubjectResolver });
-      expect(status).toBe(500);
-      expect(errors).toEqual([
-        configMessage(
-          `rule "login" of Broken.get.by: got ${given}; allowed: a function that gives a string or a number, or nothing`,
-        ),
-      ]);
-    },
-  );
 });
