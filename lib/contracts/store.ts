@@ -58,7 +58,7 @@ export interface Amendment extends Counter {
 export interface Follower {
   /** @param isReset whether the counter is as if nobody had ever come */
   changed(key: string, isReset: boolean): void;
-  /** Whether every change is told from now on. What was known before may have changed unnoticed. */
+  /** Whether changes are told from now on. What was known before may have changed unnoticed. */
   trusted(isTrusted: boolean): void;
 }
 
@@ -115,6 +115,8 @@ export interface Store {
    */
   follow?(prefix: string, follower: Follower): void;
   unfollow?(prefix: string, follower: Follower): void;
+  /** Whether every change of this counter is told, where not all counters are on one server. */
+  hears?(counter: Counter): boolean;
   /** Tells how much time goes by, in milliseconds from any instant, and never steps; `performance.now` unless given. */
   readonly stopwatch?: Clock;
   /** Notes that a process is alive, and tells how many are; absent if no other process can be. */

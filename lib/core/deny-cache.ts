@@ -66,18 +66,19 @@ export class DenyCache implements Follower {
   keep(hits: readonly RuleHit[], ask: Ask, outcome: Outcome, { since, version }: Asked): void {
     if (ask.patience || ask.dryRun) return;
     const { verdicts } = outcome;
-    let [deniedKey, wait] = ['', LONGEST_BELIEF];
+    let denied: RuleHit | undefined;
+    let wait = LONGEST_BELIEF;
     for (const [index, { allowed, retryAfter, remaining }] of verdicts.entries()) {
       const hit = hits[index]!;
       if (!isSteady(hit, allowed)) return;
       if (allowed || hit.observe) continue;
       // A dearer hit waits for longer than it takes the first permit to come back.
       if (hit.cost > 1 || remaining > 0 || retryAfter === null) return;
-      deniedKey ||= hit.key;
+      denied ??= hit;
       wait = Math.min(wait, retryAfter);
     }
-    if (deniedKey === '' || !this.isListening() || version !== this.changes) return;
-    this.denials.set(deniedKey, new Denial(hits, outcome, since, since + wait));
+    if (!denied || !this.isListening(hits) || version !== this.changes) return;
+    this.denials.set(denied.key, new Denial(hits, outcome, since, since + wait));
   }
 
   changed(key: string): void {
@@ -102,14 +103,14 @@ export class DenyCache implements Follower {
     return toMicroseconds(this.clock());
   }
 
-  /** Whether the store tells of changes; begins to listen with the first denial. */
-  private isListening(): boolean {
+  /** Whether the store tells of changes of all these; begins to listen with the first denial. */
+  private isListening(hits: readonly Hit[]): boolean {
     if (this.isClosed) return false;
     if (!this.isFollowing) {
       this.isFollowing = true;
       this.store.follow?.(this.prefix, this);
     }
-    return this.isTrusted;
+    return this.isTrusted && hits.every((hit) => this.store.hears?.(hit) ?? true);
   }
 }
 

@@ -1,32 +1,27 @@
+import { LRUCache } from 'lru-cache';
 import type { Follower } from '../../contracts/store.js';
-import type { StoreClient } from './connection.js';
-
-/** A connection of its own, as one that subscribes can do nothing else. */
-export interface SubscriberClient extends StoreClient {
-  subscribe(...channels: string[]): Promise<unknown>;
-  unsubscribe(...channels: string[]): Promise<unknown>;
-  on(event: 'message', listener: (channel: string, message: string) => void): unknown;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'ready' | 'close', listener: () => void): unknown;
-}
-
-const PING_EVERY_MS = 1000;
+import type { Announcers } from './announcers.js';
+import type { Servers } from './servers.js';
+import { Subscriber } from './subscriber.js';
 
 /** What stands in front of the key of a counter that is reset; no key begins with it. */
 const RESET = ' ';
 
+/** A message of one master of a cluster reaches us from the others as well, within this time. */
+const ECHO_MS = 1000;
+
 /** Tells followers of changes by other processes, and whether it can. */
 export class Announcements {
   private readonly followers = new Map<string, Set<Follower>>();
-  private client: SubscriberClient | undefined;
-  private pinging: NodeJS.Timeout | undefined;
+  private readonly subscribers = new Map<string, Subscriber>();
+  /** By which server each reset was announced first. */
+  private readonly resets = new LRUCache<string, string>({ max: 1000, ttl: ECHO_MS });
+  private isWatching = false;
 
-  /**
-   * @param connect opens a connection for it; called when somebody wants to know
-   * @param keyPrefix what the user's client puts in front of every key
-   */
+  /** @param keyPrefix what the user's client puts in front of every key */
   constructor(
-    private readonly connect: () => SubscriberClient,
+    private readonly announcers: Announcers,
+    private readonly servers: Pick<Servers, 'of'>,
     private readonly keyPrefix: string,
   ) {}
 
@@ -34,8 +29,11 @@ export class Announcements {
     const channel = this.channelOf(prefix);
     const known = this.followers.get(channel);
     this.followers.set(channel, (known ?? new Set()).add(follower));
-    if (!this.client) this.open();
-    else void this.subscribe(channel);
+    for (const subscriber of this.subscribers.values()) void subscriber.subscribe(channel);
+    this.update();
+    if (this.isWatching) return;
+    this.isWatching = true;
+    this.announcers.watch(() => this.update());
   }
 
   unfollow(prefix: string, follower: Follower): void {
@@ -45,18 +43,24 @@ export class Announcements {
     if (known?.size !== 0) return;
     this.followers.delete(channel);
     if (this.followers.size === 0) this.close();
-    else this.client?.unsubscribe(channel).catch(() => undefined);
+    else for (const subscriber of this.subscribers.values()) subscriber.unsubscribe(channel);
+  }
+
+  /** Whether every change of a counter is told: its server is listened to. */
+  hears(key: string): boolean {
+    if (this.keyPrefix.includes('{')) return false; // the scripts take what stands before a brace for the prefix
+    const subscriber = this.subscribers.get(this.servers.of(key));
+    return subscriber?.hears(this.channelOf(prefixOf(key))) ?? false;
   }
 
   /** Tells of a change by this process, at once. */
   changed(key: string, isReset: boolean): void {
-    this.tell(this.channelOf(key.slice(0, key.indexOf('{'))), key, isReset);
+    this.tell(this.channelOf(prefixOf(key)), key, isReset);
   }
 
   close(): void {
-    clearInterval(this.pinging);
-    this.client?.disconnect();
-    this.client = undefined;
+    for (const subscriber of this.subscribers.values()) subscriber.close();
+    this.subscribers.clear();
   }
 
   /** Where the scripts tell which counters with a prefix have changed in a hit's favour. */
@@ -64,40 +68,38 @@ export class Announcements {
     return `${this.keyPrefix}${prefix}changes`;
   }
 
-  private open(): void {
-    const client = this.connect();
-    this.client = client;
-    client.on('error', () => undefined); // 'close' follows
-    client.on('message', (channel, message) => {
-      const isReset = message.startsWith(RESET);
-      this.tell(channel, message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length), isReset);
-    });
-    client.on('close', () => this.trust([...this.followers.keys()], false));
-    client.on('ready', () => this.followers.forEach((_, channel) => void this.subscribe(channel)));
-    // A connection that is cut without a word would leave everybody believing what is not so any more.
-    this.pinging = setInterval(() => void this.ping(client), PING_EVERY_MS).unref();
-  }
-
-  private async subscribe(channel: string): Promise<void> {
-    try {
-      await this.client!.subscribe(channel);
-      this.trust([channel], true);
-    } catch {
-      this.trust([channel], false);
+  /** Listens to every server that there is now, and to no other. */
+  private update(): void {
+    if (this.followers.size === 0) return;
+    const servers = this.announcers.all();
+    for (const [address, subscriber] of this.subscribers) {
+      if (servers.has(address)) continue;
+      subscriber.close();
+      this.subscribers.delete(address);
+      this.trust([...this.followers.keys()]);
+    }
+    for (const [address, open] of servers) {
+      if (this.subscribers.has(address)) continue;
+      const message = (channel: string, text: string): void => this.heard(address, channel, text);
+      const changed = (channels: readonly string[]): void => this.trust(channels);
+      this.subscribers.set(address, new Subscriber(open(), this.followers, { message, changed }));
     }
   }
 
-  private async ping(client: SubscriberClient): Promise<void> {
-    if (client.status !== 'ready') return;
-    try {
-      await client.ping();
-    } catch {
-      this.trust([...this.followers.keys()], false);
-    }
+  private heard(address: string, channel: string, message: string): void {
+    const isReset = message.startsWith(RESET);
+    const key = message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length);
+    // Permits may have been taken ahead again since, which an echo must not take for those that are gone.
+    const isFirst = isReset && (this.resets.get(key) ?? address) === address;
+    if (isFirst) this.resets.set(key, address);
+    this.tell(channel, key, isFirst);
   }
 
-  private trust(channels: readonly string[], isTrusted: boolean): void {
+  /** What was known may have changed unnoticed, or may do so from now on. */
+  private trust(channels: readonly string[]): void {
+    const subscribers = [...this.subscribers.values()];
     for (const channel of channels) {
+      const isTrusted = subscribers.some((subscriber) => subscriber.hears(channel));
       for (const follower of this.followers.get(channel) ?? []) follower.trusted(isTrusted);
     }
   }
@@ -105,4 +107,8 @@ export class Announcements {
   private tell(channel: string, key: string, isReset: boolean): void {
     for (const follower of this.followers.get(channel) ?? []) follower.changed(key, isReset);
   }
+}
+
+function prefixOf(key: string): string {
+  return key.slice(0, key.indexOf('{'));
 }

@@ -71,6 +71,17 @@ export function connect(redis: RedisConnection, bounds: Bounds): StoreClient {
   return duplicate([], boundedCluster(bounded, redisOptions));
 }
 
+/** A connection of a Cluster to one of its nodes. */
+export interface ClusterNode extends StoreClient {
+  readonly options: { readonly host?: string; readonly port?: number };
+  duplicate(options: RedisOptions): StoreClient;
+}
+
+/** Another connection to a node of a cluster, as bounded as the first. */
+export function connectToNode(node: ClusterNode, bounds: Bounds): StoreClient {
+  return node.duplicate(boundedOptions(bounds));
+}
+
 /**
  * Waits until the first connection stands or has failed, those to all masters if it is a cluster, and no
  * longer than so many milliseconds.

@@ -10,7 +10,8 @@ import type {
   Store,
   StoreChange,
 } from '../../contracts/store.js';
-import { Announcements, type SubscriberClient } from './announcements.js';
+import { Announcements } from './announcements.js';
+import { announcersOf } from './announcers.js';
 import { Batches } from './batches.js';
 import { Call } from './call.js';
 import { connect } from './connection.js';
@@ -39,7 +40,7 @@ export class RedisStore implements Store {
   private readonly line: Line;
   private readonly batches: Batches;
   private readonly retries: RefundRetries;
-  private readonly announcements: Announcements | undefined;
+  private readonly announcements: Announcements;
   private readonly replayed: Clock | undefined;
 
   /** @throws TypeError or RangeError if an option is not as allowed */
@@ -65,12 +66,9 @@ export class RedisStore implements Store {
       (all) => this.servers.partition(all),
       this.clock,
     );
-    // A cluster's subscriber changes nodes without a word, so nobody could tell what it has missed.
-    if (!client.isCluster) {
-      const subscriber = { ...bounds, socketTimeout: Math.max(SUBSCRIBER_MS, 5 * timeout) };
-      const open = () => connect(redis, subscriber) as SubscriberClient;
-      this.announcements = new Announcements(open, String(client.options?.keyPrefix ?? ''));
-    }
+    const subscriber = { ...bounds, socketTimeout: Math.max(SUBSCRIBER_MS, 5 * timeout) };
+    const announcers = announcersOf(client, redis, subscriber);
+    this.announcements = new Announcements(announcers, this.servers, String(client.options?.keyPrefix ?? ''));
   }
 
   decide(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
@@ -93,14 +91,14 @@ export class RedisStore implements Store {
   async block({ key, block }: Counter, duration: number): Promise<void> {
     if (!block) return;
     await this.run(this.call('block', [block.key, key], duration));
-    this.announcements?.changed(key, false);
+    this.announcements.changed(key, false);
   }
 
   async reset(counters: readonly Counter[]): Promise<void> {
     await Promise.all(
       counters.map(async ({ key, block }) => {
         await this.run(this.call('reset', block ? [key, block.key] : [key]));
-        this.announcements?.changed(key, true);
+        this.announcements.changed(key, true);
       }),
     );
   }
@@ -110,11 +108,15 @@ export class RedisStore implements Store {
   }
 
   follow(prefix: string, follower: Follower): void {
-    this.announcements?.follow(prefix, follower);
+    this.announcements.follow(prefix, follower);
   }
 
   unfollow(prefix: string, follower: Follower): void {
-    this.announcements?.unfollow(prefix, follower);
+    this.announcements.unfollow(prefix, follower);
+  }
+
+  hears({ key }: Counter): boolean {
+    return this.announcements.hears(key);
   }
 
   watch(listener: (change: StoreChange) => void): void {
@@ -126,7 +128,7 @@ export class RedisStore implements Store {
   }
 
   async close(): Promise<void> {
-    this.announcements?.close();
+    this.announcements.close();
     this.batches.flush();
     await this.retries.close();
     await this.line.close();
@@ -146,7 +148,7 @@ export class RedisStore implements Store {
       this.retries.add(call.isSent ? amendments.filter(({ algorithm }) => algorithm.leases) : amendments);
       throw error;
     })) as number[];
-    for (const { key, kind } of amendments) if (kind !== 'renew') this.announcements?.changed(key, false);
+    for (const { key, kind } of amendments) if (kind !== 'renew') this.announcements.changed(key, false);
     return reply.map((amended) => amended === 1);
   }
 

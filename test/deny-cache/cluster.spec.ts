@@ -1,0 +1,150 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import calculateSlot from 'cluster-key-slot';
+import { Cluster } from 'ioredis';
+import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
+import { subjectsApart } from '../cluster/places.js';
+import { askServer } from '../support/redis/ask-server.js';
+import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
+import type { RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { until } from '../support/redis/until.mjs';
+import { VirtualTime } from '../support/virtual-store.js';
+
+const rule = { algorithm: 'gcra', limit: 2, window: '1h', block: 'manual' } as const;
+
+// No time goes by in these stores: what is kept is believed until it is told otherwise.
+(hasRedisBinary() ? describe : describe.skip)('a deny cache on a cluster', () => {
+  const time = new VirtualTime();
+  let cluster: RedisCluster;
+  let mine: Cluster;
+  let stores: RedisStore[];
+  let here: RateLimiter;
+  let there: RateLimiter;
+  let subjects: string[];
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    subjects = await subjectsApart(cluster);
+    mine = new Cluster(cluster.startNodes, { keyPrefix: 'app:' });
+  });
+
+  beforeEach(async () => {
+    const options = { redis: mine, clock: time.clock };
+    stores = await Promise.all([openRedisStore(options), openRedisStore(options)]);
+    const prefix = uniquePrefix();
+    [here, there] = stores.map((store) => new RateLimiter({ store, prefix })) as [RateLimiter, RateLimiter];
+  });
+
+  afterEach(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await cluster.untilWhole();
+  });
+
+  afterAll(async () => {
+    mine.disconnect();
+    await cluster.close();
+  });
+
+  const ask = (subject: string) => here.consume(rule, subject);
+  const untilCached = (subject: string) =>
+    until(async () => (await ask(subject)).source === 'cache', 'a denial from the cache', 30_000);
+  const untilAllowed = (subject: string) =>
+    until(async () => (await ask(subject)).allowed, 'the change to arrive', 30_000);
+
+  /** Another process takes all, and gets a decision that it can refund. */
+  const takeAll = (subject: string) => there.consume(rule, subject, { cost: 2 });
+
+  async function ownerAndOther(subject: string): Promise<[RedisServer, RedisServer]> {
+    const owner = await cluster.ownerOf(calculateSlot(subject));
+    return [owner, cluster.nodes.slice(0, 3).find((node) => node !== owner)!];
+  }
+
+  it.each([0, 1, 2])(
+    'answers by itself what node %d denied, until another process gives something back',
+    async (node) => {
+      const subject = subjects[node]!;
+      const decision = await takeAll(subject);
+      await untilCached(subject);
+      await there.refund(decision);
+      await untilAllowed(subject);
+    },
+  );
+
+  it.each([0, 1, 2])('starts anew when another process resets a counter on node %d', async (node) => {
+    const subject = subjects[node]!;
+    await takeAll(subject);
+    await untilCached(subject);
+    await there.reset(rule, subject);
+    await untilAllowed(subject);
+  });
+
+  it('reports the end of a block by another process', async () => {
+    const [subject] = subjects as [string];
+    await takeAll(subject);
+    await untilCached(subject);
+    await there.block(rule, subject, '1d');
+    await until(async () => (await ask(subject)).retryAfterMs === 86_400_000, 'the block to arrive', 30_000);
+  });
+
+  it('hears of a refund on the master that a slot has moved to', async () => {
+    const [subject] = subjects as [string];
+    const decision = await takeAll(subject);
+    await untilCached(subject);
+    const [from, to] = await ownerAndOther(subject);
+    await cluster.moveSlots([calculateSlot(subject)], from, to);
+    await cluster.untilWhole();
+    expect((await ask(subject)).source).toBe('cache'); // nothing has changed for the client
+    await there.refund(decision);
+    await untilAllowed(subject);
+    await cluster.moveSlots([calculateSlot(subject)], to, from);
+  });
+
+  it('drops permits that were taken ahead when another process resets their counter', async () => {
+    const ahead: Rule = { limit: 12, window: '1h', algorithm: 'gcra', lease: { permits: 5, ttl: '1h' } };
+    for (const subject of subjects) {
+      await here.consume(ahead, subject);
+      expect((await here.consume(ahead, subject)).source).toBe('cache'); // taken ahead
+      await there.reset(ahead, subject);
+      await until(async () => {
+        const { source, remaining } = await here.consume(ahead, subject);
+        // As they are taken for 5 from a fresh counter: those that were there before would leave less.
+        return source === 'redis' && remaining === 11;
+      }, 'the reset to arrive');
+    }
+  });
+
+  it('keeps nothing while the connection by which changes come is cut', async () => {
+    const [subject] = subjects as [string];
+    const decision = await takeAll(subject);
+    await untilCached(subject);
+    const [owner] = await ownerAndOther(subject);
+    await askServer(owner, 'CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await there.refund(decision); // told to nobody, perhaps
+    await untilAllowed(subject);
+    await takeAll(subject);
+    await ask(subject);
+    await untilCached(subject);
+  });
+
+  it('follows a replica that takes over from a master that is killed', async () => {
+    const [, , subject] = subjects as [string, string, string];
+    await takeAll(subject);
+    await untilCached(subject);
+    const [owner] = await ownerAndOther(subject);
+    await owner.kill();
+    await cluster.untilReplaced(owner);
+    await until(
+      async () => (await there.peek(rule, subject)).source === 'redis',
+      'the replica to decide',
+      30_000,
+    );
+    await there.reset(rule, subject);
+    await untilAllowed(subject);
+    await ask(subject);
+    await untilCached(subject);
+    await there.reset(rule, subject);
+    await untilAllowed(subject);
+    await owner.restart();
+  });
+});
