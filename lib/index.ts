@@ -79,4 +79,4 @@ export { Warnings, type WarningCode, type WarningsOption } from './nest/warnings
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
 export { RedisStore } from './stores/redis/redis.store.js';
 export type { RedisStoreOptions } from './stores/redis/redis.store.options.js';
-export type { RedisConnection, UserRedisClient } from './stores/redis/connection.js';
+export type { RedisConnection, UserRedisClient } from './stores/redis/redis-option.js';

@@ -5,7 +5,7 @@ import { readFields, refusal, RULE_FIELDS } from '../core/rule-fields.js';
 import { PREFIX } from '../core/key.js';
 import { problem } from '../core/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../http/headers.js';
-import { isRedisConnection, REDIS_ALLOWED } from '../stores/redis/connection.js';
+import { isRedisConnection, REDIS_ALLOWED, redisProblems } from '../stores/redis/redis-option.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { isWarningsOption, WARNINGS_ALLOWED } from './warnings.js';
 
@@ -24,10 +24,7 @@ const isHeaders = (value: unknown): boolean =>
   value === false || [value].flat().every((style) => HEADER_STYLES.includes(style as HeaderStyle));
 
 const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
-  redis: {
-    allowed: `${REDIS_ALLOWED}; absent for memory`,
-    accepts: (value) => value === '' || isRedisConnection(value),
-  },
+  redis: { allowed: REDIS_ALLOWED, accepts: isRedisConnection },
   rules: byName,
   overrides: byName,
   defaults: { allowed: 'an object with fields of a rule', accepts: isFields },
@@ -59,8 +56,8 @@ export function optionProblems(options: unknown): string[] {
     if (EXTRAS.includes(name))
       return [`${name}: got in the result of a factory; write it beside \`useFactory\``];
     if (!check) return [`${name}: no such option; allowed: ${Object.keys(CHECKS).join(', ')}`];
-    const isFine = value === undefined || check.accepts(check.read ? check.read(value) : value);
-    return isFine ? [] : [refusal(name, value, check)];
+    if (value === undefined || check.accepts(check.read ? check.read(value) : value)) return [];
+    return name === 'redis' ? redisProblems(value) : [refusal(name, value, check)];
   });
   const { headers } = options as RateLimitModuleOptions;
   const conflict = isHeaders(headers) && headerStyleConflict([headers || []].flat());

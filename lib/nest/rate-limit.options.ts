@@ -2,7 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
 import type { OnStoreError } from '../core/on-store-error.js';
 import type { HeaderStyle } from '../http/headers.js';
-import type { RedisConnection } from '../stores/redis/connection.js';
+import type { RedisConnection } from '../stores/redis/redis-option.js';
 import type { RuleOverrides } from './overrides.js';
 import type { NamedRule } from './route-rule.js';
 import type { WarningsOption } from './warnings.js';

@@ -101,12 +101,5 @@ afterEach(closeApps);
       await admin.select(0);
       expect(await admin.keys('*')).toEqual([]);
     });
-
-    it('never opens for an empty URL, as an environment without REDIS_URL gives it', async () => {
-      const { get, logs } = await start('');
-      expect(await statuses(get)).toEqual([200, 200, 429]);
-      expect(await connections()).toBe(0);
-      expect(logs.ours()).toHaveLength(1);
-    });
   },
 );

@@ -1,5 +1,6 @@
 import { connect, connectToNode } from './connection.js';
-import type { Bounds, ClusterNode, RedisConnection, StoreClient } from './connection.js';
+import type { Bounds, ClusterNode, StoreClient } from './connection.js';
+import type { RedisConnection } from './redis-option.js';
 import type { SubscriberClient } from './subscriber.js';
 
 /** The servers on which scripts announce changes. */

@@ -1,15 +1,6 @@
 import { Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { Deadline } from './deadline.js';
-
-/** An ioredis client or Cluster that the user owns. It is duplicated, never changed and never closed. */
-export interface UserRedisClient {
-  readonly isCluster?: boolean;
-  readonly options?: object;
-  duplicate(...args: never[]): unknown;
-}
-
-/** Where Redis is: a `redis://` or `rediss://` URL, ioredis options, or a client or Cluster you own. */
-export type RedisConnection = string | RedisOptions | UserRedisClient;
+import { isUserClient, type RedisConnection } from './redis-option.js';
 
 /** The part of an ioredis client or Cluster that the store uses. */
 export interface StoreClient {
@@ -32,9 +23,6 @@ export interface StoreClient {
   disconnect(reconnect?: boolean): void;
 }
 
-export const REDIS_ALLOWED =
-  'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
-
 /** A Cluster sends what failed once more after a while, though it may have been executed, or nobody waits for it. */
 const NEVER_AGAIN = {
   retryDelayOnFailover: 0,
@@ -42,12 +30,6 @@ const NEVER_AGAIN = {
   retryDelayOnTryAgain: 0, // at once, since it cannot be turned off
   maxRedirections: 5,
 } as const;
-
-/** Whether a value can be connected to, as far as can be told without trying. */
-export function isRedisConnection(value: unknown): value is RedisConnection {
-  if (typeof value === 'string') return /^rediss?:\/\//.test(value) && URL.canParse(value);
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** How many milliseconds a client may take, to answer and to connect. */
 export interface Bounds {
@@ -110,10 +92,6 @@ function standsOrFailed(client: StoreClient): Promise<void> {
 }
 
 const TIMED_OUT = 'connect ETIMEDOUT';
-
-function isUserClient(redis: RedisOptions | UserRedisClient): redis is UserRedisClient {
-  return 'duplicate' in redis && typeof redis.duplicate === 'function';
-}
 
 /**
  * Options of a Cluster whose every wait is bounded.

@@ -1,5 +1,6 @@
 import type { Clock } from '../../contracts/clock.js';
-import { isRedisConnection, REDIS_ALLOWED, type Bounds, type RedisConnection } from './connection.js';
+import type { Bounds } from './connection.js';
+import { redisProblems, type RedisConnection } from './redis-option.js';
 
 export interface RedisStoreOptions {
   /** A `redis://` or `rediss://` URL, ioredis options, or a client or Cluster you own (it is duplicated). */
@@ -23,9 +24,8 @@ export interface RedisStoreOptions {
 
 /** @throws TypeError or RangeError if an option is not as allowed */
 export function checkOptions(redis: unknown, bounds: Pick<Bounds, 'timeout' | 'connectTimeout'>): void {
-  if (!isRedisConnection(redis)) {
-    throw new TypeError(`redis: got ${JSON.stringify(redis)}; allowed: ${REDIS_ALLOWED}`);
-  }
+  const problems = redisProblems(redis);
+  if (problems.length > 0) throw new TypeError(problems.join('\n'));
   for (const [name, value] of Object.entries(bounds)) {
     if (Number.isInteger(value) && value >= 1) continue;
     throw new RangeError(`${name}: got ${String(value)}; allowed: an integer from 1, in milliseconds`);

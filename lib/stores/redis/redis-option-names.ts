@@ -1,0 +1,103 @@
+import type { RedisOptions } from 'ioredis';
+
+/** The options of ioredis 5 and 6, so that a misspelled one stops the application. */
+const NAMES: Readonly<Record<keyof RedisOptions, true>> = {
+  Connector: true,
+  autoPipeliningIgnoredCommands: true,
+  autoResendUnfulfilledCommands: true,
+  autoResubscribe: true,
+  blockingTimeout: true,
+  blockingTimeoutGrace: true,
+  clientInfoTag: true,
+  commandQueue: true,
+  commandTimeout: true,
+  connectTimeout: true,
+  connectionName: true,
+  db: true,
+  disableClientInfo: true,
+  disconnectTimeout: true,
+  enableAutoPipelining: true,
+  enableOfflineQueue: true,
+  enableReadyCheck: true,
+  enableTLSForSentinelMode: true,
+  failoverDetector: true,
+  family: true,
+  himportFieldsets: true,
+  host: true,
+  keepAlive: true,
+  keyPrefix: true,
+  lazyConnect: true,
+  maxLoadingRetryTime: true,
+  maxRetriesPerRequest: true,
+  monitor: true,
+  name: true,
+  natMap: true,
+  noDelay: true,
+  offlineQueue: true,
+  password: true,
+  path: true,
+  port: true,
+  preferredSlaves: true,
+  protocol: true,
+  readOnly: true,
+  reconnectOnError: true,
+  replyMapping: true,
+  retryStrategy: true,
+  role: true,
+  scripts: true,
+  sentinelCommandTimeout: true,
+  sentinelMaxConnections: true,
+  sentinelPassword: true,
+  sentinelReconnectStrategy: true,
+  sentinelRetryStrategy: true,
+  sentinelTLS: true,
+  sentinelUsername: true,
+  sentinels: true,
+  showFriendlyErrorStack: true,
+  socketTimeout: true,
+  stringNumbers: true,
+  tls: true,
+  updateSentinels: true,
+  username: true,
+};
+
+const BY_LOWER_CASE = new Map(Object.keys(NAMES).map((name) => [name.toLowerCase(), name]));
+
+/** What the options are called elsewhere. */
+const ALIASES: Readonly<Record<string, keyof RedisOptions>> = {
+  auth: 'password',
+  auth_pass: 'password',
+  database: 'db',
+  hostname: 'host',
+  master: 'name',
+  pass: 'password',
+  prefix: 'keyPrefix',
+  ssl: 'tls',
+  user: 'username',
+};
+
+/** Whether ioredis has an option of this name. */
+export function isRedisOption(name: string): boolean {
+  return Object.hasOwn(NAMES, name);
+}
+
+/** The option that was probably meant. */
+export function closestRedisOption(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  if (Object.hasOwn(ALIASES, lower)) return ALIASES[lower];
+  const exact = BY_LOWER_CASE.get(lower);
+  return exact ?? [...BY_LOWER_CASE].find(([known]) => isOneEditAway(lower, known))?.[1];
+}
+
+/** Whether one letter was added, left out, replaced, or swapped with the next one. */
+function isOneEditAway(given: string, known: string): boolean {
+  let same = 0;
+  while (same < given.length && given[same] === known[same]) same += 1;
+  const [rest, meant] = [given.slice(same), known.slice(same)];
+  const isSwapped =
+    rest.startsWith(meant[1] ?? ' ') && rest[1] === meant[0] && rest.slice(2) === meant.slice(2);
+  const [withoutFirst, meantWithoutFirst] = [rest.slice(1), meant.slice(1)];
+  return (
+    withoutFirst === meantWithoutFirst || withoutFirst === meant || rest === meantWithoutFirst || isSwapped
+  );
+}

@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Cluster, Redis } from 'ioredis';
+import { RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import { configMessage } from '../support/config-message.js';
+import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
+import { redisUrl } from '../support/redis/shared-redis.js';
+
+/** The client of another library. */
+interface NodeRedis {
+  createClient(): object;
+  createCluster(options: object): object;
+}
+
+const LIBRARIES: readonly string[] = ['redis'];
+const { createClient, createCluster } = (await import(LIBRARIES[0]!)) as NodeRedis;
+
+const ALLOWED = 'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
+
+const moduleWith = (redis: unknown) =>
+  RateLimitModule.forRoot({ redis } as Pick<RateLimitModuleOptions, 'redis'>);
+const refusal = (redis: unknown) => refusalToStart({ imports: [moduleWith(redis)] });
+
+afterEach(closeApps);
+
+describe('a wrong `redis` stops the application instead of dialing localhost:6379', () => {
+  it.each([
+    [
+      'the options of node-redis',
+      { url: 'redis://cache:6379' },
+      'redis.url: no option of ioredis; write redis: "redis://cache:6379" instead of redis: { url: … }',
+    ],
+    [
+      'options of node-redis with a socket',
+      { socket: { host: 'cache', port: 6379 } },
+      'redis.socket: no option of ioredis; write redis: { host: "…", port: 6379 } without `socket`',
+    ],
+    [
+      'options of a Cluster',
+      { nodes: [{ host: 'cache', port: 6379 }] },
+      'redis: got options of a Cluster; write redis: new Cluster(nodes, options), with Cluster of ioredis',
+    ],
+    [
+      'a misspelled option',
+      { host: 'cache', pasword: 'secret' },
+      'redis.pasword: no option of ioredis; did you mean "password"?',
+    ],
+    [
+      "an option's name in lower case",
+      { host: 'cache', keyprefix: 'app:' },
+      'redis.keyprefix: no option of ioredis; did you mean "keyPrefix"?',
+    ],
+    [
+      'an option that is called otherwise',
+      { host: 'cache', user: 'limiter' },
+      'redis.user: no option of ioredis; did you mean "username"?',
+    ],
+    ['an option of nothing', { host: 'cache', colour: 'red' }, 'redis.colour: no option of ioredis'],
+    ['no option', {}, 'redis: names no server; write redis: { host: "…", port: 6379 }'],
+    [
+      'options whose variables are not set',
+      { host: undefined, port: undefined, password: 'secret' },
+      'redis: names no server; write redis: { host: "…", port: 6379 }',
+    ],
+    [
+      'a port from a variable that is not set',
+      { host: 'cache', port: Number.NaN },
+      'redis.port: got NaN; allowed: an integer from 1 to 65535',
+    ],
+    ['an empty host', { host: '' }, 'redis.host: got ""; allowed: the name or address of a host'],
+    [
+      'a host without a scheme',
+      'localhost:6379',
+      'redis: got "localhost:6379", which has no scheme; write "redis://localhost:6379"',
+    ],
+    [
+      'the path of a socket',
+      '/run/redis.sock',
+      'redis: got "/run/redis.sock"; write redis: { path: "/run/redis.sock" }',
+    ],
+    [
+      'an empty string, as a variable that is set to nothing gives it',
+      '',
+      'redis: got an empty string; write a redis:// or rediss:// URL, or leave `redis` undefined to count in the memory of each process',
+    ],
+    [
+      'a URL made of a variable that is not set',
+      'redis://undefined:6379',
+      'redis: got "redis://undefined:6379", which names no host; write "redis://host:6379"',
+    ],
+    [
+      'a URL without a host',
+      'redis://',
+      'redis: got "redis://", which names no host; write "redis://host:6379"',
+    ],
+    [
+      'a URL with the name of a database',
+      'redis://cache:6379/limits',
+      'redis: got "redis://cache:6379/limits", whose path is not the number of a database; write "redis://host:6379/0"',
+    ],
+    ['a port', 6379, `redis: got 6379; allowed: ${ALLOWED}`],
+    ['nothing', null, `redis: got null; allowed: ${ALLOWED}`],
+    ['a list of URLs', ['redis://cache'], `redis: got ["redis://cache"]; allowed: ${ALLOWED}`],
+  ])('and the message has the right form, for %s', async (_title, redis, problem) => {
+    expect(await refusal(redis)).toBe(configMessage(problem));
+  });
+
+  it.each([
+    ['a client', () => createClient()],
+    ['a Cluster', () => createCluster({ rootNodes: [{ url: 'redis://localhost:1' }] })],
+  ])('and a URL is offered, for %s of node-redis', async (_title, create) => {
+    const message = await refusal(create());
+    expect(message).toContain('redis: got a client that is not made by ioredis (');
+    expect(message).toContain('Write its URL: redis: "redis://host:6379".');
+  });
+
+  it.each([
+    'redis//:s3cret@cache:6379',
+    'http://user:s3cret@cache',
+    'redis://user:s3/cret@cache:6379/x',
+    { url: 'redis://:s3cret@cache:6379' },
+    { host: '', password: 's3cret' },
+  ])('and no password is in the message: %p', async (redis) => {
+    const message = await refusal(redis);
+    expect(message).toContain('redis');
+    expect(message).not.toMatch(/s3|cret/);
+  });
+});
+
+describe('a right `redis` starts the application', () => {
+  const { hostname: host, port } = new URL(redisUrl());
+
+  it.each([
+    ['a URL', () => redisUrl()],
+    ['a port alone', () => ({ port: Number(port) })],
+    ['a port as text', () => ({ host, port, keyPrefix: 'app:', lazyConnect: true, tls: undefined })],
+    ['a client', () => new Redis(redisUrl(), { lazyConnect: true })],
+    ['a Cluster', () => new Cluster([{ host, port: 1 }], { lazyConnect: true, slotsRefreshTimeout: 50 })],
+    ['nothing', () => undefined],
+  ])('with %s', async (_title, redis) => {
+    await startApp({ imports: [moduleWith(redis())] }, { framework: 'express' });
+  });
+});
