@@ -116,7 +116,7 @@ const hour = { window: '1h', algorithm: 'fixed-window' } as const;
     }
     expect(denied).toBeGreaterThan(20);
     expect(denied).toBeLessThan(180);
-  });
+  }, 120_000);
 
   it('is admitted exactly as often as the strictest rule says, and charged by the others no more', async () => {
     const places = apart<Rule>({ ...hour, limit: 1000 }, { ...hour, limit: 30 }, { ...hour, limit: 2000 });

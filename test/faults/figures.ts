@@ -28,7 +28,7 @@ export interface Rest {
   readonly heap: number;
 }
 
-/** How an application came to its end. */
+/** How an application came to its end, and what the breaker did from when it was to end. */
 export interface Shutdown extends Figures {
   /** The hits that were in flight. */
   readonly underWay: number;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import type { Shutdown } from './figures.js';
-import { tell } from './scale.js';
+import { PATIENCE_MS, tell } from './scale.js';
 import { openSite, type Site } from './site.js';
 
 /** As in faults.spec.ts: 1.1 times 50 ms, and what timers and this machine add. */
@@ -14,8 +14,12 @@ const LONGEST_MS = 55 + 25;
   beforeEach(async () => {
     site = await openSite({ isProxied: true });
     await site.application.start();
-    await site.application.until(({ phases }) => phases['before']!.inARow >= 200, 'Redis to decide');
-  });
+    await site.application.until(
+      ({ phases }) => phases['before']!.inARow >= 200,
+      'Redis to decide',
+      PATIENCE_MS,
+    );
+  }, PATIENCE_MS);
   afterEach(() => site.close());
 
   const isDecided = ({ phases, underWay, settledMs, breaker, warnings, code }: Shutdown): void => {
