@@ -3,8 +3,48 @@ import ipaddr from 'ipaddr.js';
 /** An address as bits, of the family it really is: IPv4-mapped IPv6 is IPv4. */
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** IPv6 with a dotted tail takes 45 characters, a zone id 16: nothing longer is looked at. */
+/** IPv6 with a dotted tail takes 45 characters, a zone id 16: a longer text is not parsed. */
 const LONGEST = 64;
+
+/** A port takes 6 characters with its colon, and brackets 2. */
+const LONGEST_WITH_PORT = LONGEST + 8;
+
+/**
+ * Parses an address as proxies and frameworks write it: alone, or with a port. Returns `undefined` for any
+ * other text.
+ *
+ * The forms with a port are `203.0.113.1:4711`, `::ffff:203.0.113.1:4711` and `[2001:db8::1]:4711`;
+ * brackets may also stand without a port. `2001:db8::4711` has no port: outside brackets, only a dotted
+ * tail shows where an IPv6 address ends.
+ */
+export function parseClientIp(text: string): IpAddress | undefined {
+  if (text.length > LONGEST_WITH_PORT) return undefined;
+  if (text.startsWith('[')) return parseBracketed(text);
+  const colon = text.lastIndexOf(':');
+  const dot = text.lastIndexOf('.');
+  if (dot < 0 || colon < dot) return parseIp(text);
+  return isPort(text.slice(colon + 1)) ? parseIp(text.slice(0, colon)) : undefined;
+}
+
+/** Brackets are for IPv6 only. */
+function parseBracketed(text: string): IpAddress | undefined {
+  const end = text.indexOf(']');
+  const inside = text.slice(1, end);
+  const behind = text.slice(end + 1);
+  if (end < 0 || !inside.includes(':')) return undefined;
+  if (behind !== '' && !(behind.startsWith(':') && isPort(behind.slice(1)))) return undefined;
+  return parseIp(inside);
+}
+
+/** Whether a text is 1 to 5 digits and at most 65535. */
+function isPort(text: string): boolean {
+  if (text.length === 0 || text.length > 5) return false;
+  for (let index = 0; index < text.length; index += 1) {
+    const digit = text.charCodeAt(index) - 48;
+    if (digit < 0 || digit > 9) return false;
+  }
+  return Number(text) <= 65_535;
+}
 
 /**
  * The address that a text spells, `undefined` if it spells none.

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { canonicalIp, parseRanges } from './ip.js';
 
 describe('canonicalIp', () => {
@@ -20,6 +21,51 @@ describe('canonicalIp', () => {
     ['64:ff9b::1.2.3.4', '64:ff9b::/64'],
   ])('counts %s as %s, however the client or a proxy spells it', (address, expected) => {
     expect(canonicalIp(address)).toBe(expected);
+  });
+
+  it.each([
+    ['203.0.113.1:4711', '203.0.113.1'],
+    ['203.0.113.1:0', '203.0.113.1'],
+    ['203.0.113.1:65535', '203.0.113.1'],
+    ['::ffff:203.0.113.1:4711', '203.0.113.1'],
+    ['[::ffff:203.0.113.1]:4711', '203.0.113.1'],
+    ['[::ffff:cb00:7101]:4711', '203.0.113.1'],
+    ['64:ff9b::1.2.3.4:80', '64:ff9b::/64'],
+    ['[2001:db8::1]:4711', '2001:db8::/64'],
+    ['[2001:DB8::1]', '2001:db8::/64'],
+    ['[fe80::1%eth0.100]:80', 'fe80::/64'],
+    [`[${'0000:'.repeat(5)}ffff:255.255.255.255%${'z'.repeat(16)}]:65535`, '255.255.255.255'],
+  ])('does not count a client of Azure anew for each port: %s is %s', (address, expected) => {
+    expect(canonicalIp(address)).toBe(expected);
+  });
+
+  it('does not take the end of an IPv6 address for a port', () => {
+    expect(canonicalIp('2001:db8::4711', 128)).toBe('2001:db8::4711/128');
+    expect(canonicalIp('2001:db8:1:2:3:4:5:80', 128)).toBe('2001:db8:1:2:3:4:5:80/128');
+    expect(canonicalIp('::80', 128)).toBe('::80/128');
+  });
+
+  it('gives any address the same counter with a port and without', () => {
+    const octet = fc.integer({ min: 0, max: 255 });
+    const dotted = fc.tuple(octet, octet, octet, octet).map((octets) => octets.join('.'));
+    const mapped = fc
+      .tuple(fc.constantFrom('::ffff:', '::FFFF:', '64:ff9b::'), dotted)
+      .map((all) => all.join(''));
+    const zone = fc.constantFrom('', '%eth0', '%eth0.100');
+    const v6 = fc.tuple(fc.ipV6(), zone).map((all) => all.join(''));
+    const port = fc.integer({ min: 0, max: 65_535 });
+    const bits = fc.integer({ min: 1, max: 128 });
+    const unbracketed = fc.property(fc.oneof(dotted, mapped), port, bits, (address, at, prefix) => {
+      expect(canonicalIp(`${address}:${at}`, prefix)).toBe(canonicalIp(address, prefix));
+    });
+    const bracketed = fc.property(fc.oneof(v6, mapped), port, bits, (address, at, prefix) => {
+      const expected = canonicalIp(address, prefix);
+      expect(expected).toBeDefined();
+      expect(canonicalIp(`[${address}]:${at}`, prefix)).toBe(expected);
+      expect(canonicalIp(`[${address}]`, prefix)).toBe(expected);
+    });
+    fc.assert(unbracketed, { numRuns: 1000 });
+    fc.assert(bracketed, { numRuns: 1000 });
   });
 
   it('gives a client one counter for all the addresses of its network', () => {
@@ -66,9 +112,25 @@ describe('canonicalIp', () => {
       '１.2.3.4',
     ],
     ...[
-      '1.2.3.4:80',
-      '[::1]',
-      '[::1]:80',
+      '1.2.3.4:',
+      '1.2.3.4:65536',
+      '1.2.3.4:123456',
+      '1.2.3.4:8a',
+      '1.2.3.4:+80',
+      '1.2.3.4: 80',
+      '1.2.3.4:80:80',
+      '1.2.3:80',
+      '[1.2.3.4]',
+      '[1.2.3.4]:80',
+      '[::1',
+      '::1]',
+      '[::1]80',
+      '[::1]:',
+      '[::1]:65536',
+      '[::1]:80]',
+      '[[::1]]:80',
+      '[]:80',
+      '[::1]:80:80',
       '1.2.3.4/32',
       '::1/128',
       '1.2.3.4%eth0',
@@ -83,7 +145,7 @@ describe('canonicalIp', () => {
   });
 
   it('answers at once to megabytes', () => {
-    for (const unit of ['1', '1.', '::', '1:', '%', '::ffff:']) {
+    for (const unit of ['1', '1.', '::', '1:', '%', '[', ']', '[::1]:', '::ffff:', '1.2.3.4:']) {
       expect(canonicalIp(unit.repeat(2_000_000))).toBeUndefined();
     }
   });
@@ -110,6 +172,10 @@ describe('parseRanges', () => {
     ['2001:db8:8000::1', false],
     ['::1', true],
     ['::1%lo', true],
+    ['203.0.113.7:4711', true],
+    ['[::1]:4711', true],
+    ['[::2]:4711', false],
+    ['203.0.113.8:4711', false],
     ['::2', false],
     ['::10.0.0.1', false],
     ['10.1', false],

@@ -1,12 +1,13 @@
 import ipaddr from 'ipaddr.js';
-import { dottedQuad, parseIp, type IpAddress } from './ip-address.js';
+import { dottedQuad, parseClientIp, parseIp, type IpAddress } from './ip-address.js';
 
 /**
  * One spelling for each client: an IPv4 address, or the IPv6 network that a client has to itself.
  * `undefined` if the text is no IP address.
  *
  * IPv4-mapped IPv6 is IPv4: `::ffff:102:304` is `1.2.3.4`. Other IPv6 is the network, such as
- * `2001:db8:1:2::/64`, since a client can choose any address in it.
+ * `2001:db8:1:2::/64`, since a client can choose any address in it. A port behind the address and brackets
+ * around it are dropped.
  *
  * @param ipv6Prefix how many leading bits are the network, an integer from 1 to 128
  */
@@ -14,7 +15,7 @@ export function canonicalIp(address: string | undefined, ipv6Prefix = 64): strin
   if (typeof address !== 'string') return undefined;
   const dotted = dottedQuad(address);
   if (dotted !== undefined) return dotted;
-  const ip = parseIp(address);
+  const ip = parseClientIp(address);
   return ip instanceof ipaddr.IPv6 ? `${network(ip, ipv6Prefix).toString()}/${ipv6Prefix}` : ip?.toString();
 }
 
@@ -29,7 +30,7 @@ function maskOf(bits: number): number {
 
 /** Tells whether an address is in a list of addresses and ranges. */
 export interface IpRanges {
-  /** False for what is no IP address. Takes an address as it came, not masked by `canonicalIp`. */
+  /** False for what is no IP address. Takes an address as it came, with or without a port, not masked. */
   contains(address: string | undefined): boolean;
 }
 
@@ -48,7 +49,7 @@ export function parseRanges(entries: readonly string[]): IpRanges {
   const ranges = entries.map(parseRange);
   return {
     contains(address) {
-      const ip = typeof address === 'string' ? parseIp(address) : undefined;
+      const ip = typeof address === 'string' ? parseClientIp(address) : undefined;
       return ip !== undefined && ranges.some((range) => isIn(ip, range));
     },
   };

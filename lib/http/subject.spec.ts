@@ -1,6 +1,19 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { apiKeySubject, headerSubject, ipSubject, userSubject, type HttpRequest } from './subject.js';
+import {
+  apiKeySubject,
+  apiKeySubjectOf,
+  headerSubject,
+  headerSubjectOf,
+  ipSubject,
+  ipSubjectOf,
+  userSubject,
+  userSubjectOf,
+  type HttpRequest,
+} from './subject.js';
+
+/** 128 bits of SHA-256, as `printf value | sha256sum | cut -c -32` prints them. */
+const hash = (value: string) => createHash('sha256').update(value).digest('hex').slice(0, 32);
 
 describe('ipSubject', () => {
   it.each<[string, HttpRequest, string | undefined]>([
@@ -71,9 +84,10 @@ describe('headerSubject', () => {
   const tenant = headerSubject('X-Tenant');
 
   it.each<[HttpRequest, string | undefined]>([
-    [{ headers: { 'x-tenant': 'acme' } }, 'acme'],
-    [{ headers: { 'x-tenant': ['acme', 'b'] } }, 'acme,b'],
-    [{ headers: { 'x-tenant': '__proto__' } }, '__proto__'],
+    [{ headers: { 'x-tenant': 'acme' } }, hash('acme')],
+    [{ headers: { 'x-tenant': ['acme', 'b'] } }, hash('acme,b')],
+    [{ headers: { 'x-tenant': '__proto__' } }, hash('__proto__')],
+    [{ headers: { 'x-tenant': ' ' } }, undefined],
     [{ headers: { 'x-tenant': '' } }, undefined],
     [{ headers: { 'x-tenant': [] } }, undefined],
     [{ headers: { 'x-tenant': undefined } }, undefined],
@@ -92,8 +106,8 @@ describe('headerSubject', () => {
     },
   );
 
-  it.each(['x-api-key', 'Authorization', 'proxy-authorization', 'Cookie'])(
-    'keeps the secret in %s from whoever reads the keys in Redis',
+  it.each(['x-api-key', 'Authorization', 'proxy-authorization', 'Cookie', 'X-Auth-Token', 'apikey'])(
+    'keeps the value of %s from a person who reads the keys in Redis',
     (name) => {
       const headers = { [name.toLowerCase()]: 'secret' };
       // printf secret | sha256sum
@@ -105,7 +119,17 @@ describe('headerSubject', () => {
     const value = 'a,'.repeat(5_000_000);
     const digest = createHash('sha256').update(value).digest('hex').slice(0, 32);
     expect(apiKeySubject({ headers: { 'x-api-key': value } })).toBe(digest);
-    expect(tenant({ headers: { 'x-tenant': value } })).toBe(value);
+    expect(tenant({ headers: { 'x-tenant': value } })).toBe(digest);
+  });
+
+  it('gives a client with one token no further counter for another spelling of the scheme', () => {
+    const subject = headerSubject('Authorization');
+    const spellings = ['Bearer t0K', 'bearer t0K', 'BEARER   t0K', 'bEaReR\tt0K', ' Bearer t0K '];
+    const subjects = spellings.map((authorization) => subject({ headers: { authorization } }));
+    expect(new Set(subjects)).toEqual(new Set([hash('bearer t0K')]));
+    expect(subject({ headers: { authorization: 'Bearer t0k' } })).not.toBe(subjects[0]);
+    expect(subject({ headers: { authorization: 't0K' } })).toBe(hash('t0K'));
+    expect(subject({ headers: { authorization: ' '.repeat(1_000_000) } })).toBeUndefined();
   });
 });
 
@@ -116,5 +140,44 @@ describe('apiKeySubject', () => {
       '2bb80d537b1da3e38bd30361aa855686',
     );
     expect(apiKeySubject({ headers: {} })).toBeUndefined();
+  });
+});
+
+describe('the subject of what a person writes', () => {
+  it.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['203.0.113.7:80', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['2001:DB8:1:2::1', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::/64', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::/48', undefined],
+    ['203.0.113.7/64', undefined],
+    ['ann', undefined],
+  ])('is that of a request from this address: %s', (text, expected) => {
+    expect(ipSubjectOf(text)).toBe(expected);
+    if (expected !== undefined) {
+      expect(ipSubjectOf(expected)).toBe(expected);
+      if (!text.includes('/')) expect(ipSubject({ ip: text })).toBe(expected);
+    }
+  });
+
+  it('has the mask of its rule', () => {
+    expect(ipSubjectOf('2001:db8:1:2::1', 48)).toBe('2001:db8:1::/48');
+    expect(ipSubjectOf('2001:db8:1::/48', 48)).toBe('2001:db8:1::/48');
+  });
+
+  it.each([7, '7', 7n])('is that of a request of this user: %p', (id) => {
+    expect(userSubjectOf(id)).toBe(userSubject({ user: { id } }));
+  });
+
+  it('is that of a request with this value in the header', () => {
+    expect(apiKeySubjectOf('secret')).toBe(apiKeySubject({ headers: { 'x-api-key': 'secret' } }));
+    expect(headerSubjectOf('X-Tenant')(' acme ')).toBe(
+      headerSubject('x-tenant')({ headers: { 'x-tenant': 'acme' } }),
+    );
+    expect(headerSubjectOf('Authorization')('Bearer t')).toBe(
+      headerSubject('authorization')({ headers: { authorization: 'bearer t' } }),
+    );
+    expect(apiKeySubjectOf('')).toBeUndefined();
   });
 });

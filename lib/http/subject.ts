@@ -12,9 +12,6 @@ export interface HttpRequest {
   readonly socket?: { readonly remoteAddress?: string | undefined } | undefined;
 }
 
-/** Headers whose values let whoever reads them in act as the user. */
-const SECRETS: ReadonlySet<string> = new Set(['x-api-key', 'authorization', 'proxy-authorization', 'cookie']);
-
 /**
  * The client's IP as `canonicalIp` spells it, `undefined` if it is not known.
  *
@@ -27,37 +24,78 @@ export function ipSubject(request: HttpRequest, ipv6Prefix?: number): string | u
 
 /** The authenticated user: `request.user` itself or its `id`, `sub` or `userId`, the first that is an id. */
 export function userSubject({ user }: HttpRequest): string | undefined {
-  if (typeof user !== 'object' || user === null) return idOf(user);
+  if (typeof user !== 'object' || user === null) return userSubjectOf(user);
   const { id, sub, userId } = user as Record<string, unknown>;
-  return idOf(id) ?? idOf(sub) ?? idOf(userId);
+  return userSubjectOf(id) ?? userSubjectOf(sub) ?? userSubjectOf(userId);
 }
 
-/** The value of `x-api-key`, hashed. */
+/** The hash of the value of `x-api-key`. */
 export const apiKeySubject = headerSubject('x-api-key');
 
 /**
- * Makes a function that finds the value of a header, `undefined` if it is missing or empty.
- *
- * Secrets (`x-api-key`, `authorization`, `proxy-authorization`, `cookie`) come as 128 bits of their SHA-256
- * in hex, so that no store ever sees them.
+ * Makes a function that finds the subject in a header: the hash of its value, `undefined` if the header is
+ * missing or empty. A header that came several times counts as its values joined by commas.
  *
  * @param name in any case
  */
 export function headerSubject(name: string): (request: HttpRequest) => string | undefined {
   const key = name.toLowerCase();
-  const spell = SECRETS.has(key) ? hashed : (value: string) => value;
+  const subjectOf = headerSubjectOf(key);
   return ({ headers }) => {
     const value = headers !== undefined && Object.hasOwn(headers, key) ? headers[key] : undefined;
-    const text = Array.isArray(value) ? value.join(',') : value;
-    return typeof text === 'string' && text !== '' ? spell(text) : undefined;
+    return subjectOf(Array.isArray(value) ? value.join(',') : value);
   };
 }
 
-function hashed(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex').slice(0, 32);
+/**
+ * The subject that a program's text stands for in a rule with `by: 'ip'`. A masked network, as it is in
+ * events (`2001:db8:1:2::/64`), stands for itself. `undefined` if the text is no IP address.
+ */
+export function ipSubjectOf(text: string, ipv6Prefix = 64): string | undefined {
+  const mask = `/${ipv6Prefix}`;
+  return canonicalIp(
+    text.endsWith(mask) && text.includes(':') ? text.slice(0, -mask.length) : text,
+    ipv6Prefix,
+  );
 }
 
-function idOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value;
-  return Number.isFinite(value) || typeof value === 'bigint' ? String(value) : undefined;
+/** The subject of an id in a rule with `by: 'user'`: a text that is not empty, or a number. */
+export function userSubjectOf(id: unknown): string | undefined {
+  if (typeof id === 'string') return id === '' ? undefined : id;
+  return Number.isFinite(id) || typeof id === 'bigint' ? String(id) : undefined;
+}
+
+/** The subject of an API key in a rule with `by: 'api-key'`. */
+export const apiKeySubjectOf = headerSubjectOf('x-api-key');
+
+/** The subject of all requests together, in a rule with `by: 'everyone'`. */
+export const EVERYONE = 'everyone';
+
+/**
+ * Makes a function from a header's value to its subject: 128 bits of the SHA-256 in hex, so that no store,
+ * event or log has the value. `undefined` for an empty value.
+ *
+ * @param name in any case
+ */
+export function headerSubjectOf(name: string): (value: string | undefined) => string | undefined {
+  const canonical = name.toLowerCase() === 'authorization' ? canonicalCredentials : trimmed;
+  return (value) => {
+    const text = typeof value === 'string' ? canonical(value) : '';
+    return text === '' ? undefined : createHash('sha256').update(text).digest('hex').slice(0, 32);
+  };
+}
+
+/** Node trims what arrives; a person's text may have spaces around it. */
+function trimmed(value: string): string {
+  return value.trim();
+}
+
+/**
+ * `Bearer token`, `bearer token` and `Bearer  token` are one: the scheme has no case (RFC 9110), and parsers
+ * skip any number of spaces behind it, so that a client could have a counter for each spelling.
+ */
+function canonicalCredentials(value: string): string {
+  const text = value.trim();
+  const end = text.search(/\s/);
+  return end < 0 ? text : `${text.slice(0, end).toLowerCase()} ${text.slice(end).trim()}`;
 }
