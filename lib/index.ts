@@ -67,6 +67,7 @@ export type {
   By,
   ChargeResult,
   ChargeWhen,
+  HeaderSource,
   NamedRule,
   OnMissingSubject,
   PerRequest,

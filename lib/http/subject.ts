@@ -9,7 +9,8 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
   /** Whoever the application has authenticated. */
   readonly user?: unknown;
-  readonly socket?: { readonly remoteAddress?: string | undefined } | undefined;
+  readonly socket?:
+    { readonly remoteAddress?: string | undefined; readonly destroyed?: boolean | undefined } | undefined;
 }
 
 /**

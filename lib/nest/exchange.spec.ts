@@ -23,9 +23,15 @@ describe('the request and response behind a context', () => {
 
   it.each([
     ['Apollo on Express', { req: request, res: response }],
-    ['Mercurius on Fastify', { request, reply: response }],
+    ['Fastify', { request, reply: response }],
+    ['Mercurius', { reply: Object.assign(response, { request }) }],
   ])('are those in the context of GraphQL, so that its clients are limited too: %s', (_server, graphql) => {
     expect(exchangeOf(context('graphql', {}, {}, graphql, {}))).toEqual({ request, response });
+  });
+
+  it("are the subscriber's in a GraphQL subscription", () => {
+    const graphql = { req: { extra: { request, socket: {} } } };
+    expect(exchangeOf(context('graphql', {}, {}, graphql, {})).request).toBe(request);
   });
 
   it('may be missing in GraphQL without a crash', () => {

@@ -7,6 +7,9 @@ export interface Exchange {
   readonly response?: unknown;
 }
 
+/** Stands for the request of a transport whose calls have no client address, such as a message queue. */
+export const WITHOUT_CLIENT: HttpRequest = Object.freeze({});
+
 /** The request and response behind a context, whatever brought it: HTTP, GraphQL, WebSocket or RPC. */
 export function exchangeOf(context: ExecutionContext): Exchange {
   switch (context.getType<string>()) {
@@ -17,19 +20,21 @@ export function exchangeOf(context: ExecutionContext): Exchange {
     case 'ws':
       return { request: socketRequest(context.switchToWs().getClient<SocketClient>()) };
     default:
-      return { request: {} };
+      return { request: WITHOUT_CLIENT };
   }
 }
 
+/** The context of Apollo or Mercurius. In a subscription by `graphql-ws`, the request stands in `extra`. */
 interface GraphqlContext {
-  req?: HttpRequest;
+  req?: HttpRequest & { extra?: { request?: HttpRequest } };
   request?: HttpRequest;
   res?: unknown;
-  reply?: unknown;
+  reply?: { request?: HttpRequest };
 }
 
 function graphqlExchange(graphql: GraphqlContext = {}): Exchange {
-  return { request: graphql.req ?? graphql.request ?? {}, response: graphql.res ?? graphql.reply };
+  const request = graphql.req?.extra?.request ?? graphql.req ?? graphql.request ?? graphql.reply?.request;
+  return { request: request ?? {}, response: graphql.res ?? graphql.reply };
 }
 
 /** A Socket.IO socket, or a `ws` one. */

@@ -1,4 +1,5 @@
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import { byFromText } from './by.js';
 import type { RuleFields } from './rule-layers.js';
 
 /** Any fields of named rules, applied last: whatever a configuration file or the environment gave. */
@@ -65,8 +66,9 @@ export function overridePath(name: string, fields: RuleFields): Spelling {
 }
 
 function listOf(field: string, value: unknown): unknown {
-  const isList = field === 'allowList' || (field === 'by' && String(value).includes(','));
-  return isList && typeof value === 'string' ? value.split(',').map((entry) => entry.trim()) : value;
+  if (typeof value !== 'string') return value;
+  if (field === 'by') return byFromText(value);
+  return field === 'allowList' ? value.split(',').map((entry) => entry.trim()) : value;
 }
 
 function spelling(rule: string): Spelling {

@@ -1,4 +1,10 @@
-import { Inject, Injectable, Logger, type ExecutionContext } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  InternalServerErrorException,
+  Logger,
+  type ExecutionContext,
+} from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Decision } from '../contracts/decision.js';
 import { callSafely } from '../contracts/thenable.js';
@@ -9,6 +15,8 @@ import { RateLimitUnavailableException } from './rate-limit-unavailable.exceptio
 import { RateLimitExceededException } from './rate-limit.exception.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from './tokens.js';
+import type { NoAddress } from './route-limit.js';
+import { Warnings } from './warnings.js';
 import { withoutStack } from './without-stack.js';
 
 /** Tells a decision to the client: by headers on the response, and if it denies by an exception. */
@@ -20,6 +28,7 @@ export class RateLimitAnswer {
   constructor(
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(Warnings) private readonly warnings: Warnings,
   ) {
     const { headers = 'draft-10' } = options ?? {};
     this.styles = headers === false ? [] : typeof headers === 'string' ? [headers] : headers;
@@ -80,6 +89,17 @@ export class RateLimitAnswer {
     throw withoutStack(() => new RateLimitUnavailableException(decision));
   }
 
+  /**
+   * Fails a request that has no IP address to count it by.
+   *
+   * @throws InternalServerErrorException
+   */
+  async refuseWithoutAddress(rule: string, reason: NoAddress): Promise<never> {
+    await Promise.resolve();
+    if (reason === 'no-address') this.warnings.warn('RL_NO_CLIENT_ADDRESS', noAddressMessage(rule));
+    throw withoutStack(() => new InternalServerErrorException());
+  }
+
   /** The application's own body; `undefined` for the problem details, also when its function fails. */
   private async bodyOf(decision: Decision): Promise<string | object | undefined> {
     if (!this.options.body) return undefined;
@@ -90,6 +110,15 @@ export class RateLimitAnswer {
       return undefined;
     }
   }
+}
+
+function noAddressMessage(rule: string): string {
+  return (
+    `Rule "${rule}" counts by IP, and a request had no IP address, so it got a 500. ` +
+    'On a unix socket the address comes from X-Forwarded-For, and only if the framework trusts the proxy: ' +
+    "app.set('trust proxy', 1) on Express, trustProxy: (_address, hop) => hop === 0 on Fastify. " +
+    "Otherwise count by something else, or set onMissingSubject to 'skip' or 'deny'."
+  );
 }
 
 /** @throws TypeError if it is no body, or cannot be sent as JSON */

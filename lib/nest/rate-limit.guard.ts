@@ -106,6 +106,9 @@ export class RateLimitGuard implements CanActivate {
   private found(limit: AppliedLimit, applied: Applied): readonly RouteHit[] | Promise<never> {
     if (applied === 'deny') return this.answer.refuseWithoutSubject(limit.name);
     if (applied === 'unavailable') return this.answer.refuseUnevaluated(limit.name);
+    if (applied === 'no-address' || applied === 'hung-up') {
+      return this.answer.refuseWithoutAddress(limit.name, applied);
+    }
     return applied === 'skip' ? [] : applied;
   }
 }

@@ -24,10 +24,13 @@ export interface RouteHit extends RuleHit {
  * What a rule says of one request: its hits, that it does not apply, that there is no subject, or that it
  * cannot be evaluated and fails closed.
  */
-export type Applied = readonly RouteHit[] | 'skip' | 'deny' | 'unavailable';
+export type Applied = readonly RouteHit[] | 'skip' | 'deny' | 'unavailable' | NoAddress;
 
 /** A rule on a route, or what stands for rules that are wrong. */
 export type AppliedLimit = Pick<RouteLimit, 'name' | 'apply'>;
+
+/** Why a request has no IP address: its framework sees none, or its client has hung up. */
+export type NoAddress = 'no-address' | 'hung-up';
 
 /** Gives a rule its place in the store, see `RateLimiter.keyed`. */
 export type KeyRule = (rule: CompiledRule, owner?: string) => KeyedRule;
@@ -107,10 +110,16 @@ export class RouteLimit {
 
   private hits(subject: Subject | undefined, rule: KeyedRule, request: HttpRequest): Applied {
     const { onMissingSubject = 'ip', ipv6Prefix = 64, charge = 'always' } = this.fields;
-    if (subject === undefined && onMissingSubject !== 'ip') return onMissingSubject;
+    if (subject === undefined && onMissingSubject !== 'ip') return this.enforced(onMissingSubject);
     const found = subject ?? fallbackSubject(request, ipv6Prefix);
+    if (found === undefined) return this.enforced(request.socket?.destroyed ? 'hung-up' : 'no-address');
     const hits = rule.hits(found);
     return charge === 'always' ? hits : hits.map((hit) => ({ ...hit, charge }));
+  }
+
+  /** A rule that is only observed refuses no request. */
+  private enforced<Refusal extends Applied>(refusal: Refusal): Refusal | 'skip' {
+    return this.fields.mode === 'observe' ? 'skip' : refusal;
   }
 
   private async compileFor(values: RequestValues): Promise<CompiledRule> {

@@ -11,11 +11,27 @@ export type SubjectResolver = (
   context: ExecutionContext,
 ) => string | number | null | undefined | Promise<string | number | null | undefined>;
 
+/** A header whose value is the subject, by its name in any case. */
+export interface HeaderSource {
+  readonly header: string;
+}
+
 /**
- * Who a rule counts: `'ip'`, `'user'` (`request.user`: its `id`, `sub` or `userId`), `'api-key'` (the
- * header `x-api-key`), `'everyone'` (one counter for all), the name of any other header, or a function.
+ * The subject that a rule counts by: `'ip'`, `'user'` (`request.user`: its `id`, `sub` or `userId`),
+ * `'api-key'` (the header `x-api-key`), `'everyone'` (one counter for all requests), a header whose name
+ * has a hyphen or is `'authorization'` or `'cookie'`, any other header as `{ header: 'apikey' }`, or a
+ * function.
  */
-export type By = 'ip' | 'user' | 'api-key' | 'everyone' | (string & {}) | SubjectResolver;
+export type By =
+  | 'ip'
+  | 'user'
+  | 'api-key'
+  | 'everyone'
+  | 'authorization'
+  | 'cookie'
+  | (`${string}-${string}` & {})
+  | HeaderSource
+  | SubjectResolver;
 
 /** What a request without the rule's subject counts as. */
 export type OnMissingSubject = 'ip' | 'skip' | 'deny';

@@ -9,8 +9,8 @@ import {
   readFields,
   RULE_FIELDS,
 } from '../core/rule-fields.js';
-import { isBy } from './subject-of.js';
 import { isAllowList } from './allow-list.js';
+import { BY } from './by.js';
 
 /** The fields of a rule while it is put together, layer by layer. */
 export type RuleFields = Readonly<Record<string, unknown>>;
@@ -38,10 +38,7 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   limit: orFunction(RULE_FIELDS.limit),
   window: orFunction(RULE_FIELDS.window),
   cost: orFunction(RULE_FIELDS.cost),
-  by: {
-    allowed: '"ip", "user", "api-key", "everyone", the name of a header, a function, or a list of these',
-    accepts: isBy,
-  },
+  by: BY,
   scope: oneOf('route', 'shared'),
   onMissingSubject: oneOf('ip', 'skip', 'deny'),
   charge: orFunction(oneOf('always', 'failures', 'successes'), 'the result'),

@@ -1,6 +1,8 @@
 import type { Subject } from '../core/key.js';
 import { problem } from '../core/rate-limit-config.error.js';
-import { apiKeySubject, headerSubject, ipSubject, userSubject, type HttpRequest } from '../http/subject.js';
+import { EVERYONE, headerSubject, ipSubject, userSubject, type HttpRequest } from '../http/subject.js';
+import { headerOf } from './by.js';
+import { WITHOUT_CLIENT } from './exchange.js';
 import { InvalidValueError } from './invalid-value.error.js';
 import type { RequestValues } from './request-values.js';
 import type { By, SubjectResolver } from './route-rule.js';
@@ -13,16 +15,6 @@ export type SubjectOf = (
   request: HttpRequest,
   values: RequestValues,
 ) => Subject | undefined | Promise<Subject | undefined>;
-
-/** Whether a value says who is counted. */
-export function isBy(value: unknown): boolean {
-  const parts: unknown[] = Array.isArray(value) ? value : [value];
-  return parts.length > 0 && parts.every(isPart);
-}
-
-function isPart(part: unknown): boolean {
-  return typeof part === 'function' || (typeof part === 'string' && /^[\w!#$%&'*+.^`|~-]{1,64}$/.test(part));
-}
 
 /**
  * The finder for what a rule says in `by`.
@@ -49,10 +41,12 @@ export function subjectOf(by: By | readonly By[], ipv6Prefix: number, path: stri
 
 /**
  * The subject of a request that lacks the rule's own: its IP behind an empty part, which no rule's own
- * subject can have.
+ * subject can have. `undefined` if the request has no IP. Calls of a transport without client addresses
+ * count all together.
  */
-export function fallbackSubject(request: HttpRequest, ipv6Prefix: number): Subject {
-  return ['', ipSubject(request, ipv6Prefix) ?? 'unknown'];
+export function fallbackSubject(request: HttpRequest, ipv6Prefix: number): Subject | undefined {
+  const ip = request === WITHOUT_CLIENT ? EVERYONE : ipSubject(request, ipv6Prefix);
+  return ip === undefined ? undefined : ['', ip];
 }
 
 /** A finder that throws must not leave the promise of an earlier one without a handler. */
@@ -74,12 +68,10 @@ function finderOf(by: By, ipv6Prefix: number): Finder {
       return (request) => ipSubject(request, ipv6Prefix);
     case 'user':
       return userSubject;
-    case 'api-key':
-      return apiKeySubject;
     case 'everyone':
-      return () => 'everyone';
+      return () => EVERYONE;
     default:
-      return headerSubject(by);
+      return headerSubject(headerOf(by)!);
   }
 }
 

@@ -20,6 +20,23 @@ describe.each(SETUPS)("a client's address on $framework with $kind", ({ framewor
     expect(await knock(...spellings.map((ip) => clientAt(ip)))).toEqual([200, 429, 429, 429]);
   });
 
+  it('is one for all its connections behind a proxy that adds ports, as on Azure', async () => {
+    const { knock } = await startDoor({}, setup());
+    const first = ['203.0.113.1:4711', '203.0.113.1:4712', '203.0.113.1', '::ffff:203.0.113.1:80'];
+    const others = ['203.0.113.2:4711', '[2001:db8::1]:4711', '[2001:db8::1]:4712', '2001:db8::4711'];
+    expect(await knock(...[...first, ...others].map((ip) => clientAt(ip)))).toEqual([
+      200, 429, 429, 429, 200, 200, 429, 429,
+    ]);
+  });
+
+  it('matches an allow list with its port', async () => {
+    const { knock } = await startDoor({ allowList: ['203.0.113.1', '2001:db8::/32'] }, setup());
+    const client = clientAt('203.0.113.1:4711');
+    const other = clientAt('203.0.113.2:4711');
+    const wide = clientAt('[2001:db8::1]:4711');
+    expect(await knock(client, client, other, other, wide, wide)).toEqual([200, 200, 200, 429, 200, 200]);
+  });
+
   it('is a /64 of IPv6, so that a client gains nothing from its other 2^64 addresses', async () => {
     const { knock } = await startDoor({ limit: 999 }, setup());
     const addresses = Array.from({ length: 1000 }, (_, nth) => `2001:db8:1:2:${nth.toString(16)}::1`);
@@ -49,7 +66,7 @@ describe.each(FRAMEWORKS)('a client that lies about its address to %s', (framewo
       '{',
       '"',
       '10.0.0.300',
-      '10.0.0.1:80',
+      '10.0.0.1:http',
       '::1::1',
       '1.2.3',
       '0x7f.1',

@@ -32,6 +32,19 @@ describe.each(SETUPS)('who is counted on $framework with $kind', ({ framework, k
     expect(await knock(tenant('t1'), tenant('t2'), tenant('t1'))).toEqual([200, 200, 429]);
   });
 
+  it('is the value of a header without a hyphen', async () => {
+    const { knock } = await startDoor({ by: { header: 'Tenant' } }, setup());
+    const of = (name: string) => clientAt('10.0.0.1', { tenant: name });
+    expect(await knock(of('t1'), of('t2'), of('t1'))).toEqual([200, 200, 429]);
+  });
+
+  it('is one client with one token, however it writes the scheme', async () => {
+    const { knock } = await startDoor({ by: 'authorization' }, setup());
+    const tokens = ['Bearer t', 'bearer t', 'BEARER   t', 'Bearer u'];
+    const clients = tokens.map((authorization) => clientAt('10.0.0.1', { authorization }));
+    expect(await knock(...clients)).toEqual([200, 429, 429, 200]);
+  });
+
   it('is everyone together', async () => {
     const { knock } = await startDoor({ by: 'everyone' }, setup());
     expect(await knock(clientAt('10.0.0.1'), clientAt('10.0.0.2'))).toEqual([200, 429]);
@@ -46,7 +59,7 @@ describe.each(SETUPS)('who is counted on $framework with $kind', ({ framework, k
   });
 
   it('is each combination of a list by itself, wherever one part ends and the next begins', async () => {
-    const by = ['x-one', async (context: ExecutionContext) => said(context, 'x-two')];
+    const by = ['x-one', async (context: ExecutionContext) => said(context, 'x-two')] as const;
     const { knock } = await startDoor({ by }, setup());
     const pairs = [
       pair('a-b', 'c'),

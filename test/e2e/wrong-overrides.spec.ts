@@ -49,10 +49,11 @@ describe('a wrong override stops the app with one message that', () => {
       { allowList: '10.0.0.0/8,home' },
       `allowList: got ["10.0.0.0/8","home"]; allowed: ${ALLOWED.allowList}`,
     ],
+    ['nobody to count', { by: null }, `by: got null; allowed: ${ALLOWED.by}`],
     [
-      'nobody to count',
-      { by: null },
-      'by: got null; allowed: "ip", "user", "api-key", "everyone", the name of a header, a function, or a list of these',
+      'a misspelled keyword in `by`',
+      { by: 'usr' },
+      `by: got "usr": did you mean "user", or { header: "usr" } for a header of that name?; allowed: ${ALLOWED.by}`,
     ],
   ])('names the key, what it got and what it allows, for %s', async (_title, login, problem) => {
     expect(await refusalToStart(await fromFile({ login }))).toBe(configMessage(`overrides.login.${problem}`));
@@ -69,6 +70,7 @@ describe('a wrong override stops the app with one message that', () => {
       RATE_LIMIT__LOGIN__LIMIT: '-1',
       RATE_LIMIT__LOGIN__WINDOW: '1x',
       RATE_LIMIT__LOGNI__LIMIT: '5',
+      RATE_LIMIT__CREATE_ORDER__BY: 'ip,apikey',
       RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT: 'panic',
       RATE_LIMIT__CREATE_ORDER__BURTS: '7',
     });
@@ -76,6 +78,7 @@ describe('a wrong override stops the app with one message that', () => {
       'Rate limit configuration is wrong:',
       `  - RATE_LIMIT__LOGIN__LIMIT: got "-1"; allowed: ${ALLOWED.limit}`,
       `  - RATE_LIMIT__LOGIN__WINDOW: got "1x"; allowed: ${ALLOWED.fixedWindow}`,
+      `  - RATE_LIMIT__CREATE_ORDER__BY: got ["ip","apikey"]: did you mean "api-key", or { header: "apikey" } for a header of that name?; allowed: ${ALLOWED.by}`,
       '  - RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT: got "panic"; allowed: "ip", "skip", "deny"',
       `  - RATE_LIMIT__CREATE_ORDER__BURTS: no such option of token-bucket; allowed: ${FIELDS_OF['token-bucket']}`,
       '  - RATE_LIMIT__LOGNI__LIMIT: no rule is named "LOGNI"; allowed: "login", "create-order"',

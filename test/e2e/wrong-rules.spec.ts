@@ -69,6 +69,16 @@ describe('a wrong decorator stops the app with one message that', () => {
       `burst: no such option of sliding-window-log; allowed: ${FIELDS_OF['sliding-window-log']}`,
     ],
     ['a header that cannot be', { by: 'x api key' }, `by: got "x api key"; allowed: ${ALLOWED.by}`],
+    [
+      'a misspelled keyword in `by`',
+      { by: 'usr' },
+      `by: got "usr": did you mean "user", or { header: "usr" } for a header of that name?; allowed: ${ALLOWED.by}`,
+    ],
+    [
+      'a keyword without its hyphen in `by`',
+      { by: ['ip', 'apikey'] },
+      `by: got ["ip","apikey"]: did you mean "api-key", or { header: "apikey" } for a header of that name?; allowed: ${ALLOWED.by}`,
+    ],
     ['nobody to count', { by: [] }, `by: got []; allowed: ${ALLOWED.by}`],
     ['null for whom to count', { by: null }, `by: got null; allowed: ${ALLOWED.by}`],
     ['null among whom to count', { by: ['ip', null] }, `by: got ["ip",null]; allowed: ${ALLOWED.by}`],

@@ -11,7 +11,9 @@ export const ALLOWED = {
   algorithm:
     '"fixed-window", "sliding-window-log", "sliding-window-counter", "sliding-window-cells", "token-bucket", "gcra", "leaky-bucket", "concurrency"',
   name: '1 to 64 printable ASCII characters',
-  by: '"ip", "user", "api-key", "everyone", the name of a header, a function, or a list of these',
+  by:
+    '"ip", "user", "api-key", "everyone", "authorization", "cookie", a header with a hyphen in its name, ' +
+    '{ header: "name" } for any other header (in a variable header:name), a function, or a list of these',
   allowList: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',
   rules: 'an object of rules by their names, such as { login: { limit: 5 } }',
   options:

@@ -15,10 +15,15 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Sends a request on a connection of its own and reads the whole response. */
-export function send(port: number, { method = 'GET', path, headers = {} }: Question): Promise<Answer> {
+/**
+ * Sends a request on a connection of its own and reads the whole response.
+ *
+ * @param to a port of 127.0.0.1, or the path of a unix socket
+ */
+export function send(to: number | string, { method = 'GET', path, headers = {} }: Question): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, method, path, headers, agent: false as const };
+    const server = typeof to === 'string' ? { socketPath: to } : { host: '127.0.0.1', port: to };
+    const options = { ...server, method, path, headers, agent: false as const };
     const sent = request(options, (response) => {
       let body = '';
       response.setEncoding('utf8');

@@ -19,8 +19,10 @@ export interface AppSetup {
   readonly framework: Framework;
   /** Stands in for the module's store, which closes with the app. */
   readonly store?: Store;
-  /** Believe `X-Forwarded-For`, so that a test can be any client. @default false */
-  readonly trustProxy?: boolean;
+  /** Which proxies the framework trusts; `true` lets a test be any client. @default false */
+  readonly trustProxy?: boolean | string | string[] | number | ((address: string, hop: number) => boolean);
+  /** Listens on a unix socket at this path instead of a port. */
+  readonly socketPath?: string;
   /** Overrides providers before the app is made. */
   readonly prepare?: (builder: TestingModuleBuilder) => TestingModuleBuilder;
   /** Changes the app before it starts. */
@@ -39,6 +41,9 @@ export interface TestApp {
   close(): Promise<void>;
 }
 
+/** A number of hops is refused by Fastify's types, and trusts no proxy. */
+type FastifyTrust = Exclude<NonNullable<AppSetup['trustProxy']>, number>;
+
 /** Fastify told to take the spellings of a URL that Express takes by itself, and more. */
 const LENIENT = { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, caseSensitive: false };
 
@@ -48,19 +53,35 @@ export async function startApp(metadata: ModuleMetadata, setup: AppSetup): Promi
   const logs = new LogLines();
   const app = await createApp(metadata, setup, logs);
   setup.configure?.(app);
-  await app.listen(0, '127.0.0.1');
+  const port = await listen(app, setup.socketPath);
   running.add(app);
-  const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
-  const get: TestApp['get'] = (path, headers = {}) => send(port, { path, headers });
+  const to = setup.socketPath ?? port;
+  const get: TestApp['get'] = (path, headers = {}) => send(to, { path, headers });
   return {
     app,
     logs,
     port,
     get,
-    send: (question) => send(port, question),
+    send: (question) => send(to, question),
     getFrom: (ip, path) => get(path, { 'x-forwarded-for': ip }),
     close: () => closeOnce(app),
   };
+}
+
+/** Starts to listen, and returns the port: 0 for a unix socket. */
+async function listen(app: INestApplication, socketPath?: string): Promise<number> {
+  if (socketPath === undefined) {
+    await app.listen(0, '127.0.0.1');
+    return ((app.getHttpServer() as Server).address() as AddressInfo).port;
+  }
+  await app.init();
+  const instance: unknown = app.getHttpAdapter().getInstance();
+  if (app.getHttpAdapter().getType() === 'fastify') {
+    await (instance as { listen(options: { path: string }): Promise<string> }).listen({ path: socketPath });
+  } else {
+    await new Promise<void>((resolve) => (app.getHttpServer() as Server).listen(socketPath, resolve));
+  }
+  return 0;
 }
 
 /** Closes every app that the test has started and not closed: for `afterEach`. */
@@ -91,7 +112,12 @@ async function createApp(
   if (store) builder = builder.overrideProvider(RATE_LIMIT_STORE).useValue(store);
   const module = await (prepare?.(builder) ?? builder).compile();
   if (framework === 'fastify') {
-    return module.createNestApplication(new FastifyAdapter({ trustProxy, routerOptions: LENIENT }));
+    return module.createNestApplication(
+      new FastifyAdapter({
+        trustProxy: trustProxy as FastifyTrust,
+        routerOptions: LENIENT,
+      }),
+    );
   }
   const adapter = new ExpressAdapter();
   adapter.set('trust proxy', trustProxy);

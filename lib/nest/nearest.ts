@@ -1,0 +1,34 @@
+/**
+ * The word that a misspelled one was probably meant to be: the closest by edits, if a third of its
+ * characters or fewer are wrong.
+ */
+export function nearest(misspelled: string, words: readonly string[]): string | undefined {
+  if (misspelled.length > 64) return undefined;
+  const measured = words
+    .map((word) => ({ word, edits: editsBetween(misspelled, word) }))
+    .filter(({ word, edits }) => edits <= Math.max(1, Math.floor(word.length / 3)));
+  return measured.sort((a, b) => a.edits - b.edits)[0]?.word;
+}
+
+/** How many characters to insert, delete, replace or swap with the next one (optimal string alignment). */
+function editsBetween(from: string, to: string): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column += 1) {
+      const isSame = from[row - 1] === to[column - 1];
+      const isSwap = row > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      current.push(
+        Math.min(
+          previous[column]! + 1,
+          current[column - 1]! + 1,
+          previous[column - 1]! + (isSame ? 0 : 1),
+          isSwap ? before[column - 2]! + 1 : Infinity,
+        ),
+      );
+    }
+    [before, previous] = [previous, current];
+  }
+  return previous[to.length]!;
+}
