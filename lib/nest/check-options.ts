@@ -26,6 +26,7 @@ const isHeaders = (value: unknown): boolean =>
 const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   redis: { allowed: REDIS_ALLOWED, accepts: isRedisConnection },
   rules: byName,
+  onDemand: byName,
   overrides: byName,
   defaults: { allowed: 'an object with fields of a rule', accepts: isFields },
   headers: {
@@ -72,7 +73,7 @@ export function readOptions(options: RateLimitModuleOptions): RateLimitModuleOpt
 /** The part of wrong options whose rules can be checked all the same, so that one message names everything. */
 export function readableOptions(options: unknown): RateLimitModuleOptions {
   if (!isFields(options)) return {};
-  const readable = (['rules', 'defaults', 'overrides'] as const).filter((name) =>
+  const readable = (['rules', 'onDemand', 'defaults', 'overrides'] as const).filter((name) =>
     CHECKS[name].accepts(options[name]),
   );
   return Object.fromEntries(readable.map((name) => [name, options[name]]));

@@ -1,4 +1,4 @@
-import type { RouteRule } from './route-rule.js';
+import type { NamedRule, RouteRule } from './route-rule.js';
 
 const RULES = Symbol('rate-limit:rules');
 const SKIPPED = Symbol('rate-limit:skipped');
@@ -11,15 +11,24 @@ export interface TargetRules {
   readonly skipped: readonly string[];
 }
 
+/** On the fields that a decorator gives with a rule's name: the rule has to be in the module's options. */
+export const BY_NAME = Symbol('rate-limit:by-name');
+
 /**
- * Limits a handler, or every handler of a controller. Several rules may stand on one target, each of
- * another name. A rule on the handler overrides that of the same name on the controller, and that one
- * the module's, field by field.
+ * Limits a handler, or every handler of a controller: by a rule that is written here, or by one of the
+ * module's `onDemand`, given by its name. Several rules may stand on one target, each of another name. A rule
+ * on the handler overrides that of the same name on the controller, and that one the module's, field by field.
  *
  * A wrong rule stops the application at start.
+ *
+ * @param rule a rule; or a name in `onDemand` and fields that differ on this target
+ * @example `@RateLimit('login', { limit: 3 })`
  */
-export function RateLimit(rule: RouteRule): ClassDecorator & MethodDecorator {
-  return append(RULES, rule);
+export function RateLimit(
+  ...rule: [rule: RouteRule] | [name: string, fields?: NamedRule]
+): ClassDecorator & MethodDecorator {
+  const [given, fields] = rule;
+  return append(RULES, typeof given === 'string' ? { ...fields, name: given, [BY_NAME]: true } : given);
 }
 
 /** Takes the named rules from further out off a handler or a controller; without names, all of them. */

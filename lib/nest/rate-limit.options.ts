@@ -12,6 +12,11 @@ export interface RateLimitModuleOptions {
   readonly redis?: RedisConnection | undefined;
   /** Rules that apply to every route, by name. */
   readonly rules?: Readonly<Record<string, NamedRule>> | undefined;
+  /**
+   * Rules by name that apply only where a decorator names them (`@RateLimit('login')`), or a program does
+   * (`limits.consume('mail', tenant)`). They have `scope: 'shared'` unless they state another.
+   */
+  readonly onDemand?: Readonly<Record<string, NamedRule>> | undefined;
   /** Fields of rules by name, applied after the decorators: the place for ConfigService. */
   readonly overrides?: RuleOverrides | undefined;
   /** What every rule says unless it says otherwise. */

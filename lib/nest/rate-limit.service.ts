@@ -9,7 +9,7 @@ import type { AnyRule, BlockingRule, LeaseRule, QueueRule, Rule } from '../core/
 import { coreRule } from './route-limit.js';
 import type { RuleBook } from './rule-book.js';
 
-/** A rule, or the name of one in the module's `rules`. */
+/** A rule, or the name of one in the module's `onDemand` or `rules`. */
 export type OrName<Each> = Each | string;
 
 /**

@@ -148,7 +148,8 @@ export class RouteLimit {
  * @throws RateLimitConfigError if there is none, or it depends on the request
  */
 export function coreRule(name: string, fields: RuleFields | undefined): AnyRule {
-  if (!fields) throw new RateLimitConfigError([`rule "${name}": not in the module's \`rules\``]);
+  if (!fields)
+    throw new RateLimitConfigError([`rule "${name}": not in the module's \`onDemand\` or \`rules\``]);
   const dynamic = DYNAMIC.filter((field) => typeof fields[field] === 'function');
   if (dynamic.length > 0) {
     throw new RateLimitConfigError([

@@ -36,7 +36,7 @@ export class RouteRules implements OnModuleInit {
 
   /** @throws RateLimitConfigError naming everything that is wrong with any rule */
   onModuleInit(): void {
-    for (const rule of this.book.rulesFor([])) this.limitOf(rule, 'the module');
+    for (const rule of this.book.optionRules()) this.limitOf(rule, 'the module');
     for (const type of this.classes()) {
       const { prototype } = type as { prototype: Record<string, Handler> };
       for (const method of this.scanner.getAllMethodNames(prototype)) {

@@ -6,12 +6,13 @@ import { optionProblems, readableOptions } from './check-options.js';
 import { overridePath, readLists, rulesNamed } from './overrides.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import type { RouteRule } from './route-rule.js';
-import type { TargetRules } from './rate-limit.decorator.js';
+import { BY_NAME, type TargetRules } from './rate-limit.decorator.js';
 import {
   layerProblems,
   overlay,
   readLayer,
   ROUTE_FIELDS,
+  SHARED_FIELDS,
   type LayeredRule,
   type RuleFields,
 } from './rule-layers.js';
@@ -40,19 +41,26 @@ export class RuleBook {
   /** The rules of a route by name, in the order in which their names first appear. */
   rulesFor(targets: readonly Target[]): RuleFields[] {
     const rules = new Map<string, LayeredRule>();
-    const { rules: named = {}, defaults = {} } = this.options;
-    const base = this.lay('defaults', {}, { ...defaults });
-    for (const [name, rule] of Object.entries(named)) {
-      this.refuseName(`rules.${name}.name`, rule);
-      this.put(rules, `rules.${name}`, { ...rule, name }, base);
+    const base = this.base();
+    for (const [name, rule] of Object.entries(this.options.rules ?? {})) {
+      rules.set(name, { fields: this.ofOptions(`rules.${name}`, base, name, rule), skipped: false });
     }
     for (const target of targets) this.apply(rules, target, base);
-    return [...rules.values()].filter(({ skipped }) => !skipped).map(({ fields }) => this.override(fields));
+    const applied = [...rules.values()].filter(({ skipped }) => !skipped);
+    for (const rule of applied) this.refuseSplits(rule);
+    return applied.map(({ fields }) => this.override(fields));
+  }
+
+  /** The module's own rules: those of every route, and those on demand. */
+  optionRules(): RuleFields[] {
+    const base = this.base();
+    const names = Object.keys(this.options.onDemand ?? {});
+    return [...this.rulesFor([]), ...names.map((name) => this.override(this.onDemand(name, base)!))];
   }
 
   /** The module's own rule of a name, for programs; it counts under its name alone. */
   namedRule(name: string): RuleFields | undefined {
-    const rule = this.rulesFor([]).find((fields) => fields['name'] === name);
+    const rule = this.optionRules().find((fields) => fields['name'] === name);
     return rule && { ...rule, scope: 'shared' };
   }
 
@@ -77,9 +85,10 @@ export class RuleBook {
   /** Notes what a rule lacks to be decided, and says whether it lacks anything. */
   reportMissing(rule: RuleFields, owner: string): boolean {
     const name = rule['name'] as string;
-    const path = Object.hasOwn(this.options.rules ?? {}, name)
-      ? `rules.${name}`
-      : `rule "${name}" of ${owner}`;
+    const option = (['rules', 'onDemand'] as const).find((each) =>
+      Object.hasOwn(this.options[each] ?? {}, name),
+    );
+    const path = option ? `${option}.${name}` : `rule "${name}" of ${owner}`;
     const algorithm = rule['algorithm'] as string | undefined;
     if (!ROUTE_FIELDS['algorithm']!.accepts(algorithm ?? DEFAULT_ALGORITHM)) return true;
     const missing = requiredFields(algorithmOf(algorithm)).filter((field) => rule[field] === undefined);
@@ -136,11 +145,61 @@ export class RuleBook {
     }
   }
 
+  private base(): RuleFields {
+    return this.lay('defaults', {}, { ...this.options.defaults });
+  }
+
+  private ofOptions(path: string, base: RuleFields, name: string, rule: object): RuleFields {
+    this.refuseName(`${path}.name`, rule);
+    this.names.add(name);
+    return this.lay(path, base, { ...rule, name });
+  }
+
+  /** The rule of a name in `onDemand`. */
+  private onDemand(name: string, base: RuleFields): RuleFields | undefined {
+    const { onDemand = {}, rules = {} } = this.options;
+    if (!Object.hasOwn(onDemand, name)) return undefined;
+    const path = `onDemand.${name}`;
+    if (Object.hasOwn(rules, name))
+      this.problems.add(`${path}: also in \`rules\`; allowed: a name in one of them`);
+    return this.ofOptions(path, { ...base, scope: 'shared' }, name, onDemand[name]!);
+  }
+
+  /** A counter that several targets share has one window, one algorithm and one kind of subject. */
+  private refuseSplits({ fields, split = [] }: LayeredRule): void {
+    if (fields['scope'] !== 'shared') return;
+    for (const path of split) {
+      this.problems.add(
+        `${path}: not for the shared rule "${String(fields['name'])}"; allowed: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`,
+      );
+    }
+  }
+
   private put(rules: Map<string, LayeredRule>, path: string, layer: RuleFields, base: RuleFields): void {
     const name = layer['name'] as string;
+    const isFirst = !rules.has(name);
+    const known = rules.get(name) ?? { fields: this.onDemand(name, base) ?? base, skipped: false };
+    if (BY_NAME in layer && isFirst && known.fields === base) {
+      const { rules: every = {}, onDemand = {} } = this.options;
+      const allowed =
+        quoted([...Object.keys(onDemand), ...Object.keys(every)]) || 'none, since there are none';
+      this.problems.add(`${path}: no rule is named "${name}" in \`onDemand\`; allowed: ${allowed}`);
+      return;
+    }
     this.names.add(name);
-    const fields = this.lay(path, rules.get(name)?.fields ?? base, layer);
-    rules.set(name, { fields, skipped: false });
+    const fields = this.lay(path, known.fields, layer);
+    rules.set(name, {
+      fields,
+      skipped: false,
+      split: [...(known.split ?? []), ...this.splits(path, name, layer)],
+    });
+  }
+
+  /** The fields of a decorator's layer that a shared rule on demand cannot take. */
+  private splits(path: string, name: string, layer: RuleFields): string[] {
+    if (!Object.hasOwn(this.options.onDemand ?? {}, name)) return [];
+    const others = Object.keys(layer).filter((field) => field !== 'name' && field !== 'scope');
+    return others.filter((field) => !SHARED_FIELDS.includes(field)).map((field) => `${path}.${field}`);
   }
 
   private override(rule: RuleFields): RuleFields {

@@ -1,3 +1,4 @@
+import { parseDuration } from '../contracts/duration.js';
 import type { OptionCheck } from '../algorithms/definition.js';
 import { integer } from '../algorithms/option-checks.js';
 import {
@@ -19,7 +20,12 @@ export type RuleFields = Readonly<Record<string, unknown>>;
 export interface LayeredRule {
   readonly fields: RuleFields;
   readonly skipped: boolean;
+  /** What decorators have changed of a shared rule that needs a counter of its own, as a message calls it. */
+  readonly split?: readonly string[];
 }
+
+/** What a decorator may change of a shared rule: it leaves the counter as it is. */
+export const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'charge', 'skipIf'];
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
@@ -35,6 +41,10 @@ const orFunction = (
 /** What the fields of a rule on a route may be, besides its algorithm's options. */
 export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   ...RULE_FIELDS,
+  name: {
+    allowed: `${RULE_FIELDS.name.allowed}, and no duration such as "1m"`,
+    accepts: (value) => RULE_FIELDS.name.accepts(value) && parseDuration(value) === undefined,
+  },
   limit: orFunction(RULE_FIELDS.limit),
   window: orFunction(RULE_FIELDS.window),
   cost: orFunction(RULE_FIELDS.cost),

@@ -110,7 +110,7 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     const { service } = await start();
     const answer = service.check('nobody', 'a');
     await expect(answer).rejects.toThrow(RateLimitConfigError);
-    await expect(answer).rejects.toThrow(`rule "nobody": not in the module's \`rules\``);
+    await expect(answer).rejects.toThrow(`rule "nobody": not in the module's \`onDemand\` or \`rules\``);
     await expect(service.check('__proto__', 'a')).rejects.toThrow(RateLimitConfigError);
   });
 

@@ -158,7 +158,6 @@ describe('a wrong decorator stops the app with one message that', () => {
   it.each([
     ['undefined', undefined],
     ['null', null],
-    ['a text', '5/m'],
     ['a number', 5],
   ])('names the handler whose decorator holds %s for a rule', async (_title, rule) => {
     expect(await refusalOf(rule)).toBe(

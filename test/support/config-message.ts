@@ -10,14 +10,14 @@ export const ALLOWED = {
   fixedWindow: `${DURATION}${OR_FUNCTION}; or "day", "week", "month"`,
   algorithm:
     '"fixed-window", "sliding-window-log", "sliding-window-counter", "sliding-window-cells", "token-bucket", "gcra", "leaky-bucket", "concurrency"',
-  name: '1 to 64 printable ASCII characters',
+  name: '1 to 64 printable ASCII characters, and no duration such as "1m"',
   by:
     '"ip", "user", "api-key", "everyone", "authorization", "cookie", a header with a hyphen in its name, ' +
     '{ header: "name" } for any other header (in a variable header:name), a function, or a list of these',
   allowList: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',
   rules: 'an object of rules by their names, such as { login: { limit: 5 } }',
   options:
-    'redis, rules, overrides, defaults, headers, body, onDecision, prefix, onStoreError, denyCache, timeout, maxKeys, warnings',
+    'redis, rules, onDemand, overrides, defaults, headers, body, onDecision, prefix, onStoreError, denyCache, timeout, maxKeys, warnings',
   /** Numbers and times that are no functions. */
   count: COUNT,
   duration: DURATION,

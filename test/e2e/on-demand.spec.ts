@@ -1,0 +1,161 @@
+import { Controller, Get, Post } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  RateLimit,
+  RateLimitModule,
+  RateLimitService,
+  SkipRateLimit,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
+import { ALLOWED, configMessage } from '../support/config-message.js';
+import { limitHeaders } from '../support/http-client.js';
+import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+
+const FIXED = { window: '1m', limit: 2, algorithm: 'fixed-window' } as const;
+const LOGIN = { ...FIXED, by: 'ip' } as const;
+
+@Controller()
+class Routes {
+  @RateLimit('login')
+  @Get('login')
+  login() {}
+
+  @RateLimit('login', { limit: 1 })
+  @Get('admin')
+  admin() {}
+
+  @RateLimit('login', { scope: 'route', window: '1h' })
+  @Get('own')
+  own() {}
+
+  @Get('free')
+  free() {}
+}
+
+afterEach(closeApps);
+
+describe.each(FRAMEWORKS)('rules on demand, on %s', (framework) => {
+  const start = async (options: RateLimitModuleOptions = {}, controller: new () => object = Routes) => {
+    const onDemand = { login: LOGIN, mail: { ...FIXED, limit: 1 } };
+    const imports = [RateLimitModule.forRoot({ prefix: uniquePrefix(), onDemand, ...options })];
+    const app = await startApp({ imports, controllers: [controller] }, { framework });
+    const statuses = async (...paths: string[]) => {
+      const all = [];
+      for (const path of paths) all.push((await app.get(path)).status);
+      return all;
+    };
+    return { ...app, statuses, limits: app.app.get(RateLimitService) };
+  };
+
+  it('do not limit a route that does not name them, as a rule for a mailer must not', async () => {
+    const { get, limits } = await start();
+    expect((await limits.consume('mail', 'tenant')).allowed).toBe(true);
+    expect((await limits.consume('mail', 'tenant')).allowed).toBe(false);
+    const answer = await get('/free');
+    expect([answer.status, limitHeaders(answer)]).toEqual([200, {}]);
+  });
+
+  it('have one counter for all routes and programs that name them', async () => {
+    const { statuses, limits } = await start();
+    expect(await statuses('/login')).toEqual([200]);
+    expect(await limits.consume('login', '127.0.0.1')).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await statuses('/login')).toEqual([429]);
+  });
+
+  it('have another limit on a target that overrides it, and still the same counter', async () => {
+    const { statuses } = await start();
+    expect(await statuses('/admin', '/admin', '/login', '/login')).toEqual([200, 429, 200, 429]);
+  });
+
+  it("have a counter of its own on a target with scope: 'route', which may change every field", async () => {
+    const { get, statuses } = await start();
+    expect(limitHeaders(await get('/own'))['ratelimit-policy']).toBe('"login";q=2;w=3600');
+    expect(await statuses('/own', '/own', '/login')).toEqual([200, 429, 200]);
+  });
+
+  it('take overrides, by routes and programs alike', async () => {
+    const { statuses, limits } = await start({ overrides: { login: { limit: 1 }, mail: { limit: 3 } } });
+    expect(await statuses('/login', '/login')).toEqual([200, 429]);
+    expect(await limits.consume('mail', 'tenant')).toMatchObject({ limit: 3 });
+  });
+
+  it('can be taken off a method of a controller that names them', async () => {
+    @RateLimit('login', { limit: 1 })
+    @Controller()
+    class Skipping {
+      @Get() get() {}
+
+      @SkipRateLimit('login')
+      @Post()
+      post() {}
+    }
+    const { send, statuses } = await start({}, Skipping);
+    expect(await statuses('/', '/')).toEqual([200, 429]);
+    expect((await send({ method: 'POST', path: '/' })).status).toBe(201);
+  });
+
+  it('stand beside the rules of every route', async () => {
+    const { get } = await start({ rules: { total: { ...FIXED, limit: 9 } } });
+    expect(limitHeaders(await get('/login'))['ratelimit-policy']).toBe('"login";q=2;w=60, "total";q=9;w=60');
+  });
+});
+
+describe('a rule on demand that is wrong stops the app with a message that', () => {
+  const ON_ROUTE = "limit, cost, charge, skipIf, or any field with scope: 'route'";
+  const refusal = (options: RateLimitModuleOptions, ...rule: Parameters<typeof RateLimit>) => {
+    @Controller()
+    class Wrong {
+      @RateLimit(...rule)
+      @Get()
+      get() {}
+    }
+    const imports = [RateLimitModule.forRoot({ onDemand: { login: LOGIN }, ...options })];
+    return refusalToStart({ imports, controllers: [Wrong] });
+  };
+
+  it('names a rule that is not there, since its route would not be limited', async () => {
+    expect(await refusal({}, 'lgoin')).toBe(
+      configMessage('@RateLimit on Wrong.get: no rule is named "lgoin" in `onDemand`; allowed: "login"'),
+    );
+  });
+
+  it.each(['window', 'algorithm', 'by', 'block'] as const)(
+    'says that %s of a shared counter cannot differ by route',
+    async (field) => {
+      const value = { window: '5m', algorithm: 'gcra', by: 'user', block: '1m' }[field];
+      expect(await refusal({}, 'login', { [field]: value })).toBe(
+        configMessage(
+          `@RateLimit on Wrong.get.${field}: not for the shared rule "login"; allowed: ${ON_ROUTE}`,
+        ),
+      );
+    },
+  );
+
+  it('says the same of the object form', async () => {
+    expect(await refusal({}, { name: 'login', window: '5m' })).toBe(
+      configMessage(`@RateLimit on Wrong.get.window: not for the shared rule "login"; allowed: ${ON_ROUTE}`),
+    );
+  });
+
+  it('names one that is also in rules', async () => {
+    expect(await refusal({ rules: { login: LOGIN } }, 'login')).toBe(
+      configMessage('onDemand.login: also in `rules`; allowed: a name in one of them'),
+    );
+  });
+
+  it('names a wrong or missing field, although no route names the rule', async () => {
+    expect(await refusal({ onDemand: { login: LOGIN, mail: { limit: -1 } } }, 'login')).toBe(
+      configMessage(
+        `onDemand.mail.limit: got -1; allowed: ${ALLOWED.limit}`,
+        `onDemand.mail.window: missing; allowed: ${ALLOWED.window}`,
+      ),
+    );
+  });
+
+  it.each(['rules', 'onDemand'])('names a name in %s that could be taken for a window', async (option) => {
+    expect(await refusal({ [option]: { '1m': LOGIN } }, { ...LOGIN })).toBe(
+      configMessage(`${option}.1m.name: got "1m"; allowed: ${ALLOWED.name}`),
+    );
+  });
+});
