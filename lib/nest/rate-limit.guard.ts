@@ -65,10 +65,12 @@ export class RateLimitGuard implements CanActivate {
 
   private hitsOf(
     context: ExecutionContext,
-    { request }: Exchange,
+    exchange: Exchange,
   ): readonly RouteHit[] | Promise<readonly RouteHit[]> {
     const values = new RequestValues(context);
     const limits = this.rules.of(context);
+    const { request } = exchange;
+    for (const limit of limits) limit.watch?.(exchange);
     if (limits.length === 1) {
       const applied = limits[0]!.apply(request, values);
       return applied instanceof Promise

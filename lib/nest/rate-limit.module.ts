@@ -23,6 +23,7 @@ import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './route-rules.js';
 import { RuleBook } from './rule-book.js';
 import { Settlement } from './settlement.js';
+import { SubjectWatch } from './subject-watch.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import { Warnings } from './warnings.js';
 
@@ -78,6 +79,7 @@ const shared = [
   RateLimitHealth,
   RouteRules,
   Settlement,
+  SubjectWatch,
   Warnings,
 ];
 
@@ -108,12 +110,14 @@ export class RateLimitModule
   constructor(
     @Inject(RATE_LIMIT_STORE) private readonly store: Store,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(SubjectWatch) private readonly watch: SubjectWatch,
   ) {
     super();
   }
 
   /** Lets the first connection come before the first request, and says if it does not. */
   async onApplicationBootstrap(): Promise<void> {
+    this.watch.checkTrust();
     await this.store.ready?.();
   }
 

@@ -8,6 +8,8 @@ import type { CompiledRule } from '../core/compiled-rule.js';
 import type { AnyRule } from '../core/rule.js';
 import type { HttpRequest } from '../http/subject.js';
 import { allowListOf } from './allow-list.js';
+import { sourcesOf, type SubjectSources } from './by.js';
+import type { Exchange } from './exchange.js';
 import { InvalidValueError } from './invalid-value.error.js';
 import type { InvalidValues } from './invalid-values.js';
 import type { ChargeWhen, RouteRuleFields } from './route-rule.js';
@@ -27,7 +29,7 @@ export interface RouteHit extends RuleHit {
 export type Applied = readonly RouteHit[] | 'skip' | 'deny' | 'unavailable' | NoAddress;
 
 /** A rule on a route, or what stands for rules that are wrong. */
-export type AppliedLimit = Pick<RouteLimit, 'name' | 'apply'>;
+export type AppliedLimit = Pick<RouteLimit, 'name' | 'apply'> & Partial<Pick<RouteLimit, 'watch'>>;
 
 /** Why a request has no IP address: its framework sees none, or its client has hung up. */
 export type NoAddress = 'no-address' | 'hung-up';
@@ -40,13 +42,23 @@ const DYNAMIC = ['limit', 'window', 'cost'] as const;
 /** A rule on a route, made ready once: turns a request into hits. */
 export class RouteLimit {
   readonly name: string;
+  /** What messages call the rule. */
+  readonly path: string;
+  readonly sources: SubjectSources;
+  /** Whether requests may be counted by the client's IP. */
+  readonly needsAddress: boolean;
+  /** Whether a request without the subject passes unlimited. */
+  readonly skipsMissing: boolean;
+  /** Whether the rule denies requests; an observed rule does not. */
+  readonly isEnforced: boolean;
+  /** Looks at requests for signs of a wrong setup; absent once nothing is left to find out. */
+  watch: ((exchange: Exchange) => void) | undefined;
   private readonly fields: RuleFields & RouteRuleFields & { readonly name: string };
   /** The rule as it stands when nothing in it depends on the request. */
   private readonly fixed: KeyedRule | undefined;
   private readonly isConditional: boolean;
   private readonly subjectOf: SubjectOf;
   private readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
-  private readonly path: string;
   private readonly keyed: (rule: CompiledRule) => KeyedRule;
 
   /**
@@ -64,6 +76,12 @@ export class RouteLimit {
     this.path = `rule "${this.name}" of ${owner}`;
     const { by = 'ip', ipv6Prefix = 64, scope = 'route', allowList, skipIf } = this.fields;
     this.keyed = (rule) => keyed(rule, scope === 'route' ? owner : undefined);
+    const { onMissingSubject = 'ip', mode } = this.fields;
+    this.sources = sourcesOf(by);
+    this.isEnforced = mode !== 'observe';
+    this.skipsMissing = onMissingSubject === 'skip';
+    this.needsAddress =
+      this.sources.ip || allowList !== undefined || (by !== 'everyone' && onMissingSubject === 'ip');
     const isDynamic = DYNAMIC.some((field) => typeof fields[field] === 'function');
     if (isDynamic) refuseContradictions(fields, this.path);
     this.fixed = isDynamic ? undefined : this.keyed(compileRule(ruleOf(fields), this.path));
@@ -119,7 +137,7 @@ export class RouteLimit {
 
   /** A rule that is only observed refuses no request. */
   private enforced<Refusal extends Applied>(refusal: Refusal): Refusal | 'skip' {
-    return this.fields.mode === 'observe' ? 'skip' : refusal;
+    return this.isEnforced ? refusal : 'skip';
   }
 
   private async compileFor(values: RequestValues): Promise<CompiledRule> {

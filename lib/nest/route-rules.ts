@@ -16,6 +16,9 @@ import { RouteLimit, type AppliedLimit, type KeyRule } from './route-limit.js';
 import { RouteOwners } from './route-owners.js';
 import { RuleBook, type Target } from './rule-book.js';
 import type { RuleFields } from './rule-layers.js';
+import { SubjectWatch } from './subject-watch.js';
+import { UnboundedRoutes } from './unbounded-routes.js';
+import { Warnings } from './warnings.js';
 
 type Handler = (...args: never[]) => unknown;
 
@@ -32,6 +35,8 @@ export class RouteRules implements OnModuleInit {
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
+    @Inject(Warnings) private readonly warnings: Warnings,
+    @Inject(SubjectWatch) private readonly watch: SubjectWatch,
   ) {}
 
   /** @throws RateLimitConfigError naming everything that is wrong with any rule */
@@ -46,6 +51,17 @@ export class RouteRules implements OnModuleInit {
     this.book.checkNames();
     this.checkAlone();
     this.book.throwIfWrong();
+    this.warnOfUnboundedRoutes();
+  }
+
+  private warnOfUnboundedRoutes(): void {
+    const unbounded = new UnboundedRoutes();
+    for (const handlers of this.routes.values()) {
+      for (const limits of handlers.values()) {
+        unbounded.add(limits.filter((limit) => limit instanceof RouteLimit));
+      }
+    }
+    unbounded.warn(this.warnings);
   }
 
   /** The limits of the handler that a request is for. */
@@ -91,7 +107,9 @@ export class RouteRules implements OnModuleInit {
     if (this.book.reportMissing(rule, owner) || this.book.problems.size > 0) return undefined;
     try {
       const key: KeyRule = (compiled, route) => this.limiter.keyed(compiled, route);
-      return new RouteLimit(rule, owner, key, this.invalid);
+      const limit = new RouteLimit(rule, owner, key, this.invalid);
+      this.watch.follow(limit);
+      return limit;
     } catch (error) {
       if (!(error instanceof RateLimitConfigError)) throw error;
       for (const problem of error.problems) this.book.problems.add(problem);

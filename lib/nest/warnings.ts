@@ -5,8 +5,10 @@ import { RATE_LIMIT_OPTIONS } from './tokens.js';
 /** Every code of a warning. docs/warnings.md has a section for each. */
 export const WARNING_CODES = [
   'RL_API_KEY_ALONE',
+  'RL_CALLERS_TOGETHER',
   'RL_CONCURRENCY_FALLBACK',
   'RL_FORWARDED_UNTRUSTED',
+  'RL_HEADER_ALONE',
   'RL_HEADER_NEVER_SEEN',
   'RL_INVALID_VALUE',
   'RL_LARGE_LOG',
@@ -44,8 +46,8 @@ export class Warnings {
   }
 
   /** Whether a warning with this code would still be logged: it is not turned off and was not logged yet. */
-  isPending(code: WarningCode): boolean {
-    return !this.warned.has(code) && !this.isOff(code);
+  isPending(code: WarningCode, about = ''): boolean {
+    return !this.logged.has(`${code} ${about}`) && !this.isOff(code);
   }
 
   /**
