@@ -37,6 +37,8 @@ export interface Ask {
   readonly patience?: Patience;
   /** Milliseconds after which to give up, if that is sooner than the store would by itself. */
   readonly within?: number;
+  /** Whether the permits are taken for requests to come: they are refunded if the reply comes too late. */
+  readonly takesAhead?: boolean;
 }
 
 /** The verdicts of a request, one a hit, in their order. */

@@ -1,5 +1,5 @@
 /** Node.js runs a timer with a longer delay at once. */
-const LONGEST_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** A timer that can be stopped. It keeps no process alive. */
 export interface Timer {
@@ -11,7 +11,7 @@ export function after(delayMs: number, callback: () => void): Timer {
   let left = Math.max(0, Math.ceil(delayMs));
   let timer: NodeJS.Timeout;
   const wait = (): void => {
-    const step = Math.min(left, LONGEST_MS);
+    const step = Math.min(left, LONGEST_TIMER_MS);
     left -= step;
     timer = setTimeout(left > 0 ? wait : callback, step).unref();
   };

@@ -25,10 +25,13 @@ interface Place {
  */
 export class Allotments implements Follower {
   private readonly places: LRUCache<string, Place>;
+  /** What there was no room for any more, until it is given back. */
+  private evicted: Place[] = [];
+  private readonly taking = new Set<Promise<void>>();
+  private closing: Promise<void> | undefined;
   private readonly clock: Clock;
   private timer: NodeJS.Timeout | undefined;
   private isFollowing = false;
-  private isClosed = false;
 
   constructor(
     private readonly store: Store,
@@ -38,7 +41,9 @@ export class Allotments implements Follower {
     this.clock = store.stopwatch ?? (() => performance.now());
     this.places = new LRUCache<string, Place>({
       max: MOST_KEYS,
-      dispose: (place, _key, reason) => void (reason === 'evict' && this.giveBack([place])),
+      dispose: (place, _key, reason) => {
+        if (reason === 'evict') this.evicted.push(place);
+      },
     });
   }
 
@@ -54,12 +59,13 @@ export class Allotments implements Follower {
    * @returns resolves with what they say of the hit, if they are enough; `undefined` if it is to ask the store
    */
   take(lease: CompiledLease, hit: Hit): Promise<Answer | undefined> | undefined {
-    if (hit.cost === 0 || hit.cost > lease.permits || this.isClosed) return undefined;
+    if (hit.cost === 0 || hit.cost > lease.permits || this.closing) return undefined;
     const place = this.placeOf(hit.key);
     if (!place.coming) {
       if (this.now() < place.notBefore) return undefined;
       place.promised = 0;
       place.coming = this.open(place, lease, hit);
+      this.follow(place, hit.key, place.coming);
     }
     place.promised += hit.cost;
     if (place.promised > lease.permits) return undefined;
@@ -82,14 +88,17 @@ export class Allotments implements Follower {
   }
 
   /** Gives everything back. */
-  async close(): Promise<void> {
-    this.isClosed = true;
+  close(): Promise<void> {
+    return (this.closing ??= this.giveAllBack());
+  }
+
+  private async giveAllBack(): Promise<void> {
     clearInterval(this.timer);
     this.store.unfollow?.(this.prefix, this);
-    const places = [...this.places.values()];
-    await Promise.allSettled(places.map(({ coming }) => coming));
-    await this.giveBack(places);
+    await Promise.allSettled(this.taking);
+    const places = [...this.places.values(), ...this.evicted.splice(0)];
     this.places.clear();
+    await this.giveBack(places);
   }
 
   private now(): number {
@@ -109,6 +118,17 @@ export class Allotments implements Follower {
     return place;
   }
 
+  /** Gives back what comes for a key that there is no room for any more, once hits that wait for it are served. */
+  private follow(place: Place, key: string, coming: Promise<void>): void {
+    const came = coming
+      .catch(() => undefined)
+      .then(() => {
+        if (this.places.peek(key) !== place) this.evicted.push(place);
+      });
+    this.taking.add(came);
+    void came.then(() => this.taking.delete(came));
+  }
+
   private async open(place: Place, lease: CompiledLease, hit: Hit): Promise<void> {
     const former = place.allotment;
     place.allotment = undefined;
@@ -116,7 +136,7 @@ export class Allotments implements Follower {
     if (former) void this.giveBack([{ ...place, allotment: former }]);
     try {
       const taken = { ...hit, cost: lease.permits };
-      const outcome = await this.store.decide([taken], {});
+      const outcome = await this.store.decide([taken], { takesAhead: true });
       const { allowed, retryAfter } = outcome.verdicts[0]!;
       if (allowed) place.allotment = new Allotment(lease, taken, outcome, since, this.store);
       else place.notBefore = since + Math.min(retryAfter ?? Infinity, lease.ttl);
@@ -133,8 +153,8 @@ export class Allotments implements Follower {
         !coming && notBefore <= now && (allotment?.isOver(now) ?? true),
     );
     for (const [key] of over) this.places.delete(key);
-    void this.giveBack(over.map(([, place]) => place));
-    if (this.places.size > 0) return;
+    void this.giveBack([...over.map(([, place]) => place), ...this.evicted.splice(0)]);
+    if (this.places.size > 0 || this.taking.size > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }

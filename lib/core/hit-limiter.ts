@@ -34,6 +34,7 @@ export abstract class HitLimiter {
   private readonly instances: Instances;
   protected readonly ledger: Ledger;
   private readonly leases: Leases<Charged>;
+  private closing: Promise<void> | undefined;
   /** What happens in it, for logs and metrics. */
   readonly events = new RateLimitEvents();
 
@@ -125,7 +126,11 @@ export abstract class HitLimiter {
    * Gives back what was taken ahead, and stops renewing what is held, and counting for others. The store is
    * its owner's to close.
    */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return (this.closing ??= this.closeAll());
+  }
+
+  private async closeAll(): Promise<void> {
     this.denials?.close();
     this.leases.close();
     await this.allotments?.close();

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LONGEST_TIMER_MS } from '../contracts/timer.js';
 
 const now = performance.now.bind(performance);
-
-/** Node fires a longer timer at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 /**
  * Resolves after so many milliseconds, without a timer left behind when the signal aborts.
@@ -15,7 +13,7 @@ export async function holdBack(milliseconds: number, signal?: AbortSignal): Prom
     // A timer may fire a little early.
     const until = now() + milliseconds;
     for (let left = milliseconds; left > 0; left = until - now()) {
-      await sleep(Math.min(Math.ceil(left), LONGEST_TIMER), undefined, { ...(signal && { signal }) });
+      await sleep(Math.min(Math.ceil(left), LONGEST_TIMER_MS), undefined, { ...(signal && { signal }) });
     }
   } catch (error) {
     signal?.throwIfAborted();

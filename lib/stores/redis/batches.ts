@@ -1,18 +1,16 @@
 import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers';
 import type { Ask, Hit, Outcome } from '../../contracts/store.js';
+import { MOST_KEYS } from './bounded-calls.js';
 import { Call } from './call.js';
+import { takeBack, type Refund, type Request } from './lost-calls.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 import type { Servers } from './servers.js';
 
-interface Waiting {
-  readonly hits: number;
+interface Waiting extends Request {
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
-
-/** Keys a call carries at the most, so that it holds Redis for well under a millisecond. */
-const MOST_KEYS = 100;
 
 /** Requests that were made in one turn of the event loop, on their way as one call. */
 class Batch {
@@ -22,10 +20,11 @@ class Batch {
 
   add(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
     this.call.addRequest(hits, ask);
-    return new Promise((resolve, reject) => this.waiting.push({ hits: hits.length, resolve, reject }));
+    return new Promise((resolve, reject) => this.waiting.push({ hits, ask, resolve, reject }));
   }
 
-  fail(error: unknown): void {
+  fail(error: unknown, refund: Refund): void {
+    takeBack(this.call, this.waiting, refund);
     for (const { reject } of this.waiting) reject(error);
   }
 
@@ -33,7 +32,7 @@ class Batch {
     const reader = new ReplyReader(reply);
     for (const { hits, resolve, reject } of this.waiting) {
       try {
-        resolve(reader.next(hits));
+        resolve(reader.next(hits.length));
       } catch (error) {
         reject(error);
       }
@@ -53,11 +52,12 @@ export class Batches {
     private readonly now: () => number | '',
     private readonly run: (call: Call) => Promise<unknown>,
     private readonly servers: Pick<Servers, 'sendTogether'>,
+    private readonly refund: Refund,
   ) {}
 
   /** @param place what can be decided by one script: a slot */
   decide(place: number, hits: readonly Hit[], ask: Ask): Promise<Outcome> {
-    return this.batch(place, hits.length).add(hits, ask);
+    return this.batch(place, keysOf(hits)).add(hits, ask);
   }
 
   /** Sends what waits now, so that what is asked for afterwards comes after it. */
@@ -71,10 +71,10 @@ export class Batches {
     else this.servers.sendTogether(send);
   };
 
-  private batch(place: number, hits: number): Batch {
+  private batch(place: number, keys: number): Batch {
     const now = this.now();
     const known = this.open.get(place);
-    if (known && known.call.keys.meant + hits <= MOST_KEYS && known.call.now === now) return known;
+    if (known && known.call.keys.meant + keys <= MOST_KEYS && known.call.now === now) return known;
     const batch = new Batch(new Call(now));
     if (this.open.size === 0) this.flushSoon();
     // Timelines that are replayed, and bursts, have more than one a turn.
@@ -95,11 +95,17 @@ export class Batches {
     try {
       reply = await this.run(batch.call);
     } catch (error) {
-      batch.fail(error);
+      batch.fail(error, this.refund);
       return;
     } finally {
       this.underWay -= 1;
     }
     batch.answer(reply as DecideReply);
   }
+}
+
+function keysOf(hits: readonly Hit[]): number {
+  let keys = hits.length;
+  for (const { block } of hits) if (block) keys += 1;
+  return keys;
 }

@@ -1,4 +1,5 @@
 import { Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { LONGEST_TIMER_MS } from '../../contracts/timer.js';
 import { Deadline } from './deadline.js';
 import { isUserClient, type RedisConnection } from './redis-option.js';
 
@@ -114,8 +115,8 @@ function boundedCluster(bounded: ReturnType<typeof boundedOptions>, nodes: Clust
 function boundedOptions({ connectTimeout, socketTimeout }: Bounds) {
   return {
     lazyConnect: false,
-    connectTimeout,
-    socketTimeout,
+    connectTimeout: Math.min(connectTimeout, LONGEST_TIMER_MS),
+    socketTimeout: Math.min(socketTimeout, LONGEST_TIMER_MS),
     disconnectTimeout: 100,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,

@@ -13,9 +13,11 @@ import type {
 import { Announcements } from './announcements.js';
 import { announcersOf } from './announcers.js';
 import { Batches } from './batches.js';
+import { boundedParts, forEachPart } from './bounded-calls.js';
 import { Call } from './call.js';
 import { connect } from './connection.js';
 import { Line } from './line.js';
+import { takeBack, type Refund } from './lost-calls.js';
 import { checkOptions, type RedisStoreOptions } from './redis.store.options.js';
 import { RefundRetries } from './refund-retries.js';
 import { ReplyReader, type DecideReply } from './reply.js';
@@ -42,6 +44,8 @@ export class RedisStore implements Store {
   private readonly retries: RefundRetries;
   private readonly announcements: Announcements;
   private readonly replayed: Clock | undefined;
+  private closing: Promise<void> | undefined;
+  private readonly refund: Refund = (amendments, isCertain) => this.retries.add(amendments, isCertain);
 
   /** @throws TypeError or RangeError if an option is not as allowed */
   constructor({ redis, timeout = 50, connectTimeout = 1000, clock }: RedisStoreOptions) {
@@ -60,6 +64,7 @@ export class RedisStore implements Store {
       () => this.now(),
       (call) => this.line.run(call),
       this.servers,
+      this.refund,
     );
     this.retries = new RefundRetries(
       (amendments) => this.amendTogether(amendments),
@@ -81,9 +86,9 @@ export class RedisStore implements Store {
   }
 
   async amend(amendments: readonly Amendment[], ask?: Pick<Ask, 'within'>): Promise<readonly boolean[]> {
-    const parts = this.servers.partition(amendments);
-    if (!parts) return this.amendTogether(amendments, ask?.within);
-    const replies = await Promise.all(parts.map((part) => this.amendTogether(part, ask?.within)));
+    const parts = (this.servers.partition(amendments) ?? [amendments]).flatMap(boundedParts);
+    if (parts.length === 1) return this.amendTogether(amendments, ask?.within);
+    const replies = await forEachPart(parts, (part) => this.amendTogether(part, ask?.within));
     const amended = new Map(parts.flatMap((part, at) => part.map((each, nth) => [each, replies[at]![nth]!])));
     return amendments.map((amendment) => amended.get(amendment)!);
   }
@@ -95,12 +100,10 @@ export class RedisStore implements Store {
   }
 
   async reset(counters: readonly Counter[]): Promise<void> {
-    await Promise.all(
-      counters.map(async ({ key, block }) => {
-        await this.run(this.call('reset', block ? [key, block.key] : [key]));
-        this.announcements.changed(key, true);
-      }),
-    );
+    await forEachPart(counters, async ({ key, block }) => {
+      await this.run(this.call('reset', block ? [key, block.key] : [key]));
+      this.announcements.changed(key, true);
+    });
   }
 
   async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {
@@ -127,7 +130,11 @@ export class RedisStore implements Store {
     return this.line.ready();
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return (this.closing ??= this.closeAll());
+  }
+
+  private async closeAll(): Promise<void> {
     this.announcements.close();
     this.batches.flush();
     await this.retries.close();
@@ -137,7 +144,10 @@ export class RedisStore implements Store {
   private async decideAlone(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
     const call = new Call(this.now());
     call.addRequest(hits, ask);
-    const reply = await this.run(call, ask.within);
+    const reply = await this.run(call, ask.within).catch((error: unknown) => {
+      takeBack(call, [{ hits, ask }], this.refund);
+      throw error;
+    });
     return new ReplyReader(reply as DecideReply).next(hits.length);
   }
 

@@ -7,16 +7,17 @@ import { hasDoneNothing, RefundRetries } from './refund-retries.js';
 describe('a refund that a server could not make', () => {
   let now = 1e12;
   let isAvailable = false;
+  let found = true;
   let made: Amendment[][] = [];
   let retries: RefundRetries;
 
   beforeEach(() => {
     jest.useFakeTimers();
-    [now, isAvailable, made] = [1e12, false, []];
-    const amend = (amendments: readonly Amendment[]): Promise<void> => {
+    [now, isAvailable, found, made] = [1e12, false, true, []];
+    const amend = (amendments: readonly Amendment[]): Promise<readonly boolean[]> => {
       if (isAvailable) {
         made.push([...amendments]);
-        return Promise.resolve();
+        return Promise.resolve(amendments.map(() => found));
       }
       retries.add(amendments);
       return Promise.reject(new Error('not now'));
@@ -45,6 +46,40 @@ describe('a refund that a server could not make', () => {
       await jest.advanceTimersByTimeAsync(10);
     }
   }
+
+  it('is repeated where the charge may still come, until it is found', async () => {
+    const lease: Amendment = {
+      ...refund(0),
+      algorithm: concurrency,
+      parameters: { lease: 30e6 },
+      receipt: 'a',
+    };
+    retries.add([lease], false);
+    [isAvailable, found] = [true, false];
+    await goBy(10_000);
+    expect(made.length).toBeGreaterThan(5);
+    found = true;
+    await goBy(2000);
+    const times = made.length;
+    await goBy(10_000);
+    expect(made).toHaveLength(times);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is repeated no longer than the lease lasts from when the server has answered', async () => {
+    const lease: Amendment = {
+      ...refund(0),
+      algorithm: concurrency,
+      parameters: { lease: 30e6 },
+      receipt: 'a',
+    };
+    retries.add([lease], false);
+    await goBy(40_000);
+    [isAvailable, found] = [true, false];
+    await goBy(35_000);
+    expect(made.length).toBeGreaterThan(5);
+    expect(jest.getTimerCount()).toBe(0);
+  });
 
   it('is made once, within a second of when the server can make it', async () => {
     const mine = refund(60_000);

@@ -1,5 +1,6 @@
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import type { Amendment } from '../../contracts/store.js';
+import { boundedParts } from './bounded-calls.js';
 
 /** What a server answers that has executed nothing, and may do so later. */
 const NOT_NOW =
@@ -9,7 +10,8 @@ const NOT_NOW =
 const NOT_WRITTEN = ' enableOfflineQueue options is false';
 
 const MOST = 10_000;
-const MOST_AT_ONCE = 100;
+/** For how long a call whose reply is lost may still be run by a server that answers. */
+const UNCERTAIN_FOR = 60e6;
 const FIRST_RETRY_MS = 50;
 const LATEST_RETRY_MS = 1000;
 
@@ -26,6 +28,8 @@ export class RefundRetries {
   private waiting: Amendment[] = [];
   /** Until when each is worth anything, in microseconds since the epoch. */
   private readonly ends = new WeakMap<Amendment, number>();
+  /** What may not have been charged yet. */
+  private readonly uncertain = new WeakSet<Amendment>();
   private rounds = 0;
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
@@ -36,17 +40,24 @@ export class RefundRetries {
    * @param clock about the server's time
    */
   constructor(
-    private readonly amend: (amendments: readonly Amendment[]) => Promise<unknown>,
+    private readonly amend: (amendments: readonly Amendment[]) => Promise<readonly boolean[]>,
     private readonly partition: (all: readonly Amendment[]) => readonly (readonly Amendment[])[] | undefined,
     private readonly clock: Clock,
   ) {}
 
-  /** Takes over amendments that were not made. Renewals are not among them: they come again by themselves. */
-  add(amendments: readonly Amendment[]): void {
+  /**
+   * Takes over amendments that were not made. Renewals are not among them: they come again by themselves.
+   *
+   * @param isCertain whether there is something to give back; if not, the server may find nothing at first
+   */
+  add(amendments: readonly Amendment[], isCertain = true): void {
     if (this.isClosed) return;
     for (const amendment of amendments) {
       if (amendment.kind === 'renew') continue;
-      if (!this.ends.has(amendment)) this.ends.set(amendment, this.endOf(amendment));
+      if (!this.ends.has(amendment)) {
+        if (!isCertain) this.uncertain.add(amendment);
+        this.ends.set(amendment, isCertain ? this.endOf(amendment) : Infinity);
+      }
       this.waiting.push(amendment);
     }
     if (this.waiting.length > MOST) this.waiting = this.waiting.slice(-MOST);
@@ -69,7 +80,9 @@ export class RefundRetries {
   private async retry(): Promise<void> {
     // One after the other, as a server that comes back has others to serve.
     for (const chunk of this.takeAll()) {
-      await this.amend(chunk).catch(() => undefined); // what failed is waiting again
+      const amended = await this.amend(chunk).catch(() => undefined); // what failed is waiting again
+      if (amended)
+        this.add(chunk.filter((amendment, index) => !amended[index] && this.isUncertain(amendment)));
     }
     this.timer = undefined;
     if (this.waiting.length === 0) this.rounds = 0;
@@ -82,11 +95,17 @@ export class RefundRetries {
     const all = this.waiting.filter((amendment) => this.ends.get(amendment)! > now);
     this.waiting = [];
     if (all.length === 0) return [];
-    return (this.partition(all) ?? [all]).flatMap((part) =>
-      Array.from({ length: Math.ceil(part.length / MOST_AT_ONCE) }, (_, nth) =>
-        part.slice(nth * MOST_AT_ONCE, (nth + 1) * MOST_AT_ONCE),
-      ),
-    );
+    return (this.partition(all) ?? [all]).flatMap(boundedParts);
+  }
+
+  /** Whether a server that has found nothing to release may still run the call that takes it. */
+  private isUncertain(amendment: Amendment): boolean {
+    if (!this.uncertain.has(amendment)) return false;
+    if (this.ends.get(amendment) === Infinity) {
+      const latest = toMicroseconds(this.clock()) + UNCERTAIN_FOR;
+      this.ends.set(amendment, Math.min(this.endOf(amendment), latest));
+    }
+    return true;
   }
 
   /** When the charge is gone by itself: its receipt says so; a lease lasts as long as its rule says. */

@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { algorithms } from '../algorithms/registry.js';
+import type { Amendment } from '../contracts/store.js';
+import { Leases } from './leases.js';
+
+const SECOND_MS = 1000;
+const DAY_MS = 86_400_000;
+
+describe('the renewals of held permits', () => {
+  let calls: { at: number; renewals: readonly Amendment[] }[];
+  let leases: Leases<Amendment>;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    calls = [];
+    leases = new Leases((renewals) => {
+      calls.push({ at: performance.now(), renewals });
+      return Promise.resolve(renewals.map(() => true));
+    });
+  });
+
+  afterEach(() => {
+    leases.close();
+    jest.useRealTimers();
+  });
+
+  function hold(count: number, leaseMs: number): void {
+    for (let nth = 0; nth < count; nth += 1) {
+      const key = `key-${nth}`;
+      const parameters = { limit: 1, lease: leaseMs * 1000 };
+      const renewal: Amendment = {
+        ...{ key, parameters, algorithm: algorithms.concurrency },
+        ...{ kind: 'renew', cost: 1, receipt: 'name' },
+      };
+      leases.hold([renewal], new AbortController());
+    }
+  }
+
+  it('of 10,000 permits are spread over the interval, at most 100 a call, each before a third has passed', async () => {
+    const start = performance.now();
+    hold(10_000, 30 * SECOND_MS);
+    await jest.advanceTimersByTimeAsync(10_600);
+    const renewed = new Set(calls.flatMap(({ renewals }) => renewals.map(({ key }) => key)));
+    expect(renewed.size).toBe(10_000);
+    expect(Math.max(...calls.map(({ renewals }) => renewals.length))).toBe(100);
+    const perSecond = new Map<number, number>();
+    for (const { at, renewals } of calls) {
+      const second = Math.floor((at - start) / SECOND_MS);
+      perSecond.set(second, (perSecond.get(second) ?? 0) + renewals.length);
+    }
+    expect(Math.max(...perSecond.values())).toBeLessThan(3000);
+  });
+
+  it('of a lease of 75 days come every few weeks, not all the time', async () => {
+    hold(3, 75 * DAY_MS);
+    await jest.advanceTimersByTimeAsync(10 * 60 * SECOND_MS);
+    expect(calls).toEqual([]);
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { algorithms } from '../../algorithms/registry.js';
+import type { Amendment } from '../../contracts/store.js';
+import { boundedParts, forEachPart } from './bounded-calls.js';
+
+function amendments(
+  count: number,
+  cost = 1,
+  algorithm: Amendment['algorithm'] = algorithms.gcra,
+): Amendment[] {
+  return Array.from({ length: count }, (_, nth) => ({
+    key: `key-${nth}`,
+    algorithm,
+    parameters: {},
+    kind: 'refund',
+    cost,
+    receipt: 1,
+  }));
+}
+
+describe('a long list of refunds or renewals', () => {
+  it('is sent in calls of at most 100 keys', () => {
+    expect(boundedParts(amendments(250)).map(({ length }) => length)).toEqual([100, 100, 50]);
+    expect(boundedParts([])).toEqual([]);
+  });
+
+  it('is sent in calls that touch at most 1,000 held permits', () => {
+    const parts = boundedParts(amendments(50, 300, algorithms.concurrency));
+    expect(parts.map(({ length }) => length)).toEqual([...Array.from({ length: 16 }, () => 3), 2]);
+  });
+
+  it('has two calls under way at the same time, and is worked off whatever fails', async () => {
+    let underWay = 0;
+    let most = 0;
+    const done: number[] = [];
+    const run = async (nth: number): Promise<number> => {
+      most = Math.max(most, ++underWay);
+      await Promise.resolve();
+      underWay -= 1;
+      done.push(nth);
+      if (nth === 3) throw new Error('no answer');
+      return nth;
+    };
+    const list = Array.from({ length: 50 }, (_, nth) => nth);
+    await expect(forEachPart(list, run)).rejects.toThrow('no answer');
+    expect([most, done.length]).toEqual([2, 50]);
+    expect(await forEachPart([5, 6], run)).toEqual([5, 6]);
+  });
+});

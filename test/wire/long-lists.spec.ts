@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type LeaseRule, type RedisStore, type Rule } from '../../lib/index.js';
+import { askInfo } from '../support/redis/ask-server.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { openRedisStore } from '../support/redis-store.js';
+
+const MANY = 20_000;
+const AHEAD: Rule = { algorithm: 'fixed-window', limit: 10, window: '1d', lease: { permits: 5, ttl: '1d' } };
+const PATIENCE_MS = 180_000;
+
+(hasRedisBinary() ? describe : describe.skip)('a process that holds very much', () => {
+  let server: RedisServer;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    store = await openRedisStore({ redis: server.url });
+    limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
+  });
+
+  afterEach(async () => {
+    await limiter.close();
+    await store.close();
+    await server.stop();
+  });
+
+  /** How many scripts the server has run. */
+  async function calls(): Promise<number> {
+    const stats = (await askInfo(server, 'INFO', 'commandstats')).get('cmdstat_evalsha') ?? '';
+    return Number(/calls=(\d+)/.exec(stats)?.[1] ?? 0);
+  }
+
+  it(
+    'keeps 20,000 permits, renewed by calls of at most 100 keys that are spread over the interval',
+    async () => {
+      const rule: LeaseRule = { algorithm: 'concurrency', limit: 1, lease: '30s' };
+      const lost: number[] = [];
+      const permits = await Promise.all(
+        Array.from({ length: MANY }, async (_, nth) => {
+          const permit = await limiter.enter(rule, String(nth));
+          permit.signal.addEventListener('abort', () => lost.push(nth));
+          return permit;
+        }),
+      );
+      expect(permits.filter(({ allowed }) => !allowed)).toEqual([]);
+      const renewals: number[] = [];
+      const amend = store.amend.bind(store);
+      store.amend = async (amendments, ask) => {
+        renewals.push(amendments.length);
+        return amend(amendments, ask);
+      };
+      const renewed = () => renewals.reduce((sum, each) => sum + each, 0);
+      await until(() => Promise.resolve(renewed() >= MANY), 'every permit to be renewed', 60_000);
+      expect(Math.max(...renewals)).toBeLessThanOrEqual(100);
+      expect(lost).toEqual([]);
+      await Promise.all(permits.map((permit) => permit.release()));
+      expect((await askInfo(server, 'INFO', 'keyspace')).get('db0') ?? 'keys=0').toMatch(/^keys=0/);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'gives back all that it took ahead for 20,000 keys when it is closed',
+    async () => {
+      await Promise.all(Array.from({ length: MANY }, (_, nth) => limiter.consume(AHEAD, String(nth))));
+      const before = await calls();
+      await limiter.close();
+      expect((await calls()) - before).toBeGreaterThanOrEqual(100);
+      const peeks = await Promise.all(
+        Array.from({ length: MANY }, (_, nth) => limiter.peek({ ...AHEAD }, String(nth))),
+      );
+      expect(peeks.filter(({ remaining }) => remaining !== 9)).toEqual([]);
+    },
+    PATIENCE_MS,
+  );
+});

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RateLimiter, RedisStore, type LeaseRule, type Rule } from '../../lib/index.js';
+import { startProxy, type Proxy } from '../support/redis/proxy.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+
+const PERMITS = 10;
+const HELD: LeaseRule = { name: 'jobs', algorithm: 'concurrency', limit: PERMITS, lease: '1d' };
+const AHEAD: Rule = {
+  algorithm: 'fixed-window',
+  limit: 1000,
+  window: '1d',
+  lease: { permits: 200, ttl: '1d' },
+};
+const PATIENCE_MS = 60_000;
+
+(hasRedisBinary() ? describe : describe.skip)('what a call without an answer has taken', () => {
+  let server: RedisServer;
+  let proxy: Proxy;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+  let observer: RateLimiter;
+  let observingStore: RedisStore;
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    proxy = await startProxy(server);
+    const prefix = uniquePrefix();
+    store = new RedisStore({ redis: proxy.url });
+    observingStore = new RedisStore({ redis: server.url, timeout: 20_000, connectTimeout: 20_000 });
+    limiter = new RateLimiter({ store, prefix, onStoreError: 'allow' });
+    observer = new RateLimiter({ store: observingStore, prefix, onStoreError: 'deny' });
+    await decides();
+  });
+
+  afterEach(async () => {
+    await limiter.close();
+    await store.close();
+    await observingStore.close();
+    await proxy.close();
+    await server.stop();
+  });
+
+  const decides = (): Promise<void> =>
+    until(async () => (await limiter.peek(HELD, 'probe')).source === 'redis', 'Redis to decide', PATIENCE_MS);
+  const free = async (): Promise<number> => (await observer.peek(HELD, 'ann')).remaining;
+  const left = async (): Promise<number> => (await observer.peek({ ...AHEAD }, 'ann')).remaining;
+
+  async function stall(milliseconds: number, calls: () => Promise<unknown>): Promise<void> {
+    await server.pause();
+    const answered = calls();
+    await sleep(milliseconds);
+    await server.resume();
+    await answered;
+  }
+
+  it.each([120, 1500, 4000])(
+    'is released when Redis stalls for %i ms while a concurrency rule is asked',
+    async (milliseconds) => {
+      const sources: string[] = [];
+      await stall(milliseconds, async () => {
+        const enter = () => limiter.enter(HELD, 'ann');
+        const permits = await Promise.all(Array.from({ length: PERMITS }, enter));
+        for (const { decision } of permits) sources.push(decision.source);
+      });
+      expect(sources).toEqual(Array.from({ length: PERMITS }, () => 'policy'));
+      await until(async () => (await free()) === PERMITS, 'every permit to be free', PATIENCE_MS);
+      await decides();
+      await sleep(1000);
+      expect(await free()).toBe(PERMITS);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'is released when a permit is freed during a stall',
+    async () => {
+      let permit = await limiter.enter(HELD, 'ann');
+      await until(
+        async () => permit.decision.source === 'redis' || !!(permit = await limiter.enter(HELD, 'ann')),
+        'Redis to decide',
+      );
+      await stall(300, () => permit.release());
+      await until(async () => (await free()) === PERMITS, 'every permit to be free', PATIENCE_MS);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'is released when the connection is cut before the reply',
+    async () => {
+      // The server gets the call, and its reply goes nowhere.
+      proxy.each((connection) => connection.cutNextReply(0));
+      await Promise.all(Array.from({ length: PERMITS }, () => limiter.enter(HELD, 'ann')));
+      proxy.each(() => undefined);
+      await until(async () => (await free()) === PERMITS, 'every permit to be free', PATIENCE_MS);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'is given back when Redis stalls four times while permits are taken ahead',
+    async () => {
+      for (let nth = 0; nth < 4; nth += 1) {
+        await stall(120, () => limiter.consume({ ...AHEAD }, 'ann'));
+        await decides();
+        await until(async () => (await left()) === AHEAD.limit, 'the permits to come back', PATIENCE_MS);
+      }
+    },
+    PATIENCE_MS,
+  );
+});
