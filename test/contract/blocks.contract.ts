@@ -27,6 +27,45 @@ export function blocksContract(bench: () => Bench): void {
       expect(await hit(retryAfterMs! - 1, 1)).toMatchObject({ allowed: false });
     });
 
+    it('tells a blocked client when it is allowed: when the block is over and the permits are back', async () => {
+      const { ask } = bench();
+      const hit = ask({ ...rule, block: '10ms' });
+      await hit(0, 5);
+      const retryAfterMs = (await hit(0, 1)).retryAfterMs!;
+      expect(await hit(5, 1)).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: retryAfterMs - 5 });
+      expect(await hit(retryAfterMs, 1)).toMatchObject({ allowed: true });
+    });
+
+    it('by a program tells a client with permits left the end of the block, and one without when they are back', async () => {
+      const { ask, limiter } = bench();
+      const blockable = { ...rule, block: 'manual' } as Rule & { block: 'manual' };
+      await ask(blockable)(0, 5);
+      const { retryAfterMs } = await ask(blockable)(0, 1);
+      await limiter.block(blockable, 'ann', '10ms');
+      expect(await ask(blockable)(0, 1)).toMatchObject({ allowed: false, retryAfterMs });
+      await limiter.block(blockable, 'ann', '1h');
+      expect(await ask(blockable)(0, 1)).toMatchObject({ allowed: false, retryAfterMs: 3_600_000 });
+    });
+
+    it('does not begin with a cost that can never fit, which the client could not wait for', async () => {
+      const { ask } = bench();
+      const hit = ask({ ...rule, block: '5m' });
+      await hit(0, 1);
+      const { remaining } = await hit(0, 0);
+      expect(await hit(0, 100)).toMatchObject({ allowed: false, retryAfterMs: null, remaining });
+      expect(await hit(0, remaining)).toMatchObject({ allowed: true });
+    });
+
+    it('tells a cost that can never fit that waiting does not help, and ends on time all the same', async () => {
+      const { ask } = bench();
+      const hit = ask({ ...rule, block: '1h' });
+      await hit(0, 5);
+      await hit(0, 1);
+      expect(await hit(1000, 100)).toMatchObject({ allowed: false, retryAfterMs: null, remaining: 0 });
+      expect(await hit(3_599_999, 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+      expect(await hit(3_600_000, 5)).toMatchObject({ allowed: true });
+    });
+
     it('by a program begins at once and ends on time, with the permits as they were', async () => {
       const { ask, limiter } = bench();
       const blockable = { ...rule, block: 'manual' } as Rule & { block: 'manual' };

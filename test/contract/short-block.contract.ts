@@ -9,11 +9,13 @@ export function shortBlockContract(bench: () => Bench): void {
 
     it('ends on time however often was asked meanwhile, and then the rule decides again', async () => {
       const { ask } = bench();
-      const hit = ask(blocking);
-      await hit(0, 5);
+      const [hit, unblocked] = [ask(blocking), ask(rule, 'bob')];
+      for (const each of [hit, unblocked]) await each(0, 5);
       await hit(0, 1);
       for (const at of [1, 400, 800, 999]) {
-        expect([at, await hit(at, 1)]).toMatchObject([at, { allowed: false, retryAfterMs: 1000 - at }]);
+        // The later of the two: the end of the block, and the return of a permit.
+        const retryAfterMs = Math.max(1000 - at, (await unblocked(at, 1)).retryAfterMs!);
+        expect([at, await hit(at, 1)]).toMatchObject([at, { allowed: false, retryAfterMs }]);
       }
       expect(await hit(1000, 0)).toMatchObject({ allowed: true });
       // The denial of the rule itself blocks anew.

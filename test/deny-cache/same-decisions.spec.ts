@@ -13,7 +13,7 @@ const steps = fc.array(
     after: fc.constantFrom(0, 0, 0, 0, 1, 20, 300, 999, 1000, 2000, 7777),
     by: fc.nat(1),
     does: fc.constantFrom(...Array<'consume'>(12).fill('consume'), 'refund', 'reset', 'block'),
-    cost: fc.constantFrom(1, 1, 1, 2, 5),
+    cost: fc.constantFrom(1, 1, 1, 2, 5, 100),
   }),
   { minLength: 40, maxLength: 80 },
 );
@@ -44,8 +44,10 @@ describe('what a deny cache answers', () => {
     }
   }
 
-  it.each(EVERY_RULE)('is what Redis would: $algorithm ($name)', async (rule) => {
-    const blockable = { ...rule, block: 'manual' } as Rule & { block: 'manual' };
+  const blocks = ['manual', '3s', '1m'] as const;
+  const BLOCKABLE = EVERY_RULE.map((rule, nth) => ({ ...rule, block: blocks[nth % blocks.length]! }));
+
+  it.each(BLOCKABLE)('is what Redis would: $algorithm ($name), block $block', async (blockable) => {
     let cached = 0;
     await fc.assert(
       fc.asyncProperty(steps, async (timeline) => {

@@ -101,24 +101,33 @@ export class MemoryStore implements Store {
     return algorithm.step(this.entries.get(key), now, cost, parameters, patience, lease);
   }
 
-  /** What the algorithm says of the hit; of a blocked one, that it is denied until the block ends. */
+  /** What the algorithm decides; a denial begins a block, unless the cost can never fit. */
   private stepOrBlock(hit: Hit, now: number, patience: Patience): BlockableStep {
     const { block, cost, lease } = hit;
     if (!block) return this.step(hit, now, cost, patience, lease);
     const blockedUntil = this.entries.get(block.key) as number | undefined;
     if (blockedUntil !== undefined && blockedUntil > now) {
-      const wait = blockedUntil - now;
-      return { ...blockedFor(wait, wait, this.step(hit, now, 0).resetAfter), isBlocked: true };
+      return this.stepOfBlocked(hit, now, patience, blockedUntil - now);
     }
     const step = this.step(hit, now, cost, patience, lease);
     if (step.allowed || step.retryAfter === null || block.duration === 0) return step;
     return blockedFor(Math.max(step.retryAfter, block.duration), block.duration, step.resetAfter);
   }
 
+  /** The same hit is allowed when the block has ended and the algorithm allows it, if it ever does. */
+  private stepOfBlocked(hit: Hit, now: number, patience: Patience, left: number): BlockableStep {
+    const step = this.step(hit, now, hit.cost, patience, hit.lease);
+    const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
+    const retryAfter = step.retryAfter === null ? null : Math.max(left, step.retryAfter);
+    return { ...blockedFor(retryAfter, left, resetAfter), isBlocked: true };
+  }
+
   private charge({ key, cost, block }: Hit, step: BlockableStep, now: number): void {
     if (cost === 0) return;
     if (step.allowed) this.entries.set(key, step.state, now + step.expiresAfter);
-    else if (block && block.duration > 0 && !step.isBlocked) this.blockUntil(block.key, now + block.duration);
+    else if (block && block.duration > 0 && !step.isBlocked && step.retryAfter !== null) {
+      this.blockUntil(block.key, now + block.duration);
+    }
   }
 
   private blockUntil(key: string, until: number): void {
@@ -127,6 +136,6 @@ export class MemoryStore implements Store {
 }
 
 /** Nothing is left for who is blocked, whatever the counter says. */
-function blockedFor(retryAfter: number, block: number, resetAfter: number): Denied {
+function blockedFor(retryAfter: number | null, block: number, resetAfter: number): Denied {
   return { allowed: false, remaining: 0, retryAfter, resetAfter: Math.max(resetAfter, block), delay: 0 };
 }

@@ -15,21 +15,26 @@
 local unsure
 
 local hit_key, hit_state, hit_expiry = {}, {}, {}
-local hit_block, hit_allowed, hit_blocked -- tables, for who needs them
+local hit_block, hit_allowed, hit_blocks -- tables, for who needs them
 
 local function step(hit, cost, patience)
   local rule = hit_rule[hit]
   return rule.step(hit_key[hit], now, cost, patience, hit_lease[hit], unpack(rule.parameters))
 end
 
--- Returns: what the algorithm says of the hit; of a blocked one, that it is denied until the block ends.
+-- Returns: what the algorithm decides; a hit of a blocked subject is denied until the block has ended and the
+-- algorithm allows it, which may be never.
 local function check(hit)
   local block_key = hit_block[hit]
   local blocked_until = block_key and tonumber(get(block_key) or nil)
   if not blocked_until or blocked_until <= now then return step(hit, hit_cost[hit], patience) end
-  local wait = blocked_until - now
-  local _, _, _, reset_after = step(hit, 0, 0)
-  return false, 0, wait, math.max(reset_after, wait), nil, nil, true
+  local left = blocked_until - now
+  local allowed, _, wait, reset_after = step(hit, hit_cost[hit], patience)
+  if allowed then
+    wait, _, _, _, reset_after = 0, step(hit, 0, 0)
+  end
+  if wait >= 0 then wait = math.max(wait, left) end
+  return false, 0, wait, math.max(reset_after, left), nil, nil, true
 end
 
 -- Returns: whether a rule denies.
@@ -42,7 +47,8 @@ local function check_all()
       remaining, wait, reset_after = 0, math.max(wait, rule.block), math.max(reset_after, rule.block)
     end
     tell(hit, allowed, remaining, wait, reset_after)
-    hit_allowed[hit], hit_state[hit], hit_expiry[hit], hit_blocked[hit] = allowed, state, expires_after, blocked
+    hit_allowed[hit], hit_state[hit], hit_expiry[hit] = allowed, state, expires_after
+    hit_blocks[hit] = not allowed and not blocked and wait >= 0 -- a cost that can never fit begins no block
     if not allowed and not rule.observe then denied = true end
   end
   return denied
@@ -71,7 +77,7 @@ end
 local function block_all()
   for hit = 1, count do
     local block = hit_rule[hit].block
-    if block > 0 and not hit_allowed[hit] and not hit_blocked[hit] and hit_cost[hit] > 0 then
+    if block > 0 and hit_blocks[hit] and hit_cost[hit] > 0 then
       put(hit_block[hit], string.format(INTEGER, now + block), milliseconds(block))
     end
   end
@@ -90,7 +96,7 @@ end
 
 local function decide_any()
   if not hit_block then
-    hit_block, hit_allowed, hit_blocked = {}, {}, {}
+    hit_block, hit_allowed, hit_blocks = {}, {}, {}
   end
   find_keys()
   local denied = check_all()
