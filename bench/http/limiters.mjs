@@ -33,7 +33,10 @@ async function turnGuard() {
 async function ours(contestant, redis) {
   const { RateLimitModule } = await import('../../dist/esm/index.js');
   const rules = Object.fromEntries(
-    limitsOf(contestant).map(({ name, limit, window }) => [name, { limit, window: `${window}ms` }]),
+    limitsOf(contestant).map(({ name, limit, window }) => [
+      name,
+      { limit, window: `${window}ms`, algorithm: 'sliding-window-counter' },
+    ]),
   );
   return { imports: [RateLimitModule.forRoot({ redis, rules, timeout: 1000, onStoreError: 'deny' })] };
 }

@@ -86,6 +86,8 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
    * epoch, to be no more than if it were charged only then. Absent: they cannot be taken ahead.
    */
   spendBy?(nth: number, taken: TakenAhead, parameters: Numbers<Parameter>): number;
+  /** `false` where it estimates what was used, so that some window may hold more than the limit. */
+  readonly exact?: false;
   /** Whether it can say how long a hit has to wait for its place. */
   readonly queues?: boolean;
   /** Whether its window may be one of the calendar. */

@@ -15,9 +15,14 @@ import {
   type AnyDefinition,
 } from './rule-fields.js';
 import type { CompiledLease, CompiledRule } from './compiled-rule.js';
-import { DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
 
 const CANDIDATE_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
+
+/** The largest limit of a rule without `algorithm`: its log has an entry for each permit. */
+const LARGEST_DEFAULT_LIMIT = 10_000;
+
+const TOO_LARGE_FOR_DEFAULT = `allowed without an algorithm: at most ${LARGEST_DEFAULT_LIMIT}, since ${DEFAULT_ALGORITHM} stores an entry for each permit; choose "gcra", "sliding-window-counter" or "sliding-window-cells" as its algorithm`;
 
 /**
  * Makes a rule ready for a store.
@@ -47,6 +52,9 @@ function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string):
   const quota = quotaOf(rule, definition);
   const algorithm = definition.resolve?.(quota) ?? definition;
   const { limit, cost = 1, block } = rule;
+  if (rule.algorithm === undefined && limit > LARGEST_DEFAULT_LIMIT) {
+    throw new RateLimitConfigError([`${path}.limit: got ${limit}; ${TOO_LARGE_FOR_DEFAULT}`]);
+  }
   const contradiction = limit > 0 ? algorithm.check?.(quota) : undefined;
   if (contradiction !== undefined) throw new RateLimitConfigError([`${path}: ${contradiction}`]);
 

@@ -37,8 +37,10 @@ const REFUSED: readonly Rule[] = [
   { limit: 5, window: '1x' },
   // @ts-expect-error a log takes nothing ahead
   { algorithm: 'sliding-window-log', limit: 5, window: '1m', lease: { permits: 2 } },
+  // @ts-expect-error nor does the default algorithm, which is a log
+  { limit: 5, window: '1m', lease: { permits: 2 } },
   // @ts-expect-error a lease is of so many permits
-  { limit: 5, window: '1m', lease: { ttl: '1s' } },
+  { algorithm: 'gcra', limit: 5, window: '1m', lease: { ttl: '1s' } },
   // @ts-expect-error a rule needs a window
   { limit: 5 },
   // @ts-expect-error a rule needs a limit
@@ -54,7 +56,7 @@ const ACCEPTED: readonly Rule[] = [
   { algorithm: 'sliding-window-counter', limit: 5, window: '1h' },
   { algorithm: 'token-bucket', limit: 5, window: '1d', burst: 10 },
   { algorithm: 'gcra', limit: 5, window: '1w', burst: 10, cost: 2, name: 'mail' },
-  { limit: 5, window: '1m', lease: { permits: 2 } },
+  { algorithm: 'sliding-window-counter', limit: 5, window: '1m', lease: { permits: 2 } },
   { algorithm: 'gcra', limit: 5, window: '1m', lease: { permits: 2, ttl: '500ms' } },
 ];
 

@@ -33,6 +33,10 @@ describe('a rule that cannot be meant', () => {
     [{ limit: null }, `rule "login".limit: got null; allowed: ${COUNT}`],
     [{ limit: undefined }, `rule "login".limit: missing; allowed: ${COUNT}`],
     [{ limit: () => 5 }, `rule "login".limit: got a function; allowed: ${COUNT}`],
+    [
+      { limit: 10_001 },
+      'rule "login".limit: got 10001; allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose "gcra", "sliding-window-counter" or "sliding-window-cells" as its algorithm',
+    ],
     [{ window: '1x' }, `rule "login".window: got "1x"; allowed: ${WINDOW}`],
     [{ window: 0 }, `rule "login".window: got 0; allowed: ${WINDOW}`],
     [{ window: 60 }, `rule "login".window: got 60: write "60s" or "60ms"; allowed: ${WINDOW}`],
@@ -99,8 +103,8 @@ describe('a rule that cannot be meant', () => {
   it.each([
     [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', align, timeZone, anchor, lease'],
     [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, lease'],
-    [{ limt: 5 }, 'limt', 'sliding-window-counter', ', lease'],
-    [{ constructor: 5 }, 'constructor', 'sliding-window-counter', ', lease'],
+    [{ limt: 5 }, 'limt', 'sliding-window-log', ''],
+    [{ constructor: 5 }, 'constructor', 'sliding-window-log', ''],
   ])(
     'is refused for an option that its algorithm does not have: %p',
     (fields, option, algorithm, options) => {
@@ -146,7 +150,7 @@ describe('a rule that may be meant', () => {
       { capacity: 0, capacityWindowMs: 60_000 },
     ],
     [
-      { limit: 1e9, window: '366d' },
+      { limit: 1e9, window: '366d', algorithm: 'sliding-window-counter' },
       { capacity: 1e9, capacityWindowMs: 366 * 86_400_000 },
     ],
     [
@@ -217,11 +221,11 @@ describe('a rule that may be meant', () => {
     },
   );
 
-  it('is a sliding window counter of cost 1 named default, unless it says otherwise', () => {
+  it('is a sliding window log of cost 1 named default, unless it says otherwise', () => {
     expect(compileRule({ limit: 5, window: '1m' })).toMatchObject({
       name: 'default',
       cost: 1,
-      algorithm: { name: 'sliding-window-counter' },
+      algorithm: { name: 'sliding-window-log' },
     });
   });
 });

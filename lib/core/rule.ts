@@ -1,6 +1,5 @@
 import type { CalendarWindow } from '../algorithms/calendar-length.js';
 import type { AlgorithmDefinition } from '../algorithms/definition.js';
-import type { Leasable } from '../algorithms/lease.js';
 import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
 import type { Duration } from '../contracts/duration.js';
 import type { OnStoreError } from './on-store-error.js';
@@ -84,7 +83,7 @@ type CalendarName = Having<{ readonly calendar: true }>;
 
 /** The algorithm with the options that belong to it; those of another one do not compile. */
 export type AlgorithmChoice =
-  | ({ readonly algorithm?: undefined } & Leasable)
+  | { readonly algorithm?: undefined; readonly lease?: never }
   | Chosen<CalendarName>
   | (Chosen<Exclude<AlgorithmName, CalendarName>> & NoCalendar);
 
@@ -106,10 +105,7 @@ type OptionName = {
 
 /** A rule of the default algorithm: the options of others do not compile. */
 type DefaultRule = Windowed &
-  RuleBase &
-  Leasable & { readonly algorithm?: undefined } & Readonly<
-    Partial<Record<Exclude<OptionName, 'lease'>, never>>
-  >;
+  RuleBase & { readonly algorithm?: undefined } & Readonly<Partial<Record<OptionName, never>>>;
 
 /** A rule of an algorithm that can say how long to wait for a place: the ones to `acquire` by. */
 export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;
@@ -117,7 +113,7 @@ export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;
 /** A rule of permits that are held and given back: the ones to `enter`. */
 export type LeaseRule = Choose<LeaseName>;
 
-/** One limit. Without `algorithm` it is a `sliding-window-counter`. */
+/** One limit. Without `algorithm` it is a `sliding-window-log`, whose limit may be up to 10,000. */
 export type AnyRule =
   | DefaultRule
   | (Windowed & Choose<Exclude<AlgorithmName, LeaseName | CalendarName>>)
@@ -131,4 +127,4 @@ export type Rule = Exclude<AnyRule, LeaseRule>;
 export type BlockingRule = AnyRule & { readonly block: Duration | 'manual' };
 
 export const DEFAULT_RULE_NAME = 'default';
-export const DEFAULT_ALGORITHM: AlgorithmName = 'sliding-window-counter';
+export const DEFAULT_ALGORITHM = 'sliding-window-log' satisfies AlgorithmName;

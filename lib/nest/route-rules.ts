@@ -11,6 +11,7 @@ import { RateLimiter } from '../core/limiter.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { BrokenLimit } from './broken-limit.js';
 import { InvalidValues } from './invalid-values.js';
+import { warnOfLargeLog } from './large-log.js';
 import { targetRules } from './rate-limit.decorator.js';
 import { RouteLimit, type AppliedLimit, type KeyRule } from './route-limit.js';
 import { RouteOwners } from './route-owners.js';
@@ -106,7 +107,10 @@ export class RouteRules implements OnModuleInit {
   private limitOf(rule: RuleFields, owner: string): RouteLimit | undefined {
     if (this.book.reportMissing(rule, owner) || this.book.problems.size > 0) return undefined;
     try {
-      const key: KeyRule = (compiled, route) => this.limiter.keyed(compiled, route);
+      const key: KeyRule = (compiled, route) => {
+        warnOfLargeLog(this.warnings, rule, compiled, owner);
+        return this.limiter.keyed(compiled, route);
+      };
       const limit = new RouteLimit(rule, owner, key, this.invalid);
       this.watch.follow(limit);
       return limit;

@@ -13,14 +13,15 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
         `
               at  cost | allowed  remaining  retry  reset
                0    10 | yes              0      0  20000
-            9999     1 | no               0   1001  10001
-           10000     1 | no               0   1000  10000
-         10999.5     1 | no               0      1   9001
-           11000     1 | yes              0      0  19000
-           11500     1 | no               0    500  18500
+            9999     1 | no               0      2  10001
+           10000     1 | no               0      1  10000
+           10001     1 | yes              0      0  19999
+           10001     1 | no               0   1000  19999
+           11000     1 | no               0      1  19000
+           11001     1 | yes              0      0  18999
            11500    11 | no               0  never  18500
-           15000     4 | yes              0      0  15000
-           20000     0 | yes              5      0  10000
+           15000     4 | no               3      1  15000
+           20000     0 | yes              8      0  10000
            30000     0 | yes             10      0      0
         `,
       );
@@ -32,9 +33,9 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
         `
               at  cost | allowed  remaining  retry  reset
             5000     6 | yes              4      0  15000
-            5000     5 | no               4   6667  15000
-            5000    10 | no               4  15000  15000
-           11667     5 | yes              0      0  18333
+            5000     5 | no               4   5001  15000
+            5000    10 | no               4  13334  15000
+           10001     5 | yes              0      0  19999
         `,
       );
     });
@@ -46,10 +47,10 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
               at  cost | allowed  remaining  retry  reset
            20000     4 | yes              6      0  20000
             4000     4 | yes              2      0  36000
-            4000     3 | no               2  27250  36000
+            4000     3 | no               2  26001  36000
            20000     0 | yes              2      0  20000
-           31249     3 | no               2      1   8751
-           31250     3 | yes              0      0  18750
+           30000     3 | no               2      1  10000
+           30001     3 | yes              0      0  19999
         `,
       );
     });
@@ -68,7 +69,7 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
         `
               at  cost | allowed  remaining  retry  reset
             5000     0 | yes              0      0  15000
-            5000     1 | no               0  11250  15000
+            5000     1 | no               0  10001  15000
         `,
       );
       await expectTimeline(
@@ -76,7 +77,7 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
         `
               at  cost | allowed  remaining  retry  reset
             5000     4 | yes              0      0  15000
-           10000     1 | no               0    834  10000
+           10000     1 | no               0      1  10000
         `,
       );
     });

@@ -27,10 +27,10 @@ const THREE_PER_SEVEN_SECONDS: readonly Steady[] = [
   { ...byWindow, rule: { ...threePerSevenSeconds, algorithm: 'fixed-window' } },
   { ...byWindow, rule: { ...threePerSevenSeconds, algorithm: 'fixed-window', align: 'clock' } },
   { rule: { ...threePerSevenSeconds, algorithm: 'sliding-window-log' }, cost: 1, free: 3, dueAt: third },
-  // The two of the last window weigh 2 at the start of a window, and 1 from the middle on.
+  // The three of the last window weigh 2 a microsecond after its end, 1 a third of a window later, and 0 two thirds later.
   {
     rule: { ...threePerSevenSeconds, algorithm: 'sliding-window-counter' },
-    ...{ cost: 1, free: 3, dueAt: (hit) => hit * 3.5e6 },
+    ...{ cost: 1, free: 3, dueAt: (hit) => floor(hit / 3) * 7e6 + floor(((hit % 3) * 7e6) / 3) + 1 },
   },
   // Three come back together, a window after their cell has ended.
   {
@@ -50,10 +50,10 @@ const eachMicrosecond = { cost: 1, free: 1, dueAt: (hit: number) => hit };
 const A_MILLION_PER_SECOND: readonly Steady[] = [
   { rule: { ...million, algorithm: 'fixed-window' }, cost: 1e6, free: 1, dueAt: (hit) => hit * 1e6 },
   { rule: { ...thousand, algorithm: 'sliding-window-log' }, cost: 1, free: 1000, dueAt: (hit) => hit },
-  // 999 a window: 999 of the last one weigh 999 until its second microsecond.
+  // 1,000 and 999 in turn: 1,000 of the last window weigh 1,000 at its end, 999 of it leave room for one.
   {
     rule: { ...thousand, algorithm: 'sliding-window-counter' },
-    ...{ cost: 1, free: 1000, dueAt: (hit) => floor(hit / 999) * 1000 + (hit % 999 && (hit % 999) + 1) },
+    ...{ cost: 1, free: 1000, dueAt: (hit) => hit + floor(hit / 1999) + (hit % 1999 >= 1000 ? 1 : 0) },
   },
   {
     rule: { ...thousand, algorithm: 'sliding-window-cells', cells: 10 },

@@ -1,13 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  RateLimit,
-  RateLimiter,
-  RateLimitModule,
-  RateLimitService,
-  type NamedRule,
-} from '../../lib/index.js';
-import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
+import { RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js';
+import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';
 
@@ -63,19 +57,9 @@ describe.each(FRAMEWORKS)('two processes with a lease on a route, on %s', (frame
   });
 });
 
-it('is for rules of the default algorithm too', async () => {
-  const rules: Record<string, NamedRule> = { default: { window: '1m', limit: 10, lease: { permits: 4 } } };
-  @Controller()
-  class Plain {
-    @Get()
-    get() {}
-  }
-  const { app, get } = await startApp(
-    { imports: [RateLimitModule.forRoot({ prefix: uniquePrefix(), rules })], controllers: [Plain] },
-    { framework: 'express', store: virtualStore('redis', new VirtualTime()) },
+it('is refused for a rule without an algorithm, whose log has nothing to take ahead', async () => {
+  const rules = { default: { window: '1m', limit: 10, lease: { permits: 4 } } as never };
+  expect(await refusalToStart({ imports: [RateLimitModule.forRoot({ rules })] })).toContain(
+    'rules.default.lease: no such option of sliding-window-log; allowed: ',
   );
-  const sources: string[] = [];
-  app.get(RateLimiter).events.on('decision', ({ decision }) => void sources.push(decision.source));
-  for (let hit = 0; hit < 5; hit++) await get('/');
-  expect(sources).toEqual(['redis', 'cache', 'cache', 'cache', 'redis']);
 });

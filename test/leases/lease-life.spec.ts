@@ -86,7 +86,7 @@ describe('a lease', () => {
 
   it('ends with the window that its permits were charged in', async () => {
     const limiter = await openProcess();
-    const short: Rule = { ...rule, window: '5s', lease: { permits: 20, ttl: '1m' } };
+    const short: Rule = { ...rule, window: '5s', lease: { permits: 20, ttl: '1m' as const } };
     await limiter.consume(short, 'ann');
     time.advance(5000);
     expect(await limiter.consume(short, 'ann')).toMatchObject({ source: 'redis', remaining: 99 });

@@ -13,7 +13,6 @@ const RULES: readonly Rule[] = [
   { algorithm: 'fixed-window', align: 'clock', limit: 12, window: '2s', lease },
   { algorithm: 'fixed-window', limit: 12, window: 'day', timeZone: 'Europe/Berlin', lease },
   { algorithm: 'sliding-window-counter', limit: 12, window: '2s', lease },
-  { limit: 12, window: '2s', lease },
   { algorithm: 'sliding-window-cells', limit: 12, window: '2s', cells: 4, lease },
   { algorithm: 'gcra', limit: 12, window: '2s', lease },
   { algorithm: 'gcra', limit: 7, window: '3s', burst: 20, lease },

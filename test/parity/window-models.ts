@@ -28,7 +28,7 @@ export const slidingWindowCounter: Model = (admitted, now, { limit, window }) =>
   const left = (cell + 1n) * window - now;
   const current = sum(admitted.filter(({ at }) => at / window === cell));
   const previous = sum(admitted.filter(({ at }) => at / window === cell - 1n));
-  return atLeastZero(limit - current - (previous * left + window - 1n) / window);
+  return atLeastZero(limit - current - (previous * left) / window);
 };
 
 /** All that came since the start of the last cell but so many: a cell counts whole. */

@@ -12,7 +12,7 @@ const TABLES = {
     ['lib/nest/route-rule.ts', 'RouteRule'],
     ['lib/core/rule.ts', 'RuleBase'],
   )
-    .set('algorithm', "'sliding-window-counter'")
+    .set('algorithm', "'sliding-window-log'")
     .set('window', ''),
   option: options(['lib/nest/rate-limit.options.ts', 'RateLimitModuleOptions']),
   'extra option': options(['lib/nest/rate-limit.options.ts', 'RateLimitModuleExtras']),

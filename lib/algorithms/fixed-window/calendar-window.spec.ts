@@ -284,7 +284,7 @@ describe('a calendar window that cannot be meant', () => {
     [{ ...daily, window: 'year' }, `${DURATIONS}; or "day", "week", "month"`],
     [{ ...daily, window: undefined }, `.window: missing; allowed: ${DURATIONS}; or "day"`],
     [{ ...daily, algorithm: 'gcra' }, `.window: got "day"; allowed: ${DURATIONS}`],
-    [{ limit: 3, window: '1d', timeZone: 'UTC' }, '.timeZone: no such option of sliding-window-counter'],
+    [{ limit: 3, window: '1d', timeZone: 'UTC' }, '.timeZone: no such option of sliding-window-log'],
   ])('is refused: %j', (rule, message) => {
     expect(() => compileRule(rule as Rule)).toThrow(message);
   });

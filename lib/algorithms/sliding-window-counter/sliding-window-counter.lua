@@ -23,14 +23,14 @@ local function write(start, current, previous)
   return string.format(THREE_INTEGERS, start, current, previous)
 end
 
--- Returns: how much `count` permits weigh of whose window so much is left.
+-- Returns: how much `count` permits of the previous window weigh while so much time is left of it, rounded down.
 local function weigh(count, left, window, unit)
-  return math.ceil(count * math.ceil(left / unit) / math.ceil(window / unit))
+  return math.floor(count * math.ceil(left / unit) / math.ceil(window / unit))
 end
 
 -- Returns: the longest time before the window's end at which `count` permits weigh at most `room`.
 local function left_when(count, room, window, unit)
-  return math.floor(room * math.ceil(window / unit) / count) * unit
+  return (math.ceil((room + 1) * math.ceil(window / unit) / count) - 1) * unit
 end
 
 local function step(key, now, cost, patience, _, limit, window, unit)

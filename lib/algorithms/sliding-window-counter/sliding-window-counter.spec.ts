@@ -14,28 +14,30 @@ describe('sliding-window-counter, 10 per 10 s', () => {
       `
          at  cost | allowed  remaining  retry  reset
           0    10 | yes              0      0  20000
-       9999     1 | no               0   1001  10001
-      10000     1 | no               0   1000  10000
-      10999     1 | no               0      1   9001
-      11000     1 | yes              0      0  19000
-      11500     1 | no               0    500  18500
-      15000     4 | yes              0      0  15000
-      20000     0 | yes              5      0  10000
+       9999     1 | no               0      2  10001
+      10000     1 | no               0      1  10000
+      10001     1 | yes              0      0  19999
+      10001     1 | no               0   1000  19999
+      11000     1 | no               0      1  19000
+      11001     1 | yes              0      0  18999
+      15000     4 | no               3      1  15000
+      20000     0 | yes              8      0  10000
       30000     0 | yes             10      0      0
       `,
     );
   });
 
-  it('rounds a weighted permit up, so that the limit is never exceeded by a fraction', async () => {
+  it('rounds a weighted permit down, so that a fraction of a permit denies nobody', async () => {
     await expectTimeline(
       tenPerTenSeconds().since(NOON),
       `
               at  cost | allowed  remaining  retry  reset
                0     3 | yes              7      0  20000
            10000     0 | yes              7      0  10000
-       13333.333     0 | yes              7      0   6667
-       13333.334     0 | yes              8      0   6667
-           19999     0 | yes              9      0      1
+       10000.001     0 | yes              8      0  10000
+       13333.333     0 | yes              8      0   6667
+       13333.334     0 | yes              9      0   6667
+           19999     0 | yes             10      0      1
            20000     0 | yes             10      0      0
       `,
     );
@@ -47,10 +49,10 @@ describe('sliding-window-counter, 10 per 10 s', () => {
       `
          at  cost | allowed  remaining  retry  reset
        5000     6 | yes              4      0  15000
-       5000     5 | no               4   6667  15000
-       5000    10 | no               4  15000  15000
+       5000     5 | no               4   5001  15000
+       5000    10 | no               4  13334  15000
        5000    11 | no               4  never  15000
-      11667     5 | yes              0      0  18333
+      10001     5 | yes              0      0  19999
       `,
     );
   });
@@ -68,7 +70,7 @@ describe('sliding-window-counter, 122,002,280 per week', () => {
               at       cost | allowed  remaining      retry       reset
                0          1 | yes      122002279          0  1209600000
        604800000  122002279 | yes              0          0  1209600000
-       604800001          1 | no               0  604799999  1209599999
+       604800001          1 | no               0          9  1209599999
       1209600000          1 | yes              0          0  1209600000
       `,
     );

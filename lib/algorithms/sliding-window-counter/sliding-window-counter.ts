@@ -28,22 +28,22 @@ function read(
 /** Products up to here leave room for debt. */
 const LARGEST = 2 ** 52;
 
-/** How much `count` permits weigh of whose window so much is left. */
+/** How much `count` permits of the previous window weigh while so much time is left of it, rounded down. */
 function weigh(count: number, left: number, window: number, unit: number): number {
-  return Math.ceil((count * Math.ceil(left / unit)) / Math.ceil(window / unit));
+  return Math.floor((count * Math.ceil(left / unit)) / Math.ceil(window / unit));
 }
 
 /** The longest time before the window's end at which `count` permits weigh at most `room`. */
 function leftWhen(count: number, room: number, window: number, unit: number): number {
-  return Math.floor((room * Math.ceil(window / unit)) / count) * unit;
+  return (Math.ceil(((room + 1) * Math.ceil(window / unit)) / count) - 1) * unit;
 }
 
 /**
  * The sliding window counter: two counters a key. The permits of the previous window count by the
  * share of it that the sliding window still covers, as if they had come evenly:
- * used = current + ceil(previous x left / window).
+ * used = current + floor(previous x left / window), rounded as Upstash and Python's `limits` round it.
  *
- * Exact: where a product would leave the integers that a double holds (limit x window above 2^52,
+ * An approximation (`exact: false`). Its arithmetic is exact: where a product would leave the integers that a double holds (limit x window above 2^52,
  * such as 52,000 a day), what is left of the window is counted in coarser units than microseconds.
  */
 export const slidingWindowCounter: AlgorithmDefinition<
@@ -52,6 +52,7 @@ export const slidingWindowCounter: AlgorithmDefinition<
   'limit' | 'window' | 'unit'
 > = {
   name: 'sliding-window-counter',
+  exact: false,
   parameters: ['limit', 'window', 'unit'],
   options: { lease: leaseOption },
   spendBy: endOfFirstWindow,

@@ -1,0 +1,62 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimit, RateLimitModule, Warnings, type RouteRule } from '../../lib/index.js';
+import { configMessage } from '../support/config-message.js';
+import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
+
+afterEach(closeApps);
+
+function metadataOf(rule: RouteRule, options: object = {}) {
+  @Controller()
+  class Routes {
+    @RateLimit(rule)
+    @Get()
+    get() {}
+  }
+  return { imports: [RateLimitModule.forRoot(options)], controllers: [Routes] };
+}
+
+/** What the application warns of, after a request. */
+async function warningOf(rule: RouteRule, options?: object): Promise<string | undefined> {
+  const { app, get } = await startApp(metadataOf(rule, options), { framework: 'express' });
+  expect((await get('/')).status).toBe(200);
+  return app.get(Warnings).active.get('RL_LARGE_LOG');
+}
+
+const TOO_LARGE =
+  'allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose "gcra", "sliding-window-counter" or "sliding-window-cells" as its algorithm';
+
+describe('a large limit without an algorithm, whose log would fill Redis unnoticed,', () => {
+  it.each<[string, RouteRule, object?]>([
+    ['in a decorator', { limit: 5000, window: '1h' }, {}],
+    ['in an override', { limit: 5, window: '1h' }, { overrides: { default: { limit: '5000' } } }],
+    ['as a candidate', { limit: 5, window: '1h', candidate: { limit: 5000 } }, {}],
+    ['from a function', { limit: () => 5000, window: '1h' }, {}],
+  ])('is warned of with its bytes: %s', async (_title, rule, options) => {
+    expect(await warningOf(rule, options)).toBe(
+      'Rule "default" of Routes.get has a limit of 5000 and no algorithm: sliding-window-log stores an entry for each permit, up to 85000 bytes for each subject. Set its algorithm to "gcra", "sliding-window-counter" or "sliding-window-cells", or to "sliding-window-log" to confirm it.',
+    );
+  });
+
+  it.each<RouteRule>([
+    { limit: 1000, window: '1h' },
+    { limit: 5000, window: '1h', algorithm: 'sliding-window-log' },
+    { limit: 50_000, window: '1h', algorithm: 'sliding-window-log' },
+    { limit: 5000, window: '1h', algorithm: 'gcra' },
+  ])('is not warned of where it is small or the algorithm was chosen: %j', async (rule) => {
+    expect(await warningOf(rule)).toBeUndefined();
+  });
+
+  it('stops the application above 10,000, in a decorator, an override and a candidate', async () => {
+    expect(await refusalToStart(metadataOf({ limit: 10_001, window: '1h' }))).toBe(
+      configMessage(`rule "default" of Routes.get.limit: got 10001; ${TOO_LARGE}`),
+    );
+    const overrides = { default: { limit: '20000' } };
+    expect(await refusalToStart(metadataOf({ limit: 5, window: '1h' }, { overrides }))).toBe(
+      configMessage(`rule "default" of Routes.get.limit: got 20000; ${TOO_LARGE}`),
+    );
+    expect(await refusalToStart(metadataOf({ limit: 5, window: '1h', candidate: { limit: 10_001 } }))).toBe(
+      configMessage(`rule "default" of Routes.get.candidate.limit: got 10001; ${TOO_LARGE}`),
+    );
+  });
+});
