@@ -10,6 +10,10 @@ const VARIABLE = Symbol('rate-limit:variable');
 
 const SPELLING = 'a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals';
 
+/** Begins like a variable of ours; or has one underscore too few and ends with a field. */
+const MISSPELLED =
+  /^rate_limit__|^rate_limit_.+_(limit|window|algorithm|by|cost|burst|block|scope|mode|charge|on_store_error|on_missing_subject|allow_list|ipv6_prefix)$/i;
+
 type Spelling = (field: string) => string;
 type FromEnvironment = Record<string, unknown> & { [VARIABLE]?: Spelling };
 
@@ -26,7 +30,7 @@ export interface ConfigReader {
  * @param config gives the values, so that those of `.env` files count
  * @param names the variables to look for
  * @default names those of the process
- * @throws RateLimitConfigError if a variable begins with `RATE_LIMIT__` and goes on in another spelling
+ * @throws RateLimitConfigError if a variable is misspelled, or has no value
  */
 export function overridesFromEnv(
   config: ConfigReader,
@@ -37,16 +41,28 @@ export function overridesFromEnv(
   for (const variable of names) {
     const match = /^RATE_LIMIT__([A-Z0-9_]{1,64}?)__([A-Z0-9_]{1,64})$/.exec(variable);
     if (!match) {
-      if (/^rate_limit__/i.test(variable)) misspelled.push(problem(variable, config.get(variable), SPELLING));
+      if (MISSPELLED.test(variable)) misspelled.push(problem(variable, valueOf(config, variable), SPELLING));
+      continue;
+    }
+    const value = valueOf(config, variable);
+    if (value === undefined) {
+      misspelled.push(
+        `${variable}: has no value; allowed: a variable of the process, or one that \`config\` returns`,
+      );
       continue;
     }
     const [, rule, field] = match as unknown as [string, string, string];
     const fields = overrides.get(rule) ?? { [VARIABLE]: spelling(rule) };
-    fields[camelCase(field)] = config.get(variable);
+    fields[camelCase(field)] = value;
     overrides.set(rule, fields);
   }
   if (misspelled.length > 0) throw new RateLimitConfigError(misspelled);
   return Object.fromEntries(overrides);
+}
+
+/** ConfigModule writes `.env` files to the process; with `skipProcessEnv` its service does not read them there. */
+function valueOf(config: ConfigReader, variable: string): unknown {
+  return config.get(variable) ?? process.env[variable];
 }
 
 /** The rules that an override is for: that of its name, or for `CREATE_ORDER` those spelled so in capitals. */

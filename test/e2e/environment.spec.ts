@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ConfigModuleOptions } from '@nestjs/config';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { overridesFromEnv } from '../../lib/index.js';
+import { configuredBy, fromVariables, restoreEnvironment } from '../support/configured-app.js';
+import { limitHeaders } from '../support/http-client.js';
+import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
+
+afterEach(closeApps);
+afterEach(restoreEnvironment);
+
+describe('a variable that sets a limit', () => {
+  const fromFile = async (options: ConfigModuleOptions) => {
+    const folder = mkdtempSync(join(tmpdir(), 'dot-env-'));
+    const envFilePath = join(folder, '.env');
+    writeFileSync(envFilePath, 'RATE_LIMIT__LOGIN__LIMIT=7\n');
+    try {
+      const config = { envFilePath, ignoreEnvFile: false, ...options };
+      return await configuredBy(config, (service) => overridesFromEnv(service));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+
+  it.each<ConfigModuleOptions>([{}, { skipProcessEnv: true }])(
+    'is not lost when it is in a .env file only, with ConfigModule.forRoot(%j)',
+    async (options) => {
+      const { get } = await startApp(await fromFile(options), { framework: 'express' });
+      expect(limitHeaders(await get('/login'))['ratelimit-policy']).toBe('"login";q=7;w=60');
+    },
+  );
+
+  it.each(['RATE_LIMIT_LOGIN_LIMIT', 'RATE_LIMIT_DEFAULT_LIMIT', 'RATE_LIMIT_LOGIN__LIMIT'])(
+    'stops the application when it is spelled %s, which would set nothing',
+    async (name) => {
+      expect(() => overridesFromEnv({ get: () => '5' }, [name])).toThrow(
+        `${name}: got "5"; allowed: a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals`,
+      );
+      await expect(fromVariables({ [name]: '5' }).then(refusalToStart)).resolves.toContain(
+        `${name}: got "5"`,
+      );
+    },
+  );
+
+  it('leaves other variables of the application alone', () => {
+    expect(
+      overridesFromEnv({ get: () => 'x' }, ['RATE_LIMIT_ENABLED', 'RATE_LIMITER', 'RATE_LIMIT']),
+    ).toEqual({});
+  });
+
+  it('stops the application when it is asked for by name and has no value', () => {
+    expect(() => overridesFromEnv({ get: () => undefined }, ['RATE_LIMIT__LOGIN__LIMIT'])).toThrow(
+      'RATE_LIMIT__LOGIN__LIMIT: has no value',
+    );
+  });
+});
