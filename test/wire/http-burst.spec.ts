@@ -1,0 +1,39 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { RateLimitModule } from '../../lib/index.js';
+import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary } from '../support/redis/shared-redis.js';
+
+const LIMIT = 50;
+const REQUESTS = 500;
+
+@Controller()
+class Routes {
+  @Get() get() {}
+}
+
+afterEach(closeApps);
+
+// The deadline is the default of 50 ms: the busier the machine, the more this says.
+(hasRedisBinary() ? describe : describe.skip).each(FRAMEWORKS)('a burst of requests, on %s', (framework) => {
+  let server: RedisServer;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
+
+  afterAll(() => server.stop());
+
+  it('lets exactly 50 of 500 at once through on an application that has just started', async () => {
+    const module = RateLimitModule.forRoot({
+      redis: server.url,
+      onStoreError: 'allow',
+      rules: { default: { window: '1h', limit: LIMIT, algorithm: 'gcra' } },
+    });
+    const { get } = await startApp({ imports: [module], controllers: [Routes] }, { framework });
+    const answers = await Promise.all(Array.from({ length: REQUESTS }, () => get('/')));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(LIMIT);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(REQUESTS - LIMIT);
+  }, 120_000);
+});
