@@ -80,4 +80,5 @@ export { Warnings, type WarningCode, type WarningsOption } from './nest/warnings
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
 export { RedisStore } from './stores/redis/redis.store.js';
 export type { RedisStoreOptions } from './stores/redis/redis.store.options.js';
+export { StoreFault, type FaultKind } from './contracts/store-fault.js';
 export type { RedisConnection, UserRedisClient } from './stores/redis/redis-option.js';

@@ -123,8 +123,13 @@ export interface Store {
   readonly stopwatch?: Clock;
   /** Notes that a process is alive, and tells how many are; absent if no other process can be. */
   heartbeat?(heartbeat: Heartbeat): Promise<number>;
-  /** Resolves when the first connection stands or has failed, a second at most. */
-  ready?(): Promise<void>;
+  /**
+   * Resolves when the first connection stands or has failed, a second at most, and every server has decided a
+   * hit or is given up.
+   *
+   * @param trial a hit of a subject, whose counter no other has
+   */
+  ready?(trial?: (subject: string) => Hit): Promise<void>;
   /** Closes what the store opened, and nothing else. */
   close(): Promise<void>;
 }

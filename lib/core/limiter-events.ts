@@ -35,6 +35,8 @@ export interface RateLimitEventMap {
   readonly breaker: BreakerEvent;
 }
 
+const RECENT_MS = 10_000;
+
 type Listener<Name extends keyof RateLimitEventMap> = (event: RateLimitEventMap[Name]) => unknown;
 
 /** Tells whoever listens what a limiter decides and how its store is. What nobody listens to costs nothing. */
@@ -46,6 +48,7 @@ export class RateLimitEvents {
     breaker: new Set(),
   };
   private readonly errors = new Map<string, unknown>();
+  private failure: { readonly error: unknown; readonly at: number } | undefined;
 
   /**
    * Calls a listener at every event of a name. It may be asynchronous, and is not awaited. An error that it
@@ -73,13 +76,22 @@ export class RateLimitEvents {
     if (!event.decision.allowed) this.emit('denied', event);
   }
 
+  /** Why the store could not decide in the last seconds; `undefined` if it could. */
+  get recentFailure(): unknown {
+    const { failure } = this;
+    return failure && performance.now() - failure.at < RECENT_MS ? failure.error : undefined;
+  }
+
   storeFailed(error: unknown): void {
+    this.failure = { error, at: performance.now() };
     this.emit('storeError', { error });
   }
 
   storeChanged({ server, error }: StoreChange): void {
-    if (error === undefined) this.errors.delete(server);
-    else this.errors.set(server, error);
+    if (error === undefined) {
+      this.errors.delete(server);
+      this.failure = undefined;
+    } else this.errors.set(server, error);
     this.emit('breaker', { state: error === undefined ? 'closed' : 'open', server, error });
   }
 

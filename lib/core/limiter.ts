@@ -19,6 +19,9 @@ export type Rules<Each> = Each | readonly Each[];
 /** A year, which no place in a queue is away. */
 const ENDLESS_MS = 366 * 86_400e3;
 
+/** What the store is tried with: its counter is gone within the second. */
+const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
+
 /** Limits anything: requests, jobs, outbound calls. Rules given together are decided all or nothing. */
 export class RateLimiter extends HitLimiter {
   private readonly rules = new RuleCache((rule) => this.keyed(rule));
@@ -108,6 +111,14 @@ export class RateLimiter extends HitLimiter {
     const counters = this.rules.hits(rules, subject);
     await this.store.reset(counters);
     for (const { key } of counters) this.allotments?.drop(key);
+  }
+
+  /**
+   * Waits until the store has decided once on each of its servers, or it is known why it cannot. The events
+   * and `RateLimitHealth` report that.
+   */
+  async ready(): Promise<void> {
+    await this.store.ready?.((subject) => this.rules.hits(TRIAL, subject)[0]!);
   }
 
   /** @throws RateLimitConfigError if a rule or the cost is wrong, or the rule is not one for the operation */

@@ -23,6 +23,12 @@ const fromOne: OptionCheck = {
 const isHeaders = (value: unknown): boolean =>
   value === false || [value].flat().every((style) => HEADER_STYLES.includes(style as HeaderStyle));
 
+const isHealth = (value: unknown): boolean =>
+  isFields(value) &&
+  Object.entries(value).every(
+    ([name, is]) => name === 'fallbackIsDown' && (is === undefined || typeof is === 'boolean'),
+  );
+
 const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   redis: { allowed: REDIS_ALLOWED, accepts: isRedisConnection },
   rules: byName,
@@ -40,6 +46,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   },
   prefix: PREFIX,
   onStoreError: RULE_FIELDS.onStoreError,
+  health: { allowed: 'an object such as { fallbackIsDown: true }', accepts: isHealth },
   denyCache: { allowed: 'true or false', accepts: (value) => typeof value === 'boolean' },
   timeout: { ...fromOne, allowed: `${fromOne.allowed}, in milliseconds` },
   maxKeys: fromOne,

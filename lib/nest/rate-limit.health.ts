@@ -3,23 +3,31 @@ import type { Store } from '../contracts/store.js';
 import type { OnStoreError } from '../core/on-store-error.js';
 import { RateLimiter } from '../core/limiter.js';
 import type { Rule } from '../core/rule.js';
+import { faultOf } from '../stores/redis/fault.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
+import { Warnings, type WarningCode } from './warnings.js';
 
 /** How the limits of this process are: what a health indicator of `@nestjs/terminus` answers. */
 export type RateLimitHealthResult<Key extends string = string> = Record<Key, RateLimitHealthStatus>;
 
 export interface RateLimitHealthStatus {
-  /** `'down'` if requests are refused since the store does not answer. */
+  /** `'down'` while requests are denied since the store cannot decide, or with `health: { fallbackIsDown: true }`. */
   readonly status: 'up' | 'down';
   /** Where limits are counted. */
   readonly store: Store['source'];
-  /** What requests get while the store does not answer, where a rule does not say. */
+  /** What requests get while the store cannot decide, where a rule does not say. */
   readonly onStoreError: OnStoreError;
   /** How many processes share the limits, as far as this one knows; counted only with `'local'`. */
   readonly instances: number;
-  /** Servers that are given up, and why; none if all is well. */
-  readonly open: readonly { readonly server: string; readonly reason: string }[];
+  /** Whether the fallback decides requests, or has done so in the last ten seconds. */
+  readonly degraded: boolean;
+  /** Why; absent unless `degraded`. */
+  readonly reason?: string;
+  /** The servers that are not asked, and why; `''` is the only server. */
+  readonly servers: readonly { readonly server: string; readonly reason: string }[];
+  /** The codes of the warnings that were logged: see docs/warnings.md. */
+  readonly warnings: readonly WarningCode[];
 }
 
 const NOTHING: Rule = { name: 'health', limit: 1, window: '1s', cost: 0, onStoreError: 'allow' };
@@ -35,31 +43,37 @@ export class RateLimitHealth {
     @Inject(RATE_LIMIT_STORE) private readonly store: Store,
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Warnings) private readonly warnings: Warnings,
   ) {}
 
   /**
-   * Asks the store a question that changes nothing, and tells which servers are given up. That is `'down'`
-   * only where it matters to clients, with `onStoreError: 'deny'`: what serves them without Redis must not
-   * be taken out of service for want of it.
+   * Sends the store a request that changes nothing, and reports whether the fallback decides. The status stays
+   * `'up'` then, so that a readiness probe does not take every process out of service at once; it is `'down'`
+   * with `onStoreError: 'deny'` or `health: { fallbackIsDown: true }`.
    */
   async isHealthy<Key extends string = 'rateLimit'>(
     key: Key = 'rateLimit' as Key,
   ): Promise<RateLimitHealthResult<Key>> {
     await this.limiter.peek(NOTHING, 'health');
-    const { onStoreError = 'allow' } = this.options;
-    const open = Array.from(this.limiter.events.openCircuits, ([server, error]) => ({
-      server,
-      reason: String(error),
-    }));
-    const status = open.length > 0 && onStoreError === 'deny' ? 'down' : 'up';
-    const { instanceCount: instances } = this.limiter;
+    const { onStoreError = 'allow', health: { fallbackIsDown = onStoreError === 'deny' } = {} } =
+      this.options;
+    const { openCircuits, recentFailure } = this.limiter.events;
+    const servers = Array.from(openCircuits, ([server, error]) => ({ server, reason: reasonOf(error) }));
+    const reason = servers[0]?.reason ?? (recentFailure === undefined ? undefined : reasonOf(recentFailure));
     const health: RateLimitHealthStatus = {
-      status,
+      status: servers.length > 0 && fallbackIsDown ? 'down' : 'up',
       store: this.store.source,
       onStoreError,
-      instances,
-      open,
+      instances: this.limiter.instanceCount,
+      degraded: reason !== undefined,
+      ...(reason !== undefined && { reason }),
+      servers,
+      warnings: [...this.warnings.active.keys()],
     };
     return { [key]: health } as RateLimitHealthResult<Key>;
   }
+}
+
+function reasonOf(error: unknown): string {
+  return faultOf(error, '').message;
 }

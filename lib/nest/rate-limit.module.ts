@@ -6,8 +6,7 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import type { Store } from '../contracts/store.js';
-import type { OnStoreError } from '../core/on-store-error.js';
-import { RateLimitEvents, type BreakerEvent } from '../core/limiter-events.js';
+import { RateLimitEvents } from '../core/limiter-events.js';
 import { RateLimiter } from '../core/limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { RedisStore } from '../stores/redis/redis.store.js';
@@ -23,6 +22,7 @@ import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './route-rules.js';
 import { RuleBook } from './rule-book.js';
 import { Settlement } from './settlement.js';
+import { logStore } from './store-log.js';
 import { SubjectWatch } from './subject-watch.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import { Warnings } from './warnings.js';
@@ -30,10 +30,10 @@ import { Warnings } from './warnings.js';
 const logger = new Logger('RateLimit');
 
 /** The store that the options ask for; any, if they are wrong and the application will not start. */
-function createStore(book: RuleBook, options: RateLimitModuleOptions): Store {
+async function createStore(book: RuleBook, options: RateLimitModuleOptions): Promise<Store> {
   if (book.problems.size > 0) return new MemoryStore();
   const { redis, timeout = 50, maxKeys = 100_000 } = readOptions(options);
-  if (redis) return new RedisStore({ redis, timeout });
+  if (redis) return RedisStore.open({ redis, timeout });
   logger.log(
     'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
   );
@@ -50,22 +50,9 @@ function createService(store: Store, book: RuleBook, options: RateLimitModuleOpt
   } = isWrong ? {} : readOptions(options);
   const fallback = new MemoryStore({ maxKeys });
   const service = new RateLimitService({ store, prefix, onStoreError, denyCache, fallback }, book);
-  service.events.on('breaker', (event) => logBreaker(event, onStoreError));
+  logStore(service.events, onStoreError);
   return service;
 }
-
-function logBreaker({ state, server, error }: BreakerEvent, onStoreError: OnStoreError): void {
-  const redis = server === '' ? 'Redis' : `Redis at ${server}`;
-  if (state === 'closed') logger.log(`${redis} decides again.`);
-  else
-    logger.warn(`${redis} could not decide (${String(error)}); until it does, ${MEANWHILE[onStoreError]}.`);
-}
-
-const MEANWHILE: Record<OnStoreError, string> = {
-  allow: 'limited requests are let pass',
-  deny: 'limited requests are refused with a 503',
-  local: 'each process counts for itself',
-};
 
 function createBook(options: RateLimitModuleOptions): RuleBook {
   return new RuleBook(options);
@@ -118,7 +105,7 @@ export class RateLimitModule
   /** Lets the first connection come before the first request, and says if it does not. */
   async onApplicationBootstrap(): Promise<void> {
     this.watch.checkTrust();
-    await this.store.ready?.();
+    await this.limiter.ready();
   }
 
   /** Closes the connection that the module opened; a client of the user's own stays open. */

@@ -49,6 +49,12 @@ export interface RateLimitModuleOptions {
    */
   readonly onStoreError?: OnStoreError | undefined;
   /**
+   * What `RateLimitHealth` reports. `fallbackIsDown`: the status is `'down'` while the fallback decides in the
+   * place of Redis.
+   * @default { fallbackIsDown: false }, or true with `onStoreError: 'deny'`
+   */
+  readonly health?: { readonly fallbackIsDown?: boolean | undefined } | undefined;
+  /**
    * Whether what is denied is answered from this process, without asking Redis, for as long as Redis would
    * say the same.
    * @default true

@@ -49,6 +49,8 @@ async function start(options: RateLimitModuleOptions) {
   return { get, health };
 }
 
+const WELL = { degraded: false, servers: [], warnings: [] };
+
 const well = (details: object) => {
   const both = { rateLimit: details, limits: details };
   return { status: 200, body: { status: 'ok', info: both, error: {}, details: both } };
@@ -61,7 +63,7 @@ describe('the health indicator, asked by Terminus', () => {
   it('is up where memory counts', async () => {
     const { health } = await start({});
     expect(await health()).toEqual(
-      well({ status: 'up', store: 'memory', onStoreError: 'allow', instances: 1, open: [] }),
+      well({ status: 'up', store: 'memory', onStoreError: 'allow', instances: 1, ...WELL }),
     );
   });
 
@@ -69,7 +71,7 @@ describe('the health indicator, asked by Terminus', () => {
     const prefix = uniquePrefix();
     const { health } = await start({ redis: redisUrl(), prefix, timeout: 10_000 });
     expect(await health()).toEqual(
-      well({ status: 'up', store: 'redis', onStoreError: 'allow', instances: 1, open: [] }),
+      well({ status: 'up', store: 'redis', onStoreError: 'allow', instances: 1, ...WELL }),
     );
     const keys = new RedisKeys(redisUrl(), prefix);
     expect(await keys.names()).toEqual([]);
@@ -90,7 +92,10 @@ describe('the health indicator, asked by Terminus', () => {
     store: 'redis',
     onStoreError,
     instances: 1,
-    open: [{ server: '', reason: expect.stringMatching(/\S/) }],
+    degraded: true,
+    reason: expect.stringMatching(/^no connection to Redis at 127\.0\.0\.1:\d+/),
+    servers: [{ server: '', reason: expect.stringMatching(/^no connection to Redis at 127\.0\.0\.1:\d+/) }],
+    warnings: [],
   });
 
   it.each(['allow', 'local'] as const)(

@@ -80,7 +80,7 @@ describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis could not decide \(.+\); until it does, limited requests are let pass\.$/,
+          /^Redis could not decide \(.+\); until it does, limited requests are allowed\.$/,
         ),
       },
       { level: 'log', message: 'Redis decides again.' },
@@ -123,7 +123,7 @@ describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis could not decide \(.+\); until it does, limited requests are refused with a 503\.$/,
+          /^Redis could not decide \(.+\); until it does, limited requests are denied with a 503\.$/,
         ),
       },
       { level: 'log', message: 'Redis decides again.' },

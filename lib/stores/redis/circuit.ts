@@ -5,17 +5,21 @@ export type CircuitListener = (error?: unknown) => void;
 export type Probe = () => Promise<unknown>;
 
 const FAILURES_IN_A_ROW = 3;
+const KEYS_IN_A_ROW = 3;
 const FIRST_PROBE_MS = 100;
 const LATEST_PROBE_MS = 2000;
 
 /**
  * Stops asking a server that does not answer, so that a dead one costs a request nothing.
  *
- * It opens after three failures in a row, or at once when there is no connection. While it is open it
- * probes in the background, with exponential backoff and jitter, and closes when a probe is answered.
+ * It opens after three failures in a row, at once when it is pointless to ask again, or after failures that may
+ * be about a key on three different keys without a success between. While it is open it probes in the
+ * background, with exponential backoff and jitter, and closes when a probe is answered.
  */
 export class Circuit {
   private failures = 0;
+  /** Keys that have failed since the last success. */
+  private readonly keys = new Set<string>();
   private probes = 0;
   private probe: Probe | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -34,6 +38,14 @@ export class Circuit {
 
   succeeded(): void {
     this.failures = 0;
+    if (this.keys.size > 0) this.keys.clear();
+  }
+
+  /** Counts a failure that may be about its key alone. */
+  failedOn(key: string, error: unknown, probe: Probe): void {
+    if (this.probe) return;
+    this.keys.add(key);
+    if (this.keys.size >= KEYS_IN_A_ROW) this.failed(error, probe, true);
   }
 
   /**
@@ -79,7 +91,8 @@ export class Circuit {
       return;
     }
     if (this.probe !== probe) return;
-    this.failures = this.probes = 0;
+    this.succeeded();
+    this.probes = 0;
     this.close();
     this.listener();
   }

@@ -11,6 +11,9 @@ export interface StoreClient {
     readonly keyPrefix?: string | Buffer | undefined;
     readonly host?: string | undefined;
     readonly port?: number | undefined;
+    readonly path?: string | undefined;
+    readonly sentinels?: unknown;
+    readonly name?: string | undefined;
   };
   defineCommand(name: string, definition: { lua: string }): void;
   ping(): Promise<string>;
@@ -63,6 +66,14 @@ export interface ClusterNode extends StoreClient {
 /** Another connection to a node of a cluster, as bounded as the first. */
 export function connectToNode(node: ClusterNode, bounds: Bounds): StoreClient {
   return node.duplicate(boundedOptions(bounds));
+}
+
+/** Where a client connects to, for messages; empty for a Cluster. */
+export function addressOf({ isCluster, options = {} }: StoreClient): string {
+  const { host, port, path, sentinels, name } = options;
+  if (isCluster) return '';
+  if (sentinels) return `Sentinel "${name}"`;
+  return path ?? `${host}:${port}`;
 }
 
 /**

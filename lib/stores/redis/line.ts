@@ -1,12 +1,13 @@
 import type { StoreChange } from '../../contracts/store.js';
+import type { StoreFault } from '../../contracts/store-fault.js';
 import type { Call } from './call.js';
 import type { Circuit } from './circuit.js';
 import { Circuits } from './circuits.js';
-import { firstConnection, type Bounds, type StoreClient } from './connection.js';
+import { addressOf, firstConnection, type Bounds, type StoreClient } from './connection.js';
 import { Deadline, DeadlineError } from './deadline.js';
 import { Lane } from './lane.js';
 import { askUntilMoved, isOnTheMove } from './moving-slot.js';
-import { isOutage } from './outage.js';
+import { faultOf, opensAtOnce } from './fault.js';
 import { hasDoneNothing } from './refund-retries.js';
 import { failureIn } from './reply.js';
 import { Scripts } from './scripts.js';
@@ -77,8 +78,25 @@ export class Line {
   async ready(): Promise<void> {
     await this.connecting;
     if (this.closing || this.client.status === 'ready') return;
-    const error = this.connectionError ?? new Error('no connection yet');
-    this.circuits.of('').failed(error, () => this.deadline.within(this.client.ping()), true);
+    const fault = this.faultOf('', this.connectionError ?? new Error('no connection yet'));
+    this.circuits.of('').failed(fault, () => this.deadline.within(this.client.ping()), true);
+  }
+
+  /**
+   * Runs a call that any server in order answers. Whatever it fails by is about the server.
+   *
+   * @param timeout in milliseconds
+   */
+  async try(call: Call, timeout: number): Promise<void> {
+    const key = call.keys.all[0]!;
+    const server = this.servers.of(key);
+    if (this.closing || this.circuits.of(server).isOpen) return;
+    try {
+      const failure = failureIn(await this.write(call, timeout, server));
+      if (failure) throw failure;
+    } catch (error) {
+      if (!this.closing) this.open(key, this.faultOf(server, error));
+    }
   }
 
   watch(listener: (change: StoreChange) => void): void {
@@ -142,9 +160,8 @@ export class Line {
   }
 
   private answered(key: string, circuit: Circuit, answer: unknown): unknown {
-    // A request of the call may have failed by what would fail all: then it is the server.
     const failure = failureIn(answer);
-    if (failure && isOutage(failure)) this.noteFailure(key, failure, false);
+    if (failure) this.noteFailure(key, this.faultOf(this.servers.of(key), failure));
     else circuit.succeeded();
     this.ended();
     return answer;
@@ -160,10 +177,11 @@ export class Line {
     const isWritten = call.reply !== undefined;
     if (hasDoneNothing(failure)) call.isSent = false;
     const isGone = this.client.status !== 'ready';
-    const error = isGone ? (this.connectionError ?? failure) : failure;
-    if (isWritten && !isSlow && isOutage(error)) this.noteFailure(key, error, isGone);
+    const fault = this.faultOf(this.servers.of(key), isGone ? (this.connectionError ?? failure) : failure);
+    if (isGone) this.open(key, fault);
+    else if (isWritten && !isSlow) this.noteFailure(key, fault);
     this.ended();
-    return error;
+    return fault;
   }
 
   private ended(): void {
@@ -171,9 +189,22 @@ export class Line {
     if (this.pending === 0) this.drained?.();
   }
 
-  private noteFailure(key: string, error: unknown, isGone: boolean): void {
+  /** Counts a failure by what it says about the server. A slot on the move says nothing. */
+  private noteFailure(key: string, fault: StoreFault): void {
+    if (opensAtOnce(fault)) this.open(key, fault);
     if (this.closing) return;
-    this.circuits.of(this.servers.of(key)).failed(error, () => this.probe(key), isGone);
+    const circuit = this.circuits.of(this.servers.of(key));
+    if (fault.kind === 'timeout') circuit.failed(fault, () => this.probe(key), false);
+    if (fault.kind === 'other') circuit.failedOn(key, fault, () => this.probe(key));
+  }
+
+  private open(key: string, fault: StoreFault): void {
+    if (this.closing) return;
+    this.circuits.of(this.servers.of(key)).failed(fault, () => this.probe(key), true);
+  }
+
+  private faultOf(server: string, error: unknown): StoreFault {
+    return faultOf(error, server || addressOf(this.client));
   }
 
   /** Writes, as a server that is read-only, full or loading cannot. */

@@ -22,7 +22,11 @@ import { checkOptions, type RedisStoreOptions } from './redis.store.options.js';
 import { RefundRetries } from './refund-retries.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 import type { ScriptMain } from './script.js';
+import { withTopology } from './topology.js';
 import { serversOf, type Servers } from './servers.js';
+
+/** Subjects that are tried until there is one for each server; only one that serves next to nothing has none. */
+const MOST_TRIALS = 1000;
 
 const PROBE_LASTS = 1e6; // A second, in microseconds.
 
@@ -38,6 +42,7 @@ export class RedisStore implements Store {
   readonly clock: Clock;
   readonly stopwatch: Clock;
   readonly timeout: number;
+  private readonly connectTimeout: number;
   private readonly servers: Servers;
   private readonly line: Line;
   private readonly batches: Batches;
@@ -55,6 +60,7 @@ export class RedisStore implements Store {
     this.stopwatch = clock ?? (() => performance.now());
     this.replayed = clock; // It stands in for the server's.
     this.timeout = timeout;
+    this.connectTimeout = connectTimeout;
     const client = connect(redis, bounds);
     this.servers = serversOf(client);
     this.line = new Line(client, this.servers, bounds, (key) =>
@@ -74,6 +80,20 @@ export class RedisStore implements Store {
     const subscriber = { ...bounds, socketTimeout: Math.max(SUBSCRIBER_MS, 5 * timeout) };
     const announcers = announcersOf(client, redis, subscriber);
     this.announcements = new Announcements(announcers, this.servers, String(client.options?.keyPrefix ?? ''));
+  }
+
+  /**
+   * Opens a store and finds out first whether a URL or options lead to a node of a Redis Cluster: it is
+   * connected to as a Cluster then.
+   *
+   * @throws TypeError or RangeError if an option is not as allowed; Error if a client that is none of a Cluster
+   *   leads to a node of one
+   */
+  static async open(options: RedisStoreOptions): Promise<RedisStore> {
+    const { redis, timeout = 50, connectTimeout = 1000 } = options;
+    checkOptions(redis, { timeout, connectTimeout });
+    const bounds = { timeout, connectTimeout, socketTimeout: HANDSHAKE_MS };
+    return new RedisStore({ ...options, redis: await withTopology(redis, bounds) });
   }
 
   decide(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
@@ -126,8 +146,25 @@ export class RedisStore implements Store {
     this.line.watch(listener);
   }
 
-  ready(): Promise<void> {
-    return this.line.ready();
+  async ready(trial?: (subject: string) => Hit): Promise<void> {
+    await this.line.ready();
+    if (trial) await Promise.all(this.trials(trial).map((call) => this.line.try(call, this.connectTimeout)));
+  }
+
+  /** A call that decides, for each server. */
+  private trials(trial: (subject: string) => Hit): Call[] {
+    const hits = new Map<string, Hit>();
+    for (let nth = 0; nth < MOST_TRIALS; nth += 1) {
+      const hit = trial(`ready-${nth}`);
+      const server = this.servers.of(hit.key);
+      if (!hits.has(server)) hits.set(server, hit);
+      if (hits.size >= this.servers.count) break;
+    }
+    return Array.from(hits.values(), (hit) => {
+      const call = new Call(this.now());
+      call.addRequest([hit], {});
+      return call;
+    });
   }
 
   close(): Promise<void> {

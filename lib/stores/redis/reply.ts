@@ -8,10 +8,15 @@ const FIELDS = 3;
 
 const NEVER = -1;
 
-/** What a request of a call failed by, if one did. */
+/** What the first request of a call that failed did so by; an error as well if the reply is not of the scripts. */
 export function failureIn(reply: unknown): Error | undefined {
-  const failure: unknown = Array.isArray(reply) ? reply.find((part) => typeof part === 'string') : undefined;
-  return typeof failure === 'string' ? replyError(failure) : undefined;
+  if (typeof reply === 'number') return undefined;
+  if (!Array.isArray(reply)) return replyError(`something unexpected (${typeof reply})`);
+  for (const part of reply as readonly unknown[]) {
+    if (typeof part === 'string') return replyError(part);
+    if (typeof part !== 'number') return replyError(`a list with something unexpected (${typeof part})`);
+  }
+  return undefined;
 }
 
 function replyError(message: string): Error {
@@ -32,7 +37,7 @@ export class ReplyReader {
     const { reply, at } = this;
     this.at += FIELDS * hits;
     const failure = reply[at];
-    if (typeof failure === 'string') throw replyError(failure);
+    if (typeof failure !== 'number') throw replyError(failure ?? 'a list that is too short');
     const verdicts = new Array<Verdict>(hits);
     for (let hit = 0; hit < hits; hit += 1) verdicts[hit] = this.verdict(at + FIELDS * hit);
     return { verdicts, now: reply[0] };

@@ -3,6 +3,8 @@ import type { StoreClient } from './connection.js';
 
 /** Knows on which server of a Redis a key is. */
 export interface Servers {
+  /** How many servers decide. */
+  readonly count: number;
   /** The address of the server, `''` where there is only one or it is not known. */
   of(key: string): string;
   /** The slot of a key, 0 where there are none. */
@@ -17,6 +19,8 @@ export interface Servers {
 
 /** One server, or one master with its replicas. */
 class SingleServer implements Servers {
+  readonly count = 1;
+
   constructor(private readonly client: StoreClient) {}
 
   of(): string {
@@ -44,6 +48,10 @@ class SingleServer implements Servers {
 class ClusterServers implements Servers {
   /** @param slots for each slot the addresses that serve it, the master's first */
   constructor(private readonly client: StoreClient & { readonly slots?: readonly (readonly string[])[] }) {}
+
+  get count(): number {
+    return this.client.nodes?.('master').length ?? 0;
+  }
 
   of(key: string): string {
     return this.client.slots?.[calculateSlot(key)]?.[0] ?? '';

@@ -1,0 +1,231 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { Controller, Get } from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import {
+  RateLimiter,
+  RateLimitHealth,
+  RateLimitModule,
+  RedisStore,
+  type RateLimitModuleOptions,
+  type Rule,
+} from '../../lib/index.js';
+import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
+import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary, redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+
+@Controller()
+class Routes {
+  @Get() get() {}
+}
+
+const RULES: RateLimitModuleOptions = {
+  rules: { default: { window: '1m', limit: 2, algorithm: 'fixed-window' } },
+  timeout: 10_000,
+};
+
+const moduleWith = (options: RateLimitModuleOptions) => ({
+  imports: [RateLimitModule.forRoot({ ...RULES, prefix: uniquePrefix(), ...options })],
+  controllers: [Routes],
+});
+
+async function start(options: RateLimitModuleOptions) {
+  const started = await startApp(moduleWith(options), { framework: 'express' });
+  const health = async () => (await started.app.get(RateLimitHealth).isHealthy()).rateLimit;
+  return { ...started, health };
+}
+
+afterEach(closeApps);
+
+const local = hasRedisBinary() ? describe : describe.skip;
+
+local('a Redis that refuses the limiter is reported in log and health at start', () => {
+  const servers: RedisServer[] = [];
+  const serverWith = async (...config: string[]) => {
+    const server = await startRedisServer({ config });
+    servers.push(server);
+    return server;
+  };
+
+  afterAll(() => Promise.all(servers.map((server) => server.stop())));
+
+  it.each([
+    [
+      'scripts are not permitted',
+      ['user limiter on >s3cret ~* &* +@all -evalsha -eval'],
+      /does not permit the command EVAL(SHA)? \(NOPERM\); see "Access" in docs\/operations.md/,
+    ],
+    [
+      'the keys are not permitted',
+      ['user limiter on >s3cret ~other:* &* +@all'],
+      /does not permit the keys of the limiter \(NOPERM\)/,
+    ],
+    [
+      'a command inside of scripts is not permitted',
+      ['user limiter on >s3cret ~* &* +@all -set'],
+      /does not permit .* \(NOPERM\)/,
+    ],
+    [
+      'scripts are renamed away',
+      ['user limiter on >s3cret ~* &* +@all', 'rename-command EVALSHA ""', 'rename-command EVAL ""'],
+      /does not have the command EVAL/,
+    ],
+    ['the password is wrong', ['user limiter on >other ~* &* +@all'], /refuses .* \(WRONGPASS\)/],
+  ])('when %s', async (_title, config, reason) => {
+    const { port } = await serverWith(...config);
+    const { logs, health, get } = await start({ redis: `redis://limiter:s3cret@127.0.0.1:${port}` });
+    await get('/');
+    const [line, ...others] = logs.ours();
+    expect(line).toMatchObject({ level: 'error', message: expect.stringMatching(reason) });
+    expect(line!.message).toContain(`Redis at 127.0.0.1:${port}`);
+    expect(others).toEqual([]);
+    expect(await health()).toMatchObject({
+      status: 'up',
+      degraded: true,
+      reason: expect.stringMatching(reason),
+      servers: [{ server: '', reason: expect.stringMatching(reason) }],
+    });
+    expect(JSON.stringify([logs.lines, await health()])).not.toContain('s3cret');
+  });
+
+  it('when there is no server, with the cause in words and health down where that was asked for', async () => {
+    const server = await serverWith();
+    await server.kill();
+    const { logs, health } = await start({ redis: server.url, health: { fallbackIsDown: true } });
+    const reason = `no connection to Redis at 127.0.0.1:${server.port} (ECONNREFUSED)`;
+    expect(logs.ours()).toHaveLength(1);
+    expect(logs.ours()[0]!.message).toMatch(/^Redis could not decide \(no connection to Redis at /);
+    expect(await health()).toMatchObject({ status: 'down', degraded: true, reason });
+  });
+});
+
+local('one node of a Redis Cluster', () => {
+  let cluster: RedisCluster;
+
+  beforeAll(async () => {
+    cluster = await startCluster({ replicas: false });
+  });
+  afterAll(() => cluster.close());
+
+  it.each([
+    ['a URL', () => cluster.nodes[0]!.url],
+    ['options', () => ({ host: cluster.nodes[0]!.host, port: cluster.nodes[0]!.port })],
+  ])('is connected to as a Cluster by %s, so that users on every node are limited', async (_title, redis) => {
+    const { app, health } = await start({ redis: redis() });
+    const limiter = app.get(RateLimiter);
+    const rule: Rule = { window: '1m', limit: 2, algorithm: 'fixed-window' };
+    for (const subject of ['ann', 'bob', 'cid', 'dan', 'eve', 'fay']) {
+      const remaining = [];
+      for (let nth = 1; nth <= 3; nth++) remaining.push((await limiter.consume(rule, subject)).allowed);
+      expect(remaining).toEqual([true, true, false]);
+    }
+    expect(await health()).toMatchObject({ status: 'up', degraded: false, servers: [] });
+  });
+
+  it('stops the application that gives a client of its own for it', async () => {
+    const mine = new Redis(cluster.nodes[0]!.url);
+    const message = await refusalToStart(moduleWith({ redis: mine }));
+    expect(message).toContain('is one node of a Redis Cluster and does not serve all slots');
+    expect(message).toContain('a Cluster of ioredis');
+    mine.disconnect();
+  });
+
+  it('opens the breaker by its first MOVED, where the topology was not asked for', async () => {
+    const store = new RedisStore({ redis: cluster.nodes[0]!.url, timeout: 10_000 });
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
+    const changes: unknown[] = [];
+    limiter.events.on('breaker', (event) => changes.push(event));
+    for (const subject of ['ann', 'bob', 'cid', 'dan', 'eve', 'fay']) {
+      await limiter.consume({ window: '1m', limit: 2 }, subject);
+    }
+    expect(changes[0]).toMatchObject({ state: 'open', error: { kind: 'topology', code: 'MOVED' } });
+    await limiter.close();
+    await store.close();
+  });
+});
+
+describe('keys that hold something else', () => {
+  const rule: Rule = { name: 'log', window: '1m', limit: 5, algorithm: 'sliding-window-log' };
+  let redis: Redis;
+
+  beforeAll(() => {
+    redis = new Redis(redisUrl());
+  });
+  afterAll(() => redis.disconnect());
+
+  async function spoil(prefix: string, ...subjects: string[]) {
+    for (const subject of subjects) {
+      await redis.set(`${prefix}{${subject}}:log:sliding-window-log`, 'x', 'PX', 60_000);
+    }
+  }
+
+  it('fail alone: no input of one client switches the others to the fallback, and the log says it once', async () => {
+    const prefix = uniquePrefix();
+    const { app, logs, health } = await start({ redis: redisUrl(), prefix });
+    const limiter = app.get(RateLimiter);
+    await spoil(prefix, 'ann');
+    for (let nth = 1; nth <= 5; nth++) await limiter.consume(rule, 'ann');
+    expect((await limiter.consume(rule, 'bob')).source).toBe('redis');
+    expect(logs.ours()).toEqual([
+      { level: 'warn', message: expect.stringMatching(/^Redis could not decide a request \(.*WRONGTYPE/) },
+    ]);
+    expect(await health()).toMatchObject({ degraded: true, servers: [] });
+    expect((await health()).reason).toMatch(/WRONGTYPE/);
+  });
+
+  it('open the breaker when three of them fail without a success between', async () => {
+    const prefix = uniquePrefix();
+    const store = new RedisStore({ redis: redisUrl(), timeout: 10_000 });
+    const limiter = new RateLimiter({ store, prefix });
+    await limiter.ready();
+    const turns: string[] = [];
+    limiter.events.on('breaker', ({ state }) => turns.push(state));
+    await spoil(prefix, 'ann', 'bob', 'cid');
+    for (const subject of ['ann', 'bob']) await limiter.consume(rule, subject);
+    expect(turns).toEqual([]);
+    await limiter.consume(rule, 'cid');
+    expect(turns).toEqual(['open']);
+    await until(() => turns.length === 2, 'the breaker to close, since the server decides other keys');
+    await limiter.close();
+    await store.close();
+  });
+});
+
+describe('a proxy', () => {
+  let server: Server;
+  let reply = '';
+
+  beforeAll(async () => {
+    server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.on('data', (data) => {
+        const commands = String(data).match(/\*\d+\r\n/g) ?? [];
+        socket.write(commands.map(() => (/\binfo\b/i.test(String(data)) ? '$0\r\n\r\n' : reply)).join(''));
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+  it.each([
+    ['OK to everything', '+OK\r\n', /answered: something unexpected/],
+    ['nothing to everything', '$-1\r\n', /answered: something unexpected/],
+    ['an empty list to everything', '*0\r\n', /./],
+    [
+      'that it does not support scripts',
+      "-ERR unknown command 'evalsha'\r\n",
+      /does not have the command EVAL/,
+    ],
+    ['an error of its own', '-no upstream host\r\n', /answered: no upstream host/],
+  ])('that answers %s is not taken for Redis', async (_title, answer, reason) => {
+    reply = answer;
+    const { port } = server.address() as AddressInfo;
+    const { logs, health, get } = await start({ redis: `redis://127.0.0.1:${port}` });
+    expect((await get('/')).status).toBe(200);
+    expect(await health()).toMatchObject({ degraded: true, reason: expect.stringMatching(reason) });
+    expect(logs.ours().length).toBeGreaterThan(0);
+  });
+});
