@@ -7,18 +7,59 @@ export interface Span {
   readonly part: number;
 }
 
+/** So many permits a window of microseconds. */
+export interface Rate {
+  readonly limit: number;
+  readonly window: number;
+}
+
 /** No time at all. */
 export const NO_TIME: Span = { whole: 0, part: 0 };
 
+/** The longest debt, 71 years in microseconds: an instant so far ahead is an integer that a double holds. */
+export const LONGEST = 2 ** 51;
+
+const LONGEST_SPAN: Span = { whole: LONGEST, part: 0 };
+
 /**
  * The span in which `permits` come back at `limit` permits per `window` microseconds:
- * permits x window / limit. Exact while that (285 years) and permits x limit are below 2^53.
+ * permits x window / limit, at most `LONGEST`. Exact while permits x limit is below 2^53, and else, which
+ * is debt only, rounded up.
  */
 export function spanOf(permits: number, limit: number, window: number): Span {
   const rest = window % limit;
-  if (rest === 0) return { whole: permits * (window / limit), part: 0 };
+  if (rest === 0) return within(permits * (window / limit), 0);
+  if (permits * limit > Number.MAX_SAFE_INTEGER) return within(Math.ceil((permits / limit) * window), 0);
   const fine = permits * rest;
-  return { whole: permits * ((window - rest) / limit) + Math.floor(fine / limit), part: fine % limit };
+  return within(permits * ((window - rest) / limit) + Math.floor(fine / limit), fine % limit);
+}
+
+function within(whole: number, part: number): Span {
+  return whole < LONGEST ? { whole, part } : LONGEST_SPAN;
+}
+
+/** The most permits that can be owed at a rate: what comes back in `LONGEST`. */
+export function mostOwed({ limit, window }: Rate): number {
+  if (window % limit === 0) return Math.min(LONGEST, Math.floor(LONGEST / (window / limit)));
+  return Math.min(LONGEST, Math.floor(LONGEST / window) * limit);
+}
+
+/** Whether permits come back at the same pace. */
+export function isSameRate(one: Rate, other: Rate): boolean {
+  if (one.limit === other.limit && one.window === other.window) return true;
+  const isWhole = one.window % one.limit === 0 && other.window % other.limit === 0;
+  return isWhole && one.window / one.limit === other.window / other.limit;
+}
+
+/** Whether permits come back more slowly. */
+export function isSlower(one: Rate, other: Rate): boolean {
+  return one.window / one.limit > other.window / other.limit;
+}
+
+/** How long at another rate the permits take that take a span at one, rounded up. */
+export function convert({ whole, part }: Span, from: Rate, to: Rate): Span {
+  const ratio = to.window / to.limit / (from.window / from.limit);
+  return within(Math.ceil((whole + part / from.limit) * ratio), 0);
 }
 
 /** How many whole permits come back within a span; 0 for a negative one. */

@@ -16,13 +16,17 @@ export type ConcurrencyParameter = 'limit' | 'lease';
 const DEFAULT_LEASE = 30e6;
 const MOST_HELD = 10_000;
 
+/** The most permits that one lease holds: they are added and removed one by one, and no call moves more. */
+export const MOST_AT_ONCE = 1000;
+
 /** What a rule may say, and its numbers for script and twin. */
 export const concurrencyTerms: Terms<ConcurrencyOptions, ConcurrencyParameter> = {
   parameters: ['limit', 'lease'],
   options: { lease: durationOption },
-  check({ limit }) {
-    if (limit <= MOST_HELD) return undefined;
-    return `limit is ${limit}; allowed: at most ${MOST_HELD} permits held at a time`;
+  check({ limit, cost = 1 }) {
+    if (limit > MOST_HELD) return `limit is ${limit}; allowed: at most ${MOST_HELD} permits held at a time`;
+    if (cost <= MOST_AT_ONCE) return undefined;
+    return `cost is ${cost}; allowed with concurrency: at most ${MOST_AT_ONCE} permits for one holder`;
   },
   compile: ({ limit, lease }) => ({ limit, lease: parseDuration(lease) ?? DEFAULT_LEASE }),
 };

@@ -7,6 +7,14 @@
 --       parameters: limit (permits), lease (microseconds)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 
+-- How many permits a lease may hold, and how many expired ones go with a call: no call moves more.
+local MOST_MOVED = 1000
+
+-- Returns: how many permits have expired.
+local function count_gone(key, now)
+  return redis.call('ZCOUNT', key, '-inf', string.format(INTEGER, now))
+end
+
 -- Returns: the instant at which the lease ends that stands so far from the first (0) or the last (-1).
 local function end_of(key, position)
   return tonumber(redis.call('ZRANGE', key, position, position, 'WITHSCORES')[2])
@@ -15,18 +23,18 @@ end
 local function step(key, now, cost, patience, name, limit, lease)
   if limit == 0 then return false, 0, -1, 0 end
 
-  local gone = redis.call('ZCOUNT', key, '-inf', string.format(INTEGER, now))
+  local gone = count_gone(key, now)
   local held = redis.call('ZCARD', key) - gone
   local remaining = math.max(0, limit - held)
   local reset_after = held > 0 and end_of(key, -1) - now or 0
 
-  if cost > remaining and patience < math.huge then
-    if cost > limit then return false, remaining, -1, reset_after end
+  if cost > MOST_MOVED or (cost > remaining and patience < math.huge) then
+    if cost > math.min(limit, MOST_MOVED) then return false, remaining, -1, reset_after end
     return false, remaining, end_of(key, gone + held + cost - limit - 1) - now, reset_after
   end
 
   if cost > 0 then reset_after = math.max(reset_after, lease) end
-  local state = { name = name, cost = cost, ends_at = now + lease, now = now }
+  local state = { name = name, cost = cost, ends_at = now + lease, gone = gone }
   return true, math.max(0, remaining - cost), 0, reset_after, state, reset_after
 end
 
@@ -34,35 +42,46 @@ end
 local function held_by(key, now, name)
   local ends_at = redis.call('ZSCORE', key, name .. '/1')
   if not ends_at or tonumber(ends_at) <= now then return nil end
-  local cost = 1
-  while redis.call('ZSCORE', key, name .. '/' .. cost + 1) do cost = cost + 1 end
-  return cost
+  local held, beyond = 1, 2
+  while redis.call('ZSCORE', key, name .. '/' .. beyond) do held, beyond = beyond, beyond * 2 end
+  while beyond - held > 1 do
+    local middle = math.floor((held + beyond) / 2)
+    if redis.call('ZSCORE', key, name .. '/' .. middle) then held = middle else beyond = middle end
+  end
+  return held
 end
 
 local function refund(key, now, _, name)
   local cost = held_by(key, now, name)
   if not cost then return nil end
-  return { name = name, cost = cost, now = now }, math.max(1, end_of(key, -1) - now)
+  return { name = name, cost = cost, gone = count_gone(key, now) }, math.max(1, end_of(key, -1) - now)
 end
 
 local function renew(key, now, name, limit, lease)
   local cost = held_by(key, now, name)
   if not cost then return nil end
-  local state = { name = name, cost = cost, ends_at = now + lease, now = now }
+  local state = { name = name, cost = cost, ends_at = now + lease, gone = count_gone(key, now) }
   return state, math.max(end_of(key, -1) - now, lease)
 end
 
--- A permit is added before the expired ones go: a server out of memory refuses it, and so the hit.
-local function save(key, state, expires_ms)
-  for permit = 1, state.cost do
-    local member = state.name .. '/' .. permit
-    if state.ends_at then
-      redis.call('ZADD', key, string.format(INTEGER, state.ends_at), member)
-    else
-      redis.call('ZREM', key, member)
-    end
+-- Returns: what ZADD or ZREM takes: each permit, with the end of its lease in front of it if it has one.
+local function permits_of(name, cost, ends_at)
+  local permits = {}
+  for permit = 1, cost do
+    if ends_at then permits[#permits + 1] = ends_at end
+    permits[#permits + 1] = name .. '/' .. permit
   end
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format(INTEGER, state.now))
+  return unpack(permits)
+end
+
+-- A permit is added before the expired ones go: a server out of memory refuses it, and so the hit. Expired
+-- permits that stay behind are not counted, and go with the calls to come.
+local function save(key, state, expires_ms)
+  local ends_at = state.ends_at and string.format(INTEGER, state.ends_at)
+  redis.call(ends_at and 'ZADD' or 'ZREM', key, permits_of(state.name, state.cost, ends_at))
+  if state.gone > 0 then
+    redis.call('ZREMRANGEBYRANK', key, 0, math.min(state.gone, MOST_MOVED) - 1)
+  end
   redis.call('PEXPIRE', key, expires_ms)
 end
 

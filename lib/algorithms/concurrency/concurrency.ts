@@ -2,6 +2,7 @@ import type { Next } from '../../contracts/algorithm.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import {
   concurrencyTerms,
+  MOST_AT_ONCE,
   type ConcurrencyOptions,
   type ConcurrencyParameter,
 } from './concurrency-options.js';
@@ -30,9 +31,9 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
     const remaining = Math.max(0, limit - held);
     const heldFor = held > 0 ? holders.lastEnd(now) - now : 0;
 
-    if (cost > remaining && patience < Infinity) {
+    if (cost > MOST_AT_ONCE || (cost > remaining && patience < Infinity)) {
       const denied = { allowed: false, remaining, resetAfter: heldFor, delay: 0 } as const;
-      if (cost > limit) return { ...denied, retryAfter: null };
+      if (cost > Math.min(limit, MOST_AT_ONCE)) return { ...denied, retryAfter: null };
       return { ...denied, retryAfter: freeingEnd(holders, now, held + cost - limit) - now };
     }
 

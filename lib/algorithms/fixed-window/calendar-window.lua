@@ -2,71 +2,91 @@
 -- and the server does not, and starts again from zero with each. Debt is taken from the windows that
 -- follow.
 --
--- KEYS  the rule's key: a string, `count start debt` (permits, microseconds, permits)
+-- KEYS  the rule's key: a string, `count start debt window` (permits, microseconds, permits, microseconds);
+--       a rule whose own window ends sooner goes by that one until it ends. Of an earlier release it has no window.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), previous, current, coming, last (microseconds: the starts of four windows in
 --       a row, around now by the caller's clock)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 -- Needs  window-starts.lua
 
--- Returns: the window as it is now (count, number, debt).
+-- The longest debt, 71 years (microseconds), see rate.lua.
+local LONGEST = 2 ^ 51
+
+local FOUR_INTEGERS = THREE_INTEGERS .. ' ' .. INTEGER
+
+-- Returns: the rule's own window of that number (count, debt, start, ends_at, number of the next).
+local function own(count, debt, window, starts)
+  return count, debt, start_of(window, starts), start_of(window + 1, starts), window + 1
+end
+
+-- Returns: the window as it is now (count, debt, start, ends_at, number of the own window that is in force then).
 local function read(key, now, limit, starts)
   local reached = window_at(now, starts, 0)
   local stored = get(key)
-  local count, start, debt = string.match(stored or '', '^(%d+) (%d+) (%d+)$')
-  if not count then return 0, reached, 0 end
-  count, debt = tonumber(count), tonumber(debt)
+  local count, start, debt, length = string.match(stored or '', '^(%d+) (%d+) (%d+) ?(%d*)$')
+  if not count then return own(0, 0, reached, starts) end
+  count, start, debt, length = tonumber(count), tonumber(start), tonumber(debt), tonumber(length)
 
-  local window = window_at(tonumber(start), starts, 0.5)
-  if window >= reached then return count, window, debt end
-  debt = debt - limit * (reached - window - 1)
-  if debt <= 0 then return 0, reached, 0 end
-  count = math.min(debt, limit)
-  return count, reached, debt - count
+  local window = window_at(start, starts, 0.5)
+  local ends_at = length and start + length or start_of(window + 1, starts)
+  if start > now then return own(count, debt, math.max(reached, window), starts) end
+  if now < ends_at then
+    if count + debt == 0 or ends_at <= start_of(reached + 1, starts) then return own(count, debt, reached, starts) end
+    return count, debt, start, ends_at, window_at(ends_at, starts, 0)
+  end
+  local owed = debt - limit * (reached - window_at(ends_at, starts, 0.5))
+  if owed <= 0 then return own(0, 0, reached, starts) end
+  local taken = math.min(owed, limit)
+  return own(taken, owed - taken, reached, starts)
+end
+
+-- Returns: the instant at which so many windows have passed, and how many of them are not known.
+local function end_of(windows, ends_at, next, starts)
+  if windows == 1 then return ends_at, math.max(0, next - 3) end
+  local number = next - 1 + math.min(windows, math.floor(LONGEST / (starts.last - starts.coming)))
+  return start_of(number, starts), math.max(0, number - 3)
 end
 
 -- Returns: how long until nothing of it counts any more, and when it may be forgotten: windows that
 -- are not known may be longer than the nearest one, but by less than a quarter.
-local function reset_of(count, window, debt, now, limit, starts)
+local function reset_of(count, debt, ends_at, next, now, limit, starts)
   if count == 0 and debt == 0 then return 0, 0 end
-  local free = window + 1 + math.ceil(debt / limit)
-  local reset_after = start_of(free, starts) - now
-  local unknown = math.max(0, free - 3)
-  return reset_after, reset_after + math.ceil(unknown / 4) * (starts.last - starts.coming)
+  local at, unknown = end_of(1 + math.ceil(debt / limit), ends_at, next, starts)
+  return at - now, at - now + math.ceil(unknown / 4) * (starts.last - starts.coming)
 end
 
-local function write(count, window, debt, starts)
-  return string.format(THREE_INTEGERS, count, start_of(window, starts), debt)
+local function write(count, start, debt, ends_at)
+  return string.format(FOUR_INTEGERS, count, start, debt, ends_at - start)
 end
 
 local function step(key, now, cost, patience, _, limit, previous, current, coming, last)
   if limit == 0 then return false, 0, -1, 0 end
 
   local starts = { previous = previous, current = current, coming = coming, last = last }
-  local count, window, debt = read(key, now, limit, starts)
+  local count, debt, start, ends_at, next = read(key, now, limit, starts)
   local remaining = math.max(0, limit - count - debt)
   if cost > remaining and patience < math.huge then
     local ahead = math.max(1, math.ceil((debt + cost) / limit))
-    local retry_after = cost > limit and -1 or start_of(window + ahead, starts) - now
-    return false, remaining, retry_after, (reset_of(count, window, debt, now, limit, starts))
+    local retry_after = cost > limit and -1 or end_of(ahead, ends_at, next, starts) - now
+    return false, remaining, retry_after, (reset_of(count, debt, ends_at, next, now, limit, starts))
   end
 
   local taken = math.min(cost, remaining)
-  count, debt = count + taken, debt + cost - taken
-  local reset_after, expires_after = reset_of(count, window, debt, now, limit, starts)
-  return true, remaining - taken, 0, reset_after, write(count, window, debt, starts), expires_after
+  count, debt = count + taken, math.min(LONGEST, debt + cost - taken)
+  local reset_after, expires_after = reset_of(count, debt, ends_at, next, now, limit, starts)
+  return true, remaining - taken, 0, reset_after, write(count, start, debt, ends_at), expires_after
 end
 
 local function refund(key, now, cost, receipt, only_last, limit, previous, current, coming, last)
   if limit == 0 then return nil end
   local starts = { previous = previous, current = current, coming = coming, last = last }
-  local count, window, debt = read(key, now, limit, starts)
-  local ends_at = start_of(window + 1, starts)
+  local count, debt, start, ends_at, next = read(key, now, limit, starts)
   if only_last or receipt <= now or receipt < ends_at or count + debt == 0 then return nil end
   local forgiven = math.min(cost, debt)
   count, debt = math.max(0, count - (cost - forgiven)), debt - forgiven
-  local _, expires_after = reset_of(count, window, debt, now, limit, starts)
-  return write(count, window, debt, starts), expires_after
+  local _, expires_after = reset_of(count, debt, ends_at, next, now, limit, starts)
+  return write(count, start, debt, ends_at), expires_after
 end
 
 return { step = step, refund = refund }

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { expectTimeline, type Ask } from '../../../test/support/timeline.js';
 import { MemoryStore, RateLimitConfigError, RateLimiter, type Rule } from '../../index.js';
 import { compileRule } from '../../core/compile-rule.js';
-import { calendarWindow, type CalendarWindowState } from './calendar-window.js';
+import { calendarWindow } from './calendar-window.js';
+import type { FixedWindowState } from './window-state.js';
 import { windowsAround, type Calendar } from './calendar.js';
 
 const HOUR = 3_600_000;
@@ -196,7 +197,7 @@ describe('a calendar window and the clocks of those who ask', () => {
   const hour = HOUR * 1000;
 
   /** Charges, and gives the state. */
-  function charge(now: number, cost: number, patience = 0): CalendarWindowState {
+  function charge(now: number, cost: number, patience = 0): FixedWindowState {
     const step = calendarWindow.step(undefined, now, cost, parametersAt(now), patience);
     if (!step.allowed) throw new Error('denied');
     return step.state;
@@ -223,7 +224,7 @@ describe('a calendar window and the clocks of those who ask', () => {
   });
 
   it('count what another time zone has counted today, after the rule was changed', () => {
-    const inUtc = { count: 2, start: midnight + hour, debt: 0 };
+    const inUtc = { count: 2, start: midnight + hour, debt: 0, window: 24 * hour };
     const noon = midnight + 12 * hour;
     expect(calendarWindow.step(inUtc, noon, 0, parametersAt(noon))).toMatchObject({ remaining: 1 });
   });
@@ -251,7 +252,7 @@ describe('a calendar window and the clocks of those who ask', () => {
     const refund = (now: number, receipt: number) =>
       calendarWindow.refund(state, now, 1, parametersAt(now), receipt, false);
     expect(refund(tomorrow - 1, tomorrow)).toEqual({
-      state: { count: 1, start: midnight, debt: 0 },
+      state: { count: 1, start: midnight, debt: 0, window: tomorrow - midnight },
       expiresAfter: 1,
     });
     expect(refund(tomorrow, tomorrow)).toBeUndefined();

@@ -1,44 +1,56 @@
 import { NEVER, type Variant } from '../definition.js';
 import { endOfWindow } from '../lease.js';
+import { LONGEST } from '../rate.js';
 import { calendarWindowTerms, type CalendarWindowParameter } from './calendar-window-options.js';
 import lua from './calendar-window.lua.js';
 import type { FixedWindowOptions } from './fixed-window-options.js';
 import { startOf, windowAt, type WindowStarts } from './window-starts.js';
+import type { FixedWindowState } from './window-state.js';
 import windowStartsLua from './window-starts.lua.js';
-
-export interface CalendarWindowState {
-  /** Permits taken in the window. */
-  readonly count: number;
-  /** The window's start, in microseconds. */
-  readonly start: number;
-  /** Permits that the windows after it will start with. */
-  readonly debt: number;
-}
 
 /** The window as it is now. */
 interface Window {
   readonly count: number;
-  /** Its number, see window-starts.ts. */
-  readonly window: number;
   readonly debt: number;
+  readonly start: number;
+  /** The instant at which it ends. */
+  readonly end: number;
+  /** The number of the rule's own window that is in force then, see window-starts.ts. */
+  readonly next: number;
 }
 
-function read(
-  state: CalendarWindowState | undefined,
-  now: number,
-  limit: number,
-  starts: WindowStarts,
-): Window {
-  const reached = windowAt(now, starts, 0);
-  const fresh = { count: 0, window: reached, debt: 0 };
-  if (!state) return fresh;
+/** The rule's own window of that number. */
+function own(count: number, debt: number, window: number, starts: WindowStarts): Window {
+  return { count, debt, start: startOf(window, starts), end: startOf(window + 1, starts), next: window + 1 };
+}
 
-  const window = windowAt(state.start, starts, 0.5);
-  if (window >= reached) return { count: state.count, window, debt: state.debt };
-  const debt = state.debt - limit * (reached - window - 1);
-  if (debt <= 0) return fresh;
-  const count = Math.min(debt, limit);
-  return { count, window: reached, debt: debt - count };
+function read(state: FixedWindowState | undefined, now: number, limit: number, starts: WindowStarts): Window {
+  const reached = windowAt(now, starts, 0);
+  if (!state) return own(0, 0, reached, starts);
+
+  const { count, start, debt } = state;
+  const end = start + state.window;
+  if (start > now) return own(count, debt, Math.max(reached, windowAt(start, starts, 0.5)), starts);
+  if (now < end) {
+    if (count + debt === 0 || end <= startOf(reached + 1, starts)) return own(count, debt, reached, starts);
+    return { count, debt, start, end, next: windowAt(end, starts, 0) };
+  }
+  const owed = debt - limit * (reached - windowAt(end, starts, 0.5));
+  if (owed <= 0) return own(0, 0, reached, starts);
+  const taken = Math.min(owed, limit);
+  return own(taken, owed - taken, reached, starts);
+}
+
+/** The instant at which so many windows have passed, and how long after it the key may be forgotten at most. */
+function endOf(
+  { end, next }: Window,
+  windows: number,
+  starts: WindowStarts,
+): { at: number; unknown: number } {
+  if (windows === 1) return { at: end, unknown: Math.max(0, next - 3) };
+  const length = starts.last - starts.coming;
+  const number = next - 1 + Math.min(windows, Math.floor(LONGEST / length));
+  return { at: startOf(number, starts), unknown: Math.max(0, number - 3) };
 }
 
 /**
@@ -46,21 +58,20 @@ function read(
  * known may be longer than the nearest one, but by less than a quarter.
  */
 function resetOf(
-  { count, window, debt }: Window,
+  window: Window,
   now: number,
   limit: number,
   starts: WindowStarts,
 ): { resetAfter: number; expiresAfter: number } {
+  const { count, debt } = window;
   if (count === 0 && debt === 0) return { resetAfter: 0, expiresAfter: 0 };
-  const free = window + 1 + Math.ceil(debt / limit);
-  const resetAfter = startOf(free, starts) - now;
-  const unknown = Math.max(0, free - 3);
-  const expiresAfter = resetAfter + Math.ceil(unknown / 4) * (starts.last - starts.coming);
-  return { resetAfter, expiresAfter };
+  const { at, unknown } = endOf(window, 1 + Math.ceil(debt / limit), starts);
+  const resetAfter = at - now;
+  return { resetAfter, expiresAfter: resetAfter + Math.ceil(unknown / 4) * (starts.last - starts.coming) };
 }
 
-function write({ count, window, debt }: Window, starts: WindowStarts): CalendarWindowState {
-  return { count, start: startOf(window, starts), debt };
+function write({ count, start, debt, end }: Window): FixedWindowState {
+  return { count, start, debt, window: end - start };
 }
 
 /**
@@ -69,7 +80,7 @@ function write({ count, window, debt }: Window, starts: WindowStarts): CalendarW
  *
  * See docs/adr/0011-calendar-windows.md.
  */
-export const calendarWindow: Variant<FixedWindowOptions, CalendarWindowState, CalendarWindowParameter> = {
+export const calendarWindow: Variant<FixedWindowOptions, FixedWindowState, CalendarWindowParameter> = {
   name: 'calendar-window',
   ...calendarWindowTerms,
   lua: windowStartsLua + lua,
@@ -79,35 +90,35 @@ export const calendarWindow: Variant<FixedWindowOptions, CalendarWindowState, Ca
     if (limit === 0) return NEVER;
 
     const current = read(state, now, limit, starts);
-    const { count, window, debt } = current;
+    const { count, debt } = current;
     const remaining = Math.max(0, limit - count - debt);
     if (cost > remaining && patience < Infinity) {
       const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
-      const retryAfter = cost > limit ? null : startOf(window + ahead, starts) - now;
+      const retryAfter = cost > limit ? null : endOf(current, ahead, starts).at - now;
       const { resetAfter } = resetOf(current, now, limit, starts);
       return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
     }
 
     const taken = Math.min(cost, remaining);
-    const next = { count: count + taken, window, debt: debt + cost - taken };
+    const next = { ...current, count: count + taken, debt: Math.min(LONGEST, debt + cost - taken) };
     return {
       allowed: true,
       remaining: remaining - taken,
       retryAfter: 0,
       ...resetOf(next, now, limit, starts),
       delay: 0,
-      state: write(next, starts),
+      state: write(next),
     };
   },
 
   refund(state, now, cost, { limit, ...starts }, receipt, onlyLast) {
     if (limit === 0) return undefined;
-    const { count, window, debt } = read(state, now, limit, starts);
-    const endsAt = startOf(window + 1, starts);
-    const gone = Number(receipt) <= now || Number(receipt) < endsAt;
+    const current = read(state, now, limit, starts);
+    const { count, debt, end } = current;
+    const gone = Number(receipt) <= now || Number(receipt) < end;
     if (onlyLast || gone || count + debt === 0) return undefined;
     const forgiven = Math.min(cost, debt);
-    const next = { count: Math.max(0, count - (cost - forgiven)), window, debt: debt - forgiven };
-    return { state: write(next, starts), expiresAfter: resetOf(next, now, limit, starts).expiresAfter };
+    const next = { ...current, count: Math.max(0, count - (cost - forgiven)), debt: debt - forgiven };
+    return { state: write(next), expiresAfter: resetOf(next, now, limit, starts).expiresAfter };
   },
 };

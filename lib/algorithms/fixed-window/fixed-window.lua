@@ -1,65 +1,78 @@
 -- Fixed window: counts permits in a window that starts at the first hit, or on the clock's grid,
 -- and starts again from zero when it ends. Debt is taken from the windows that follow.
 --
--- KEYS  the rule's key: a string, `count start debt` (permits, microseconds, permits)
+-- KEYS  the rule's key: a string, `count start debt window` (permits, microseconds, permits, microseconds);
+--       a rule with a shorter window goes by that one until it ends. Of an earlier release it has no window.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), aligned (1: windows start at multiples of the
 --       window since the epoch; 0: at the first hit)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 
--- Returns: the window as it is now (count, start, debt).
-local function read(key, now, limit, window, aligned)
-  local fresh = aligned == 1 and now - now % window or now
-  local stored = get(key)
-  if not stored then return 0, fresh, 0 end
-  local count, start, debt = string.match(stored, '^(%d+) (%d+) (%d+)$')
-  if not count then return 0, fresh, 0 end
-  count, start, debt = tonumber(count), tonumber(start), tonumber(debt)
-  if count + debt == 0 then return 0, fresh, 0 end -- all given back
+-- The longest debt, 71 years (microseconds), see rate.lua.
+local LONGEST = 2 ^ 51
 
-  local reached = aligned == 1 and fresh or now
-  if start + (aligned == 1 and 1 or window) > reached then return count, start, debt end
-  local passed = math.max(1, math.floor((reached - start) / window))
-  debt = debt - limit * (passed - 1)
-  if debt <= 0 then return 0, fresh, 0 end
-  count = math.min(debt, limit)
-  return count, aligned == 1 and fresh or start + passed * window, debt - count
+local FOUR_INTEGERS = THREE_INTEGERS .. ' ' .. INTEGER
+
+-- Returns: the window as it is now (count, start, debt, window).
+local function read(key, now, limit, own_window, aligned)
+  local fresh = aligned == 1 and now - now % own_window or now
+  local stored = get(key)
+  if not stored then return 0, fresh, 0, own_window end
+  local count, start, debt, window = string.match(stored, '^(%d+) (%d+) (%d+) ?(%d*)$')
+  if not count then return 0, fresh, 0, own_window end
+  count, start, debt, window = tonumber(count), tonumber(start), tonumber(debt), tonumber(window) or own_window
+  if count + debt == 0 then return 0, fresh, 0, own_window end -- all given back
+
+  if now >= start + window then
+    local passed = math.floor((now - start) / window)
+    debt = debt - limit * (passed - 1)
+    if debt <= 0 then return 0, fresh, 0, own_window end
+    count = math.min(debt, limit)
+    start, debt = start + passed * window, debt - count
+  end
+  if window >= own_window then return count, start, debt, window end
+  return count, (aligned == 0 or start > now) and start or fresh, debt, own_window
+end
+
+-- Returns: how long so many windows last.
+local function length_of(windows, window)
+  return math.min(LONGEST, windows * window)
 end
 
 -- Returns: how long until nothing of it counts any more.
 local function reset_of(count, start, debt, now, limit, window)
   if count == 0 and debt == 0 then return 0 end
-  return start + window - now + math.ceil(debt / limit) * window
+  return start + window - now + length_of(math.ceil(debt / limit), window)
 end
 
-local function write(count, start, debt)
-  return string.format(THREE_INTEGERS, count, start, debt)
+local function write(count, start, debt, window)
+  return string.format(FOUR_INTEGERS, count, start, debt, window)
 end
 
-local function step(key, now, cost, patience, _, limit, window, aligned)
+local function step(key, now, cost, patience, _, limit, own_window, aligned)
   if limit == 0 then return false, 0, -1, 0 end
 
-  local count, start, debt = read(key, now, limit, window, aligned)
+  local count, start, debt, window = read(key, now, limit, own_window, aligned)
   local remaining = math.max(0, limit - count - debt)
   if cost > remaining and patience < math.huge then
     local ahead = math.max(1, math.ceil((debt + cost) / limit))
-    local retry_after = cost > limit and -1 or start + ahead * window - now
+    local retry_after = cost > limit and -1 or start + length_of(ahead, window) - now
     return false, remaining, retry_after, reset_of(count, start, debt, now, limit, window)
   end
 
   local taken = math.min(cost, remaining)
-  count, debt = count + taken, debt + cost - taken
+  count, debt = count + taken, math.min(LONGEST, debt + cost - taken)
   local reset_after = reset_of(count, start, debt, now, limit, window)
-  return true, remaining - taken, 0, reset_after, write(count, start, debt), reset_after
+  return true, remaining - taken, 0, reset_after, write(count, start, debt, window), reset_after
 end
 
-local function refund(key, now, cost, receipt, only_last, limit, window, aligned)
+local function refund(key, now, cost, receipt, only_last, limit, own_window, aligned)
   if limit == 0 then return nil end
-  local count, start, debt = read(key, now, limit, window, aligned)
+  local count, start, debt, window = read(key, now, limit, own_window, aligned)
   if only_last or receipt <= now or receipt < start + window or count + debt == 0 then return nil end
   local forgiven = math.min(cost, debt)
   count, debt = math.max(0, count - (cost - forgiven)), debt - forgiven
-  return write(count, start, debt), reset_of(count, start, debt, now, limit, window)
+  return write(count, start, debt, window), reset_of(count, start, debt, now, limit, window)
 end
 
 return { step = step, refund = refund }

@@ -1,5 +1,6 @@
 import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { endOfWindow } from '../lease.js';
+import { LONGEST } from '../rate.js';
 import { calendarWindow } from './calendar-window.js';
 import {
   fixedWindowTerms,
@@ -7,17 +8,9 @@ import {
   type FixedWindowParameter,
 } from './fixed-window-options.js';
 import lua from './fixed-window.lua.js';
+import type { FixedWindowState } from './window-state.js';
 
-export type { FixedWindowOptions };
-
-export interface FixedWindowState {
-  /** Permits taken in the window. */
-  readonly count: number;
-  /** The window's start, in microseconds. */
-  readonly start: number;
-  /** Permits that the windows after it will start with. */
-  readonly debt: number;
-}
+export type { FixedWindowOptions, FixedWindowState };
 
 /** The window as it is now. */
 function read(
@@ -25,27 +18,33 @@ function read(
   now: number,
   { limit, window, aligned }: Numbers<FixedWindowParameter>,
 ): FixedWindowState {
-  const fresh = { count: 0, start: aligned === 1 ? now - (now % window) : now, debt: 0 };
-  if (!state || state.count + state.debt === 0) return fresh; // or all given back
+  const start = aligned === 1 ? now - (now % window) : now;
+  if (!state || state.count + state.debt === 0) return { count: 0, start, debt: 0, window }; // or all given back
 
-  const reached = aligned === 1 ? fresh.start : now;
-  if (state.start + (aligned === 1 ? 1 : window) > reached) return state;
-  const passed = Math.max(1, Math.floor((reached - state.start) / window));
-  const debt = state.debt - limit * (passed - 1);
-  if (debt <= 0) return fresh;
-  const count = Math.min(debt, limit);
-  return { count, start: aligned === 1 ? fresh.start : state.start + passed * window, debt: debt - count };
+  let current = state;
+  if (now >= state.start + state.window) {
+    const passed = Math.floor((now - state.start) / state.window);
+    const debt = state.debt - limit * (passed - 1);
+    if (debt <= 0) return { count: 0, start, debt: 0, window };
+    const count = Math.min(debt, limit);
+    const reached = state.start + passed * state.window;
+    current = { count, start: reached, debt: debt - count, window: state.window };
+  }
+  if (current.window >= window) return current;
+  const { count, debt } = current;
+  const isAhead = aligned === 0 || current.start > now;
+  return { count, start: isAhead ? current.start : start, debt, window };
 }
 
 /** How long until nothing of it counts any more. */
-function resetOf(
-  { count, start, debt }: FixedWindowState,
-  now: number,
-  limit: number,
-  window: number,
-): number {
+function resetOf({ count, start, debt, window }: FixedWindowState, now: number, limit: number): number {
   if (count === 0 && debt === 0) return 0;
-  return start + window - now + Math.ceil(debt / limit) * window;
+  return start + window - now + lengthOf(Math.ceil(debt / limit), window);
+}
+
+/** How long so many windows last. */
+function lengthOf(windows: number, window: number): number {
+  return Math.min(LONGEST, windows * window);
 }
 
 /**
@@ -63,27 +62,27 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowSta
   lua,
 
   step(state, now, cost, parameters, patience = 0) {
-    const { limit, window } = parameters;
+    const { limit } = parameters;
     if (limit === 0) return NEVER;
 
     const current = read(state, now, parameters);
-    const { count, start, debt } = current;
+    const { count, start, debt, window } = current;
     const remaining = Math.max(0, limit - count - debt);
     if (cost > remaining && patience < Infinity) {
       const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
-      const retryAfter = cost > limit ? null : start + ahead * window - now;
+      const retryAfter = cost > limit ? null : start + lengthOf(ahead, window) - now;
       return {
         allowed: false,
         remaining,
         retryAfter,
-        resetAfter: resetOf(current, now, limit, window),
+        resetAfter: resetOf(current, now, limit),
         delay: 0,
       };
     }
 
     const taken = Math.min(cost, remaining);
-    const next = { count: count + taken, start, debt: debt + cost - taken };
-    const resetAfter = resetOf(next, now, limit, window);
+    const next = { count: count + taken, start, debt: Math.min(LONGEST, debt + cost - taken), window };
+    const resetAfter = resetOf(next, now, limit);
     return {
       allowed: true,
       remaining: remaining - taken,
@@ -96,13 +95,13 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowSta
   },
 
   refund(state, now, cost, parameters, receipt, onlyLast) {
-    const { limit, window } = parameters;
+    const { limit } = parameters;
     if (limit === 0) return undefined;
-    const { count, start, debt } = read(state, now, parameters);
+    const { count, start, debt, window } = read(state, now, parameters);
     const gone = Number(receipt) <= now || Number(receipt) < start + window;
     if (onlyLast || gone || count + debt === 0) return undefined;
     const forgiven = Math.min(cost, debt);
-    const next = { count: Math.max(0, count - (cost - forgiven)), start, debt: debt - forgiven };
-    return { state: next, expiresAfter: resetOf(next, now, limit, window) };
+    const next = { count: Math.max(0, count - (cost - forgiven)), start, debt: debt - forgiven, window };
+    return { state: next, expiresAfter: resetOf(next, now, limit) };
   },
 };

@@ -8,10 +8,12 @@
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 -- Needs  rate.lua, backlog.lua
 
-local function step(key, now, cost, patience, _, limit, window, burst, full, full_part)
-  if limit == 0 then return false, 0, -1, 0 end
+local function step(key, now, cost, patience, _, own_limit, own_window, burst, own_full, own_full_part)
+  if own_limit == 0 then return false, 0, -1, 0 end
 
-  local ahead, part = read(key, now, limit)
+  local ahead, part, limit, window, slow_for = read(key, now, own_limit, own_window)
+  local full, full_part = own_full, own_full_part
+  if slow_for > 0 then full, full_part = span_of(burst, limit, window) end
   local free, free_part = full - ahead, full_part - part
   if free_part < 0 then free, free_part = free - 1, free_part + limit end
   local remaining = permits_in(free, free_part, limit, window)
@@ -21,25 +23,33 @@ local function step(key, now, cost, patience, _, limit, window, burst, full, ful
   if cost > remaining then
     wait = need - free
     if need_part > free_part then wait = wait + 1 end
+    if slow_for > 0 and wait >= slow_for then
+      local own_need, own_need_part = span_of(cost, own_limit, own_window)
+      local most, most_part = own_full - own_need, own_full_part - own_need_part
+      if most_part < 0 then most, most_part = most - 1, most_part + own_limit end
+      wait = wait_after_slow(ahead, part, limit, window, slow_for, own_limit, own_window, most, most_part)
+    end
     if patience < math.huge and (cost > burst or wait > patience) then
       wait = cost > burst and -1 or wait - patience
-      if part > 0 then ahead = ahead + 1 end
-      return false, remaining, wait, ahead
+      return false, remaining, wait, length_of(ahead, part, limit, window, slow_for, own_limit, own_window)
     end
   end
 
   ahead, part = ahead + need, part + need_part
   if part >= limit then ahead, part = ahead + 1, part - limit end
-  local state, expires_after = write(now, ahead, part)
-  return true, math.max(0, remaining - cost), wait, expires_after, state, expires_after
+  if ahead >= LONGEST then ahead, part = LONGEST, 0 end
+  local state, expires_after = write(now, ahead, part, limit, window, slow_for)
+  local reset_after = expires_after
+  if slow_for > 0 then reset_after = length_of(ahead, part, limit, window, slow_for, own_limit, own_window) end
+  return true, math.max(0, remaining - cost), wait, reset_after, state, expires_after
 end
 
 -- A charge wears off until its own TAT, even where later ones have moved that on: no more than what
 -- is left of it is given back.
-local function refund(key, now, cost, receipt, only_last, limit, window)
-  if limit == 0 then return nil end
-  local ahead, part = read(key, now, limit)
-  local ends_at = now + ahead + (part > 0 and 1 or 0)
+local function refund(key, now, cost, receipt, only_last, own_limit, own_window)
+  if own_limit == 0 then return nil end
+  local ahead, part, limit, window, slow_for = read(key, now, own_limit, own_window)
+  local ends_at = now + length_of(ahead, part, limit, window, slow_for, own_limit, own_window)
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 
   local back, back_part = span_of(cost, limit, window)
@@ -48,7 +58,7 @@ local function refund(key, now, cost, receipt, only_last, limit, window)
   ahead, part = ahead - back, part - back_part
   if part < 0 then ahead, part = ahead - 1, part + limit end
   if ahead < 0 then ahead, part = 0, 0 end
-  return write(now, ahead, part)
+  return write(now, ahead, part, limit, window, slow_for)
 end
 
 return { step = step, refund = refund }

@@ -1,8 +1,8 @@
-import { read, write, type Backlog } from '../backlog.js';
+import { join, leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
 import backlogLua from '../backlog.lua.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { slotOf } from '../lease.js';
-import { minus, NO_TIME, permitsIn, plus, roundUp, spanOf } from '../rate.js';
+import { minus, permitsIn, spanOf } from '../rate.js';
 import rateLua from '../rate.lua.js';
 import { gcraTerms, type GcraOptions, type GcraParameter } from './gcra-options.js';
 import lua from './gcra.lua.js';
@@ -23,32 +23,37 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
   prelude: rateLua,
   lua: backlogLua + lua,
 
-  step(state, now, cost, { limit, window, burst, full, fullPart }, patience = 0) {
+  step(state, now, cost, parameters, patience = 0) {
+    const { limit, window, burst, full, fullPart } = parameters;
     if (limit === 0) return NEVER;
 
-    const ahead = read(state, now, limit);
-    const free = minus({ whole: full, part: fullPart }, ahead, limit);
-    const remaining = permitsIn(free, limit, window);
-    const need = spanOf(cost, limit, window);
+    const queue = read(state, now, parameters);
+    const { ahead, rate, slowFor } = queue;
+    const ownMost = { whole: full, part: fullPart };
+    const most = slowFor === 0 ? ownMost : spanOf(burst, rate.limit, rate.window);
+    const remaining = permitsIn(minus(most, ahead, rate.limit), rate.limit, rate.window);
+    const need = spanOf(cost, rate.limit, rate.window);
 
     let wait = 0;
     if (cost > remaining) {
-      wait = roundUp(minus(need, free, limit));
+      const ownNeed = slowFor === 0 ? need : spanOf(cost, limit, window);
+      const free = minus(most, need, rate.limit);
+      wait = waitFor(queue, parameters, free, minus(ownMost, ownNeed, limit));
       if (patience < Infinity && (cost > burst || wait > patience)) {
         const retryAfter = cost > burst ? null : wait - patience;
-        return { allowed: false, remaining, retryAfter, resetAfter: roundUp(ahead), delay: 0 };
+        const resetAfter = lengthOf(queue, parameters);
+        return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
       }
     }
 
-    const { state: next, expiresAfter } = write(now, plus(ahead, need, limit));
+    const joined = join(queue, need);
     return {
       allowed: true,
       remaining: Math.max(0, remaining - cost),
       retryAfter: 0,
-      resetAfter: expiresAfter,
+      resetAfter: lengthOf(joined, parameters),
       delay: wait,
-      state: next,
-      expiresAfter,
+      ...write(now, joined),
     };
   },
 
@@ -56,16 +61,16 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
    * A charge wears off until its own TAT, even where later ones have moved that on: no more than what
    * is left of it is given back.
    */
-  refund(state, now, cost, { limit, window }, receipt, onlyLast) {
-    if (limit === 0) return undefined;
-    const ahead = read(state, now, limit);
-    const endsAt = now + roundUp(ahead);
+  refund(state, now, cost, parameters, receipt, onlyLast) {
+    if (parameters.limit === 0) return undefined;
+    const queue = read(state, now, parameters);
+    const { limit, window } = queue.rate;
+    const endsAt = now + lengthOf(queue, parameters);
     if (Number(receipt) <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
 
     let back = spanOf(cost, limit, window);
     const left = Number(receipt) - now - (window % limit === 0 ? 0 : 1);
     if (endsAt !== receipt && back.whole > left) back = { whole: left, part: 0 };
-    const rest = minus(ahead, back, limit);
-    return write(now, rest.whole < 0 ? NO_TIME : rest);
+    return write(now, leave(queue, back));
   },
 };

@@ -14,41 +14,65 @@ local function beyond(whole, part, less, less_part)
   return math.max(0, part > less_part and whole - less + 1 or whole - less)
 end
 
-local function step(key, now, cost, patience, _, limit, window, capacity, longest, longest_part, undelayed, undelayed_part)
-  if limit == 0 then return false, 0, -1, 0 end
+local function step(key, now, cost, patience, _, own_limit, own_window, capacity, own_longest, own_longest_part, own_undelayed, own_undelayed_part)
+  if own_limit == 0 then return false, 0, -1, 0 end
 
-  local queue, part = read(key, now, limit)
+  local queue, part, limit, window, slow_for = read(key, now, own_limit, own_window)
+  local longest, longest_part, undelayed, undelayed_part = own_longest, own_longest_part, own_undelayed, own_undelayed_part
+  if slow_for > 0 then
+    -- As many permits may wait, and go at once, as the rule says.
+    longest, longest_part = span_of(capacity - 1, limit, window)
+    undelayed, undelayed_part = span_of(permits_in(undelayed, undelayed_part, own_limit, own_window), limit, window)
+  end
   local room, room_part = longest - queue, longest_part - part
   if room_part < 0 then room, room_part = room - 1, room_part + limit end
   local remaining = room < 0 and 0 or permits_in(room, room_part, limit, window) + 1
   local delay = cost > 0 and beyond(queue, part, undelayed, undelayed_part) or 0
+  if slow_for > 0 and delay >= slow_for then
+    delay = wait_after_slow(queue, part, limit, window, slow_for, own_limit, own_window, own_undelayed, own_undelayed_part)
+  end
 
   local is_full = cost > remaining and (cost > capacity or patience == 0)
   if patience < math.huge and (is_full or (patience > 0 and delay > patience)) then
-    local need, need_part = span_of(math.max(0, cost - 1), limit, window)
-    local wait = patience > 0 and delay - patience or beyond(need, need_part, room, room_part)
-    if cost > capacity then wait = -1 end
-    return false, remaining, wait, beyond(queue, part, 0, 0)
+    local wait = -1
+    if cost <= capacity and patience > 0 then
+      wait = delay - patience
+    elseif cost <= capacity then
+      local need, need_part = span_of(math.max(0, cost - 1), limit, window)
+      wait = beyond(need, need_part, room, room_part)
+      if slow_for > 0 and wait >= slow_for then
+        need, need_part = span_of(math.max(0, cost - 1), own_limit, own_window)
+        local most, most_part = own_longest - need, own_longest_part - need_part
+        if most_part < 0 then most, most_part = most - 1, most_part + own_limit end
+        wait = wait_after_slow(queue, part, limit, window, slow_for, own_limit, own_window, most, most_part)
+      end
+    end
+    return false, remaining, wait, length_of(queue, part, limit, window, slow_for, own_limit, own_window)
   end
 
   local taken, taken_part = span_of(cost, limit, window)
   queue, part = queue + taken, part + taken_part
   if part >= limit then queue, part = queue + 1, part - limit end
-  local state, expires_after = write(now, queue, part)
-  return true, math.max(0, remaining - cost), delay, expires_after, state, expires_after
+  if queue >= LONGEST then queue, part = LONGEST, 0 end
+  local state, expires_after = write(now, queue, part, limit, window, slow_for)
+  local reset_after = expires_after
+  if slow_for > 0 then reset_after = length_of(queue, part, limit, window, slow_for, own_limit, own_window) end
+  return true, math.max(0, remaining - cost), delay, reset_after, state, expires_after
 end
 
 -- A place is given back only while nobody waits behind it: who does has been told when to go.
-local function refund(key, now, cost, receipt, _, limit, window)
-  if limit == 0 then return nil end
-  local queue, part = read(key, now, limit)
-  if now + beyond(queue, part, 0, 0) ~= receipt or receipt <= now then return nil end
+local function refund(key, now, cost, receipt, _, own_limit, own_window)
+  if own_limit == 0 then return nil end
+  local queue, part, limit, window, slow_for = read(key, now, own_limit, own_window)
+  if now + length_of(queue, part, limit, window, slow_for, own_limit, own_window) ~= receipt or receipt <= now then
+    return nil
+  end
 
   local back, back_part = span_of(cost, limit, window)
   queue, part = queue - back, part - back_part
   if part < 0 then queue, part = queue - 1, part + limit end
   if queue < 0 then queue, part = 0, 0 end
-  return write(now, queue, part)
+  return write(now, queue, part, limit, window, slow_for)
 end
 
 return { step = step, refund = refund }

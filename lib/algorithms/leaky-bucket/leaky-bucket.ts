@@ -1,7 +1,7 @@
-import { read, write, type Backlog } from '../backlog.js';
+import { join, leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
 import backlogLua from '../backlog.lua.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
-import { minus, NO_TIME, permitsIn, plus, roundUp, spanOf, type Span } from '../rate.js';
+import { minus, permitsIn, spanOf, type Span } from '../rate.js';
 import rateLua from '../rate.lua.js';
 import {
   leakyBucketTerms,
@@ -11,11 +11,6 @@ import {
 import lua from './leaky-bucket.lua.js';
 
 export type { LeakyBucketOptions };
-
-/** A span less another, in whole microseconds rounded up; at least 0. */
-function beyond(span: Span, less: Span): number {
-  return Math.max(0, span.whole - less.whole + (span.part > less.part ? 1 : 0));
-}
 
 /**
  * The leaky bucket as a queue: hits go on one by one at the rate, each held back until its turn, and
@@ -31,43 +26,55 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
   lua: backlogLua + lua,
 
   step(state, now, cost, parameters, patience = 0) {
-    const { limit, window, capacity, longest, longestPart, undelayed, undelayedPart } = parameters;
+    const { limit, window, capacity } = parameters;
     if (limit === 0) return NEVER;
 
-    const queue = read(state, now, limit);
-    const room = minus({ whole: longest, part: longestPart }, queue, limit);
-    const remaining = room.whole < 0 ? 0 : permitsIn(room, limit, window) + 1;
-    const delay = cost > 0 ? beyond(queue, { whole: undelayed, part: undelayedPart }) : 0;
+    const queue = read(state, now, parameters);
+    const { ahead, rate, slowFor } = queue;
+    const own = {
+      longest: { whole: parameters.longest, part: parameters.longestPart },
+      undelayed: { whole: parameters.undelayed, part: parameters.undelayedPart },
+    };
+    let { longest, undelayed } = own;
+    if (slowFor > 0) {
+      // As many permits may wait, and go at once, as the rule says.
+      longest = spanOf(capacity - 1, rate.limit, rate.window);
+      undelayed = spanOf(permitsIn(undelayed, limit, window), rate.limit, rate.window);
+    }
+    const room = minus(longest, ahead, rate.limit);
+    const remaining = room.whole < 0 ? 0 : permitsIn(room, rate.limit, rate.window) + 1;
+    const wait = (most: Span, ownMost: Span): number =>
+      Math.max(0, waitFor(queue, parameters, most, ownMost));
+    const delay = cost > 0 ? wait(undelayed, own.undelayed) : 0;
 
     const isFull = cost > remaining && (cost > capacity || patience === 0);
     if (patience < Infinity && (isFull || (patience > 0 && delay > patience))) {
-      const need = spanOf(Math.max(0, cost - 1), limit, window);
-      const wait = patience > 0 ? delay - patience : beyond(need, room);
-      const retryAfter = cost > capacity ? null : wait;
-      return { allowed: false, remaining, retryAfter, resetAfter: roundUp(queue), delay: 0 };
+      let retryAfter: number | null = null;
+      if (cost <= capacity && patience > 0) retryAfter = delay - patience;
+      else if (cost <= capacity) {
+        const need = spanOf(Math.max(0, cost - 1), rate.limit, rate.window);
+        const ownNeed = slowFor === 0 ? need : spanOf(Math.max(0, cost - 1), limit, window);
+        retryAfter = wait(minus(longest, need, rate.limit), minus(own.longest, ownNeed, limit));
+      }
+      return { allowed: false, remaining, retryAfter, resetAfter: lengthOf(queue, parameters), delay: 0 };
     }
 
-    const taken = spanOf(cost, limit, window);
-    const { state: next, expiresAfter } = write(now, plus(queue, taken, limit));
+    const joined = join(queue, spanOf(cost, rate.limit, rate.window));
     return {
       allowed: true,
       remaining: Math.max(0, remaining - cost),
       retryAfter: 0,
-      resetAfter: expiresAfter,
+      resetAfter: lengthOf(joined, parameters),
       delay,
-      state: next,
-      expiresAfter,
+      ...write(now, joined),
     };
   },
 
   /** A place is given back only while nobody waits behind it: who does has been told when to go. */
-  refund(state, now, cost, { limit, window }, receipt) {
-    if (limit === 0) return undefined;
-    const queue = read(state, now, limit);
-    if (now + roundUp(queue) !== receipt || receipt <= now) return undefined;
-
-    const back = spanOf(cost, limit, window);
-    const rest = minus(queue, back, limit);
-    return write(now, rest.whole < 0 ? NO_TIME : rest);
+  refund(state, now, cost, parameters, receipt) {
+    if (parameters.limit === 0) return undefined;
+    const queue = read(state, now, parameters);
+    if (now + lengthOf(queue, parameters) !== receipt || receipt <= now) return undefined;
+    return write(now, leave(queue, spanOf(cost, queue.rate.limit, queue.rate.window)));
   },
 };

@@ -2,31 +2,78 @@
 -- and counts the oldest part whole until it has left the window, so that no window ever holds more
 -- than `limit`.
 --
--- KEYS  the rule's key: a string, `expiry count count …` (the instant at which the newest cell stops
---       counting, in microseconds, then the permits of it and of those before it, newest first)
+-- KEYS  the rule's key: a string, `window/cells:until expiry count count …` (the grid, in microseconds; until when
+--       a rule whose window is shorter goes by it, `:until` being absent until none of it counts; the
+--       instant at which the newest cell stops counting; then the permits of it and of those before it,
+--       newest first). Of an earlier release it has no grid, and is of the rule's own.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), cells
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 -- Needs  cell-grid.lua
 
--- Returns: the newest cell's number, and the permits of it and of those before it by age. Counts of
--- another grid, before the rule was changed, all go to the newest of them.
-local function read(key, now, window, cells)
-  local cell, counts = cell_at(now, window, cells), {}
-  for age = 0, cells do counts[age] = 0 end
-  local stored = get(key)
-  local expiry, stored_counts = string.match(stored or '', '^(%d+) (.*)$')
-  if not expiry then return cell, counts end
+-- The most permits that a cell counts.
+local LONGEST = 2 ^ 51
 
-  local newest = cell_at(tonumber(expiry) - window - 1, window, cells)
-  local same_grid = expiry_of(newest, window, cells) == tonumber(expiry)
+local GRID = INTEGER .. '/' .. INTEGER
+
+local function empty(now, window, cells)
+  local counts = {}
+  for age = 0, cells do counts[age] = 0 end
+  return cell_at(now, window, cells), counts
+end
+
+-- Returns: the cells of the same grid as they are now.
+local function aged(now, expiry, stored_counts, window, cells)
+  local cell, counts = empty(now, window, cells)
+  local newest = cell_at(expiry - window - 1, window, cells)
   local age = math.max(0, cell - newest)
   for count in string.gmatch(stored_counts, '%d+') do
     if age > cells then break end
-    counts[age] = counts[age] + tonumber(count)
-    if same_grid then age = age + 1 end
+    counts[age], age = tonumber(count), age + 1
   end
   return math.max(cell, newest), counts
+end
+
+-- Returns: each cell of another grid that still counts, as if its permits had been taken at its end.
+local function moved(now, expiry, stored_counts, window, cells, own_window, own_cells)
+  local cell, counts = empty(now, own_window, own_cells)
+  local newest = cell_at(expiry - window - 1, window, cells)
+  cell = math.max(cell, cell_at(expiry - window - 1, own_window, own_cells))
+  for count in string.gmatch(stored_counts, '%d+') do
+    local expires_at = expiry_of(newest, window, cells)
+    if expires_at <= now then break end
+    local at = cell - cell_at(expires_at - window - 1, own_window, own_cells)
+    if at <= own_cells then counts[at] = counts[at] + tonumber(count) end
+    newest = newest - 1
+  end
+  return cell, counts
+end
+
+-- Returns: the newest cell's number, and the permits of it and of those before it by age; and the grid that they
+-- are in (window, cells, until when it counts: 0 if it is the rule's own).
+local function read(key, now, own_window, own_cells)
+  local stored = get(key) or ''
+  local window, cells, ends_at, expiry, counts = string.match(stored, '^(%d+)/(%d+):?(%d*) (%d+) (.*)$')
+  if not window then
+    window, cells, expiry, counts = own_window, own_cells, string.match(stored, '^(%d+) (.*)$')
+  end
+  window, cells, ends_at, expiry = tonumber(window), tonumber(cells), tonumber(ends_at), tonumber(expiry)
+
+  local cell
+  if not expiry or expiry <= now then
+    cell, counts = empty(now, own_window, own_cells)
+    return cell, counts, own_window, own_cells, 0
+  end
+  if window == own_window then
+    cell, counts = aged(now, expiry, counts, window, cells)
+    return cell, counts, window, cells, 0
+  end
+  if window < own_window or now >= (ends_at or expiry) then
+    cell, counts = moved(now, expiry, counts, window, cells, own_window, own_cells)
+    return cell, counts, own_window, own_cells, 0
+  end
+  cell, counts = aged(now, expiry, counts, window, cells)
+  return cell, counts, window, cells, ends_at or expiry
 end
 
 -- Returns: the permits that count, and how long until none of them does.
@@ -40,17 +87,19 @@ local function sum(cell, counts, now, window, cells)
 end
 
 -- Returns: the state, without the empty cells at its old end.
-local function write(cell, counts, window, cells)
+local function write(cell, counts, window, cells, ends_at)
   local texts, oldest = {}, cells
   while oldest > 0 and counts[oldest] == 0 do oldest = oldest - 1 end
   for age = 0, oldest do texts[age] = string.format(INTEGER, counts[age]) end
-  return string.format(INTEGER, expiry_of(cell, window, cells)) .. ' ' .. table.concat(texts, ' ', 0, oldest)
+  local grid = string.format(GRID, window, cells)
+  if ends_at > 0 then grid = grid .. ':' .. string.format(INTEGER, ends_at) end
+  return grid .. ' ' .. string.format(INTEGER, expiry_of(cell, window, cells)) .. ' ' .. table.concat(texts, ' ', 0, oldest)
 end
 
-local function step(key, now, cost, patience, _, limit, window, cells)
+local function step(key, now, cost, patience, _, limit, own_window, own_cells)
   if limit == 0 then return false, 0, -1, 0 end
 
-  local cell, counts = read(key, now, window, cells)
+  local cell, counts, window, cells, ends_at = read(key, now, own_window, own_cells)
   local used, reset_after = sum(cell, counts, now, window, cells)
   local remaining = math.max(0, limit - used)
 
@@ -65,18 +114,18 @@ local function step(key, now, cost, patience, _, limit, window, cells)
   end
 
   if cost > 0 then reset_after = expiry_of(cell, window, cells) - now end
-  counts[0] = counts[0] + cost
-  return true, math.max(0, remaining - cost), 0, reset_after, write(cell, counts, window, cells), reset_after
+  counts[0] = math.min(LONGEST, counts[0] + cost)
+  return true, math.max(0, remaining - cost), 0, reset_after, write(cell, counts, window, cells, ends_at), reset_after
 end
 
-local function refund(key, now, cost, receipt, only_last, limit, window, cells)
-  local cell, counts = read(key, now, window, cells)
+local function refund(key, now, cost, receipt, only_last, limit, own_window, own_cells)
+  local cell, counts, window, cells, ends_at = read(key, now, own_window, own_cells)
   if only_last or receipt <= now then return nil end
   for age = 0, cells do
     if counts[age] > 0 and expiry_of(cell - age, window, cells) == receipt then
       counts[age] = math.max(0, counts[age] - cost)
       local _, reset_after = sum(cell, counts, now, window, cells)
-      return write(cell, counts, window, cells), reset_after
+      return write(cell, counts, window, cells, ends_at), reset_after
     end
   end
   return nil

@@ -1,6 +1,7 @@
 import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { cellAt, expiryOf } from './cell-grid.js';
 import { endOfFirstWindow } from '../lease.js';
+import { LONGEST } from '../rate.js';
 import cellGridLua from './cell-grid.lua.js';
 import {
   slidingWindowCellsTerms,
@@ -11,44 +12,83 @@ import lua from './sliding-window-cells.lua.js';
 
 export type { SlidingWindowCellsOptions };
 
-export interface SlidingWindowCellsState {
+export interface SlidingWindowCellsState extends Grid {
   /** The instant at which the newest cell stops counting, in microseconds. */
   readonly expiry: number;
   /** Permits taken in it and in those before it, newest first. */
   readonly counts: readonly number[];
 }
 
+/** A window in so many cells. */
+interface Grid {
+  /** Microseconds. */
+  readonly window: number;
+  readonly cells: number;
+  /**
+   * Until when a rule whose window is shorter goes by this grid, in microseconds since the epoch; 0: until
+   * none of it counts.
+   */
+  readonly until: number;
+}
+
 type Parameters = Numbers<SlidingWindowCellsParameter>;
 
 /** Cells as they are now: the newest one's number, and the permits of it and of those before it by age. */
-interface Cells {
+interface Cells extends Grid {
   readonly cell: number;
   readonly counts: number[];
 }
 
-/** Counts of another grid, before the rule was changed, all go to the newest of them. */
-function read(state: SlidingWindowCellsState | undefined, now: number, { window, cells }: Parameters): Cells {
-  const cell = cellAt(now, window, cells);
-  const counts = new Array<number>(cells + 1).fill(0);
-  if (!state) return { cell, counts };
+function read(state: SlidingWindowCellsState | undefined, now: number, own: Parameters): Cells {
+  if (!state || state.expiry <= now) return empty(now, own);
+  if (state.window === own.window) return aged(state, now, 0);
+  if (state.window < own.window) return moved(state, now, own);
+  const until = state.until === 0 ? state.expiry : state.until;
+  return now < until ? aged(state, now, until) : moved(state, now, own);
+}
 
-  const newest = cellAt(state.expiry - window - 1, window, cells);
-  const sameGrid = expiryOf(newest, window, cells) === state.expiry;
+function empty(now: number, { window, cells }: Parameters): Cells {
+  const counts = new Array<number>(cells + 1).fill(0);
+  return { window, cells, until: 0, cell: cellAt(now, window, cells), counts };
+}
+
+/** Cells of a grid. */
+function aged(state: SlidingWindowCellsState, now: number, until: number): Cells {
+  const { window, cells } = state;
+  const cell = cellAt(now, window, cells);
+  const newest = newestOf(state);
+  const counts = new Array<number>(cells + 1).fill(0);
   let age = Math.max(0, cell - newest);
   for (const count of state.counts) {
     if (age > cells) break;
-    counts[age] = counts[age]! + count;
-    if (sameGrid) age += 1;
+    counts[age] = count;
+    age += 1;
   }
-  return { cell: Math.max(cell, newest), counts };
+  return { window, cells, until, cell: Math.max(cell, newest), counts };
+}
+
+/** Each cell of another grid that still counts, as if its permits had been taken at its end. */
+function moved(state: SlidingWindowCellsState, now: number, own: Parameters): Cells {
+  const { window, cells } = state;
+  const newest = newestOf(state);
+  const last = cellAt(state.expiry - window - 1, own.window, own.cells);
+  const { counts, ...grid } = empty(now, own);
+  const cell = Math.max(grid.cell, last);
+  for (const [age, count] of state.counts.entries()) {
+    const expiry = expiryOf(newest - age, window, cells);
+    if (expiry <= now) break;
+    const at = cell - cellAt(expiry - window - 1, own.window, own.cells);
+    if (at <= own.cells) counts[at] = counts[at]! + count;
+  }
+  return { ...grid, cell, counts };
+}
+
+function newestOf({ expiry, window, cells }: SlidingWindowCellsState): number {
+  return cellAt(expiry - window - 1, window, cells);
 }
 
 /** The permits that count, and how long until none of them does. */
-function sum(
-  { cell, counts }: Cells,
-  now: number,
-  { window, cells }: Parameters,
-): { used: number; resetAfter: number } {
+function sum({ cell, counts, window, cells }: Cells, now: number): { used: number; resetAfter: number } {
   let used = 0;
   let newest: number | undefined;
   for (let age = cells; age >= 0; age--) {
@@ -73,11 +113,12 @@ export const slidingWindowCells: AlgorithmDefinition<
   spendBy: endOfFirstWindow,
 
   step(state, now, cost, parameters, patience = 0) {
-    const { limit, window, cells } = parameters;
+    const { limit } = parameters;
     if (limit === 0) return NEVER;
 
-    const { cell, counts } = read(state, now, parameters);
-    const { used, resetAfter: heldFor } = sum({ cell, counts }, now, parameters);
+    const current = read(state, now, parameters);
+    const { cell, counts, window, cells } = current;
+    const { used, resetAfter: heldFor } = sum(current, now);
     const remaining = Math.max(0, limit - used);
 
     if (cost > remaining && patience < Infinity) {
@@ -93,26 +134,29 @@ export const slidingWindowCells: AlgorithmDefinition<
     }
 
     const resetAfter = cost > 0 ? expiryOf(cell, window, cells) - now : heldFor;
-    counts[0] = counts[0]! + cost;
+    counts[0] = Math.min(LONGEST, counts[0]! + cost);
     return {
       allowed: true,
       remaining: Math.max(0, remaining - cost),
       retryAfter: 0,
       resetAfter,
       delay: 0,
-      state: { expiry: expiryOf(cell, window, cells), counts },
+      state: write(current),
       expiresAfter: resetAfter,
     };
   },
 
   refund(state, now, cost, parameters, receipt, onlyLast) {
-    const { window, cells } = parameters;
-    const { cell, counts } = read(state, now, parameters);
+    const current = read(state, now, parameters);
+    const { cell, counts, window, cells } = current;
     if (onlyLast || Number(receipt) <= now) return undefined;
     const age = counts.findIndex((count, at) => count > 0 && expiryOf(cell - at, window, cells) === receipt);
     if (age < 0) return undefined;
     counts[age] = Math.max(0, counts[age]! - cost);
-    const next = { expiry: expiryOf(cell, window, cells), counts };
-    return { state: next, expiresAfter: sum({ cell, counts }, now, parameters).resetAfter };
+    return { state: write(current), expiresAfter: sum(current, now).resetAfter };
   },
 };
+
+function write({ cell, counts, window, cells, until }: Cells): SlidingWindowCellsState {
+  return { expiry: expiryOf(cell, window, cells), counts, window, cells, until };
+}

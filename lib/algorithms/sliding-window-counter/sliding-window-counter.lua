@@ -1,26 +1,76 @@
 -- Sliding window counter: two counters on the clock's grid; the previous window's count weighs as
 -- much as of it still lies within the sliding window.
 --
--- KEYS  the rule's key: a string, `start current previous` (microseconds, permits, permits)
+-- KEYS  the rule's key: a string, `start current previous window until` (microseconds, permits, permits,
+--       microseconds, and until when a rule with a shorter window goes by these windows; absent: until none of
+--       them counts). Of an earlier release it has no window, and is of the rule's own.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), unit (microseconds in which what is left of a window
 --       is counted, so that no product leaves the integers that a double holds)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 
--- Returns: the two windows as they are now (start, current, previous).
-local function read(key, now, window)
-  local start = now - now % window
-  local stored = get(key)
-  if not stored then return start, 0, 0 end
-  local s_start, current, previous = string.match(stored, '^(%d+) (%d+) (%d+)$')
-  s_start = tonumber(s_start)
-  if s_start and s_start >= start then return s_start, tonumber(current), tonumber(previous) end
-  if s_start == start - window then return start, 0, tonumber(current) end
-  return start, 0, 0
+-- The most permits that a window counts, and the largest product, which leaves room for those.
+local LONGEST, LARGEST = 2 ^ 51, 2 ^ 52
+
+local FOUR_INTEGERS = THREE_INTEGERS .. ' ' .. INTEGER
+
+-- Returns: windows of the same length at an instant (start, current, previous).
+local function at(instant, start, current, previous, window)
+  local reached = instant - instant % window
+  if start >= reached then return start, current, previous end
+  if start == reached - window then return reached, 0, current end
+  return reached, 0, 0
 end
 
-local function write(start, current, previous)
-  return string.format(THREE_INTEGERS, start, current, previous)
+-- Returns: windows of another length, in the current one of which all is taken that counts at an instant,
+-- rounded up (start, current, previous).
+local function convert(instant, start, current, previous, window, to_window)
+  start, current, previous = at(instant, start, current, previous, window)
+  local left = math.min(window, start + window - instant)
+  return instant - instant % to_window, current + math.ceil(previous * (left / window)), 0
+end
+
+-- The stored windows, for who has to know how they go on (start, current, previous, window).
+local s_start, s_current, s_previous, s_window
+
+-- Returns: the two windows as they are now (start, current, previous, window): the rule's own, or longer ones
+-- that are in use, and until when, else 0.
+local function read(key, now, own_window)
+  local stored = get(key)
+  if not stored then return now - now % own_window, 0, 0, own_window, 0 end
+  local start, current, previous, window, ends_at = string.match(stored, '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)$')
+  if not start then return now - now % own_window, 0, 0, own_window, 0 end
+  start, current, previous = tonumber(start), tonumber(current), tonumber(previous)
+  window = tonumber(window) or own_window
+  if window == own_window then
+    start, current, previous = at(now, start, current, previous, window)
+    return start, current, previous, window, 0
+  end
+
+  if now >= start + 2 * window then return now - now % own_window, 0, 0, own_window, 0 end
+  if window < own_window then
+    start, current, previous = convert(math.max(now, start), start, current, previous, window, own_window)
+    return start, current, previous, own_window, 0
+  end
+  ends_at = tonumber(ends_at) or start + 2 * window
+  if now < ends_at then
+    s_start, s_current, s_previous, s_window = start, current, previous, window
+    start, current, previous = at(now, start, current, previous, window)
+    return start, current, previous, window, ends_at
+  end
+  start, current, previous = convert(ends_at, start, current, previous, window, own_window)
+  start, current, previous = at(now, start, current, previous, own_window)
+  return start, current, previous, own_window, 0
+end
+
+local function write(start, current, previous, window, ends_at)
+  local state = string.format(FOUR_INTEGERS, start, current, previous, window)
+  return ends_at > 0 and state .. ' ' .. string.format(INTEGER, ends_at) or state
+end
+
+-- Returns: the unit in which what is left of a window is counted (microseconds).
+local function unit_of(limit, window)
+  return math.max(1, math.ceil(limit * window / LARGEST))
 end
 
 -- Returns: how much `count` permits of the previous window weigh while so much time is left of it, rounded down.
@@ -33,10 +83,30 @@ local function left_when(count, room, window, unit)
   return (math.ceil((room + 1) * math.ceil(window / unit) / count) - 1) * unit
 end
 
-local function step(key, now, cost, patience, _, limit, window, unit)
+-- Returns: how long until a hit fits that does not now; -1 if it never does.
+local function wait_for(cost, now, start, current, previous, limit, window)
+  local unit, ends_after = unit_of(limit, window), start + window - now
+  if cost <= limit - current then
+    return ends_after - left_when(previous, limit - current - cost, window, unit)
+  elseif cost <= limit then
+    return ends_after + window - left_when(current, limit - cost, window, unit)
+  end
+  return -1
+end
+
+-- Returns: the same, where longer windows stop to count before that.
+local function wait_after(wait, cost, now, ends_at, limit, own_window)
+  if wait <= 0 or ends_at == 0 or now + wait < ends_at then return wait end
+  local start, current, previous = convert(ends_at, s_start, s_current, s_previous, s_window, own_window)
+  local own_wait = current + cost <= limit and 0 or wait_for(cost, ends_at, start, current, previous, limit, own_window)
+  return math.min(ends_at + own_wait, s_start + 2 * s_window) - now
+end
+
+local function step(key, now, cost, patience, _, limit, own_window, unit)
   if limit == 0 then return false, 0, -1, 0 end
 
-  local start, current, previous = read(key, now, window)
+  local start, current, previous, window, ends_at = read(key, now, own_window)
+  if window ~= own_window then unit = unit_of(limit, window) end
   local ends_after = start + window - now
   local left = math.min(window, ends_after)
   local weighted = weigh(previous, left, window, unit)
@@ -45,23 +115,18 @@ local function step(key, now, cost, patience, _, limit, window, unit)
   if current > 0 then reset_after = ends_after + window end
 
   if cost > remaining and patience < math.huge then
-    local retry_after = -1
-    if cost <= limit - current then
-      retry_after = ends_after - left_when(previous, limit - current - cost, window, unit)
-    elseif cost <= limit then
-      retry_after = ends_after + window - left_when(current, limit - cost, window, unit)
-    end
-    return false, remaining, retry_after, reset_after
+    local wait = wait_for(cost, now, start, current, previous, limit, window)
+    return false, remaining, wait_after(wait, cost, now, ends_at, limit, own_window), reset_after
   end
 
   if cost > 0 then reset_after = ends_after + window end
-  local state = write(start, current + cost, previous)
+  local state = write(start, math.min(LONGEST, current + cost), previous, window, ends_at)
   return true, math.max(0, remaining - cost), 0, reset_after, state, ends_after + window
 end
 
 -- The window of a charge ends a window before the charge is gone.
-local function refund(key, now, cost, receipt, only_last, limit, window)
-  local start, current, previous = read(key, now, window)
+local function refund(key, now, cost, receipt, only_last, limit, own_window)
+  local start, current, previous, window, ends_at = read(key, now, own_window)
   if only_last or receipt <= now then return nil end
   if receipt == start + 2 * window and current > 0 then
     current = math.max(0, current - cost)
@@ -70,7 +135,7 @@ local function refund(key, now, cost, receipt, only_last, limit, window)
   else
     return nil
   end
-  return write(start, current, previous), start + 2 * window - now
+  return write(start, current, previous, window, ends_at), start + 2 * window - now
 end
 
 return { step = step, refund = refund }

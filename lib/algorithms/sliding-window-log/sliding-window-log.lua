@@ -3,12 +3,18 @@
 --
 -- KEYS  the rule's key: a list of 14-byte entries, oldest first, each the instant of a hit
 --       (microseconds) and the permits admitted up to and including it. The first entry is only
---       the base to count from: it has expired, or is a zero.
+--       the base to count from: it has expired, or is a zero. Behind it stands what the log is kept
+--       for: window (microseconds), limit (permits), and until when (microseconds; 0: for a window from
+--       the last hit on), see docs/adr/0028-changed-windows-of-a-log.md. A log without is kept as now.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
 
-local ENTRY = '>I7I7'
+local ENTRY, KEPT = '>I7I7', '>I7I4I7'
+local MOST_TOTAL = 2 ^ 53 - 1
+
+-- How many entries refunds may still rewrite in this call.
+local rewritable = 1000
 
 -- Returns: instant and total of an entry; beyond the end, more than any.
 local function entry(key, index)
@@ -16,6 +22,14 @@ local function entry(key, index)
   if not stored then return math.huge, math.huge end
   local instant, total = struct.unpack(ENTRY, stored)
   return instant, total
+end
+
+-- Returns: the window, the limit and the end of what the log is kept for.
+local function kept_for(key, limit, window)
+  local stored = redis.call('LINDEX', key, 0)
+  if #stored <= 14 then return window, limit, 0 end
+  local kept_window, kept_limit, kept_until = struct.unpack(KEPT, stored, 15)
+  return kept_window, kept_limit, kept_until
 end
 
 -- Returns: the first index above `low` whose instant (field 1) or total (field 2) reaches `bound`.
@@ -32,68 +46,97 @@ local function first_reaching(key, low, field, bound)
   return probe
 end
 
+-- The first hit of a log, or the first after all others have expired.
+local function start(exists, now, cost, patience, limit, window)
+  if cost > limit and patience < math.huge then return false, limit, -1, 0 end
+  if cost == 0 then return true, limit, 0, 0 end
+  local head = struct.pack(ENTRY, 0, 0) .. struct.pack(KEPT, window, limit, 0)
+  local state = { exists = exists, head = head, pushed = { struct.pack(ENTRY, now, cost) } }
+  return true, math.max(0, limit - cost), 0, window, state, window
+end
+
 local function step(key, now, cost, patience, _, limit, window)
   if limit == 0 then return false, 0, -1, 0 end
 
   local last_instant, last_total = entry(key, -1)
-  local fresh = last_total == math.huge
-  local latest, base, base_total = now, 0, 0
-  if fresh then
-    last_instant, last_total = 0, 0
-  else
-    latest = math.max(now, last_instant)
-    local horizon = latest - window
-    if last_instant <= horizon then
-      base, base_total = -1, last_total
-    else
-      base = first_reaching(key, 0, 1, horizon + 1) - 1
-      base_total = select(2, entry(key, base))
-    end
+  if last_total == math.huge then return start(false, now, cost, patience, limit, window) end
+  local kept_window, kept_limit, kept_until = kept_for(key, limit, window)
+  local latest, ends_at = math.max(now, last_instant), kept_until
+  if kept_until == 0 then ends_at = last_instant + kept_window end
+  local is_longer = kept_window > window and latest < ends_at
+  if latest >= last_instant + kept_window or (not is_longer and last_instant <= latest - window) then
+    return start(true, now, cost, patience, limit, window)
   end
+
+  local base = last_instant <= latest - window and -1 or first_reaching(key, 0, 1, latest - window + 1) - 1
+  local base_instant, base_total = entry(key, base)
   local used = last_total - base_total
-  local remaining = math.max(0, limit - used)
+  local first, first_total, most, used_longer = base, base_total, limit, used
+  if is_longer then
+    first = first_reaching(key, 0, 1, latest - kept_window + 1) - 1
+    base_instant, first_total = entry(key, first)
+    most, used_longer = math.max(limit, kept_limit), last_total - first_total
+  end
+  local remaining = math.max(0, math.min(limit - used, most - used_longer))
 
+  local reset_after = used > 0 and last_instant + window - now or 0
   if cost > remaining and patience < math.huge then
-    local reset_after = used > 0 and last_instant + window - now or 0
     if cost > limit then return false, remaining, -1, reset_after end
-    local freeing = first_reaching(key, base, 2, base_total + used + cost - limit)
-    return false, remaining, entry(key, freeing) + window - now, reset_after
+    local wait = 0
+    if cost > limit - used then
+      wait = entry(key, first_reaching(key, base, 2, last_total + cost - limit)) + window - now
+    end
+    if cost > most - used_longer then
+      local freeing = first_reaching(key, first, 2, last_total + cost - most)
+      wait = math.max(wait, math.min(entry(key, freeing) + kept_window, ends_at) - now)
+    end
+    return false, remaining, wait, math.max(reset_after, wait)
   end
 
-  if cost == 0 then return true, remaining, 0, used > 0 and last_instant + window - now or 0 end
-  local reset_after = latest + window - now
-  local state = { fresh, base, { struct.pack(ENTRY, latest, last_total + cost) } }
-  return true, math.max(0, remaining - cost), 0, reset_after, state, reset_after
+  if cost == 0 then return true, remaining, 0, reset_after end
+  local for_window, for_limit, for_until = window, limit, 0
+  if is_longer then for_window, for_limit, for_until = kept_window, kept_limit, ends_at end
+  local state = { first = first, pushed = { struct.pack(ENTRY, latest, math.min(MOST_TOTAL, last_total + cost)) } }
+  if first > 0 or for_window ~= kept_window or for_limit ~= kept_limit or for_until ~= kept_until then
+    state.head = struct.pack(ENTRY, base_instant, first_total) .. struct.pack(KEPT, for_window, for_limit, for_until)
+  end
+  return true, math.max(0, remaining - cost), 0, latest + window - now, state, latest + for_window - now
 end
 
--- Takes the cost out of the hit and out of every total behind it.
+-- Takes the cost out of the hit and out of every total behind it, if those are not too many.
 local function refund(key, now, cost, receipt, only_last, limit, window)
   local instant = receipt - window
-  if only_last or receipt <= now then return nil end
+  local last_instant = entry(key, -1)
+  if only_last or receipt <= now or last_instant == math.huge then return nil end
+  local expires_at = last_instant + kept_for(key, limit, window)
   local index = first_reaching(key, 0, 1, instant)
-  if (entry(key, index)) ~= instant then return nil end
+  if expires_at <= now or (entry(key, index)) ~= instant then return nil end
+  local count = redis.call('LLEN', key) - index
+  if count > rewritable then return nil end
+  rewritable = rewritable - count
 
   local _, before = entry(key, index - 1)
-  local rewritten, last_instant = {}, instant
+  local rewritten = {}
   for _, stored in ipairs(redis.call('LRANGE', key, index, -1)) do
     local at, total = struct.unpack(ENTRY, stored)
     rewritten[#rewritten + 1] = struct.pack(ENTRY, at, math.max(before, total - cost))
-    last_instant = at
   end
-  return { false, nil, rewritten, index }, last_instant + window - now
+  return { index = index, pushed = rewritten }, expires_at - now
 end
 
 -- A hit is pushed before the expired ones go: a server out of memory refuses the push, and so the
 -- whole hit.
 local function save(key, state, expires_ms)
-  local fresh, base, pushed, index = unpack(state, 1, 4)
-  if fresh then redis.call('RPUSH', key, struct.pack(ENTRY, 0, 0)) end
+  local head, pushed, first, index = state.head, state.pushed, state.first, state.index
   if index then redis.call('LTRIM', key, 0, index - 1) end
-  for first = 1, #pushed, 1000 do
-    redis.call('RPUSH', key, unpack(pushed, first, math.min(first + 999, #pushed)))
+  if not (first or index) then
+    if state.exists then redis.call('UNLINK', key) end
+    redis.call('RPUSH', key, head, pushed[1])
+  else
+    redis.call('RPUSH', key, unpack(pushed))
+    if first and first > 0 then redis.call('LTRIM', key, first, -1) end
+    if head then redis.call('LSET', key, 0, head) end
   end
-  if base == -1 then redis.call('LTRIM', key, -2, -1) end
-  if base and base > 0 then redis.call('LTRIM', key, base, -1) end
   redis.call('PEXPIRE', key, expires_ms)
 end
 

@@ -1,13 +1,19 @@
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
-import { EMPTY_LOG, type HitLog } from './hit-log.js';
+import { EMPTY_LOG, type HitLog, type Kept } from './hit-log.js';
 import lua from './sliding-window-log.lua.js';
 
 /** `algorithm: 'sliding-window-log'` has no options of its own. */
 export type SlidingWindowLogOptions = Record<never, never>;
 
+/** How many entries a refund rewrites at most: what is older stays charged until it expires. */
+const MOST_REWRITTEN = 1000;
+
 /**
  * The sliding window log: remembers every admitted hit, and admits at most `limit` permits in any
  * window. Exact; its memory grows with the hits it holds, up to `limit` of them a key.
+ *
+ * A log that is kept for a longer window than the rule's goes on to be kept for that, and also holds the
+ * larger limit in it, until nobody has been charged by it for so long.
  */
 export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitLog, 'limit' | 'window'> = {
   name: 'sliding-window-log',
@@ -19,39 +25,62 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
   step(state, now, cost, { limit, window }, patience = 0) {
     if (limit === 0) return NEVER;
 
-    const log = state ?? EMPTY_LOG;
-    const latest = Math.max(now, log.lastInstant);
-    const base = log.firstInstantReaching(latest - window + 1) - 1;
-    const baseTotal = log.total(base);
-    const used = log.lastTotal - baseTotal;
-    const remaining = Math.max(0, limit - used);
+    const found = state ?? EMPTY_LOG;
+    const latest = Math.max(now, found.lastInstant);
+    const { kept } = found;
+    const endsAt = kept.until === 0 ? found.expiresAt : kept.until;
+    const isLonger = kept.window > window && latest < endsAt;
+    const isGone = latest >= found.expiresAt || (!isLonger && found.lastInstant <= latest - window);
+    const log = isGone ? EMPTY_LOG : found;
 
+    const base = log.firstInstantReaching(latest - window + 1) - 1;
+    const used = log.lastTotal - log.total(base);
+    const first = isLonger ? log.firstInstantReaching(latest - kept.window + 1) - 1 : base;
+    const most = isLonger ? Math.max(limit, kept.limit) : limit;
+    const usedLonger = log.lastTotal - log.total(first);
+    const remaining = Math.max(0, Math.min(limit - used, most - usedLonger));
+
+    const heldFor = used > 0 ? log.lastInstant + window - now : 0;
     if (cost > remaining && patience < Infinity) {
-      const resetAfter = used > 0 ? log.lastInstant + window - now : 0;
-      if (cost > limit) return { allowed: false, remaining, retryAfter: null, resetAfter, delay: 0 };
-      const freeing = log.firstTotalReaching(baseTotal + used + cost - limit, base);
-      const retryAfter = log.instant(freeing) + window - now;
-      return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
+      if (cost > limit) return { allowed: false, remaining, retryAfter: null, resetAfter: heldFor, delay: 0 };
+      let retryAfter = 0;
+      if (cost > limit - used) {
+        const freeing = log.firstTotalReaching(log.lastTotal + cost - limit, base);
+        retryAfter = log.instant(freeing) + window - now;
+      }
+      if (cost > most - usedLonger) {
+        const freeing = log.firstTotalReaching(log.lastTotal + cost - most, first);
+        retryAfter = Math.max(retryAfter, Math.min(log.instant(freeing) + kept.window, endsAt) - now);
+      }
+      return { allowed: false, remaining, retryAfter, resetAfter: Math.max(heldFor, retryAfter), delay: 0 };
     }
 
-    const resetAfter = cost > 0 ? latest + window - now : used > 0 ? log.lastInstant + window - now : 0;
+    const keptNow = isLonger ? keep(kept, kept.window, kept.limit, endsAt) : keep(kept, window, limit, 0);
+    const instant = isGone ? now : latest;
+    const total = Math.min(Number.MAX_SAFE_INTEGER, log.lastTotal + cost);
     return {
       allowed: true,
       remaining: Math.max(0, remaining - cost),
       retryAfter: 0,
-      resetAfter,
+      resetAfter: cost > 0 ? instant + window - now : heldFor,
       delay: 0,
-      state: cost > 0 ? log.push(latest, log.lastTotal + cost, base) : log,
-      expiresAfter: resetAfter,
+      state: cost > 0 ? log.push(instant, total, first, keptNow) : found,
+      expiresAfter: instant + keptNow.window - now,
     };
   },
 
-  /** Takes the cost out of the hit and out of every total behind it. */
+  /** Takes the cost out of the hit and out of every total behind it, if those are not too many. */
   refund(log, now, cost, { window }, receipt, onlyLast) {
     const instant = Number(receipt) - window;
-    if (onlyLast || Number(receipt) <= now) return undefined;
+    if (onlyLast || Number(receipt) <= now || log.expiresAt <= now) return undefined;
     const index = log.firstInstantReaching(instant);
-    if (log.instant(index) !== instant) return undefined;
-    return { state: log.reduce(index, cost), expiresAfter: log.lastInstant + window - now };
+    if (log.instant(index) !== instant || log.length - index > MOST_REWRITTEN) return undefined;
+    return { state: log.reduce(index, cost), expiresAfter: log.expiresAt - now };
   },
 };
+
+/** The same if nothing has changed. */
+function keep(kept: Kept, window: number, limit: number, until: number): Kept {
+  const isSame = kept.window === window && kept.limit === limit && kept.until === until;
+  return isSame ? kept : { window, limit, until };
+}

@@ -12,7 +12,7 @@ end
 -- Returns: the span in which `tokens` come (microseconds, part).
 local function span_for(tokens, limit, window, interval)
   if interval == 0 then return span_of(tokens, limit, window) end
-  return math.ceil(tokens / limit) * window, 0
+  return math.min(LONGEST, math.ceil(tokens / limit) * window), 0
 end
 
 -- Returns: the instant at which `missing` more tokens have come.
@@ -22,10 +22,17 @@ local function instant_of(missing, instant, part, limit, window, interval)
   return instant + whole + math.ceil((part + fine) / limit)
 end
 
--- Returns: how long until `missing` more tokens have come.
-local function wait_for(missing, now, instant, part, limit, window, interval)
-  if missing <= 0 then return 0 end
-  return instant_of(missing, instant, part, limit, window, interval) - now
+-- Returns: how many tokens are still missing at an instant, and up to when those that have come are credited
+-- (microseconds, part).
+local function credit_up_to(now, missing, instant, part, limit, window, interval)
+  local elapsed, elapsed_part = now - instant, -part
+  if elapsed_part < 0 then elapsed, elapsed_part = elapsed - 1, elapsed_part + limit end
+  local earned = tokens_in(elapsed, elapsed_part, limit, window, interval)
+  if earned >= missing then return 0, math.max(instant, now), 0 end
+  local credited, credited_part = span_for(earned, limit, window, interval)
+  instant, part = instant + credited, part + credited_part
+  if part >= limit then instant, part = instant + 1, part - limit end
+  return missing - earned, instant, part
 end
 
 -- Returns: the most tokens that can come in a time of microseconds that has been rounded up to whole ones.

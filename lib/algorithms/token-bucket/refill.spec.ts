@@ -91,24 +91,27 @@ describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
 
   it('gets back what a refund gives, and its window goes on', () => {
     const parameters = tokenBucket.compile(quota);
-    const taken = { tokens: 0, instant: NOON, part: 0 };
+    const taken = { used: 3, instant: NOON, part: 0, refill: parameters, until: 0 };
     const refund = (now: number, cost: number, receipt = NOON + 10e6) =>
       tokenBucket.refund(taken, now, cost, parameters, receipt, false);
     expect(refund(NOON + 9e6, 2)).toEqual({
-      state: { tokens: 2, instant: NOON, part: 0 },
+      state: { ...taken, used: 1 },
       expiresAfter: 1e6,
     });
-    expect(refund(NOON + 9e6, 3)).toMatchObject({ state: { tokens: 3 }, expiresAfter: 0 });
+    expect(refund(NOON + 9e6, 3)).toMatchObject({ state: { used: 0 }, expiresAfter: 0 });
     expect(refund(NOON + 10e6, 1)).toBeUndefined();
   });
 
-  it('keeps what it holds when the rule changes how it is refilled', () => {
+  it('is filled as before when the rule changes how it is refilled, until it is full', () => {
     const twin = bucket({ limit: 3, window: 10e6 });
     twin.hit(0, 3);
     expect(twin.peek(5e6, 0).remaining).toBe(1);
     twin.change(quota);
-    expect(twin.peek(9_999_999, 1)).toMatchObject({ allowed: false, retryAfter: 1 });
-    expect(twin.peek(10e6, 1).allowed).toBe(true);
+    expect(twin.peek(6_666_666, 2)).toMatchObject({ allowed: false, retryAfter: 1 });
+    expect(twin.hit(6_666_667, 2).allowed).toBe(true);
+    expect(twin.peek(10e6, 0).remaining).toBe(1);
+    expect(twin.peek(19_999_999, 0).remaining).toBe(1);
+    expect(twin.peek(20e6, 0).remaining).toBe(3);
   });
 });
 
@@ -144,7 +147,7 @@ describe('a bucket that starts with 2 of 10 tokens, 1 per second', () => {
 
   it('lets a new subject wait for more, if it has the patience', () => {
     const step = tokenBucket.step(undefined, NOON, 5, tokenBucket.compile(quota), 3e6);
-    expect(step).toMatchObject({ allowed: true, delay: 3e6, state: { tokens: -3 } });
+    expect(step).toMatchObject({ allowed: true, delay: 3e6, state: { used: 13 } });
   });
 
   it('takes a subject for new again a day after its bucket was full, kept or forgotten', async () => {
@@ -160,7 +163,7 @@ describe('a bucket that starts with 2 of 10 tokens, 1 per second', () => {
 
   it('gives a new subject nothing back for what it was charged when it was known', () => {
     const parameters = tokenBucket.compile(quota);
-    const full = { tokens: 9, instant: 0, part: 0 };
+    const full = { used: 1, instant: 0, part: 0, refill: parameters, until: 0 };
     expect(tokenBucket.refund(full, 1e6 + DAY, 1, parameters, 2e6 + DAY, false)).toBeUndefined();
   });
 

@@ -1,5 +1,5 @@
 import type { Numbers } from '../definition.js';
-import { permitsIn, spanOf, type Span } from '../rate.js';
+import { isSameRate, LONGEST, minus, permitsIn, plus, spanOf, type Span } from '../rate.js';
 
 /**
  * How tokens come: `limit` of them a `window` of microseconds, one by one at an even pace, or all at
@@ -15,6 +15,14 @@ export interface Credited {
   readonly part: number;
 }
 
+/** Whether tokens come alike. */
+export function isSameRefill(one: Refill, other: Refill): boolean {
+  if (one === other) return true;
+  if (one.interval !== other.interval) return false;
+  if (one.interval === 0) return isSameRate(one, other);
+  return one.limit === other.limit && one.window === other.window;
+}
+
 /** How many whole tokens come within a span; 0 for a negative one. */
 export function tokensIn(span: Span, { limit, window, interval }: Refill): number {
   if (interval === 0) return permitsIn(span, limit, window);
@@ -24,7 +32,7 @@ export function tokensIn(span: Span, { limit, window, interval }: Refill): numbe
 /** The span in which `tokens` come. */
 export function spanFor(tokens: number, { limit, window, interval }: Refill): Span {
   if (interval === 0) return spanOf(tokens, limit, window);
-  return { whole: Math.ceil(tokens / limit) * window, part: 0 };
+  return { whole: Math.min(LONGEST, Math.ceil(tokens / limit) * window), part: 0 };
 }
 
 /** The instant at which `missing` more tokens have come. */
@@ -34,10 +42,18 @@ export function instantOf(missing: number, { instant, part }: Credited, refill: 
   return instant + span.whole + Math.ceil((part + span.part) / refill.limit);
 }
 
-/** How long until `missing` more tokens have come. */
-export function waitFor(missing: number, now: number, credited: Credited, refill: Refill): number {
-  if (missing <= 0) return 0;
-  return instantOf(missing, credited, refill) - now;
+/** How many tokens are still missing at an instant, and up to when those that have come are credited. */
+export function creditUpTo(
+  now: number,
+  missing: number,
+  { instant, part }: Credited,
+  refill: Refill,
+): { readonly missing: number; readonly credited: Credited } {
+  const elapsed = minus({ whole: now - instant, part: 0 }, { whole: 0, part }, refill.limit);
+  const earned = tokensIn(elapsed, refill);
+  if (earned >= missing) return { missing: 0, credited: { instant: Math.max(instant, now), part: 0 } };
+  const credited = plus({ whole: instant, part }, spanFor(earned, refill), refill.limit);
+  return { missing: missing - earned, credited: { instant: credited.whole, part: credited.part } };
 }
 
 /** The most tokens that can come in a time of microseconds that has been rounded up to whole ones. */

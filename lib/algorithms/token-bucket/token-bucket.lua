@@ -1,8 +1,11 @@
 -- Token bucket: holds up to `burst` tokens, takes `cost` of them a hit, and gains `limit` tokens
 -- a window, continuously or all at once after each whole window.
 --
--- KEYS  the rule's key: a string, `tokens instant part` (whole tokens, below 0 when there is debt, and
---       the instant up to which they have been credited: microseconds; part in 1/limit of one)
+-- KEYS  the rule's key: a string, `used instant part:window/limit until` (tokens that are missing to a full
+--       bucket; the instant up to which those that came are credited: microseconds, part in 1/limit of one; how
+--       they came; and until when a rule whose tokens come faster goes by that). Without ` part` it is 0,
+--       without `/limit` 1, with `i` behind it tokens came after each whole window, without ` until` it is as
+--       long as the bucket is not full. `tokens instant part` is of an earlier release.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits), interval (1: tokens come after each
 --       whole window; 0: one by one), initial (tokens of a new bucket)
@@ -12,73 +15,132 @@
 -- How long a full bucket is remembered, where a new one would not be full (microseconds).
 local MEMORY = 86400000000
 
--- Returns: the bucket as it is now (tokens, instant, part); nil if it is a new one.
-local function fill(key, now, limit, window, burst, interval, initial)
-  local stored = get(key)
-  local tokens, instant, part = string.match(stored or '', '^(-?%d+) (%d+) (%d+)$')
-  if not tokens then return nil end
-  tokens, instant, part = tonumber(tokens), tonumber(instant), math.min(tonumber(part), limit - 1)
-  if initial < burst and now >= instant_of(burst - tokens, instant, part, limit, window, interval) + MEMORY then
-    return nil
+local PLAIN = INTEGER .. ' ' .. INTEGER .. ':' .. INTEGER
+
+-- The bucket: tokens that are missing; up to when it is credited; how tokens come; until when those of a faster
+-- rule come so, too, 0 if it is the rule's own.
+local used, instant, part, limit, window, interval, ends_at
+
+-- How tokens come by the rule itself, and how many it holds.
+local own_limit, own_window, own_interval, own_burst, own_initial
+
+local function is_same()
+  if limit == own_limit and window == own_window then return interval == own_interval end
+  local is_even = interval == 0 and own_interval == 0
+  return is_even and limit == 1 and own_window % own_limit == 0 and own_window / own_limit == window
+end
+
+-- Returns: how many tokens are missing when the slower refill has counted for long enough.
+local function used_after_slow()
+  return (credit_up_to(ends_at, used, instant, part, limit, window, interval))
+end
+
+local function go_by_own(missing, since)
+  used, instant, part, limit, window, interval, ends_at =
+    missing, since, 0, own_limit, own_window, own_interval, 0
+end
+
+-- Takes up what a rule whose tokens come alike, faster or more slowly has left; of a slower one, its refill stays.
+local function adopt(now)
+  if is_same() then
+    ends_at = 0
+  elseif is_slower(own_limit, own_window, limit, window) then
+    local missing, credited, rest = credit_up_to(now, used, instant, part, limit, window, interval)
+    go_by_own(missing, rest > 0 and credited + 1 or credited)
+  else
+    if ends_at == 0 then ends_at = instant_of(used, instant, part, limit, window, interval) end
+    if now >= ends_at then go_by_own(used_after_slow(), ends_at) end
   end
-
-  local elapsed, elapsed_part = now - instant, -part
-  if elapsed_part < 0 then elapsed, elapsed_part = elapsed - 1, elapsed_part + limit end
-  local earned = tokens_in(elapsed, elapsed_part, limit, window, interval)
-  if tokens + earned >= burst then return burst, math.max(instant, now), 0 end
-  local credited, credited_part = span_for(earned, limit, window, interval)
-  instant, part = instant + credited, part + credited_part
-  if part >= limit then instant, part = instant + 1, part - limit end
-  return tokens + earned, instant, part
 end
 
--- Returns: when the bucket may be forgotten.
-local function expiry_of(tokens, now, instant, part, limit, window, burst, interval, initial)
-  if initial == burst then return wait_for(burst - tokens, now, instant, part, limit, window, interval) end
-  return instant_of(burst - tokens, instant, part, limit, window, interval) + MEMORY - now
+-- Returns: the instant at which no more than so many tokens are missing.
+local function instant_with(missing)
+  local at = instant_of(used - missing, instant, part, limit, window, interval)
+  if ends_at == 0 or at < ends_at then return at end
+  return instant_of(used_after_slow() - missing, ends_at, 0, own_limit, own_window, own_interval)
 end
 
-local function write(tokens, instant, part)
-  return string.format(THREE_INTEGERS, tokens, instant, part)
+-- Returns: whether there is a bucket, as it is now; if not, it is a new one.
+local function fill(key, now)
+  local stored = get(key) or ''
+  local s_used, s_instant, s_part, s_window, s_limit, s_interval, s_until =
+    string.match(stored, '^(%d+) (%d+) ?(%d*):(%d+)/?(%d*)(i?) ?(%d*)$')
+  if s_used then
+    used, instant, part = tonumber(s_used), tonumber(s_instant), tonumber(s_part) or 0
+    limit, window, interval = tonumber(s_limit) or 1, tonumber(s_window), s_interval == 'i' and 1 or 0
+    ends_at = tonumber(s_until) or 0
+    adopt(now)
+  else
+    local s_tokens
+    s_tokens, s_instant, s_part = string.match(stored, '^(-?%d+) (%d+) (%d+)$')
+    if not s_tokens then return false end
+    go_by_own(math.max(0, own_burst - tonumber(s_tokens)), tonumber(s_instant))
+    part = math.min(tonumber(s_part), limit - 1)
+  end
+  if own_initial < own_burst and now >= instant_with(0) + MEMORY then return false end
+  used, instant, part = credit_up_to(now, used, instant, part, limit, window, interval)
+  return true
 end
 
-local function step(key, now, cost, patience, _, limit, window, burst, interval, initial)
-  if limit == 0 then return false, 0, -1, 0 end
+-- Returns: how long until the bucket is full.
+local function full_after(now)
+  return used > 0 and instant_with(0) - now or 0
+end
 
-  local tokens, instant, part = fill(key, now, limit, window, burst, interval, initial)
-  local is_new = not tokens
-  if is_new then tokens, instant, part = initial, now, 0 end
+-- Returns: the state, and when the bucket may be forgotten: when it is full by whatever rule.
+local function write(now)
+  local full, state = instant_of(used, instant, part, limit, window, interval), nil
+  local is_even = interval == 0 and window % limit == 0
+  if is_even and part == 0 and ends_at == 0 then
+    state = string.format(PLAIN, used, instant, window / limit)
+  else
+    state = string.format(INTEGER, used) .. ' ' .. string.format(INTEGER, instant)
+    if part > 0 then state = state .. ' ' .. string.format(INTEGER, part) end
+    if is_even then
+      state = state .. ':' .. string.format(INTEGER, window / limit)
+    else
+      state = state .. ':' .. string.format(INTEGER, window) .. '/' .. string.format(INTEGER, limit)
+    end
+    if interval == 1 then state = state .. 'i' end
+    if ends_at > 0 then state = state .. ' ' .. string.format(INTEGER, ends_at) end
+  end
+  if own_initial < own_burst then return state, full + MEMORY - now end
+  return state, used > 0 and full - now or 0
+end
+
+local function step(key, now, cost, patience, _, rule_limit, rule_window, burst, rule_interval, initial)
+  if rule_limit == 0 then return false, 0, -1, 0 end
+
+  own_limit, own_window, own_interval, own_burst, own_initial = rule_limit, rule_window, rule_interval, burst, initial
+  local is_new = not fill(key, now)
+  if is_new then go_by_own(burst - initial, now) end
   local wait = 0
-  if cost > math.max(0, tokens) then
-    wait = wait_for(cost - tokens, now, instant, part, limit, window, interval)
+  if cost > math.max(0, burst - used) then
+    wait = used > burst - cost and instant_with(burst - cost) - now or 0
     if patience < math.huge and (cost > burst or wait > patience) then
       -- A denial stores nothing, so that a new bucket stays as it is.
       wait = (cost > burst or is_new) and -1 or wait - patience
-      local reset_after = wait_for(burst - tokens, now, instant, part, limit, window, interval)
-      return false, math.max(0, tokens), wait, reset_after
+      return false, math.max(0, burst - used), wait, full_after(now)
     end
   end
 
-  tokens = tokens - cost
-  local reset_after = wait_for(burst - tokens, now, instant, part, limit, window, interval)
-  local expires_after = expiry_of(tokens, now, instant, part, limit, window, burst, interval, initial)
-  return true, math.max(0, tokens), wait, reset_after, write(tokens, instant, part), expires_after
+  used = math.min(used + cost, burst + most_owed(limit, window))
+  return true, math.max(0, burst - used), wait, full_after(now), write(now)
 end
 
 -- A charge wears off as the bucket fills: where others have come since, no more than what can be left
 -- of it is given back.
-local function refund(key, now, cost, receipt, only_last, limit, window, burst, interval, initial)
-  if limit == 0 then return nil end
-  local tokens, instant, part = fill(key, now, limit, window, burst, interval, initial)
-  if not tokens then return nil end
-  local ends_at = now + wait_for(burst - tokens, now, instant, part, limit, window, interval)
-  if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
+local function refund(key, now, cost, receipt, only_last, rule_limit, rule_window, burst, rule_interval, initial)
+  if rule_limit == 0 then return nil end
+  own_limit, own_window, own_interval, own_burst, own_initial = rule_limit, rule_window, rule_interval, burst, initial
+  if not fill(key, now) then return nil end
+  local full_at = now + full_after(now)
+  if receipt <= now or full_at <= now or (only_last and full_at ~= receipt) then return nil end
 
-  if ends_at ~= receipt then cost = math.min(cost, most_in(receipt - now, limit, window, interval)) end
-  tokens = tokens + cost
-  if tokens >= burst then tokens, instant, part = burst, math.max(instant, now), 0 end
-  return write(tokens, instant, part),
-    expiry_of(tokens, now, instant, part, limit, window, burst, interval, initial)
+  if full_at ~= receipt then cost = math.min(cost, most_in(receipt - now, limit, window, interval)) end
+  used = used - cost
+  if used <= 0 then used, instant, part = 0, math.max(instant, now), 0 end
+  return write(now)
 end
 
 return { step = step, refund = refund }

@@ -52,6 +52,7 @@ local function step(key, now, cost, patience, _, limit, window, warm_up)
   local spent = math.min(stored, taken_part > 0 and taken + 1 or taken)
   next_free, part = next_free + taken + surcharge_of(stored, spent, warm_up), part + taken_part
   if part >= limit then next_free, part = next_free + 1, part - limit end
+  if next_free - now >= LONGEST then next_free, part = now + LONGEST, 0 end
   local reset_after = next_free - now + (part > 0 and 1 or 0)
   return true, 0, busy, reset_after, write(now, next_free, part, stored - spent, warm_up)
 end

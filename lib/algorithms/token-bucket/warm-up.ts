@@ -1,6 +1,6 @@
 import type { Next } from '../../contracts/algorithm.js';
 import { NEVER, type Variant } from '../definition.js';
-import { minus, plus, roundUp, spanOf, type Span } from '../rate.js';
+import { LONGEST, minus, plus, roundUp, spanOf, type Span } from '../rate.js';
 import rateLua from '../rate.lua.js';
 import type { TokenBucketOptions } from './token-bucket-options.js';
 import { warmUpTerms, type WarmUpParameter } from './warm-up-options.js';
@@ -88,7 +88,8 @@ export const warmUp: Variant<TokenBucketOptions, WarmUpState, WarmUpParameter> &
     const taken = spanOf(cost, limit, window);
     const spent = Math.min(stored, roundUp(taken));
     const busyFor = { whole: taken.whole + surchargeOf(stored, spent, warmUp), part: taken.part };
-    const free = plus(nextFree, busyFor, limit);
+    const sum = plus(nextFree, busyFor, limit);
+    const free = sum.whole - now < LONGEST ? sum : { whole: now + LONGEST, part: 0 };
     const resetAfter = roundUp(free) - now;
     const next = write(now, free, stored - spent, warmUp);
     return { allowed: true, remaining: 0, retryAfter: 0, resetAfter, delay: busy, ...next };

@@ -6,9 +6,22 @@
 
 local states, unsaved, expiries = nil, {}, {}
 
+-- How many keys one command reads: unpack fails above 8,000.
+local MOST_READ = 1000
+
+local function read_all()
+  if #KEYS <= MOST_READ then return redis.call('MGET', unpack(KEYS)) end
+  local all = {}
+  for first = 1, #KEYS, MOST_READ do
+    local some = redis.call('MGET', unpack(KEYS, first, math.min(first + MOST_READ - 1, #KEYS)))
+    for _, state in ipairs(some) do all[#all + 1] = state end
+  end
+  return all
+end
+
 -- Returns: the string at a key, false if there is none.
 local function get(place)
-  if not states then states = redis.call('MGET', unpack(KEYS)) end
+  if not states then states = read_all() end
   return states[place]
 end
 

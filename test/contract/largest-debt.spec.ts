@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { MemoryStore, type AnyRule, type RedisStore } from '../../lib/index.js';
+import { counterOf } from '../parity/changing-rule.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { VirtualTime } from '../support/virtual-store.js';
+
+const YEAR = 365 * 86_400e6;
+
+const windows = fc.constantFrom('1ms', '7s', '1h', '366d') as fc.Arbitrary<AnyRule['block'] & string>;
+
+/** Every algorithm that owes, at the limits where numbers are the largest. */
+const rules: fc.Arbitrary<AnyRule> = fc
+  .record({
+    window: windows,
+    limit: fc.constantFrom(1, 3, 7, 9_999, 94_000_000),
+    kind: fc.nat(9),
+  })
+  .map(({ window, limit, kind }): AnyRule => {
+    const quota = { window, limit } as { window: '1h'; limit: number };
+    const small = { ...quota, limit: Math.min(limit, 9999) };
+    switch (kind) {
+      case 0:
+        return { ...quota, algorithm: 'fixed-window' };
+      case 1:
+        return { ...quota, algorithm: 'fixed-window', align: 'clock' };
+      case 2:
+        return { ...quota, algorithm: 'fixed-window', window: 'month' };
+      case 3:
+        return { ...small, algorithm: 'sliding-window-log' };
+      case 4:
+        return { ...quota, algorithm: 'sliding-window-counter' };
+      case 5:
+        return { ...small, algorithm: 'sliding-window-cells', cells: Math.min(small.limit, 10) };
+      case 6:
+        return { ...quota, algorithm: 'token-bucket' };
+      case 7:
+        return { ...quota, algorithm: 'token-bucket', refill: 'interval' };
+      case 8:
+        return { ...small, limit: Math.min(small.limit, 1000), algorithm: 'token-bucket', warmUp: '1h' };
+      default:
+        return {
+          ...quota,
+          algorithm: limit % 2 === 0 ? 'gcra' : 'leaky-bucket',
+          ...(limit % 2 === 1 && { burst: 0 }),
+        };
+    }
+  });
+
+describe('debt, however large', () => {
+  const time = new VirtualTime();
+  let lua: RedisStore;
+  let twin: MemoryStore;
+
+  beforeAll(async () => {
+    lua = await openRedisStore({ clock: time.clock });
+    twin = new MemoryStore({ clock: time.clock });
+  });
+
+  afterAll(async () => {
+    await lua.close();
+    await twin.close();
+  });
+
+  it('is still owed when work of a billion permits is settled again and again, and is the same in both stores', async () => {
+    const costs = fc.array(fc.oneof(fc.constant(1e9), fc.integer({ min: 1, max: 1e9 })), {
+      minLength: 3,
+      maxLength: 12,
+    });
+    const gaps = fc.constantFrom(0, 1, 3_600_000, 86_400_000);
+    await fc.assert(
+      fc.asyncProperty(rules, costs, gaps, async (rule, owed, gap) => {
+        time.now = 1_700_000_040_000;
+        const key = `${uniquePrefix()}{ann}:debt`;
+        const ask = async (cost: number, patience: number) => {
+          const hit = { ...counterOf(key, rule, time.now * 1000), cost };
+          const said = await lua.decide([hit], { patience });
+          const expected = twin.decide([hit], { patience });
+          const figures = ({ verdicts: [verdict] }: typeof said) => {
+            const { allowed, remaining, retryAfter, resetAfter, delay } = verdict!;
+            return { allowed, remaining, retryAfter, resetAfter, delay };
+          };
+          expect(figures(said)).toEqual(figures(expected));
+          return figures(said);
+        };
+        for (const cost of owed) {
+          const { allowed, resetAfter } = await ask(cost, Infinity);
+          expect(allowed).toBe(true);
+          expect(Number.isSafeInteger(resetAfter)).toBe(true);
+          expect(resetAfter).toBeLessThanOrEqual(75 * YEAR);
+          time.advance(gap === 1 ? 0.001 : gap);
+        }
+        const { window, limit } = rule as { window: string; limit: number };
+        const peek = await ask(1, 0);
+        // What a second's rate of the largest limits pays off may be paid off.
+        if (window === '366d' && limit < 10_000) expect(peek.allowed).toBe(false);
+        await Promise.all([lua, twin].map((store) => store.reset([counterOf(key, rule, time.now * 1000)])));
+      }),
+      { seed: 7, numRuns: 400, endOnFailure: true },
+    );
+  }, 120_000);
+});

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import fc from 'fast-check';
+import { MemoryStore, type RedisStore, type Store, type Verdict } from '../../lib/index.js';
+import { STILL_REAL } from '../contract/still-real.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { VirtualTime } from '../support/virtual-store.js';
+import { counterOf, RULES_OF, versions, type Version } from './changing-rule.js';
+
+const START = 1_700_000_040_000_000;
+const DAY = 86_400e6;
+const UNITS = { day: DAY, week: 7 * DAY, month: 31 * DAY };
+
+interface Hit {
+  /** Which version of the application gets the request. */
+  readonly version: number;
+  /** Twelfths of the shortest window since the last one, or until the last denial says to come back. */
+  readonly after: number | 'retry' | 'long';
+  readonly cost: number;
+}
+
+interface Charge {
+  readonly at: number;
+  readonly cost: number;
+  readonly version: Version;
+}
+
+const hits = fc.array(
+  fc.record({
+    version: fc.nat(2),
+    after: fc.oneof(
+      { weight: 4, arbitrary: fc.constant(0) },
+      { weight: 6, arbitrary: fc.nat(14) },
+      { weight: 3, arbitrary: fc.constant('retry' as const) },
+      { weight: 1, arbitrary: fc.constant('long' as const) },
+    ),
+    cost: fc.oneof({ weight: 5, arbitrary: fc.constant(1) }, fc.integer({ min: 1, max: 4 })),
+  }),
+  { minLength: 40, maxLength: 90, size: 'max' },
+);
+
+const story = fc.record({ deployed: fc.tuple(versions, versions, versions), hits });
+
+/** How long a version's window is, in microseconds. */
+function lengthOf(name: string, { window, unit }: Version): number {
+  return name === 'calendar window' ? UNITS[unit] : window * 1e6;
+}
+
+/** How long the counter of a version lives on after a charge: as the docs of its algorithm say. */
+function longestWait(name: string, version: Version): number {
+  const length = lengthOf(name, version);
+  const rate = length / version.limit;
+  switch (name) {
+    case 'sliding-window-counter':
+      return 2 * length;
+    case 'sliding-window-cells':
+      // Of one cell: the rest of it, once more a cell, and the window.
+      return 3 * length;
+    case 'token-bucket':
+    case 'gcra':
+    case 'leaky-bucket':
+      // As long as the most that any version admits at once takes to come back, and a window by the interval.
+      return rate * 14 + length;
+    case 'token-bucket that warms up':
+      return 3 * length * 4 + version.burst * 1e6;
+    default:
+      return length;
+  }
+}
+
+describe('versions of an application with different windows and limits on one counter', () => {
+  const time = new VirtualTime();
+  let lua: RedisStore;
+  let twin: MemoryStore;
+
+  beforeAll(async () => {
+    jest.useFakeTimers({ doNotFake: [...STILL_REAL] });
+    lua = await openRedisStore({ clock: time.clock });
+    twin = new MemoryStore({ clock: time.clock });
+  });
+
+  afterAll(async () => {
+    await lua.close();
+    await twin.close();
+  });
+
+  async function ask(
+    store: Store,
+    key: string,
+    name: string,
+    version: Version,
+    now: number,
+    cost: number,
+    nth: number,
+  ) {
+    time.now = now / 1000;
+    const hit = { ...counterOf(key, RULES_OF[name]!(version), now), cost, lease: `lease-${nth}` };
+    return (await store.decide([hit], {})).verdicts[0]!;
+  }
+
+  /** Plays a story; tells what was charged, and every lie. */
+  async function play(
+    name: string,
+    { deployed, hits }: { deployed: readonly Version[]; hits: readonly Hit[] },
+  ) {
+    const key = `${uniquePrefix()}{ann}:rule`;
+    const shortest = Math.min(...deployed.map((version) => lengthOf(name, version)));
+    const longest = Math.max(...deployed.map((version) => longestWait(name, version)));
+    const charges: Charge[] = [];
+    const lies: string[] = [];
+    let now = START;
+    let denied: { version: Version; cost: number; at: number } | undefined;
+    for (const [nth, { version: index, after, cost }] of hits.entries()) {
+      let version = deployed[index]!;
+      let asked = cost;
+      if (after === 'retry' && denied) {
+        now = Math.max(now, denied.at);
+        ({ version, cost: asked } = denied);
+      } else if (after === 'long') now += shortest * 3;
+      else if (after !== 'retry') now += Math.floor((shortest * after) / 12);
+
+      const verdicts: Verdict[] = [];
+      for (const store of [twin, lua]) verdicts.push(await ask(store, key, name, version, now, asked, nth));
+      const [expected, said] = verdicts.map(({ allowed, remaining, retryAfter, resetAfter, delay }) => {
+        return { allowed, remaining, retryAfter, resetAfter, delay };
+      });
+      expect(said).toEqual(expected);
+
+      const { allowed, retryAfter } = said!;
+      if (after === 'retry' && denied && now === denied.at && !allowed)
+        lies.push(`denied again after ${nth}`);
+      denied = undefined;
+      if (allowed) charges.push({ at: now, cost: asked, version });
+      else if (retryAfter !== null) {
+        if (retryAfter > longest) lies.push(`${retryAfter} to wait where ${longest} is the most`);
+        if (retryAfter <= 0) lies.push('no time to wait');
+        denied = { version, cost: asked, at: now + retryAfter };
+      }
+    }
+    await Promise.all(
+      [twin, lua].map((store) => store.reset([counterOf(key, RULES_OF[name]!(deployed[0]!), now)])),
+    );
+    return { charges, lies };
+  }
+
+  const run = (name: string, check: (charges: readonly Charge[], deployed: readonly Version[]) => string[]) =>
+    fc.assert(
+      fc.asyncProperty(story, async (drawn) => {
+        const { charges, lies } = await play(name, drawn);
+        expect([...lies, ...check(charges, drawn.deployed)]).toEqual([]);
+      }),
+      { seed: Number(process.env['PARITY_SEED'] ?? 20_240_229), numRuns: 150, endOnFailure: true },
+    );
+
+  it.each(Object.keys(RULES_OF))(
+    '%s: agree in both stores, come back when told, and lock nobody out for longer than the longest window',
+    (name) => run(name, () => []),
+    120_000,
+  );
+
+  /** While the longest window is in use: the most that is admitted in it. */
+  function mostInLongest(name: string, charges: readonly Charge[], deployed: readonly Version[]): string[] {
+    const longest = Math.max(...deployed.map((version) => lengthOf(name, version)));
+    const most = Math.max(...deployed.map(({ limit }) => limit));
+    const lies: string[] = [];
+    for (const [first, { at, version }] of charges.entries()) {
+      if (lengthOf(name, version) < longest) continue;
+      // In the window that begins with a charge by the longest, by whomever.
+      const within = charges.slice(first).filter((charge) => charge.at < at + longest);
+      const sum = within.reduce((total, { cost }) => total + cost, 0);
+      if (sum > most * FACTOR[name]!) lies.push(`${sum} of ${most} in ${longest} from ${at}`);
+    }
+    return lies;
+  }
+
+  const FACTOR: Record<string, number> = {
+    'sliding-window-log': 1,
+    'sliding-window-cells': 1,
+    'sliding-window-counter': 2,
+  };
+
+  it.each(Object.keys(FACTOR))(
+    '%s: admit in a window of the longest length at most the largest limit, as far as the algorithm itself is exact',
+    (name) => run(name, (charges, deployed) => mostInLongest(name, charges, deployed)),
+    120_000,
+  );
+});

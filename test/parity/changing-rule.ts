@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { compileRule } from '../../lib/core/compile-rule.js';
+import type { AnyRule, Counter } from '../../lib/index.js';
+
+/** What two versions of an application may have in common and not. */
+export interface Version {
+  readonly limit: number;
+  /** Seconds. */
+  readonly window: number;
+  readonly burst: number;
+  readonly cells: number;
+  readonly isAligned: boolean;
+  readonly isInterval: boolean;
+  readonly unit: 'day' | 'week' | 'month';
+}
+
+export const versions: fc.Arbitrary<Version> = fc.record({
+  limit: fc.integer({ min: 1, max: 12 }),
+  window: fc.constantFrom(1, 2, 3, 7, 10, 60, 3600),
+  burst: fc.integer({ min: 1, max: 12 }),
+  cells: fc.integer({ min: 1, max: 12 }),
+  isAligned: fc.boolean(),
+  isInterval: fc.boolean(),
+  unit: fc.constantFrom('day', 'week', 'month'),
+});
+
+/** The rules that a version may make of each algorithm, by what they are called in a report. */
+export const RULES_OF: Record<string, (version: Version) => AnyRule> = {
+  'fixed-window': ({ limit, window, isAligned }) => {
+    return {
+      algorithm: 'fixed-window',
+      limit,
+      window: `${window}s`,
+      align: isAligned ? 'clock' : 'first-hit',
+    };
+  },
+  'calendar window': ({ limit, unit }) => ({ algorithm: 'fixed-window', limit, window: unit }),
+  'sliding-window-log': ({ limit, window }) => {
+    return { algorithm: 'sliding-window-log', limit, window: `${window}s` };
+  },
+  'sliding-window-counter': ({ limit, window }) => {
+    return { algorithm: 'sliding-window-counter', limit, window: `${window}s` };
+  },
+  'sliding-window-cells': ({ limit, window, cells }) => {
+    return { algorithm: 'sliding-window-cells', limit, window: `${window}s`, cells: Math.min(cells, limit) };
+  },
+  'token-bucket': ({ limit, window, burst, isInterval }) => {
+    const refill = isInterval ? 'interval' : 'continuous';
+    return { algorithm: 'token-bucket', limit, window: `${window}s`, burst, refill };
+  },
+  'token-bucket that warms up': ({ limit, window, burst }) => {
+    return { algorithm: 'token-bucket', limit, window: `${window}s`, warmUp: `${burst}s` };
+  },
+  gcra: ({ limit, window, burst }) => ({ algorithm: 'gcra', limit, window: `${window}s`, burst }),
+  'leaky-bucket': ({ limit, window, burst }) => {
+    return { algorithm: 'leaky-bucket', limit, window: `${window}s`, burst, undelayed: burst };
+  },
+  concurrency: ({ limit, window }) => ({ algorithm: 'concurrency', limit, lease: `${window}s` }),
+};
+
+export function counterOf(key: string, rule: AnyRule, now: number): Counter {
+  const { algorithm, parameters, parametersAt } = compileRule(rule);
+  return { key, algorithm, parameters: parametersAt?.(now / 1000) ?? parameters };
+}
