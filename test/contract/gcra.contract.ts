@@ -55,7 +55,7 @@ export function gcraContract(bench: () => Bench): void {
       );
     });
 
-    it('goes on from the same instant when rate and burst are lowered and raised while it runs', async () => {
+    it('keeps the permits that were used when rate and burst are lowered and raised while it runs', async () => {
       const { ask } = bench();
       await expectTimeline(
         ask(rule),
@@ -76,8 +76,8 @@ export function gcraContract(bench: () => Bench): void {
         ask({ ...rule, limit: 2, burst: 8 }),
         `
               at  cost | allowed  remaining  retry  reset
-               0     2 | yes              0      0   4000
-               0     1 | no               0    500   4000
+               0     2 | yes              3      0   4000
+               0     1 | yes              2      0   4500
         `,
       );
     });

@@ -54,7 +54,7 @@ export function tokenBucketContract(bench: () => Bench): void {
       );
     });
 
-    it('goes on with its tokens when rate and burst are lowered and raised while it runs', async () => {
+    it('keeps the permits that were used when rate and burst are lowered and raised while it runs', async () => {
       const { ask } = bench();
       await expectTimeline(
         ask(rule),
@@ -67,16 +67,16 @@ export function tokenBucketContract(bench: () => Bench): void {
         ask({ ...rule, burst: 2 }),
         `
               at  cost | allowed  remaining  retry  reset
-               0     3 | no               2  never      0
-               0     1 | yes              1      0   1000
+               0     3 | no               1  never   1000
+               0     1 | yes              0      0   2000
         `,
       );
       await expectTimeline(
         ask({ ...rule, limit: 2, burst: 6 }),
         `
               at  cost | allowed  remaining  retry  reset
-               0     2 | no               1    500   2500
-            1000     3 | yes              0      0   3000
+               0     2 | yes              2      0   3000
+            1000     3 | yes              0      0   3500
         `,
       );
     });
