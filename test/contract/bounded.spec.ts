@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { compileRule } from '../../lib/core/compile-rule.js';
-import { type AnyRule, type Counter, type Store, type Verdict } from '../../lib/index.js';
+import type { AnyRule, Counter, Store, Verdict } from '../../lib/index.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';

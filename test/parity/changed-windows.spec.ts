@@ -127,8 +127,7 @@ describe('versions of an application with different windows and limits on one co
       expect(said).toEqual(expected);
 
       const { allowed, retryAfter } = said!;
-      if (after === 'retry' && denied && now === denied.at && !allowed)
-        lies.push(`denied again after ${nth}`);
+      if (after === 'retry' && now === denied?.at && !allowed) lies.push(`denied again after ${nth}`);
       denied = undefined;
       if (allowed) charges.push({ at: now, cost: asked, version });
       else if (retryAfter !== null) {

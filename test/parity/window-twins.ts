@@ -1,4 +1,5 @@
 import { concurrency } from '../../lib/algorithms/concurrency/concurrency.js';
+import { MOST_AT_ONCE } from '../../lib/algorithms/concurrency/concurrency-options.js';
 import { fixedWindow } from '../../lib/algorithms/fixed-window/fixed-window.js';
 import { slidingWindowCells } from '../../lib/algorithms/sliding-window-cells/sliding-window-cells.js';
 import { slidingWindowCounter } from '../../lib/algorithms/sliding-window-counter/sliding-window-counter.js';
@@ -66,8 +67,13 @@ export const WINDOW_TWINS: readonly TwinUnderTest[] = [
   },
   {
     name: 'concurrency, never released',
-    create: ({ limit, window }) => new Twin(concurrency, { limit, window: 0 }, { lease: window }),
-    capacity: limitOf,
-    model: models.slidingWindowLog,
+    create: ({ limit, window }) => {
+      return new Twin(concurrency, { limit: Math.min(limit, MOST_AT_ONCE), window: 0 }, { lease: window });
+    },
+    capacity: ({ limit }) => Math.min(limit, MOST_AT_ONCE),
+    model: (admitted, now, terms) => {
+      const limit = terms.limit < MOST_AT_ONCE ? terms.limit : BigInt(MOST_AT_ONCE);
+      return models.slidingWindowLog(admitted, now, { ...terms, limit });
+    },
   },
 ];
