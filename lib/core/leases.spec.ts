@@ -24,7 +24,8 @@ describe('the renewals of held permits', () => {
     jest.useRealTimers();
   });
 
-  function hold(count: number, leaseMs: number): void {
+  function hold(count: number, leaseMs: number): Amendment[] {
+    const held: Amendment[] = [];
     for (let nth = 0; nth < count; nth += 1) {
       const key = `key-${nth}`;
       const parameters = { limit: 1, lease: leaseMs * 1000 };
@@ -33,7 +34,9 @@ describe('the renewals of held permits', () => {
         ...{ kind: 'renew', cost: 1, receipt: 'name' },
       };
       leases.hold([renewal], new AbortController());
+      held.push(renewal);
     }
+    return held;
   }
 
   it('of 10,000 permits are spread over the interval, at most 100 a call, each before a third has passed', async () => {
@@ -49,6 +52,24 @@ describe('the renewals of held permits', () => {
       perSecond.set(second, (perSecond.get(second) ?? 0) + renewals.length);
     }
     expect(Math.max(...perSecond.values())).toBeLessThan(3000);
+  });
+
+  it('come again for as long as the permit is held, each before the lease would end', async () => {
+    hold(1, 30 * SECOND_MS);
+    await jest.advanceTimersByTimeAsync(300 * SECOND_MS);
+    const instants = calls.map(({ at }) => at);
+    const gaps = instants.slice(1).map((at, index) => at - instants[index]!);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(5 * SECOND_MS);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(10 * SECOND_MS + 500);
+    expect(calls.length).toBeGreaterThanOrEqual(28);
+  });
+
+  it('need no timer any more once the last permit is released', async () => {
+    const held = hold(2, 30 * SECOND_MS);
+    leases.drop(held.slice(1));
+    expect(jest.getTimerCount()).toBe(1);
+    leases.drop(held);
+    expect(jest.getTimerCount()).toBe(0);
   });
 
   it('of a lease of 75 days come every few weeks, not all the time', async () => {

@@ -1,29 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { LeaseRule } from '../../lib/index.js';
 import { until } from '../support/redis/until.mjs';
-import { STILL_REAL } from './still-real.js';
 import type { Bench } from './limiter-bench.js';
 
 const rule: LeaseRule = { algorithm: 'concurrency', limit: 2, lease: '30s' };
+/** Renewals come by the real clock, and leases end by the store's, which goes on only when it is told to. */
+const soonRenewed: LeaseRule = { ...rule, lease: '300ms' };
 
 export function concurrencyContract(bench: () => Bench): void {
   describe('concurrency', () => {
     const freeOf = async ({ limiter }: Bench) => (await limiter.peek(rule, 'ann')).remaining;
 
-    /** The clock goes on, and the timers of the limiters with it; what they began is done afterwards. */
-    async function pass(it: Bench, milliseconds: number): Promise<void> {
-      it.time.advance(milliseconds);
-      await jest.advanceTimersByTimeAsync(milliseconds);
-      await freeOf(it);
+    const timeLeft = async ({ limiter }: Bench) => (await limiter.peek(soonRenewed, 'ann')).resetAfterMs;
+
+    async function isRenewed(it: Bench): Promise<void> {
+      await until(async () => (await timeLeft(it)) === 300, 'the lease to be renewed');
     }
-
-    beforeEach(() => {
-      jest.useFakeTimers({ doNotFake: [...STILL_REAL] });
-    });
-
-    afterEach(() => {
-      jest.useRealTimers();
-    });
 
     it('lets in as many as may be in at a time, and the next as soon as one has left', async () => {
       const { limiter, other } = bench();
@@ -75,24 +67,25 @@ export function concurrencyContract(bench: () => Bench): void {
 
     it('keeps a permit for as long as its holder lives, well beyond the lease', async () => {
       const it = bench();
-      const permit = await it.limiter.enter(rule, 'ann');
-      for (let third = 0; third < 12; third++) {
-        await pass(it, 10_000);
-        expect([third, await freeOf(it)]).toEqual([third, 1]);
+      const permit = await it.limiter.enter(soonRenewed, 'ann');
+      for (let times = 0; times < 12; times++) {
+        it.time.advance(299);
+        expect([times, await freeOf(it)]).toEqual([times, 1]);
+        await isRenewed(it);
       }
       await permit.release();
       expect(await freeOf(it)).toBe(2);
-      expect(jest.getTimerCount()).toBeLessThanOrEqual(1); // The memory store's sweeper, not the leases'.
     });
 
     it('takes a permit back when its holder has died, at the end of the lease and not before', async () => {
       const it = bench();
-      await it.limiter.enter(rule, 'ann');
-      await pass(it, 10_000); // Renewed once.
+      await it.limiter.enter(soonRenewed, 'ann');
+      it.time.advance(100);
+      await isRenewed(it);
       await it.limiter.close();
-      await pass(it, 29_999);
+      it.time.advance(299);
       expect(await freeOf(it)).toBe(1);
-      await pass(it, 1);
+      it.time.advance(1);
       expect(await freeOf(it)).toBe(2);
     });
 
@@ -100,7 +93,7 @@ export function concurrencyContract(bench: () => Bench): void {
       const it = bench();
       const late = await it.limiter.enter(rule, 'ann', { cost: 2 });
       await it.limiter.close();
-      await pass(it, 30_000);
+      it.time.advance(30_000);
       const now = await it.other.enter(rule, 'ann', { cost: 2 });
       expect(now.allowed).toBe(true);
       await late.release();
@@ -111,10 +104,9 @@ export function concurrencyContract(bench: () => Bench): void {
 
     it('tells a holder who has lost the permit, and nobody else', async () => {
       const it = bench();
-      const lost = await it.limiter.enter(rule, 'ann');
-      const kept = await it.limiter.enter(rule, 'bob');
-      await it.limiter.reset(rule, 'ann');
-      await pass(it, 10_000);
+      const lost = await it.limiter.enter(soonRenewed, 'ann');
+      const kept = await it.limiter.enter(soonRenewed, 'bob');
+      await it.limiter.reset(soonRenewed, 'ann');
       await until(() => lost.signal.aborted, 'the loss to be noticed');
       expect([lost.signal.aborted, kept.signal.aborted]).toEqual([true, false]);
       await lost.release();
