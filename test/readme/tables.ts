@@ -25,13 +25,13 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** The members of a type in a source file, each with its `@default`, `''` if it has none. */
+/** The members of a type in a source file, not those of their own, each with its `@default`, `''` if it has none. */
 export function membersOf(file: string, type: string): Map<string, string> {
   const source = ts.createSourceFile(file, textOf(file), ts.ScriptTarget.Latest, true);
   const members = new Map<string, string>();
   const visit = (node: ts.Node): void => {
     if (ts.isPropertySignature(node)) members.set(node.name.getText(), defaultOf(node));
-    ts.forEachChild(node, visit);
+    else ts.forEachChild(node, visit);
   };
   const isNamed = (node: ts.Node): boolean =>
     (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) && node.name.text === type;
