@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+import { Call } from './call.js';
+import { DeadlineError } from './deadline.js';
+import { Lane, MOST_KEYS_ON_WIRE } from './lane.js';
+
+const KEYS = 100;
+
+/** A server that answers when it is told to, in the order in which calls were written. */
+class Server {
+  readonly written: { resolve: (reply: string) => void; reject: (error: Error) => void }[] = [];
+  now = 0;
+  readonly lane = new Lane(
+    () => new Promise((resolve, reject) => this.written.push({ resolve, reject })),
+    () => this.now,
+    2000,
+  );
+  readonly outcomes: unknown[] = [];
+
+  /** @returns the call, of 100 keys */
+  send(timeout?: number): Call {
+    const call = new Call('');
+    for (let key = 0; key < KEYS; key += 1) call.keys.add(String(key));
+    this.lane.send(call, timeout).then(
+      (reply) => this.outcomes.push(reply),
+      (error: unknown) => this.outcomes.push(error),
+    );
+    return call;
+  }
+
+  async answer(): Promise<void> {
+    this.written.shift()!.resolve('reply');
+    await settled();
+  }
+
+  async fail(error: Error): Promise<void> {
+    this.written.shift()!.reject(error);
+    await settled();
+  }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('the calls to one server', () => {
+  it('are written up to 400 keys, and the others in their order as replies come', async () => {
+    const server = new Server();
+    for (let nth = 0; nth < 1000; nth += 1) server.send();
+    for (let answered = 0; answered < 1000; answered += 1) {
+      expect(server.written).toHaveLength(Math.min(MOST_KEYS_ON_WIRE / KEYS, 1000 - answered));
+      await server.answer();
+    }
+    expect(server.outcomes).toEqual(Array.from({ length: 1000 }, () => 'reply'));
+  });
+
+  it('are all rejected at once, if not written yet, when one times out', async () => {
+    const server = new Server();
+    for (let nth = 0; nth < 10; nth += 1) server.send();
+    await server.fail(new DeadlineError(50));
+    expect(server.outcomes).toHaveLength(7);
+    expect(server.written).toHaveLength(3);
+  });
+
+  it('go on when one fails by an error of its own, or times out that had less than the usual time', async () => {
+    const server = new Server();
+    server.send(5);
+    for (let nth = 0; nth < 5; nth += 1) server.send();
+    await server.fail(new DeadlineError(5));
+    await server.fail(Object.assign(new Error('WRONGTYPE'), { name: 'ReplyError' }));
+    for (let nth = 0; nth < 4; nth += 1) await server.answer();
+    expect(server.outcomes).toHaveLength(6);
+    expect(server.outcomes.filter((outcome) => outcome === 'reply')).toHaveLength(4);
+  });
+
+  it('tell whether a reply came in time since one was written', async () => {
+    const server = new Server();
+    const first = server.send();
+    expect(server.lane.isSilentSince(first)).toBe(true);
+    server.send();
+    await server.answer();
+    expect(server.lane.isSilentSince(first)).toBe(false);
+    expect(server.lane.isSilentSince(server.send())).toBe(true);
+  });
+
+  it('are refused while another one has waited for two seconds, and taken again afterwards', async () => {
+    const server = new Server();
+    for (let nth = 0; nth < 5; nth += 1) server.send();
+    server.now = 2001;
+    server.send();
+    await settled();
+    expect(server.outcomes).toEqual([new Error('more calls wait for Redis than it answers')]);
+    await server.answer();
+    server.send();
+    for (let nth = 0; nth < 5; nth += 1) await server.answer();
+    expect(server.outcomes.slice(1)).toEqual(Array.from({ length: 6 }, () => 'reply'));
+  });
+});
