@@ -31,7 +31,7 @@ export function ours({ rules = 1, rule } = {}) {
     return {
       ask: (subject) => limiter.consume(consumed, subject),
       isAllowed({ allowed, source }) {
-        if (source === 'policy') throw new Error('Redis did not decide', { cause: failure });
+        if (source === 'fallback') throw new Error('Redis did not decide', { cause: failure });
         return allowed;
       },
       async close() {

@@ -1,5 +1,5 @@
 export type { Clock } from './contracts/clock.js';
-export type { Decision, DecisionSource, RuleDecision } from './contracts/decision.js';
+export type { Decision, DecisionSource, Fallback, RuleDecision } from './contracts/decision.js';
 export type { Algorithm, Patience, Receipt, Verdict } from './contracts/algorithm.js';
 export type {
   Amendment,
@@ -26,7 +26,7 @@ export {
   type StoreErrorEvent,
 } from './core/limiter-events.js';
 export { recordMetrics } from './core/limiter-metrics.js';
-export { RateLimiter } from './core/limiter.js';
+export { RateLimiter } from './rate-limiter.js';
 export type {
   AcquireOptions,
   HitOptions,
@@ -36,6 +36,7 @@ export type {
 export type { GaugeCallback, InstrumentOptions, Meter, MeterAttributes } from './core/meter.js';
 export { Permit } from './core/permit.js';
 export { RateLimitConfigError } from './core/rate-limit-config.error.js';
+export { RateLimitStoreError } from './core/rate-limit-store.error.js';
 export { Reservation } from './core/reservation.js';
 export type {
   AlgorithmChoice,

@@ -49,6 +49,11 @@ export interface Terms<Options extends object, Parameter extends string> {
   check?(rule: Quota & Options): string | undefined;
   /** The most permits that can be had at once; absent if that is the limit. */
   capacity?(parameters: Numbers<Parameter>): number;
+  /**
+   * The options of one of several processes that share the rule: together they allow no more than the rule
+   * with the whole. Absent if no option besides the limit counts permits.
+   */
+  share?(rule: Quota & Options, processes: number): Partial<Options>;
   /** The numbers of a rule. */
   compile(rule: Quota & Options): Numbers<Parameter>;
   /**

@@ -18,12 +18,20 @@ export interface RuleDecision {
   readonly delayMs: number;
   /** There if the rule is only observed: it has denied nothing, whatever it says. */
   readonly observed?: boolean;
-  /** Who answered for this rule, where not all of a decision may have come from one. */
+  /** Where the result of this rule comes from, if not every rule of the request has the same source. */
   readonly source?: DecisionSource;
+  /** How the fallback decided; present if the source is `'fallback'`. */
+  readonly fallback?: Fallback | undefined;
 }
 
-/** Who answered: a store, or the policy for a store that did not. */
-export type DecisionSource = 'redis' | 'memory' | 'cache' | 'policy';
+/** Where a decision comes from: a store, the process's cache, or the fallback while Redis cannot decide. */
+export type DecisionSource = 'redis' | 'memory' | 'cache' | 'fallback';
+
+/**
+ * What decides while Redis cannot: `'local'` counts in the memory of this process, which has its share of the
+ * limit; `'allow'` allows and `'deny'` denies every request, without figures.
+ */
+export type Fallback = 'local' | 'allow' | 'deny';
 
 /** The answer for a hit: that of its strictest rule, and all of them. */
 export interface Decision extends RuleDecision {
@@ -36,16 +44,19 @@ export interface Decision extends RuleDecision {
 /**
  * Orders answers, the strictest first: enforced rules before observed ones, and of either denials before
  * the rest; denials by the longest wait, the others by the fewest permits left and then by the longest
- * time until the full limit is back. What a policy lets through comes last, since nobody knows its figures.
+ * time until the full limit is back. What the fallback allows without counting comes last: it has no figures.
  */
 export function compareStrictness(a: RuleDecision, b: RuleDecision): number {
   if (a.observed !== b.observed) return a.observed ? 1 : -1;
   if (a.allowed !== b.allowed) return a.allowed ? 1 : -1;
   if (!a.allowed) return waitOf(b) - waitOf(a) || 0;
-  if (a.source !== b.source && (a.source === 'policy' || b.source === 'policy')) {
-    return a.source === 'policy' ? 1 : -1;
-  }
+  if (hasFigures(a) !== hasFigures(b)) return hasFigures(a) ? -1 : 1;
   return a.remaining - b.remaining || b.resetAfterMs - a.resetAfterMs;
+}
+
+/** Whether the result was counted, so that its limit, remaining permits and times mean something. */
+export function hasFigures({ fallback }: RuleDecision): boolean {
+  return fallback === undefined || fallback === 'local';
 }
 
 function waitOf({ retryAfterMs }: RuleDecision): number {

@@ -121,7 +121,10 @@ export interface Store {
   hears?(counter: Counter): boolean;
   /** Tells how much time goes by, in milliseconds from any instant, and never steps; `performance.now` unless given. */
   readonly stopwatch?: Clock;
-  /** Notes that a process is alive, and tells how many are; absent if no other process can be. */
+  /**
+   * Notes that a process is alive, and returns how many are; 0 if the store is closed. Absent if no other
+   * process can share the store.
+   */
   heartbeat?(heartbeat: Heartbeat): Promise<number>;
   /**
    * Resolves when the first connection stands or has failed, a second at most, and every server has decided a

@@ -1,7 +1,7 @@
 import type { Verdict } from '../contracts/algorithm.js';
 import type { Ask, Hit, Store } from '../contracts/store.js';
 import { answersOf, ChargeOfAnswers, type Answer } from './charge.js';
-import type { FailurePolicy } from './failure-policy.js';
+import type { StoreFallback } from './fallback.js';
 import type { Ledger } from './ledger.js';
 import type { RuleHit } from './rule-hit.js';
 
@@ -10,7 +10,7 @@ export class AcrossSlots {
   /** @param failed is told when a part was not answered */
   constructor(
     private readonly store: Store,
-    private readonly policy: FailurePolicy,
+    private readonly fallback: StoreFallback,
     private readonly ledger: Ledger,
     private readonly failed: (error: unknown) => void,
   ) {}
@@ -36,7 +36,7 @@ export class AcrossSlots {
     const unknown = hits.filter((hit) => !answers.has(hit));
     // What is denied already must not be charged in the store's place.
     const isRefused = hits.some((hit) => answers.get(hit)?.verdict.allowed === false && !hit.observe);
-    const answered = await this.policy.answer(unknown, isRefused ? { ...ask, dryRun: true } : ask);
+    const answered = await this.fallback.answer(unknown, isRefused ? { ...ask, dryRun: true } : ask);
     unknown.forEach((hit, index) => answers.set(hit, answered[index]!));
 
     let all = hits.map((hit) => answers.get(hit)!);

@@ -60,7 +60,7 @@ export class Allotment {
     const cost = this.taken.cost - this.spent;
     this.spent = this.taken.cost;
     if (cost === 0) return undefined;
-    return { ...this.taken, kind: 'refund', cost, receipt: this.receipt, store: this.store, share: 1 };
+    return { ...this.taken, kind: 'refund', cost, receipt: this.receipt, store: this.store };
   }
 
   private get receipt(): number {

@@ -1,5 +1,7 @@
 import type { Verdict } from '../contracts/algorithm.js';
+import type { Fallback } from '../contracts/decision.js';
 import type { Amendment, Ask, Hit, Outcome, Store } from '../contracts/store.js';
+import type { CompiledRule } from './compiled-rule.js';
 
 /** What was answered for one hit, and where it was charged. */
 export interface Answer {
@@ -7,12 +9,14 @@ export interface Answer {
   readonly verdict: Verdict;
   /** When it was decided, in microseconds since the epoch. */
   readonly now: number;
-  /** Who answered; absent if it was the policy. */
+  /** The store that decided; absent if none did. */
   readonly store?: Store | undefined;
   /** Whether the hit was charged, if it was allowed. */
   readonly isCharged: boolean;
-  /** How many times its cost was charged, where each process has a part of the limit. */
-  readonly share?: number | undefined;
+  /** How it was decided in the place of the store, if it was. */
+  readonly fallback?: Fallback | undefined;
+  /** The process's share of the rule, if that decided. */
+  readonly share?: CompiledRule | undefined;
 }
 
 /** The answers in an outcome of hits that were decided together. */
@@ -30,7 +34,6 @@ export function answersOf(
 /** An amendment of what a store has charged. */
 export interface Charged extends Amendment {
   readonly store: Store;
-  readonly share: number;
 }
 
 /** What a decision has charged, until it is taken to be given back, settled or held. */
@@ -44,9 +47,9 @@ export abstract class Charge {
   take(kind: Amendment['kind'], isMeant: (hit: Hit, index: number) => boolean = isPaid): Charged[] {
     this.open ??= new Map([...this.answers().entries()].filter(([, answer]) => isOpen(answer)));
     const taken = [...this.open].filter(([index, { hit }]) => isMeant(hit, index));
-    return taken.map(([index, { hit, verdict, now, store, share = 1 }]) => {
+    return taken.map(([index, { hit, verdict, now, store }]) => {
       this.open!.delete(index);
-      return { ...hit, kind, receipt: hit.lease ?? now + verdict.resetAfter, store: store!, share };
+      return { ...hit, kind, receipt: hit.lease ?? now + verdict.resetAfter, store: store! };
     });
   }
 

@@ -1,8 +1,8 @@
 import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
 import type { Numbers, Quota } from '../algorithms/definition.js';
 import type { Lease } from '../algorithms/lease.js';
-import { toMicroseconds, toMilliseconds } from '../contracts/clock.js';
 import { parseDuration, type Duration } from '../contracts/duration.js';
+import { amountsOf, sharedAmounts } from './amounts.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import {
   algorithmOf,
@@ -58,9 +58,8 @@ function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string):
   const contradiction = limit > 0 ? algorithm.check?.(quota) : undefined;
   if (contradiction !== undefined) throw new RateLimitConfigError([`${path}: ${contradiction}`]);
 
-  const parameters = algorithm.compile(quota);
-  const compileAt = algorithm.compileAt?.(quota);
-  const capacity = limit === 0 ? 0 : (algorithm.capacity?.(parameters) ?? limit);
+  const amounts = amountsOf(quota, algorithm);
+  const { parameters, capacity } = amounts;
   if (cost > capacity && limit > 0) {
     throw new RateLimitConfigError([
       problem(`${path}.cost`, cost, `at most ${capacity}, the most permits that can be had at once`),
@@ -69,12 +68,10 @@ function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string):
   return {
     name: rule.name ?? DEFAULT_RULE_NAME,
     algorithm,
-    parameters,
-    parametersAt: compileAt && ((nowMs) => compileAt(toMicroseconds(nowMs))),
+    ...amounts,
+    among: sharedAmounts(quota, algorithm),
     cost,
     queues: algorithm.queues === true,
-    capacity,
-    capacityWindowMs: toMilliseconds(limit === 0 ? quota.window : (quota.window * capacity) / limit),
     lease: compileLease(rule, algorithm, parameters, capacity, path),
     block: block === 'manual' ? 0 : parseDuration(block),
     observe: rule.mode === 'observe',

@@ -1,5 +1,6 @@
 import type { TakenAhead } from '../algorithms/definition.js';
-import type { Algorithm, Parameters } from '../contracts/algorithm.js';
+import type { Algorithm } from '../contracts/algorithm.js';
+import type { Amounts } from './amounts.js';
 import type { OnStoreError } from './on-store-error.js';
 
 /** Permits that a process takes ahead. */
@@ -12,21 +13,16 @@ export interface CompiledLease {
 }
 
 /** A rule made ready for a store, once. */
-export interface CompiledRule {
+export interface CompiledRule extends Amounts {
   readonly name: string;
   /** The rule whose candidate it is; absent if it is none. */
   readonly candidateOf?: string | undefined;
   readonly algorithm: Algorithm;
-  readonly parameters: Parameters;
-  /** Those of an instant, in milliseconds since the epoch, where they change with time. */
-  readonly parametersAt?: ((nowMs: number) => Parameters) | undefined;
+  /** The share of one of so many processes, which counts in its memory while the store cannot decide. */
+  readonly among: (processes: number) => Amounts;
   readonly cost: number;
   /** Whether it can say how long a hit has to wait for its place. */
   readonly queues: boolean;
-  /** The most permits that can be had at once. */
-  readonly capacity: number;
-  /** The milliseconds in which they all come back; 0 if they come back when they are given back. */
-  readonly capacityWindowMs: number;
   /** Permits that a process takes ahead, if it does. */
   readonly lease?: CompiledLease | undefined;
   /** How long a denial blocks, in microseconds; 0 if only programs block, absent if nothing does. */

@@ -7,15 +7,15 @@ import { ChargeOfAnswers, ChargeOfOutcome, type Answer } from './charge.js';
 import type { CompiledLease } from './compiled-rule.js';
 import { answeredDecision, DecidedHit, ruleDecision } from './decision.js';
 import type { Asked, DenyCache } from './deny-cache.js';
-import type { FailurePolicy } from './failure-policy.js';
+import type { StoreFallback } from './fallback.js';
 import type { RuleHit } from './rule-hit.js';
 
-/** Asks the store, and the policy where it does not answer, and makes one decision of their answers. */
+/** Asks the store, and the fallback where it does not answer, and makes one decision of their answers. */
 export class Decider {
   /** @param failed is told when the store did not answer */
   constructor(
     private readonly store: Store,
-    private readonly policy: FailurePolicy,
+    private readonly fallback: StoreFallback,
     private readonly acrossSlots: AcrossSlots,
     private readonly failed: (error: unknown) => void,
     private readonly denials?: DenyCache,
@@ -94,7 +94,7 @@ export class Decider {
 
   private async fallBack(hits: readonly RuleHit[], ask: Ask, error: unknown): Promise<Decision> {
     this.failed(error);
-    return this.decisionOf(hits, await this.policy.answer(hits, ask), ask);
+    return this.decisionOf(hits, await this.fallback.answer(hits, ask), ask);
   }
 
   private told(hits: readonly RuleHit[], ask: Ask, outcome: Outcome, asked: Asked | undefined): DecidedHit {

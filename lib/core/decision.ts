@@ -4,6 +4,7 @@ import {
   compareStrictness,
   type Decision,
   type DecisionSource,
+  type Fallback,
   type RuleDecision,
 } from '../contracts/decision.js';
 import type { Answer, Charge } from './charge.js';
@@ -20,6 +21,7 @@ export class DecidedHit implements Decision {
   readonly resetAfterMs: number;
   readonly delayMs: number;
   readonly source: DecisionSource;
+  readonly fallback: Fallback | undefined;
   readonly #charge: Charge | undefined;
 
   constructor(
@@ -37,6 +39,7 @@ export class DecidedHit implements Decision {
     this.resetAfterMs = strictest.resetAfterMs;
     this.delayMs = this.allowed ? longestDelay(decisions) : 0;
     this.source = strictest.source ?? source;
+    this.fallback = strictest.fallback;
     this.#charge = charge;
   }
 
@@ -66,10 +69,12 @@ export function ruleDecision(rule: CompiledRule, verdict: Verdict, elapsed = 0):
   return rule.observe ? { ...decision, observed: true } : decision;
 }
 
-/** The same where the answers of a decision may come from several, each of which says from whom. */
-export function answeredDecision(rule: CompiledRule, { verdict, store, share = 1 }: Answer): RuleDecision {
-  const source = store?.source ?? 'policy';
-  return { ...ruleDecision(rule, verdict), source, limit: Math.ceil(rule.capacity / share) };
+/** The same where each answer of a decision may come from another store, or from the fallback. */
+export function answeredDecision(rule: CompiledRule, answer: Answer): RuleDecision {
+  const { verdict, store, fallback, share = rule } = answer;
+  const decision = ruleDecision(share, verdict);
+  if (fallback) return { ...decision, source: 'fallback', fallback };
+  return store ? { ...decision, source: store.source } : decision;
 }
 
 function strictestOf(decisions: readonly RuleDecision[]): RuleDecision {

@@ -7,7 +7,7 @@ import { isPaid, type Charged } from './charge.js';
 import { Decider } from './decider.js';
 import { DecidedHit } from './decision.js';
 import { DenyCache } from './deny-cache.js';
-import { FailurePolicy } from './failure-policy.js';
+import { StoreFallback } from './fallback.js';
 import { holdBack } from './hold-back.js';
 import { Instances } from './instances.js';
 import { Leases } from './leases.js';
@@ -15,9 +15,8 @@ import { Ledger } from './ledger.js';
 import { RateLimitEvents } from './limiter-events.js';
 import type { KeyedRule } from './keyed-rule.js';
 import { LocalShare } from './local-share.js';
-import type { RateLimiterOptions, RefundOptions } from './limiter-options.js';
+import { checkInstances, type LimiterOptions, type RefundOptions } from './limiter-options.js';
 import { Permit } from './permit.js';
-import { RateLimitConfigError } from './rate-limit-config.error.js';
 import { Keys } from './keys.js';
 import type { RuleHit } from './rule-hit.js';
 import type { CompiledRule } from './compiled-rule.js';
@@ -25,9 +24,9 @@ import type { CompiledRule } from './compiled-rule.js';
 /** Decides hits of compiled rules, and does what a decision leaves to do. */
 export abstract class HitLimiter {
   protected readonly store: Store;
-  private readonly fallback: Store | undefined;
+  /** Counts while the store cannot. */
+  protected readonly local: LocalShare;
   protected readonly keys: Keys;
-  private readonly policy: FailurePolicy;
   private readonly denials: DenyCache | undefined;
   protected readonly allotments: Allotments | undefined;
   private readonly decider: Decider;
@@ -38,25 +37,38 @@ export abstract class HitLimiter {
   /** What happens in it, for logs and metrics. */
   readonly events = new RateLimitEvents();
 
-  /** @throws RateLimitConfigError if the prefix is not as allowed, or `fallback` is missing */
-  constructor(options: RateLimiterOptions) {
-    const { store, prefix = 'rl:', onStoreError = 'allow', fallback, denyCache = true } = options;
+  /** @throws RateLimitConfigError if the prefix or `instances` is not as allowed */
+  constructor(options: LimiterOptions) {
+    const {
+      store,
+      prefix = 'rl:',
+      onStoreError = 'local',
+      instances = 1,
+      openFallback,
+      denyCache = true,
+    } = options;
+    checkInstances(instances);
     this.store = store;
-    this.fallback = fallback;
     this.keys = new Keys(prefix, store.clock);
-    this.instances = new Instances(store, this.keys.shared('instances'), this.keys.instance);
-    const local = fallback && new LocalShare(fallback, () => this.instances.count);
-    this.policy = new FailurePolicy(onStoreError, local);
-    this.denials = denyCache && store.follow ? new DenyCache(store, prefix) : undefined;
     const failed = (error: unknown): void => this.events.storeFailed(error);
+    const { keys } = this;
+    // Without a server there is no count either: that is no news.
+    const uncounted = (error: unknown): void => {
+      if (this.events.openCircuits.size === 0) failed(error);
+    };
+    this.instances = new Instances(store, keys.shared('instances'), keys.instance, instances, uncounted);
+    this.local = new LocalShare(openFallback, () => this.instances.count);
+    const fallback = new StoreFallback(onStoreError, this.local);
+    this.denials = denyCache && store.follow ? new DenyCache(store, prefix) : undefined;
     this.ledger = new Ledger(failed);
     // Nobody takes ahead from a store that nobody else asks.
     this.allotments = store.heartbeat ? new Allotments(store, prefix, this.ledger) : undefined;
-    const { policy, ledger, denials, allotments } = this;
-    const acrossSlots = new AcrossSlots(store, policy, ledger, failed);
-    this.decider = new Decider(store, policy, acrossSlots, failed, denials, allotments);
+    const { ledger, denials, allotments } = this;
+    const acrossSlots = new AcrossSlots(store, fallback, ledger, failed);
+    this.decider = new Decider(store, fallback, acrossSlots, failed, denials, allotments);
     this.leases = new Leases<Charged>((renewals) => this.ledger.amend(renewals));
     store.watch?.((change) => this.events.storeChanged(change));
+    this.instances.start();
   }
 
   /**
@@ -113,11 +125,10 @@ export abstract class HitLimiter {
 
   /** Makes a compiled rule ready for any subject: itself, and its candidate if it has one. */
   keyed(rule: CompiledRule, owner?: string): KeyedRule {
-    if (this.policy.isLocal(rule)) this.countLocally();
     return this.keys.keyed(rule, owner);
   }
 
-  /** How many processes share the limits, as far as is known; 1 unless a rule has `onStoreError: 'local'`. */
+  /** How many processes share the limits: those counted last, at least `instances`. */
   get instanceCount(): number {
     return this.instances.count;
   }
@@ -143,14 +154,5 @@ export abstract class HitLimiter {
     const subjects = ruleHits.map(({ subject }) => subject);
     this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt });
     return decision;
-  }
-
-  /** @throws RateLimitConfigError if there is nothing to count in */
-  private countLocally(): void {
-    if (!this.store.heartbeat) return; // nobody to share with, and nothing to fall back from
-    if (!this.fallback) {
-      throw new RateLimitConfigError(['fallback: missing; allowed with onStoreError "local": a MemoryStore']);
-    }
-    this.instances.start();
   }
 }

@@ -22,7 +22,7 @@ export class Ledger {
 
   /** Charges what work has cost in the end, instead of what was charged for it. */
   async settle(charged: readonly Charged[], actual: number): Promise<void> {
-    const difference = ({ cost, share }: Charged): number => actual * share - cost;
+    const difference = ({ cost }: Charged): number => actual - cost;
     const refunds = charged.filter((each) => difference(each) < 0);
     await this.amend(refunds.map((each) => ({ ...each, cost: -difference(each) })));
     const debts = charged.filter((each) => difference(each) > 0);

@@ -13,7 +13,7 @@ export interface DecisionEvent {
   readonly durationMs: number;
 }
 
-/** The store did not answer a call; the policy decided in its place. */
+/** The store did not answer a call; the fallback decided in its place. */
 export interface StoreErrorEvent {
   readonly error: unknown;
 }

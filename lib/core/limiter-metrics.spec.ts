@@ -76,12 +76,12 @@ describe('what OpenTelemetry is told of a limiter', () => {
   it('is who decided each rule, where it was not the same for all', async () => {
     const decisions = [
       { rule: 'a', allowed: true },
-      { rule: 'b', allowed: true, source: 'policy' },
+      { rule: 'b', allowed: true, source: 'fallback' },
     ] as unknown as Decision['decisions'];
     decided({ allowed: true, source: 'redis', decisions });
     expect(await points('rate_limit.decisions')).toMatchObject([
       { 'rate_limit.rule': 'a', 'rate_limit.source': 'redis' },
-      { 'rate_limit.rule': 'b', 'rate_limit.source': 'policy' },
+      { 'rate_limit.rule': 'b', 'rate_limit.source': 'fallback' },
     ]);
   });
 

@@ -1,5 +1,6 @@
 import type { Store } from '../contracts/store.js';
 import type { OnStoreError } from './on-store-error.js';
+import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 
 export interface RateLimiterOptions {
   /** Where the state lives: a `MemoryStore` or a `RedisStore`. */
@@ -10,18 +11,45 @@ export interface RateLimiterOptions {
    */
   readonly prefix?: string;
   /**
-   * What to answer when the store fails or does not answer in time, where a rule does not say.
-   * @default 'allow'
+   * The fallback of rules that do not state one: what decides when the store fails or does not answer in time.
+   * @default 'local'
    */
   readonly onStoreError?: OnStoreError;
+  /**
+   * The least number of processes that share the limits, an integer from 1. With `'local'` each counts with its
+   * share. The processes count one another by heartbeats in the store; until the first, and whenever the count
+   * is lower, this number applies.
+   * @default 1
+   */
+  readonly instances?: number;
   /**
    * Whether what is denied is answered from this process, without asking the store, for as long as the store
    * would say the same. Such decisions have `source: 'cache'`.
    * @default true
    */
   readonly denyCache?: boolean;
-  /** Counts where `onStoreError` is `'local'`: a `MemoryStore`. */
+  /**
+   * Counts for `onStoreError: 'local'` while the store cannot: a `MemoryStore`.
+   * @default a `MemoryStore` of 100,000 keys, created when it is first needed
+   */
   readonly fallback?: Store;
+}
+
+/** The same for the core, which knows no store. */
+export interface LimiterOptions extends Omit<RateLimiterOptions, 'fallback'> {
+  readonly openFallback: () => Store;
+}
+
+/** What `instances` may be. */
+export const INSTANCES = {
+  allowed: 'an integer from 1',
+  accepts: (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1,
+};
+
+/** @throws RateLimitConfigError if the number of processes is not one */
+export function checkInstances(instances: unknown): void {
+  if (INSTANCES.accepts(instances)) return;
+  throw new RateLimitConfigError([problem('instances', instances, INSTANCES.allowed)]);
 }
 
 /** How one hit differs from what its rule says. */

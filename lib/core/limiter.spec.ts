@@ -55,15 +55,21 @@ describe('a limiter without an answer from its store', () => {
     }
   }
 
-  it('lets everybody in unless told otherwise', async () => {
+  it('counts in memory unless told otherwise', async () => {
     const limiter = new RateLimiter({ store: new FragileStore() });
-    const expected = { allowed: true, source: 'policy', remaining: 0, retryAfterMs: 0 };
+    const expected = { allowed: true, source: 'fallback', fallback: 'local', remaining: 1, retryAfterMs: 0 };
+    expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
+  });
+
+  it("allows every request with 'allow'", async () => {
+    const limiter = new RateLimiter({ store: new FragileStore(), onStoreError: 'allow' });
+    const expected = { allowed: true, source: 'fallback', fallback: 'allow', remaining: 0, retryAfterMs: 0 };
     expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
   });
 
   it('refuses everybody for a second if told so', async () => {
     const limiter = new RateLimiter({ store: new FragileStore(), onStoreError: 'deny' });
-    const expected = { allowed: false, source: 'policy', remaining: 0, retryAfterMs: 1000 };
+    const expected = { allowed: false, source: 'fallback', remaining: 0, retryAfterMs: 1000 };
     expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
   });
 

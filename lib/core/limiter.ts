@@ -8,6 +8,7 @@ import type { AcquireOptions, HitOptions } from './limiter-options.js';
 import { checkOperation, type Operation } from './operation.js';
 import type { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import { RateLimitStoreError } from './rate-limit-store.error.js';
 import { Reservation } from './reservation.js';
 import { RuleCache } from './rule-cache.js';
 import type { RuleHit } from './rule-hit.js';
@@ -22,8 +23,8 @@ const ENDLESS_MS = 366 * 86_400e3;
 /** What the store is tried with: its counter is gone within the second. */
 const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
 
-/** Limits anything: requests, jobs, outbound calls. Rules given together are decided all or nothing. */
-export class RateLimiter extends HitLimiter {
+/** The operations of `RateLimiter`, without a store to fall back to. */
+export class Limiter extends HitLimiter {
   private readonly rules = new RuleCache((rule) => this.keyed(rule));
 
   /**
@@ -92,6 +93,8 @@ export class RateLimiter extends HitLimiter {
    * Blocks the subject from now for as long as said, whatever the rule would say meanwhile.
    *
    * @throws RateLimitConfigError if the rule or the duration is wrong
+   * @throws RateLimitStoreError if the store did not confirm it: this process alone blocks the subject, while
+   * its fallback decides
    */
   async block(rule: BlockingRule, subject: Subject, duration: Duration): Promise<void> {
     const microseconds = parseDuration(duration);
@@ -103,13 +106,21 @@ export class RateLimiter extends HitLimiter {
     const counter = this.rules.hits(rule, subject)[0]!;
     if (!counter.block)
       throw new RateLimitConfigError([problem('block', undefined, 'a duration, or "manual"')]);
-    await this.store.block(counter, microseconds);
+    await Promise.all([
+      confirmed('block', () => this.store.block(counter, microseconds)),
+      this.store.heartbeat && this.local.block(counter, microseconds),
+    ]);
   }
 
-  /** Forgets what the subject has used of the rules, and its blocks: its next hit finds them fresh. */
+  /**
+   * Forgets what the subject has used of the rules, and its blocks: its next hit finds them fresh.
+   *
+   * @throws RateLimitStoreError if the store did not confirm it: this process alone has forgotten what its
+   * fallback counted
+   */
   async reset(rules: Rules<AnyRule>, subject: Subject): Promise<void> {
     const counters = this.rules.hits(rules, subject);
-    await this.store.reset(counters);
+    await Promise.all([confirmed('reset', () => this.store.reset(counters)), this.local.reset(counters)]);
     for (const { key } of counters) this.allotments?.drop(key);
   }
 
@@ -131,5 +142,14 @@ export class RateLimiter extends HitLimiter {
     const hits = this.rules.hits(rules, subject, cost);
     checkOperation(operation, hits);
     return hits;
+  }
+}
+
+/** @throws RateLimitStoreError if the store has not done what it was asked for */
+async function confirmed(operation: 'block' | 'reset', run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    throw new RateLimitStoreError(operation, error);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryStore, RateLimitConfigError, RateLimiter, type Rule, type Store } from '../index.js';
+import { MemoryStore, RateLimiter, type Rule, type Store } from '../index.js';
 
 /** A store that all processes share, and that has gone; it knew how many there are. */
 class LostStore extends MemoryStore implements Store {
@@ -32,36 +32,51 @@ const ALGORITHMS = [
 async function processAmong(instances: number, rule: Rule) {
   const fallback = new MemoryStore({ clock: () => 1_700_000_000_000 });
   const limiter = new RateLimiter({ store: new LostStore(instances), fallback });
-  await limiter.peek(rule, 'nobody'); // Begins to count the others.
+  await limiter.peek(rule, 'nobody'); // The first heartbeat is answered meanwhile.
   return limiter;
 }
 
-describe("a rule with onStoreError 'local', while the store is gone", () => {
+describe('a limiter whose store is gone', () => {
   it.each(ALGORITHMS)('lets a process have its part of the limit, by %s', async (algorithm) => {
-    const rule = { algorithm, limit: 10, window: '1m', onStoreError: 'local' } as Rule;
+    const rule = { algorithm, limit: 10, window: '1m' } as Rule;
     const limiter = await processAmong(3, rule);
     const decisions = [];
     for (let nth = 1; nth <= 4; nth++) decisions.push(await limiter.consume(rule, 'ann'));
     expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
-      [true, 'memory'],
-      [true, 'memory'],
-      [true, 'memory'],
-      [false, 'memory'],
+      [true, 'fallback'],
+      [true, 'fallback'],
+      [true, 'fallback'],
+      [false, 'fallback'],
     ]);
     expect(decisions.map(({ remaining }) => remaining)).toEqual([2, 1, 0, 0]);
   });
 
-  it('lets one hit through at a time where there are more processes than permits', async () => {
-    const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m', onStoreError: 'local' };
+  it('allows one permit a process where there are more processes than permits', async () => {
+    const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m' };
     const limiter = await processAmong(100, rule);
     expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: true, limit: 1, remaining: 0 });
-    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, limit: 1 });
-    expect(await limiter.consume(rule, 'bob', { cost: 2 })).toMatchObject({ allowed: true });
-    expect(await limiter.consume(rule, 'cid', { cost: 3 })).toMatchObject({ retryAfterMs: null });
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, limit: 1, fallback: 'local' });
+  });
+
+  it('denies a cost that fits the limit and not the share, as one that Redis may soon allow', async () => {
+    const rule: Rule = { algorithm: 'fixed-window', limit: 8, window: '1m' };
+    const limiter = await processAmong(4, rule);
+    const denied = { allowed: false, source: 'fallback', fallback: 'deny', retryAfterMs: 1000 };
+    expect(await limiter.consume(rule, 'ann', { cost: 3 })).toMatchObject(denied);
+    expect(await limiter.consume(rule, 'ann', { cost: 2 })).toMatchObject({ allowed: true, remaining: 0 });
+    const never = { allowed: false, fallback: 'local', retryAfterMs: null };
+    expect(await limiter.consume(rule, 'ann', { cost: 9 })).toMatchObject(never);
+  });
+
+  it('divides a burst apart from the limit, so that a small burst does not leave each process the full rate', async () => {
+    const rule: Rule = { algorithm: 'gcra', limit: 60, window: '1m', burst: 1 };
+    const limiter = await processAmong(4, rule);
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: true });
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 4000 });
   });
 
   it('gives back what it charged itself', async () => {
-    const rule: Rule = { algorithm: 'fixed-window', limit: 9, window: '1m', onStoreError: 'local' };
+    const rule: Rule = { algorithm: 'fixed-window', limit: 9, window: '1m' };
     const limiter = await processAmong(3, rule);
     const reservation = await limiter.reserve(rule, 'ann', { cost: 3 });
     await reservation.settle(1);
@@ -72,35 +87,44 @@ describe("a rule with onStoreError 'local', while the store is gone", () => {
   });
 
   it('is charged nothing where another rule of the request is refused', async () => {
-    const local: Rule = { name: 'local', algorithm: 'gcra', limit: 5, window: '1m', onStoreError: 'local' };
+    const local: Rule = { name: 'local', algorithm: 'gcra', limit: 5, window: '1m' };
     const strict: Rule = { name: 'strict', algorithm: 'gcra', limit: 5, window: '1m', onStoreError: 'deny' };
     const limiter = await processAmong(1, local);
     expect(await limiter.consume([local, strict], 'ann')).toMatchObject({
       allowed: false,
       rule: 'strict',
-      source: 'policy',
+      source: 'fallback',
       decisions: [
-        { rule: 'local', allowed: true, remaining: 5, source: 'memory' },
-        { rule: 'strict', allowed: false, retryAfterMs: 1000, source: 'policy' },
+        { rule: 'local', allowed: true, remaining: 5, source: 'fallback' },
+        { rule: 'strict', allowed: false, retryAfterMs: 1000, source: 'fallback' },
       ],
     });
   });
 
   it('goes together with rules that let through, whose figures nobody knows', async () => {
-    const local: Rule = { name: 'local', algorithm: 'gcra', limit: 5, window: '1m', onStoreError: 'local' };
-    const open: Rule = { name: 'open', algorithm: 'gcra', limit: 5, window: '1m' };
+    const local: Rule = { name: 'local', algorithm: 'gcra', limit: 5, window: '1m' };
+    const open: Rule = { name: 'open', algorithm: 'gcra', limit: 5, window: '1m', onStoreError: 'allow' };
     const limiter = await processAmong(1, local);
     expect(await limiter.consume([open, local], 'ann')).toMatchObject({
       allowed: true,
       rule: 'local',
-      source: 'memory',
+      source: 'fallback',
     });
   });
 
-  it('cannot be without a store to count in', () => {
-    const limiter = new RateLimiter({ store: new LostStore(1), onStoreError: 'local' });
-    return expect(limiter.consume({ limit: 1, window: '1s' }, 'ann')).rejects.toThrow(
-      new RateLimitConfigError(['fallback: missing; allowed with onStoreError "local": a MemoryStore']),
-    );
+  it('counts in a store of its own where none is given', async () => {
+    const limiter = new RateLimiter({ store: new LostStore(1) });
+    const rule: Rule = { limit: 1, window: '1h' };
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({
+      allowed: true,
+      source: 'fallback',
+      fallback: 'local',
+    });
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({
+      allowed: false,
+      source: 'fallback',
+      fallback: 'local',
+    });
+    await limiter.close();
   });
 });

@@ -1,4 +1,4 @@
-import { compareStrictness, type Decision, type RuleDecision } from '../contracts/decision.js';
+import { compareStrictness, hasFigures, type Decision, type RuleDecision } from '../contracts/decision.js';
 
 /** How limits are told: by a draft of the IETF's RateLimit fields, or by the older `X-RateLimit-*`. */
 export type HeaderStyle = (typeof HEADER_STYLES)[number];
@@ -46,8 +46,14 @@ export function strictestFirst(decision: Decision): readonly RuleDecision[] {
   return decision.decisions.filter(({ observed }) => !observed).toSorted(compareStrictness);
 }
 
-function draft10(decision: Decision, headers: Header[]): void {
+/** Those of a decision's results that were counted, the strictest first. */
+function counted(decision: Decision): readonly RuleDecision[] {
   const rules = strictestFirst(decision);
+  return rules.every(hasFigures) ? rules : rules.filter(hasFigures);
+}
+
+function draft10(decision: Decision, headers: Header[]): void {
+  const rules = counted(decision);
   headers.push(
     ['RateLimit-Policy', list(rules, namedPolicy)],
     ['RateLimit', list(rules, decision.allowed ? quotaWhenAllowed : quotaWhenDenied)],
@@ -87,7 +93,7 @@ function namedPolicy(rule: RuleDecision): string {
 
 /** The drafts up to 7 require `w`, which permits that are held do not have. */
 function policies(decision: Decision): Header[] {
-  const windowed = strictestFirst(decision).filter(({ windowMs }) => windowMs > 0);
+  const windowed = counted(decision).filter(({ windowMs }) => windowMs > 0);
   if (windowed.length === 0) return [];
   return [['RateLimit-Policy', list(windowed, ({ limit, windowMs }) => `${limit};w=${seconds(windowMs)}`)]];
 }

@@ -83,7 +83,13 @@ describe('problemDetails', () => {
 
 describe('unavailableDetails', () => {
   it('does not blame the client for a store that does not answer', () => {
-    expect(unavailableDetails({ ...denial({ ...LOGIN, retryAfterMs: 1000 }), source: 'policy' })).toEqual({
+    expect(
+      unavailableDetails({
+        ...denial({ ...LOGIN, retryAfterMs: 1000 }),
+        source: 'fallback',
+        fallback: 'deny',
+      }),
+    ).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
       title: 'Temporarily reduced capacity',
       status: 503,

@@ -3,6 +3,7 @@ import { isFields } from '../algorithms/option-checks.js';
 import { readCount } from '../contracts/count.js';
 import { readFields, refusal, RULE_FIELDS } from '../core/rule-fields.js';
 import { PREFIX } from '../core/key.js';
+import { INSTANCES } from '../core/limiter-options.js';
 import { problem } from '../core/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../http/headers.js';
 import { isRedisConnection, REDIS_ALLOWED, redisProblems } from '../stores/redis/redis-option.js';
@@ -47,6 +48,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   prefix: PREFIX,
   onStoreError: RULE_FIELDS.onStoreError,
   health: { allowed: 'an object such as { fallbackIsDown: true }', accepts: isHealth },
+  instances: INSTANCES,
   denyCache: { allowed: 'true or false', accepts: (value) => typeof value === 'boolean' },
   timeout: { ...fromOne, allowed: `${fromOne.allowed}, in milliseconds` },
   maxKeys: fromOne,

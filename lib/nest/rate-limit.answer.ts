@@ -6,7 +6,7 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Decision } from '../contracts/decision.js';
+import { hasFigures, type Decision } from '../contracts/decision.js';
 import { callSafely } from '../contracts/thenable.js';
 import { DecidedHit } from '../core/decision.js';
 import { rateLimitHeaders, type HeaderStyle } from '../http/headers.js';
@@ -37,7 +37,7 @@ export class RateLimitAnswer {
   /** Sets the headers of a response, and tells `onDecision`. */
   tell({ response }: Exchange, decision: Decision, context: ExecutionContext): void {
     if (this.options.onDecision) this.report(decision, context);
-    const unknown = decision.source === 'policy';
+    const unknown = !hasFigures(decision);
     if (response && !(unknown && decision.allowed)) {
       const { httpAdapter } = this.host;
       for (const [name, value] of rateLimitHeaders(decision, unknown ? [] : this.styles)) {
@@ -54,7 +54,7 @@ export class RateLimitAnswer {
    */
   async refuse(decision: Decision): Promise<never> {
     await Promise.resolve();
-    if (decision.source === 'policy') throw withoutStack(() => new RateLimitUnavailableException(decision));
+    if (decision.fallback === 'deny') throw withoutStack(() => new RateLimitUnavailableException(decision));
     const body = await this.bodyOf(decision);
     throw withoutStack(() => new RateLimitExceededException(decision, body));
   }
@@ -71,7 +71,7 @@ export class RateLimitAnswer {
    */
   async refuseWithoutSubject(rule: string): Promise<never> {
     const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
-    const decision = new DecidedHit([{ ...denied, retryAfterMs: null }], 'policy');
+    const decision = new DecidedHit([{ ...denied, retryAfterMs: null }], 'memory');
     const detail = `Rule "${rule}" counts by something that this request does not have.`;
     const body = await this.bodyOf(decision);
     throw withoutStack(() => new RateLimitExceededException(decision, body, detail));
@@ -85,7 +85,7 @@ export class RateLimitAnswer {
   async refuseUnevaluated(rule: string): Promise<never> {
     await Promise.resolve();
     const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
-    const decision = new DecidedHit([{ ...denied, retryAfterMs: null }], 'policy');
+    const decision = new DecidedHit([{ ...denied, retryAfterMs: null, fallback: 'deny' }], 'fallback');
     throw withoutStack(() => new RateLimitUnavailableException(decision));
   }
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
-import { RateLimiter } from '../core/limiter.js';
+import { RateLimiter } from '../rate-limiter.js';
 import type { HttpRequest } from '../http/subject.js';
 import type { Exchange } from './exchange.js';
 import { exchangeOf } from './exchange.js';

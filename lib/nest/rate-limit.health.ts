@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Store } from '../contracts/store.js';
 import type { OnStoreError } from '../core/on-store-error.js';
-import { RateLimiter } from '../core/limiter.js';
+import { RateLimiter } from '../rate-limiter.js';
 import type { Rule } from '../core/rule.js';
 import { faultOf } from '../stores/redis/fault.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
@@ -18,7 +18,7 @@ export interface RateLimitHealthStatus {
   readonly store: Store['source'];
   /** What requests get while the store cannot decide, where a rule does not say. */
   readonly onStoreError: OnStoreError;
-  /** How many processes share the limits, as far as this one knows; counted only with `'local'`. */
+  /** How many processes share the limits, as far as this one knows. */
   readonly instances: number;
   /** Whether the fallback decides requests, or has done so in the last ten seconds. */
   readonly degraded: boolean;
@@ -55,7 +55,7 @@ export class RateLimitHealth {
     key: Key = 'rateLimit' as Key,
   ): Promise<RateLimitHealthResult<Key>> {
     await this.limiter.peek(NOTHING, 'health');
-    const { onStoreError = 'allow', health: { fallbackIsDown = onStoreError === 'deny' } = {} } =
+    const { onStoreError = 'local', health: { fallbackIsDown = onStoreError === 'deny' } = {} } =
       this.options;
     const { openCircuits, recentFailure } = this.limiter.events;
     const servers = Array.from(openCircuits, ([server, error]) => ({ server, reason: reasonOf(error) }));

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import type { Store } from '../contracts/store.js';
 import { RateLimitEvents } from '../core/limiter-events.js';
-import { RateLimiter } from '../core/limiter.js';
+import { RateLimiter } from '../rate-limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { RedisStore } from '../stores/redis/redis.store.js';
 import { readOptions } from './check-options.js';
@@ -44,13 +44,14 @@ function createService(store: Store, book: RuleBook, options: RateLimitModuleOpt
   const isWrong = book.problems.size > 0;
   const {
     prefix = 'rl:',
-    onStoreError = 'allow',
+    onStoreError = 'local',
+    instances = 1,
     denyCache = true,
     maxKeys = 100_000,
   } = isWrong ? {} : readOptions(options);
   const fallback = new MemoryStore({ maxKeys });
-  const service = new RateLimitService({ store, prefix, onStoreError, denyCache, fallback }, book);
-  logStore(service.events, onStoreError);
+  const service = new RateLimitService({ store, prefix, onStoreError, instances, denyCache, fallback }, book);
+  logStore(service.events, () => book.fallbacks.describe());
   return service;
 }
 
@@ -98,6 +99,8 @@ export class RateLimitModule
     @Inject(RATE_LIMIT_STORE) private readonly store: Store,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(SubjectWatch) private readonly watch: SubjectWatch,
+    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(Warnings) private readonly warnings: Warnings,
   ) {
     super();
   }
@@ -105,6 +108,7 @@ export class RateLimitModule
   /** Lets the first connection come before the first request, and says if it does not. */
   async onApplicationBootstrap(): Promise<void> {
     this.watch.checkTrust();
+    this.book.fallbacks.warn(this.warnings);
     await this.limiter.ready();
   }
 

@@ -43,9 +43,10 @@ export interface RateLimitModuleOptions {
    */
   readonly prefix?: string | undefined;
   /**
-   * What to do with a request when Redis fails or does not answer in time, where a rule does not say: let
-   * it pass, answer 503 (`'deny'`), or count it in this process, which has its part of the limit (`'local'`).
-   * @default 'allow'
+   * The fallback of rules that do not state one: what decides when Redis fails or does not answer in time.
+   * `'local'`: each process counts in its memory, with its share of the limit; `'allow'` allows every request;
+   * `'deny'` answers 503.
+   * @default 'local'
    */
   readonly onStoreError?: OnStoreError | undefined;
   /**
@@ -54,6 +55,12 @@ export interface RateLimitModuleOptions {
    * @default { fallbackIsDown: false }, or true with `onStoreError: 'deny'`
    */
   readonly health?: { readonly fallbackIsDown?: boolean | undefined } | undefined;
+  /**
+   * The least number of processes that share the limits, an integer from 1. The processes count one another by
+   * heartbeats in Redis; until the first, and whenever the count is lower, this number applies.
+   * @default 1
+   */
+  readonly instances?: number | undefined;
   /**
    * Whether what is denied is answered from this process, without asking Redis, for as long as Redis would
    * say the same.

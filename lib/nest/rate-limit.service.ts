@@ -1,7 +1,8 @@
 import type { Decision } from '../contracts/decision.js';
 import type { Duration } from '../contracts/duration.js';
 import type { Subject } from '../core/key.js';
-import { RateLimiter, type Rules } from '../core/limiter.js';
+import type { Rules } from '../core/limiter.js';
+import { RateLimiter } from '../rate-limiter.js';
 import type { AcquireOptions, HitOptions, RateLimiterOptions } from '../core/limiter-options.js';
 import type { Permit } from '../core/permit.js';
 import type { Reservation } from '../core/reservation.js';

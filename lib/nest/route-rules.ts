@@ -7,7 +7,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
-import { RateLimiter } from '../core/limiter.js';
+import { RateLimiter } from '../rate-limiter.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { BrokenLimit } from './broken-limit.js';
 import { InvalidValues } from './invalid-values.js';

@@ -6,6 +6,7 @@ import { optionProblems, readableOptions } from './check-options.js';
 import { overridePath, readLists, rulesNamed } from './overrides.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import type { RouteRule } from './route-rule.js';
+import { RuleFallbacks } from './rule-fallbacks.js';
 import { BY_NAME, type TargetRules } from './rate-limit.decorator.js';
 import {
   layerProblems,
@@ -28,6 +29,7 @@ export interface Target extends TargetRules {
  */
 export class RuleBook {
   problems: Set<string>;
+  readonly fallbacks: RuleFallbacks;
   /** Every rule's name that has been met. */
   private names = new Set<string>();
   private skips = new Map<string, string>();
@@ -36,6 +38,7 @@ export class RuleBook {
   constructor(options: RateLimitModuleOptions) {
     this.problems = new Set(optionProblems(options));
     this.options = this.problems.size > 0 ? readableOptions(options) : options;
+    this.fallbacks = new RuleFallbacks(this.options);
   }
 
   /** The rules of a route by name, in the order in which their names first appear. */
@@ -210,6 +213,7 @@ export class RuleBook {
       const given = { ...readLists(override), name: rule['name'] };
       fields = this.lay(overridePath(name, override), fields, given);
     }
+    this.fallbacks.note(fields);
     return fields;
   }
 

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { describe, expect, it, jest } from '@jest/globals';
 import { compileRule } from '../core/compile-rule.js';
-import { RateLimiter } from '../core/limiter.js';
+import { RateLimiter } from '../rate-limiter.js';
 import type { AnyRule } from '../core/rule.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { InvalidValues } from './invalid-values.js';

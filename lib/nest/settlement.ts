@@ -1,7 +1,7 @@
 import { HttpException, Inject, Injectable, Logger, type ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
-import { RateLimiter } from '../core/limiter.js';
 import { problem } from '../core/rate-limit-config.error.js';
+import { RateLimiter } from '../rate-limiter.js';
 import { afterResponse, responseSignal, type ResponseEnd } from './after-response.js';
 import { InvalidValues } from './invalid-values.js';
 import type { RouteHit } from './route-limit.js';

@@ -13,7 +13,7 @@ export class Load {
     this.callers = asks.map(async (ask) => {
       while (!this.isOver) {
         this.count(await ask());
-        await sleep(1); // an answer by the policy comes at once
+        await sleep(1); // an answer by the fallback comes at once
       }
     });
   }

@@ -62,7 +62,7 @@ const rule: Rule = { limit: 1000, window: '1w', algorithm: 'fixed-window' };
     for (let nth = 2; nth <= 20; nth++) {
       const decision = await ask();
       expect(decision).toMatchObject({ allowed: true, source: 'redis', remaining: 1000 - nth });
-      expect(sourcesOf(decision)).toEqual(['redis', 'policy', 'redis']);
+      expect(sourcesOf(decision)).toEqual(['redis', 'fallback', 'redis']);
     }
     expect(statesOf()).toEqual([`open ${address()}`]);
     expect([...limiter.events.openCircuits.keys()]).toEqual([address()]);
@@ -83,7 +83,7 @@ const rule: Rule = { limit: 1000, window: '1w', algorithm: 'fixed-window' };
     await node.kill();
     for (let nth = 1; nth <= 5; nth++) {
       const denied = await limiter.decide(hitsOn(limiter, strict));
-      expect(denied).toMatchObject({ allowed: false, source: 'policy', rule: 'strict' });
+      expect(denied).toMatchObject({ allowed: false, source: 'fallback', rule: 'strict' });
     }
     for (const at of [0, 2]) expect(remainingOf(await peek(places[at]!))).toEqual([1000]);
     await node.restart();
@@ -99,7 +99,7 @@ const rule: Rule = { limit: 1000, window: '1w', algorithm: 'fixed-window' };
       await nextTurn(); // each a call of its own
     }
     const hung = await Promise.all(asked);
-    expect(new Set(hung.map(({ source }) => source))).toEqual(new Set(['policy']));
+    expect(new Set(hung.map(({ source }) => source))).toEqual(new Set(['fallback']));
     await sleep(700); // longer than the socket timeout: the connection is given up, and made anew
     await node.resume();
     await untilClosed();

@@ -93,7 +93,7 @@ const rule: Rule = { limit: 500, window: '1w', algorithm: 'fixed-window' };
     // The rule's two keys are not both there, so that neither master can decide.
     const asked = Array.from({ length: 5 }, () => limiter.consume(blocking, bob));
     for (const decision of await Promise.all(asked)) {
-      expect(decision).toMatchObject({ allowed: true, source: 'policy' });
+      expect(decision).toMatchObject({ allowed: true, source: 'fallback' });
     }
     await mover.moveKeys(slot);
     await mover.finish(slot);
@@ -129,7 +129,7 @@ const rule: Rule = { limit: 500, window: '1w', algorithm: 'fixed-window' };
     expect(changes).toEqual([]);
   });
 
-  it('leaves the rules on a master that dies to the policy until its replica decides', async () => {
+  it('leaves the rules on a master that dies to the fallback until its replica decides', async () => {
     const [, bob] = subjects;
     const long = { ...rule, limit: 100_000 };
     const [limiter] = limiters;
@@ -140,7 +140,7 @@ const rule: Rule = { limit: 500, window: '1w', algorithm: 'fixed-window' };
     const master = await cluster.ownerOf(calculateSlot(bob));
     await master.kill();
     const killedAt = performance.now();
-    await until(() => running.answersOf('policy') > 20, 'the policy to decide');
+    await until(() => running.answersOf('fallback') > 20, 'the fallback to decide');
     const before = running.admittedBy('redis');
     await cluster.untilReplaced(master);
     const replacedAt = performance.now();
@@ -153,7 +153,7 @@ const rule: Rule = { limit: 500, window: '1w', algorithm: 'fixed-window' };
     process.stderr.write(
       `cluster failover: a new master after ${seconds(killedAt, replacedAt)}, ` +
         `decisions by Redis again ${seconds(replacedAt, healedAt)} after that; ` +
-        `${running.answersOf('policy')} by the policy meanwhile; ` +
+        `${running.answersOf('fallback')} by the fallback meanwhile; ` +
         `${running.admittedBy('redis') - charged} of ${running.admittedBy('redis')} charges lost\n`,
     );
     expect(running.denied).toEqual(new Map());

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
+import { RateLimiter, type Rule } from '../../lib/index.js';
 import { openRedisStore } from '../support/redis-store.js';
+import { askServer } from '../support/redis/ask-server.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
-const rule: Rule = { algorithm: 'fixed-window', limit: 10, window: '1h', onStoreError: 'local' };
+const rule: Rule = { algorithm: 'fixed-window', limit: 10, window: '1h' };
 
 // Docker gives the shared server alone.
 (hasRedisBinary() ? describe : describe.skip)('processes that share a limit', () => {
@@ -18,7 +19,7 @@ const rule: Rule = { algorithm: 'fixed-window', limit: 10, window: '1h', onStore
 
   const open = async (prefix: string) => {
     const store = await openRedisStore({ redis: server.url });
-    const limiter = new RateLimiter({ store, prefix, fallback: new MemoryStore() });
+    const limiter = new RateLimiter({ store, prefix });
     await limiter.peek(rule, 'nobody');
     return { store, limiter };
   };
@@ -27,8 +28,9 @@ const rule: Rule = { algorithm: 'fixed-window', limit: 10, window: '1h', onStore
     const prefix = uniquePrefix();
     const first = await open(prefix);
     const keys = new RedisKeys(server.url, prefix);
-    await until(async () => (await keys.names()).length > 0, 'a sign of life');
-    expect(Math.min(...(await keys.lifetimes()))).toBeGreaterThan(0);
+    const heartbeats = `${prefix}{instances}`;
+    await until(async () => (await keys.redis.exists(heartbeats)) === 1, 'a heartbeat');
+    expect(await keys.redis.pttl(heartbeats)).toBeGreaterThan(0);
     keys.close();
     const second = await open(prefix);
     await until(() => second.limiter.instanceCount === 2, 'the first to be counted');
@@ -40,13 +42,32 @@ const rule: Rule = { algorithm: 'fixed-window', limit: 10, window: '1h', onStore
     const decisions = [];
     for (let nth = 0; nth < 7; nth++) decisions.push(await third.limiter.consume(rule, 'ann'));
     expect(decisions.map(({ allowed, source }) => `${source} ${String(allowed)}`)).toEqual([
-      ...Array.from({ length: 5 }, () => 'memory true'),
-      ...Array.from({ length: 2 }, () => 'memory false'),
+      ...Array.from({ length: 5 }, () => 'fallback true'),
+      ...Array.from({ length: 2 }, () => 'fallback false'),
     ]);
     for (const { limiter, store } of [second, third]) {
       await limiter.close();
       await store.close();
     }
     await first.store.close();
+  });
+
+  it('go on asking a Redis that may decide and not count them, and emit why they cannot be counted', async () => {
+    const strict = await startRedisServer();
+    await askServer(strict, 'ACL', 'SETUSER', 'default', '-zadd');
+    const store = await openRedisStore({ redis: strict.url });
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix(), instances: 2 });
+    const errors: string[] = [];
+    limiter.events.on('storeError', ({ error }) => errors.push(String(error)));
+    await until(() => errors.length > 1, 'two heartbeats to fail');
+    expect(errors[0]).toMatch(/^ReplyError: .*(NOPERM|can't run this command)/);
+    for (let nth = 1; nth <= 6; nth++) {
+      expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: true, source: 'redis' });
+    }
+    expect(limiter.events.openCircuits.size).toBe(0);
+    expect(limiter.instanceCount).toBe(2);
+    await limiter.close();
+    await store.close();
+    await strict.stop();
   });
 });

@@ -7,7 +7,7 @@ export async function consume({ rules, hits, inFlight }, { limiter }) {
   let admitted = 0;
   await inTurns(hits, inFlight, async () => {
     const { allowed, source } = await limiter.consume(rules, 'everyone');
-    if (source === 'policy') throw new Error('Redis did not answer');
+    if (source === 'fallback') throw new Error('Redis did not answer');
     if (allowed) admitted++;
   });
   return admitted;

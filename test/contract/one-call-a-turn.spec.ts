@@ -57,7 +57,7 @@ describe('what is asked for in one turn of the event loop', () => {
     const decisions = await Promise.all(subjects.map((subject) => limiter.consume(log, subject)));
     expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
       [true, 'redis'],
-      [false, 'policy'],
+      [false, 'fallback'],
       [true, 'redis'],
     ]);
   });

@@ -59,11 +59,11 @@ const ADDRESSES = Array.from({ length: 20_000 }, (_, nth) => `address-${nth}`);
     expect(await askServer(server, 'DBSIZE')).toBeLessThan(ADDRESSES.length);
   });
 
-  it('forgets nobody with noeviction, and leaves what it cannot charge to the policy', async () => {
+  it('forgets nobody with noeviction, and leaves what it cannot charge to the fallback', async () => {
     const limiter = await start('noeviction');
     const errors = new Set<string>();
     limiter.events.on('storeError', ({ error }) => errors.add(String(error).slice(0, 16)));
-    expect(await flood(limiter)).toEqual(['policy', 'redis']);
+    expect(await flood(limiter)).toEqual(['fallback', 'redis']);
     expect([...errors]).toEqual(['ReplyError: OOM ']);
     expect(await usedUp()).toBe(2 * REGULARS.length);
   });

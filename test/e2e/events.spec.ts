@@ -75,9 +75,9 @@ afterEach(closeApps);
     expect(seen.map((line) => line.replace(/^store: .*/, 'store failed'))).toEqual([
       'breaker open',
       'store failed',
-      'decided by policy',
+      'decided by fallback',
       'store failed',
-      'decided by policy',
+      'decided by fallback',
       'breaker closed',
       'decided by redis',
     ]);

@@ -63,7 +63,7 @@ describe('the health indicator, asked by Terminus', () => {
   it('is up where memory counts', async () => {
     const { health } = await start({});
     expect(await health()).toEqual(
-      well({ status: 'up', store: 'memory', onStoreError: 'allow', instances: 1, ...WELL }),
+      well({ status: 'up', store: 'memory', onStoreError: 'local', instances: 1, ...WELL }),
     );
   });
 
@@ -71,7 +71,7 @@ describe('the health indicator, asked by Terminus', () => {
     const prefix = uniquePrefix();
     const { health } = await start({ redis: redisUrl(), prefix, timeout: 10_000 });
     expect(await health()).toEqual(
-      well({ status: 'up', store: 'redis', onStoreError: 'allow', instances: 1, ...WELL }),
+      well({ status: 'up', store: 'redis', onStoreError: 'local', instances: 1, ...WELL }),
     );
     const keys = new RedisKeys(redisUrl(), prefix);
     expect(await keys.names()).toEqual([]);

@@ -1,7 +1,13 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
-import { limitHeaders, type Answer } from '../support/http-client.js';
+import {
+  RateLimitEvents,
+  RateLimitModule,
+  RateLimitService,
+  type RateLimitModuleOptions,
+  type Rule,
+} from '../../lib/index.js';
+import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, startApp, type TestApp } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { hasRedisBinary, redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
@@ -52,42 +58,98 @@ describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
   afterAll(() => server.stop());
   beforeEach(() => server.restart());
 
-  const start = (onStoreError?: 'allow' | 'deny') =>
+  const start = (onStoreError?: 'allow' | 'deny' | 'local', options: RateLimitModuleOptions = {}) =>
     startApp(
       {
-        imports: [RateLimitModule.forRoot({ ...RULES, redis: server.url, onStoreError })],
+        imports: [RateLimitModule.forRoot({ ...RULES, redis: server.url, onStoreError, ...options })],
         controllers: [Routes],
       },
       { framework },
     );
 
-  const counts = (answer: Answer) => answer.status === 200 && 'ratelimit' in limitHeaders(answer);
-  const untilCounted = ({ get }: TestApp) =>
-    until(async () => counts(await get('/')), 'Redis to count again');
+  const isDecidedByRedis = ({ app }: TestApp) =>
+    app.get(RateLimitService).peek(RULES.rules!['default'] as Rule, 'x');
+  const untilCounted = (app: TestApp) =>
+    until(async () => (await isDecidedByRedis(app)).source === 'redis', 'Redis to count again');
   const levels = ({ logs }: TestApp) => logs.ours().map(({ level }) => level);
 
-  it('lets requests pass by default when it was never there, counts once it is, and says each once', async () => {
+  it('limits in memory by default when Redis was never there, counts there once it is, and says each once', async () => {
     await server.kill();
     const app = await start();
-    for (let nth = 1; nth <= 3; nth++) {
-      const answer = await app.get('/');
-      expect([answer.status, limitHeaders(answer)]).toEqual([200, {}]);
-    }
+    const answers = [];
+    for (let nth = 1; nth <= 101; nth++) answers.push(await app.get('/'));
+    expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 100 }, () => 200), 429]);
+    expect(limitHeaders(answers[0]!)).toMatchObject({
+      ratelimit: expect.stringMatching(/^"default";r=99;t=/),
+    });
     await server.restart();
     await untilCounted(app);
-    await app.get('/');
+    expect(limitHeaders(await app.get('/'))).toMatchObject({ ratelimit: expect.stringMatching(/;r=99;/) });
     expect(app.logs.ours()).toEqual([
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis could not decide \(.+\); until it does, limited requests are allowed\.$/,
+          /^Redis could not decide \(.+\); until it does, each process limits in its memory, by its share of the limit\.$/,
         ),
       },
       { level: 'log', message: 'Redis decides again.' },
     ]);
   });
 
-  it('lets requests pass when Redis dies later, and warns again each time it does', async () => {
+  it("lets requests pass with onStoreError 'allow', without headers", async () => {
+    await server.kill();
+    const app = await start('allow');
+    for (let nth = 1; nth <= 3; nth++) {
+      const answer = await app.get('/');
+      expect([answer.status, limitHeaders(answer)]).toEqual([200, {}]);
+    }
+  });
+
+  it('has a share of the limit for each process that is stated, in headers, decision and event', async () => {
+    await server.kill();
+    const app = await start(undefined, { instances: 4 });
+    const sources: unknown[] = [];
+    app.app
+      .get(RateLimitEvents)
+      .on('decision', ({ decision }) => sources.push([decision.source, decision.fallback]));
+    const statuses = [];
+    for (let nth = 1; nth <= 26; nth++) statuses.push((await app.get('/')).status);
+    expect(statuses).toEqual([...Array.from({ length: 25 }, () => 200), 429]);
+    expect(new Set(sources.map(String))).toEqual(new Set(['fallback,local']));
+    expect(limitHeaders(await app.get('/'))).toMatchObject({ 'ratelimit-policy': '"default";q=25;w=60' });
+  });
+
+  it('says in the log what each rule with a fallback of its own does meanwhile', async () => {
+    await server.kill();
+    const strict = { login: { window: '1m', limit: 5, onStoreError: 'deny' } } as const;
+    const app = await start(undefined, { rules: { ...RULES.rules, ...strict } });
+    expect(app.logs.ours()).toEqual([
+      {
+        level: 'warn',
+        message: expect.stringMatching(
+          /until it does, each process limits in its memory, by its share of the limit; requests are denied with a 503 by the rule "login"\.$/,
+        ),
+      },
+    ]);
+  });
+
+  it('warns once of concurrency limits that share by default, and not where that was chosen', async () => {
+    const seats = { algorithm: 'concurrency', limit: 1 } as const;
+    const rules = { seats, exports: seats, mutex: { ...seats, onStoreError: 'deny' } } as const;
+    const hints = ({ logs }: TestApp) =>
+      logs.ours().filter(({ message }) => message.includes('RL_CONCURRENCY_FALLBACK'));
+    const app = await start(undefined, { rules });
+    expect(hints(app)).toEqual([
+      {
+        level: 'warn',
+        message: expect.stringContaining('the permits of the rules "seats", "exports", at least 1'),
+      },
+    ]);
+    expect(hints(await start('local', { rules }))).toEqual([]);
+    expect(hints(await start(undefined, { rules, redis: undefined }))).toEqual([]);
+  });
+
+  it('goes on limiting when Redis dies later, and warns again each time it does', async () => {
     const app = await start();
     await untilCounted(app); // At once, but for a machine that takes a second to connect.
     for (let outage = 1; outage <= 2; outage++) {
@@ -123,7 +185,7 @@ describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis could not decide \(.+\); until it does, limited requests are denied with a 503\.$/,
+          /^Redis could not decide \(.+\); until it does, requests are denied with a 503\.$/,
         ),
       },
       { level: 'log', message: 'Redis decides again.' },

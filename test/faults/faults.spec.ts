@@ -40,10 +40,10 @@ const runs = new Map<Fault<Site>, Run>();
   });
 
   it('leaves the decisions to whom it should', () => {
-    const { redis, policy, memory } = run.during;
+    const { redis, fallback, memory } = run.during;
     expect(memory).toBe(0);
-    if (fault.deciding === 'policy') expect([redis, policy > 0]).toEqual([0, true]);
-    if (fault.deciding === 'redis') expect(redis).toBeGreaterThan(policy);
+    if (fault.deciding === 'fallback') expect([redis, fallback > 0]).toEqual([0, true]);
+    if (fault.deciding === 'redis') expect(redis).toBeGreaterThan(fallback);
     expect(run.after.inARow).toBeGreaterThanOrEqual(200);
   });
 

@@ -4,7 +4,7 @@ export interface PhaseFigures {
   readonly asked: number;
   readonly decided: number;
   readonly redis: number;
-  readonly policy: number;
+  readonly fallback: number;
   readonly cache: number;
   readonly memory: number;
   readonly mostOfAGuest: number;

@@ -10,7 +10,7 @@ export class Phase {
     decided: 0,
     /** Decisions by their source. */
     redis: 0,
-    policy: 0,
+    fallback: 0,
     cache: 0,
     memory: 0,
     /** The most hits of one guest that Redis has let in. */
@@ -37,7 +37,7 @@ export class Phase {
     const figures = this.#figures;
     figures.decided++;
     figures[source]++;
-    figures.inARow = source === 'policy' ? 0 : figures.inARow + 1;
+    figures.inARow = source === 'fallback' ? 0 : figures.inARow + 1;
     this.#waits.record(Math.max(1, Math.round(wait * 1000)));
     if (source !== 'redis') return;
     figures.redisAt ??= performance.now();

@@ -7,13 +7,13 @@ import type { Fault } from './fault.js';
 import { onlyFull, scaled } from './scale.js';
 import type { Place } from './site.js';
 
-const POLICY = { deciding: 'policy', breaker: 'once' } as const;
+const FALLBACK = { deciding: 'fallback', breaker: 'once' } as const;
 
 /** Faults of the server itself. */
 export const serverFaults: readonly Fault[] = [
   {
     name: 'kill -9, restart with its append-only file',
-    ...POLICY,
+    ...FALLBACK,
     // With `everysec`, what was answered while an fsync takes long is written up to 2 s later: lost with the process.
     server: { config: ['appendonly yes', 'appendfsync no'] },
     make: ({ server }) => server.kill(),
@@ -21,7 +21,7 @@ export const serverFaults: readonly Fault[] = [
   },
   {
     name: 'kill -9, restart empty',
-    ...POLICY,
+    ...FALLBACK,
     forgets: true,
     make: ({ server }) => server.kill(),
     heal: ({ server }) => server.restart(),
@@ -38,33 +38,33 @@ export const serverFaults: readonly Fault[] = [
   },
   {
     name: 'out of memory (noeviction)',
-    ...POLICY,
+    ...FALLBACK,
     make: ({ admin }) => admin.config('SET', 'maxmemory', '1mb'),
     heal: ({ admin }) => admin.config('SET', 'maxmemory', '0'),
   },
   {
     name: 'READONLY: made a replica of another',
-    ...POLICY,
+    ...FALLBACK,
     forgets: true,
     make: demote,
     heal: ({ admin }) => admin.replicaof('NO', 'ONE'),
   },
   {
     name: 'NOAUTH: asks for a password',
-    ...POLICY,
+    ...FALLBACK,
     make: ({ admin }) => changePassword(admin, 'another'),
     heal: ({ admin }) => admin.config('SET', 'requirepass', ''),
   },
   {
     name: 'WRONGPASS: the password is changed',
-    ...POLICY,
+    ...FALLBACK,
     server: { password: 'secret' },
     make: ({ admin }) => changePassword(admin, 'another'),
     heal: ({ admin }) => admin.config('SET', 'requirepass', 'secret'),
   },
   {
     name: 'LOADING a large file',
-    ...POLICY,
+    ...FALLBACK,
     server: { config: ['enable-debug-command local', 'loading-process-events-interval-bytes 1024'] },
     make: load,
     heal: async ({ admin, server }) => {
@@ -74,7 +74,7 @@ export const serverFaults: readonly Fault[] = [
   },
   {
     name: "BUSY with another client's script",
-    ...POLICY,
+    ...FALLBACK,
     server: { config: ['busy-reply-threshold 10'] },
     make: ({ server }) => occupy(server, 'EVAL', 'while true do end', '0'),
     heal: async ({ server }) => {
@@ -87,7 +87,7 @@ export const serverFaults: readonly Fault[] = [
 function stopped(milliseconds: number): Fault {
   return {
     name: `SIGSTOP for ${milliseconds / 1000} s`,
-    ...POLICY,
+    ...FALLBACK,
     make: ({ server }) => server.pause(),
     goOn: () => sleep(milliseconds),
     heal: ({ server }) => server.resume(),

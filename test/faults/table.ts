@@ -9,7 +9,7 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
   'p50 / p99 / longest wait, ms': ({ during: { wait } }) =>
     [wait.p50, wait.p99, wait.max].map(milliseconds).join(' / '),
   Redis: ({ during }) => String(during.redis),
-  policy: ({ during }) => String(during.policy),
+  fallback: ({ during }) => String(during.fallback),
   cache: ({ during }) => String(during.cache),
   'most of a guest': ({ phases }) =>
     String(Math.max(...Object.values(phases).map(({ mostOfAGuest }) => mostOfAGuest))),

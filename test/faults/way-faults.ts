@@ -11,20 +11,20 @@ const GARBAGE = Buffer.from([0xff, 0x00, 0x17, 0x80, 0x0d, 0x0a, 0xfe, 0x0d, 0x0
 export const wayFaults: readonly Fault[] = [
   { ...slower(5), deciding: 'redis', breaker: 'any' },
   { ...slower(45), deciding: 'either', breaker: 'any' },
-  { ...slower(500), deciding: 'policy', breaker: 'once' },
+  { ...slower(500), deciding: 'fallback', breaker: 'once' },
   {
     ...disturbed('cut before the reply, after the script', (connection) => connection.cutNextReply(0)),
-    deciding: 'policy',
+    deciding: 'fallback',
     breaker: 'once',
   },
   {
     ...disturbed('cut amid the reply', (connection) => connection.cutNextReply(7)),
-    deciding: 'policy',
+    deciding: 'fallback',
     breaker: 'once',
   },
   {
     ...disturbed('garbage', (connection) => connection.inject(GARBAGE)),
-    deciding: 'policy',
+    deciding: 'fallback',
     breaker: 'once',
   },
   {

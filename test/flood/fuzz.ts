@@ -62,5 +62,5 @@ export async function strayAnswers({ hits }: Fuzz, limiter: RateLimiter): Promis
 }
 
 function isOfItsOwn({ allowed, limit, remaining, source }: Decision, cost: number): boolean {
-  return allowed && limit === LIMIT && remaining === LIMIT - cost && source !== 'policy';
+  return allowed && limit === LIMIT && remaining === LIMIT - cost && source !== 'fallback';
 }

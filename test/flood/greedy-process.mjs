@@ -20,7 +20,7 @@ async function askForEver() {
     const asked = Array.from({ length: burst }, () => limiter.consume(rules[rule], String(subject)));
     const decisions = await Promise.all(asked);
     const answeredAt = Date.now();
-    if (decisions.some(({ source }) => source === 'policy')) throw new Error('Redis did not answer');
+    if (decisions.some(({ source }) => source === 'fallback')) throw new Error('Redis did not answer');
     const admitted = decisions.filter(({ allowed }) => allowed).length;
     await tell({ subject, rule, sentAt, answeredAt, admitted, asked: burst });
   }

@@ -119,7 +119,7 @@ describe('a lease', () => {
     await limiter.consume(rule, 'ann');
     await server.kill();
     for (let hit = 0; hit < 19; hit++) expect((await limiter.consume(rule, 'ann')).source).toBe('cache');
-    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, source: 'policy' });
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
   });
 
   it('serves no hit on several rules, which the store decides together', async () => {

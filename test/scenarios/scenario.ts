@@ -49,6 +49,6 @@ export function scenario(title: string, tell: (fresh: () => Scenario) => void): 
 }
 
 function countAdmitted(decisions: readonly Decision[]): number {
-  for (const { source } of decisions) if (source === 'policy') throw new Error('The store did not answer');
+  for (const { source } of decisions) if (source === 'fallback') throw new Error('The store did not answer');
   return decisions.filter(({ allowed }) => allowed).length;
 }

@@ -31,12 +31,12 @@ const rule: Rule = { limit: 100_000, window: '1w', algorithm: 'fixed-window' };
 
   const ask = () => limiter.consume(rule, 'ann');
 
-  it('leaves decisions to the policy until Redis decides again, by itself', async () => {
+  it('leaves decisions to the fallback until Redis decides again, by itself', async () => {
     const load = new Load([ask, ask, ask, ask]);
     await until(() => load.admittedBy('redis') > 200, 'Redis to decide');
     const old = await group.killMaster();
     const killedAt = performance.now();
-    await until(() => load.answersOf('policy') > 100, 'the policy to decide');
+    await until(() => load.answersOf('fallback') > 100, 'the fallback to decide');
     const before = load.admittedBy('redis');
     await group.untilReplaced(old);
     const replacedAt = performance.now();
@@ -49,7 +49,7 @@ const rule: Rule = { limit: 100_000, window: '1w', algorithm: 'fixed-window' };
     process.stderr.write(
       `sentinel failover: a new master after ${seconds(killedAt, replacedAt)}, ` +
         `decisions by Redis again ${seconds(replacedAt, healedAt)} after that; ` +
-        `${load.answersOf('policy')} by the policy meanwhile; ` +
+        `${load.answersOf('fallback')} by the fallback meanwhile; ` +
         `${load.admittedBy('redis') - charged} of ${load.admittedBy('redis')} charges lost\n`,
     );
     expect(changes.map(({ state, server }) => [state, server])).toEqual([

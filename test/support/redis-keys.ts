@@ -11,6 +11,7 @@ export class RedisKeys {
     this.redis = new Redis(url);
   }
 
+  /** Without that of the heartbeats, which comes with the first process and goes with the last. */
   async names(): Promise<string[]> {
     const names: string[] = [];
     let cursor = '0';
@@ -19,7 +20,7 @@ export class RedisKeys {
       names.push(...found);
       cursor = next;
     } while (cursor !== '0');
-    return [...new Set(names)].sort();
+    return [...new Set(names)].filter((name) => !name.endsWith('{instances}')).sort();
   }
 
   /** Milliseconds that each key has to live: -1 for ever. */

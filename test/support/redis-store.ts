@@ -16,6 +16,7 @@ export async function openRedisStore(
   const answers = async () => (await limiter.peek({ limit: 1, window: '1s' }, 'probe')).source === 'redis';
   try {
     await until(answers, 'the Redis store to answer');
+    await limiter.close();
   } catch (error) {
     await store.close();
     throw error;

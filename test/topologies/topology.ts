@@ -40,7 +40,7 @@ export async function whyRefused(
   const store = new RedisStore({ redis, timeout: 10_000 });
   const limiter = new RateLimiter({ store, prefix });
   try {
-    await limiter.reset({ limit: 1, window: '1m' }, 'ann'); // Tells, where a hit goes by the policy.
+    await limiter.reset({ limit: 1, window: '1m' }, 'ann'); // Tells, where a hit goes by the fallback.
     return undefined;
   } catch (error) {
     return String(error);

@@ -2,6 +2,7 @@ import { burstOption, checkRate } from '../burst.js';
 import type { Terms } from '../definition.js';
 import { leaseOption, type Leasable } from '../lease.js';
 import { NO_TIME, spanOf } from '../rate.js';
+import { shareOf } from '../share.js';
 
 /** Options of `algorithm: 'gcra'`. */
 export interface GcraOptions extends Leasable {
@@ -20,6 +21,7 @@ export const gcraTerms: Terms<GcraOptions, GcraParameter> = {
   options: { burst: burstOption, lease: leaseOption },
   check: checkRate,
   capacity: ({ burst }) => burst,
+  share: ({ limit, burst = limit }, processes) => ({ burst: shareOf(burst, processes) }),
   compile({ limit, window, burst = limit }) {
     const { whole: full, part: fullPart } = limit > 0 ? spanOf(burst, limit, window) : NO_TIME;
     return { limit, window, burst, full, fullPart };

@@ -3,6 +3,7 @@ import { checkRate } from '../burst.js';
 import type { Terms } from '../definition.js';
 import { durationOption, integer } from '../option-checks.js';
 import { isLonger, permitsIn, spanOf } from '../rate.js';
+import { shareOf } from '../share.js';
 
 /** Options of `algorithm: 'leaky-bucket'`, with nginx's `limit_req` in mind. */
 export interface LeakyBucketOptions {
@@ -37,6 +38,11 @@ export const leakyBucketTerms: Terms<LeakyBucketOptions, LeakyBucketParameter> =
     return checkRate({ limit, window, burst: burst + 1 });
   },
   capacity: ({ capacity }) => capacity,
+  /** The permit whose turn it is counts as well. */
+  share: ({ limit, burst = limit, undelayed = 0 }, processes) => ({
+    burst: shareOf(burst + 1, processes) - 1,
+    undelayed: shareOf(undelayed + 1, processes) - 1,
+  }),
   compile({ limit, window, burst = limit, undelayed = 0, maxDelay }) {
     if (limit === 0) {
       return { limit, window, capacity: 0, longest: 0, longestPart: 0, undelayed: 0, undelayedPart: 0 };

@@ -1,6 +1,7 @@
 import type { Terms } from '../definition.js';
 import { leaseOption, type Leasable } from '../lease.js';
 import { integer } from '../option-checks.js';
+import { shareOf } from '../share.js';
 
 /** Options of `algorithm: 'sliding-window-cells'`. */
 export interface SlidingWindowCellsOptions extends Leasable {
@@ -33,6 +34,8 @@ export const slidingWindowCellsTerms: Terms<SlidingWindowCellsOptions, SlidingWi
     }
     return undefined;
   },
+  share: ({ limit, cells }, processes) =>
+    cells === undefined ? {} : { cells: Math.min(cells, shareOf(limit, processes)) },
   compile({ limit, window, cells = Math.max(1, Math.min(DEFAULT_CELLS, limit, window)) }) {
     return { limit, window, cells };
   },

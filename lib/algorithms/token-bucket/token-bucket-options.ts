@@ -3,6 +3,7 @@ import { burstOption, checkRate } from '../burst.js';
 import type { Terms } from '../definition.js';
 import { leaseOption, type Leasable } from '../lease.js';
 import { durationOption, integer } from '../option-checks.js';
+import { shareOf } from '../share.js';
 
 /** Options of `algorithm: 'token-bucket'`. */
 export interface TokenBucketOptions extends Leasable {
@@ -56,6 +57,11 @@ export const tokenBucketTerms: Terms<TokenBucketOptions, TokenBucketParameter> =
     return checkRate({ limit, window, burst });
   },
   capacity: ({ burst }) => burst,
+  share({ limit, burst = limit, initial = burst, cost = 1 }, processes) {
+    const share = shareOf(burst, processes);
+    // A denial starts no bucket: one that starts below the cost would never be filled.
+    return { burst: share, initial: Math.min(share, Math.max(cost, Math.floor(initial / processes))) };
+  },
   compile: ({ limit, window, burst = limit, refill, initial = burst }) => ({
     limit,
     window,

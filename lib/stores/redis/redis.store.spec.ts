@@ -69,7 +69,7 @@ describe('a Redis store and a key that somebody else has written', () => {
       { ...rule, name: 'broken', algorithm: 'sliding-window-log' },
     ];
     await redis.set(`${prefix}{ann}:broken:sliding-window-log`, 'not a list', 'PX', 60_000);
-    expect(await limiter.consume(rules, 'ann')).toMatchObject({ allowed: false, source: 'policy' });
+    expect(await limiter.consume(rules, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
     expect(await limiter.peek(rules[0]!, 'ann')).toMatchObject({ remaining: 2, source: 'redis' });
     await limiter.reset(rules, 'ann');
     expect(await limiter.consume(rules, 'ann')).toMatchObject({ allowed: true, source: 'redis' });
@@ -146,6 +146,6 @@ describe('a Redis store that is closed under load', () => {
       ({ allowed, source }) => `${source} ${String(allowed)}`,
     );
     expect(new Set(sources)).toEqual(new Set(['redis true']));
-    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, source: 'policy' });
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
   });
 });

@@ -127,7 +127,10 @@ export class RedisStore implements Store {
   }
 
   async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {
-    return (await this.run(this.call('heartbeat', [key], instance, duration))) as number;
+    if (this.closing) return 0;
+    const alive = await this.run(this.call('heartbeat', [key], instance, duration));
+    if (typeof alive === 'number') return alive;
+    throw Object.assign(new Error(String(alive)), { name: 'ReplyError' });
   }
 
   follow(prefix: string, follower: Follower): void {

@@ -10,7 +10,7 @@ export interface RecordedCommand {
 /**
  * The commands that clients sent during an action, in the server's order, without those that scripts called.
  *
- * It sees every client of the server, so use a server of the spec's own. A client that connects during the
+ * Heartbeats are left out: they come when they are due. It sees every client of the server, so use a server of the spec's own. A client that connects during the
  * action is recorded with its handshake: connect it before.
  */
 export async function recordCommands(
@@ -25,7 +25,8 @@ export async function recordCommands(
   const ended = new Promise<void>((resolve) => {
     monitor.on('monitor', (_time: string, [name = '', ...args]: string[], source: string) => {
       if (args[0] === token) resolve();
-      else if (source !== 'lua') recorded.push({ name: name.toLowerCase(), args });
+      else if (source !== 'lua' && !args.some((arg) => arg.endsWith('{instances}')))
+        recorded.push({ name: name.toLowerCase(), args });
     });
   });
   try {

@@ -1,0 +1,150 @@
+import type { AnyRule } from '../../lib/index.js';
+
+/** What one rule has allowed: permits from an instant on, in milliseconds. */
+export interface Allowed {
+  readonly at: number;
+  readonly permits: number;
+}
+
+/** A kind of rule, and the most permits that it may allow within a time. */
+export interface Bounded {
+  readonly name: string;
+  /** @param limit permits a window */
+  readonly rule: (limit: number) => AnyRule;
+  /**
+   * @param most max(limit, processes): what counts as the limit of all processes together
+   * @param capacity the same of what can be had at once, which is the limit unless the rule has a burst
+   */
+  readonly within: (milliseconds: number, most: number, capacity: number) => number;
+  /** Whether requests of one permit are made only: a queue lets go a request of several at once. */
+  readonly one?: boolean;
+  /** Whether it counts when a request was allowed, and not when its delay is over. */
+  readonly asAllowed?: boolean;
+  /** What can be had at once, if that is not the limit. */
+  readonly capacity?: (limit: number) => number;
+}
+
+export const WINDOW_MS = 10_000;
+const window = '10s';
+
+/** Any two instants that are less than a window apart. */
+const anyWindow = (milliseconds: number, most: number): number =>
+  milliseconds < WINDOW_MS ? most : most * (1 + Math.ceil((milliseconds + 1) / WINDOW_MS));
+
+/** The end of one window and the start of the next. */
+const eachWindow = (milliseconds: number, most: number): number =>
+  most * (milliseconds === 0 ? 1 : 1 + Math.ceil((milliseconds + 1) / WINDOW_MS));
+
+const atARate = (milliseconds: number, most: number, capacity: number): number =>
+  capacity + (most * (milliseconds + 2)) / WINDOW_MS; // delays are rounded up to milliseconds
+
+const half = (limit: number): number => Math.max(1, Math.floor(limit / 2));
+
+export const EVERY_KIND: readonly Bounded[] = [
+  {
+    name: 'fixed-window',
+    rule: (limit) => ({ limit, window, algorithm: 'fixed-window' }),
+    within: eachWindow,
+  },
+  {
+    name: 'fixed-window by the clock',
+    rule: (limit) => ({ limit, window, algorithm: 'fixed-window', align: 'clock' }),
+    within: eachWindow,
+  },
+  {
+    name: 'a calendar day',
+    rule: (limit) => ({ limit, window: 'day', algorithm: 'fixed-window', timeZone: 'Europe/Berlin' }),
+    within: (_milliseconds, most) => most,
+  },
+  {
+    name: 'sliding-window-log',
+    rule: (limit) => ({ limit, window, algorithm: 'sliding-window-log' }),
+    within: anyWindow,
+  },
+  {
+    name: 'sliding-window-counter',
+    rule: (limit) => ({ limit, window, algorithm: 'sliding-window-counter' }),
+    within: eachWindow,
+  },
+  {
+    name: 'sliding-window-cells',
+    rule: (limit) => ({ limit, window, algorithm: 'sliding-window-cells', cells: Math.min(limit, 7) }),
+    within: anyWindow,
+  },
+  { name: 'gcra', rule: (limit) => ({ limit, window, algorithm: 'gcra' }), within: atARate },
+  {
+    name: 'gcra with a small burst',
+    rule: (limit) => ({ limit, window, algorithm: 'gcra', burst: 1 }),
+    capacity: () => 1,
+    within: atARate,
+  },
+  {
+    name: 'token-bucket with a large burst',
+    rule: (limit) => ({ limit, window, algorithm: 'token-bucket', burst: 3 * limit, initial: limit }),
+    capacity: (limit) => 3 * limit,
+    within: atARate,
+  },
+  {
+    name: 'token-bucket refilled in intervals',
+    rule: (limit) => ({ limit, window, algorithm: 'token-bucket', refill: 'interval' }),
+    within: (milliseconds, most, capacity) => capacity + most * Math.ceil(milliseconds / WINDOW_MS),
+  },
+  {
+    name: 'token-bucket with a warm-up',
+    rule: (limit) => ({ limit, window, algorithm: 'token-bucket', warmUp: '5s' }),
+    within: atARate,
+  },
+  {
+    name: 'leaky-bucket, by when requests go on',
+    one: true,
+    rule: (limit) => ({ limit, window, algorithm: 'leaky-bucket' }),
+    capacity: () => 1,
+    within: atARate,
+  },
+  {
+    name: 'leaky-bucket, by when requests are allowed',
+    asAllowed: true,
+    rule: (limit) => ({ limit, window, algorithm: 'leaky-bucket' }),
+    capacity: (limit) => limit + 1,
+    within: atARate,
+  },
+  {
+    name: 'leaky-bucket, half of which goes at once',
+    one: true,
+    rule: (limit) => ({ limit, window, algorithm: 'leaky-bucket', burst: limit, undelayed: half(limit) }),
+    capacity: (limit) => half(limit) + 1,
+    within: atARate,
+  },
+  {
+    name: 'a rule with a block',
+    rule: (limit) => ({ limit, window, algorithm: 'sliding-window-log', block: '3s' }),
+    within: anyWindow,
+  },
+  {
+    name: 'permits taken ahead',
+    rule: (limit) => ({
+      limit,
+      window,
+      algorithm: 'gcra',
+      ...(limit >= 4 && { lease: { permits: Math.floor(limit / 2), ttl: '1s' } }),
+    }),
+    within: atARate,
+  },
+];
+
+/** The first stretch of time in which more was allowed than may be; `undefined` if there is none. */
+export function firstExcess(
+  allowed: readonly Allowed[],
+  within: (milliseconds: number) => number,
+): string | undefined {
+  const inOrder = allowed.toSorted((a, b) => a.at - b.at);
+  for (const [first, { at: from }] of inOrder.entries()) {
+    let permits = 0;
+    for (const { at, permits: more } of inOrder.slice(first)) {
+      permits += more;
+      const most = within(at - from);
+      if (permits > most + 1e-9) return `${permits} permits within ${at - from} ms, at most ${most}`;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,27 @@
+import { MemoryStore, RateLimiter, type RateLimiterOptions } from '../../lib/index.js';
+import { VirtualTime } from '../support/virtual-store.js';
+import { SharedStore } from './shared-store.js';
+
+/** Processes that share a store in virtual time. */
+export class Fleet {
+  readonly time = new VirtualTime();
+  readonly store = new SharedStore(this.time);
+  readonly limiters: RateLimiter[] = [];
+
+  /** @param options what each process says; `instances` is the number of processes unless given */
+  constructor(processes: number, options: Partial<RateLimiterOptions> = {}) {
+    for (let nth = 0; nth < processes; nth++) {
+      const fallback = new MemoryStore({ clock: this.time.clock, maxKeys: 100 });
+      this.limiters.push(new RateLimiter({ store: this.store, fallback, instances: processes, ...options }));
+    }
+  }
+
+  /** All processes lose the store. */
+  loseStore(): void {
+    this.store.isGone = true;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.limiters.map((limiter) => limiter.close()));
+  }
+}

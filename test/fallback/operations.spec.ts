@@ -1,0 +1,153 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  RateLimitStoreError,
+  type LeaseRule,
+  type QueueRule,
+  type RateLimiter,
+  type Rule,
+} from '../../lib/index.js';
+import { until } from '../support/redis/until.mjs';
+import { Fleet } from './fleet.js';
+
+const rule: Rule = { limit: 8, window: '1m', algorithm: 'sliding-window-log' };
+const blocking = { ...rule, name: 'login', block: 'manual' } as const;
+const queue: QueueRule = { limit: 8, window: '8s', algorithm: 'gcra' };
+const seats: LeaseRule = { name: 'seats', algorithm: 'concurrency', limit: 8 };
+
+let fleet: Fleet;
+/** Four processes that have lost their store: each has two of eight permits. */
+const lost = (): [RateLimiter, RateLimiter] => {
+  fleet = new Fleet(4);
+  fleet.loseStore();
+  return fleet.limiters as unknown as [RateLimiter, RateLimiter];
+};
+
+afterEach(() => fleet.close());
+
+// What a program asks for while Redis is gone must not seem to have worked where it has not.
+describe('while the store cannot decide', () => {
+  it('peek reports the share of this process and charges nothing', async () => {
+    const [one] = lost();
+    const untouched = { allowed: true, limit: 2, remaining: 2, source: 'fallback', fallback: 'local' };
+    expect(await one.peek(rule, 'ann')).toMatchObject(untouched);
+    expect(await one.peek(rule, 'ann')).toMatchObject(untouched);
+  });
+
+  it('reserve takes from the share, and settle charges the difference there, as debt if it must', async () => {
+    const [one] = lost();
+    const reservation = await one.reserve(queue, 'ann');
+    expect(reservation.decision).toMatchObject({ allowed: true, source: 'fallback' });
+    await reservation.settle(3);
+    expect(await one.peek(queue, 'ann')).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 8000 });
+  });
+
+  it('refund of what the fallback charged gives it back, also after the store is there again', async () => {
+    const [one] = lost();
+    const decision = await one.consume(rule, 'ann');
+    fleet.store.isGone = false;
+    expect(await one.refund(decision)).toBe(true);
+    fleet.loseStore();
+    expect(await one.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
+  });
+
+  it('refund of what the store charged returns false and emits storeError', async () => {
+    fleet = new Fleet(4);
+    const one = fleet.limiters[0]!;
+    const decision = await one.consume(rule, 'ann');
+    const errors: unknown[] = [];
+    one.events.on('storeError', ({ error }) => errors.push(error));
+    fleet.loseStore();
+    expect(await one.refund(decision)).toBe(false);
+    expect(errors).toEqual([new Error('the store is gone')]);
+  });
+
+  it('acquire waits for a place in the share, and denies at once what would wait for too long', async () => {
+    const [one] = lost();
+    const places = [];
+    for (let nth = 1; nth <= 3; nth++) places.push(await one.acquire(queue, 'ann', { timeoutMs: 0 }));
+    expect(places.map(({ allowed, source }) => [allowed, source])).toEqual([
+      [true, 'fallback'],
+      [true, 'fallback'],
+      [false, 'fallback'],
+    ]);
+  });
+
+  it('enter holds at most the share in each process, and release gives it back', async () => {
+    const [one, other] = lost();
+    const held = [];
+    for (const limiter of [one, one, one, other, other, other]) held.push(await limiter.enter(seats, 'ann'));
+    expect(held.map(({ allowed }) => allowed)).toEqual([true, true, false, true, true, false]);
+    await held[0]!.release();
+    expect(await one.enter(seats, 'ann')).toMatchObject({ allowed: true, decision: { fallback: 'local' } });
+  });
+
+  it('block rejects, and blocks the subject in this process meanwhile', async () => {
+    const [one, other] = lost();
+    const blocked = one.block(blocking, 'ann', '5m');
+    await expect(blocked).rejects.toThrow(RateLimitStoreError);
+    await expect(blocked).rejects.toThrow(
+      'block: the store did not confirm it (the store is gone). It applies in this process only; repeat it when the store answers again.',
+    );
+    expect(await one.peek(blocking, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 300_000 });
+    expect(await other.peek(blocking, 'ann')).toMatchObject({ allowed: true });
+  });
+
+  it('a block that the store has confirmed goes on in the process that asked for it', async () => {
+    fleet = new Fleet(4);
+    const one = fleet.limiters[0]!;
+    await one.block(blocking, 'ann', '5m');
+    fleet.loseStore();
+    expect(await one.consume(blocking, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
+  });
+
+  it('reset rejects, and deletes what this process has counted', async () => {
+    const [one] = lost();
+    await one.consume(rule, 'ann');
+    await expect(one.reset(rule, 'ann')).rejects.toMatchObject({
+      name: 'RateLimitStoreError',
+      operation: 'reset',
+    });
+    expect(await one.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
+  });
+
+  it("'allow' and 'deny' decide without counting", async () => {
+    const [one] = lost();
+    const open = { ...rule, name: 'open', onStoreError: 'allow' } as const;
+    const shut = { ...rule, name: 'shut', onStoreError: 'deny' } as const;
+    for (let nth = 1; nth <= 20; nth++) {
+      expect(await one.consume(open, 'ann')).toMatchObject({
+        allowed: true,
+        source: 'fallback',
+        fallback: 'allow',
+      });
+    }
+    const denied = { allowed: false, source: 'fallback', fallback: 'deny', retryAfterMs: 1000 };
+    expect(await one.consume(shut, 'ann')).toMatchObject(denied);
+  });
+});
+
+describe('the number of processes', () => {
+  it('is stated by `instances` until the first heartbeat, and the least that is assumed after it', async () => {
+    fleet = new Fleet(2, { instances: 4 });
+    const [one] = fleet.limiters;
+    expect(one!.instanceCount).toBe(4);
+    await nextTurn(); // Two heartbeats are counted now.
+    expect(one!.instanceCount).toBe(4);
+  });
+
+  it('is what the heartbeats say where that is more, and is remembered while the store is away', async () => {
+    fleet = new Fleet(3, { instances: 2 });
+    const last = fleet.limiters[2]!;
+    await until(() => last.instanceCount === 3, 'the heartbeats to be counted');
+    fleet.loseStore();
+    expect(await last.peek(rule, 'bob')).toMatchObject({ limit: 2 });
+  });
+
+  it.each([0, -1, 1.5, '4', NaN])('cannot be %p', (instances) => {
+    expect(() => new Fleet(1, { instances: instances as number })).toThrow(
+      /instances: got .+; allowed: an integer from 1/,
+    );
+    fleet = new Fleet(1);
+  });
+});
