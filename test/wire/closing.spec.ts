@@ -36,9 +36,9 @@ const HELD: LeaseRule = { algorithm: 'concurrency', limit: 5, lease: '75d' };
       const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
       await limiter.close();
       await store.close();
-      expect(await limiter.consume(RULE, 'ann')).toMatchObject({ allowed: false, source: 'policy' });
+      expect(await limiter.consume(RULE, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
       expect((await limiter.enter(HELD, 'ann')).allowed).toBe(false);
-      expect(await limiter.peek(RULE, 'ann')).toMatchObject({ source: 'policy' });
+      expect(await limiter.peek(RULE, 'ann')).toMatchObject({ source: 'fallback' });
       await expect(limiter.reset(RULE, 'ann')).rejects.toThrow('the store is closed');
     });
 

@@ -65,7 +65,7 @@ const PATIENCE_MS = 60_000;
         const permits = await Promise.all(Array.from({ length: PERMITS }, enter));
         for (const { decision } of permits) sources.push(decision.source);
       });
-      expect(sources).toEqual(Array.from({ length: PERMITS }, () => 'policy'));
+      expect(sources).toEqual(Array.from({ length: PERMITS }, () => 'fallback'));
       await until(async () => (await free()) === PERMITS, 'every permit to be free', PATIENCE_MS);
       await decides();
       await sleep(1000);
