@@ -12,7 +12,7 @@ export interface Kind {
 }
 
 /**
- * Looks at every key of a server, by the last word of its name, which is its algorithm or `block`.
+ * Looks at every key of a server but that of the heartbeats, by the last word of its name, which is its algorithm or `block`.
  *
  * @param kinds what an earlier look has found, to be added to
  */
@@ -21,7 +21,7 @@ export async function takeCensus(
   kinds = new Map<string, Kind>(),
 ): Promise<ReadonlyMap<string, Kind>> {
   for await (const batch of redis.scanStream({ count: 1000 })) {
-    const names = batch as string[];
+    const names = (batch as string[]).filter((name) => !name.endsWith('{instances}'));
     const asked = names.flatMap((name) => [
       ['pttl', name],
       ['memory', 'usage', name],
