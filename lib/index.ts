@@ -17,7 +17,7 @@ export type { CalendarWindow } from './algorithms/calendar-length.js';
 export type { AlgorithmName } from './algorithms/registry.js';
 export type { Duration } from './contracts/duration.js';
 export type { OnStoreError } from './core/on-store-error.js';
-export type { Subject } from './core/key.js';
+export type { Subject, SubjectValue } from './core/key.js';
 export {
   RateLimitEvents,
   type BreakerEvent,
@@ -62,7 +62,8 @@ export {
 } from './nest/rate-limit.health.js';
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export type { RateLimitModuleExtras, RateLimitModuleOptions } from './nest/rate-limit.options.js';
-export { RateLimitService } from './nest/rate-limit.service.js';
+export { RateLimitService, type OrName, type OrRoute } from './nest/rate-limit.service.js';
+export type { RouteReference } from './nest/routes.js';
 export { RateLimitUnavailableException } from './nest/rate-limit-unavailable.exception.js';
 export type {
   By,

@@ -105,8 +105,11 @@ export interface Store {
   amend(amendments: readonly Amendment[], ask?: Pick<Ask, 'within'>): Promise<readonly boolean[]>;
   /** Blocks the subject of a counter that has a block, for so many microseconds from now. */
   block(counter: Counter, duration: number): Promise<void>;
-  /** Forgets counters and their blocks, so that the next hit finds them fresh. */
-  reset(counters: readonly Counter[]): Promise<void>;
+  /**
+   * Forgets counters and their blocks, so that the next hit finds them fresh, and returns for each whether it
+   * had any state.
+   */
+  reset(counters: readonly Counter[]): Promise<readonly boolean[]>;
   /** The milliseconds after which it gives up; absent if it always answers. */
   readonly timeout?: number;
   /** Tells when a server is not asked any more, and when it is again. */

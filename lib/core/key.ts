@@ -10,6 +10,9 @@ export const PREFIX = {
   accepts: (value: unknown): boolean => typeof value === 'string' && /^[\x21-\x7a|~]{0,64}$/.test(value),
 };
 
+/** A subject as a program gives it: numbers are ids. */
+export type SubjectValue = string | number | readonly (string | number)[];
+
 const PLAIN = /^[\w.:@/+=,~*!$%&-]{1,64}$/;
 
 /**

@@ -30,7 +30,7 @@ describe('what a limiter refuses to be asked', () => {
     await expect(limiter.consume([], 'ann')).rejects.toThrow(RateLimitConfigError);
   });
 
-  it.each<unknown>([undefined, null, 42, {}, ['acme', undefined]])(
+  it.each<unknown>([undefined, null, NaN, {}, [], ['acme', undefined]])(
     'a subject that is no text, as from an untyped request: %p is a mistake and no reason to let it through',
     async (subject) => {
       await expect(limiter.consume(rule, subject as Subject)).rejects.toThrow(/subject/);

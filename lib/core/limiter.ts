@@ -3,7 +3,7 @@ import type { Decision } from '../contracts/decision.js';
 import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { DecidedHit } from './decision.js';
 import { HitLimiter } from './hit-limiter.js';
-import type { Subject } from './key.js';
+import type { SubjectValue } from './key.js';
 import type { AcquireOptions, HitOptions } from './limiter-options.js';
 import { checkOperation, type Operation } from './operation.js';
 import type { Permit } from './permit.js';
@@ -33,7 +33,7 @@ export class Limiter extends HitLimiter {
    * @param rules a rule or several of different names; each object is checked once and remembered
    * @throws RateLimitConfigError if a rule or the cost is wrong
    */
-  consume(rules: Rules<Rule>, subject: Subject, options?: HitOptions): Promise<Decision> {
+  consume(rules: Rules<Rule>, subject: SubjectValue, options?: HitOptions): Promise<Decision> {
     try {
       const decision = this.decide(this.hits('consume', rules, subject, options?.cost));
       return decision instanceof Promise ? decision : Promise.resolve(decision);
@@ -43,8 +43,8 @@ export class Limiter extends HitLimiter {
   }
 
   /** Tells what `consume` or `enter` would answer now, and changes nothing. */
-  async peek(rules: Rules<AnyRule>, subject: Subject, options: HitOptions = {}): Promise<Decision> {
-    return this.decide(this.rules.hits(rules, subject, options.cost), { dryRun: true });
+  async peek(rules: Rules<AnyRule>, subject: SubjectValue, options: HitOptions = {}): Promise<Decision> {
+    return this.decide(this.hits('peek', rules, subject, options.cost), { dryRun: true });
   }
 
   /**
@@ -53,7 +53,7 @@ export class Limiter extends HitLimiter {
    *
    * @throws RateLimitConfigError if a rule or the cost is wrong
    */
-  async reserve(rules: Rules<Rule>, subject: Subject, options: HitOptions = {}): Promise<Reservation> {
+  async reserve(rules: Rules<Rule>, subject: SubjectValue, options: HitOptions = {}): Promise<Reservation> {
     const decision = await this.consume(rules, subject, options);
     return new Reservation(decision, async (actual) => {
       const charged = DecidedHit.chargeOf(decision)?.take('refund', () => true) ?? [];
@@ -67,7 +67,7 @@ export class Limiter extends HitLimiter {
    *
    * @throws the signal's reason if it aborts; the place is given back if nobody stands behind it
    */
-  async acquire(rule: QueueRule, subject: Subject, options: AcquireOptions = {}): Promise<Decision> {
+  async acquire(rule: QueueRule, subject: SubjectValue, options: AcquireOptions = {}): Promise<Decision> {
     const { timeoutMs = ENDLESS_MS, signal } = options;
     if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0)) {
       throw new RateLimitConfigError([problem('timeoutMs', timeoutMs, 'a number from 0, in milliseconds')]);
@@ -85,7 +85,7 @@ export class Limiter extends HitLimiter {
    *
    * @throws RateLimitConfigError if the rule or the cost is wrong
    */
-  async enter(rule: LeaseRule, subject: Subject, options: HitOptions = {}): Promise<Permit> {
+  async enter(rule: LeaseRule, subject: SubjectValue, options: HitOptions = {}): Promise<Permit> {
     return this.permit(await this.decide(this.hits('enter', rule, subject, options.cost)));
   }
 
@@ -96,32 +96,39 @@ export class Limiter extends HitLimiter {
    * @throws RateLimitStoreError if the store did not confirm it: this process alone blocks the subject, while
    * its fallback decides
    */
-  async block(rule: BlockingRule, subject: Subject, duration: Duration): Promise<void> {
+  async block(rule: BlockingRule, subject: SubjectValue, duration: Duration): Promise<void> {
     const microseconds = parseDuration(duration);
     if (microseconds === undefined) {
       throw new RateLimitConfigError([
         problem('duration', duration, DURATION_ALLOWED, durationFix(duration)),
       ]);
     }
-    const counter = this.rules.hits(rule, subject)[0]!;
-    if (!counter.block)
+    const counters = this.hits('block', rule, subject).filter(
+      (hit) => hit.block && hit.rule.candidateOf === undefined,
+    );
+    if (counters.length === 0)
       throw new RateLimitConfigError([problem('block', undefined, 'a duration, or "manual"')]);
     await Promise.all([
-      confirmed('block', () => this.store.block(counter, microseconds)),
-      this.store.heartbeat && this.local.block(counter, microseconds),
+      confirmed('block', () => Promise.all(counters.map((each) => this.store.block(each, microseconds)))),
+      ...(this.store.heartbeat ? counters.map((each) => this.local.block(each, microseconds)) : []),
     ]);
   }
 
   /**
    * Forgets what the subject has used of the rules, and its blocks: its next hit finds them fresh.
    *
+   * @returns whether there was anything to forget
    * @throws RateLimitStoreError if the store did not confirm it: this process alone has forgotten what its
    * fallback counted
    */
-  async reset(rules: Rules<AnyRule>, subject: Subject): Promise<void> {
-    const counters = this.rules.hits(rules, subject);
-    await Promise.all([confirmed('reset', () => this.store.reset(counters)), this.local.reset(counters)]);
+  async reset(rules: Rules<AnyRule>, subject: SubjectValue): Promise<boolean> {
+    const counters = this.hits('reset', rules, subject);
+    const [hadState] = await Promise.all([
+      confirmed('reset', () => this.store.reset(counters)),
+      this.local.reset(counters),
+    ]);
     for (const { key } of counters) this.allotments?.drop(key);
+    return hadState.includes(true);
   }
 
   /**
@@ -136,19 +143,29 @@ export class Limiter extends HitLimiter {
   private hits(
     operation: Operation,
     rules: Rules<AnyRule>,
-    subject: Subject,
-    cost: number | undefined,
+    subject: SubjectValue,
+    cost?: number,
   ): readonly RuleHit[] {
-    const hits = this.rules.hits(rules, subject, cost);
+    const hits = this.hitsOf(operation, rules, subject, cost);
     checkOperation(operation, hits);
     return hits;
+  }
+
+  /** The hits of a subject on the rules that a program gives. */
+  protected hitsOf(
+    _operation: Operation,
+    rules: Rules<AnyRule>,
+    subject: SubjectValue,
+    cost: number | undefined,
+  ): readonly RuleHit[] {
+    return this.rules.hits(rules, subject, cost);
   }
 }
 
 /** @throws RateLimitStoreError if the store has not done what it was asked for */
-async function confirmed(operation: 'block' | 'reset', run: () => Promise<void>): Promise<void> {
+async function confirmed<Result>(operation: 'block' | 'reset', run: () => Promise<Result>): Promise<Result> {
   try {
-    await run();
+    return await run();
   } catch (error) {
     throw new RateLimitStoreError(operation, error);
   }

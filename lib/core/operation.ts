@@ -3,12 +3,14 @@ import type { RuleHit } from './rule-hit.js';
 import type { CompiledRule } from './compiled-rule.js';
 
 /** What can be done with some rules and not with others. */
-export type Operation = 'consume' | 'enter' | 'acquire';
+export type Operation = 'consume' | 'enter' | 'acquire' | 'peek' | 'block' | 'reset';
 
 interface Kind {
   readonly allowed: string;
   readonly accepts: (rule: CompiledRule) => boolean;
 }
+
+const ANY: Kind = { allowed: 'any algorithm', accepts: () => true };
 
 const KINDS: Record<Operation, Kind> = {
   consume: {
@@ -20,6 +22,9 @@ const KINDS: Record<Operation, Kind> = {
     accepts: ({ algorithm }) => algorithm.leases === true,
   },
   acquire: { allowed: 'gcra, token-bucket, leaky-bucket', accepts: ({ queues }) => queues },
+  peek: ANY,
+  block: ANY,
+  reset: ANY,
 };
 
 /**

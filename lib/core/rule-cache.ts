@@ -1,6 +1,6 @@
 import { compileRule } from './compile-rule.js';
 import { RULE_FIELDS } from './rule-fields.js';
-import type { Subject } from './key.js';
+import type { Subject, SubjectValue } from './key.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import type { KeyedRule } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
@@ -19,13 +19,9 @@ export class RuleCache {
    *
    * @throws RateLimitConfigError if a rule, the subject or the cost is wrong, or two rules have one name
    */
-  hits(rules: AnyRule | readonly AnyRule[], subject: Subject, cost?: number): readonly RuleHit[] {
-    if (cost !== undefined && !RULE_FIELDS.cost.accepts(cost)) {
-      throw new RateLimitConfigError([problem('cost', cost, RULE_FIELDS.cost.allowed)]);
-    }
-    if (!isSubject(subject)) {
-      throw new RateLimitConfigError([problem('subject', subject, 'a string, or a list of strings')]);
-    }
+  hits(rules: AnyRule | readonly AnyRule[], given: SubjectValue, cost?: number): readonly RuleHit[] {
+    checkCost(cost);
+    const subject = readSubject(given);
     if (!isList(rules)) return this.keyed(rules).hits(subject, cost);
     const hits: RuleHit[] = [];
     for (const rule of rules) {
@@ -49,8 +45,14 @@ function isList(rules: AnyRule | readonly AnyRule[]): rules is readonly AnyRule[
   return Array.isArray(rules);
 }
 
+/** @throws RateLimitConfigError if it is given and no cost */
+export function checkCost(cost: number | undefined): void {
+  if (cost === undefined || RULE_FIELDS.cost.accepts(cost)) return;
+  throw new RateLimitConfigError([problem('cost', cost, RULE_FIELDS.cost.allowed)]);
+}
+
 /** @throws RateLimitConfigError if two rules have one name, or there is none */
-function refuseEqualNames(hits: readonly RuleHit[]): void {
+export function refuseEqualNames(hits: readonly RuleHit[]): void {
   const isSecond = ({ rule }: RuleHit, index: number): boolean =>
     hits.findIndex((hit) => hit.rule.name === rule.name) < index;
   if (hits.length > 0 && !hits.some(isSecond)) return;
@@ -58,9 +60,21 @@ function refuseEqualNames(hits: readonly RuleHit[]): void {
   throw new RateLimitConfigError([problem('rules', names, 'one rule or more, each of another name')]);
 }
 
-/** Whatever its type says: a subject often comes from an untyped request. */
-function isSubject(subject: unknown): boolean {
-  if (typeof subject === 'string') return true;
-  const parts: unknown[] = Array.isArray(subject) ? subject : [subject];
-  return parts.length > 0 && parts.every((part) => typeof part === 'string');
+/**
+ * The subject that a program's value stands for, whatever its type says: it often comes from an untyped request.
+ *
+ * @throws RateLimitConfigError if it is none
+ */
+export function readSubject(given: SubjectValue): Subject {
+  if (typeof given === 'string') return given;
+  const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (parts.length === 0 || !parts.every(isPart)) {
+    const allowed = 'a string, a number, or a list of these';
+    throw new RateLimitConfigError([problem('subject', given, allowed)]);
+  }
+  return Array.isArray(given) ? parts.map(String) : String(given);
+}
+
+function isPart(part: unknown): boolean {
+  return typeof part === 'string' || Number.isFinite(part);
 }

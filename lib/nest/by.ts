@@ -49,6 +49,12 @@ export function headerOf(part: unknown): string | undefined {
   return typeof part === 'string' && !isKeyword(part) ? part.toLowerCase() : undefined;
 }
 
+/** Whether two rules count by the same subject. */
+export function countsAlike(one: unknown = 'ip', other: unknown = 'ip'): boolean {
+  const [parts, others] = [partsOf(one), partsOf(other)];
+  return parts.length === others.length && parts.every((part, index) => isSamePart(part, others[index]));
+}
+
 /** `by` as the text of a variable gives it: a list has commas, and `header:apikey` is a header by its name. */
 export function byFromText(text: string): unknown {
   const parts = text.split(',').map((part) => {
@@ -60,6 +66,11 @@ export function byFromText(text: string): unknown {
 
 function partsOf(by: unknown): readonly unknown[] {
   return Array.isArray(by) ? by : [by];
+}
+
+function isSamePart(one: unknown, other: unknown): boolean {
+  const header = headerOf(one);
+  return one === other || (header !== undefined && header === headerOf(other));
 }
 
 function isPart(part: unknown): boolean {

@@ -20,6 +20,7 @@ import { ConfigurableModuleClass } from './rate-limit.module-definition.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './route-rules.js';
+import { Routes } from './routes.js';
 import { RuleBook } from './rule-book.js';
 import { Settlement } from './settlement.js';
 import { logStore } from './store-log.js';
@@ -40,7 +41,12 @@ async function createStore(book: RuleBook, options: RateLimitModuleOptions): Pro
   return new MemoryStore({ maxKeys });
 }
 
-function createService(store: Store, book: RuleBook, options: RateLimitModuleOptions): RateLimitService {
+function createService(
+  store: Store,
+  book: RuleBook,
+  options: RateLimitModuleOptions,
+  routes: Routes,
+): RateLimitService {
   const isWrong = book.problems.size > 0;
   const {
     prefix = 'rl:',
@@ -50,7 +56,11 @@ function createService(store: Store, book: RuleBook, options: RateLimitModuleOpt
     maxKeys = 100_000,
   } = isWrong ? {} : readOptions(options);
   const fallback = new MemoryStore({ maxKeys });
-  const service = new RateLimitService({ store, prefix, onStoreError, instances, denyCache, fallback }, book);
+  const service = new RateLimitService(
+    { store, prefix, onStoreError, instances, denyCache, fallback },
+    book,
+    routes,
+  );
   logStore(service.events, () => book.fallbacks.describe());
   return service;
 }
@@ -66,6 +76,7 @@ const shared = [
   RateLimitGuard,
   RateLimitHealth,
   RouteRules,
+  Routes,
   Settlement,
   SubjectWatch,
   Warnings,
@@ -83,7 +94,7 @@ const shared = [
     {
       provide: RateLimitService,
       useFactory: createService,
-      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS],
+      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS, Routes],
     },
     { provide: RateLimiter, useExisting: RateLimitService },
     { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },

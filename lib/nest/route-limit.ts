@@ -53,13 +53,13 @@ export class RouteLimit {
   readonly isEnforced: boolean;
   /** Looks at requests for signs of a wrong setup; absent once nothing is left to find out. */
   watch: ((exchange: Exchange) => void) | undefined;
-  private readonly fields: RuleFields & RouteRuleFields & { readonly name: string };
+  readonly fields: RuleFields & RouteRuleFields & { readonly name: string };
   /** The rule as it stands when nothing in it depends on the request. */
   private readonly fixed: KeyedRule | undefined;
   private readonly isConditional: boolean;
   private readonly subjectOf: SubjectOf;
   private readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
-  private readonly keyed: (rule: CompiledRule) => KeyedRule;
+  readonly keyed: (rule: CompiledRule) => KeyedRule;
 
   /**
    * @param owner the route that the counter belongs to
@@ -67,7 +67,7 @@ export class RouteLimit {
    */
   constructor(
     fields: RuleFields,
-    owner: string,
+    readonly owner: string,
     keyed: KeyRule,
     private readonly invalid: InvalidValues,
   ) {
@@ -82,9 +82,9 @@ export class RouteLimit {
     this.skipsMissing = onMissingSubject === 'skip';
     this.needsAddress =
       this.sources.ip || allowList !== undefined || (by !== 'everyone' && onMissingSubject === 'ip');
-    const isDynamic = DYNAMIC.some((field) => typeof fields[field] === 'function');
-    if (isDynamic) refuseContradictions(fields, this.path);
-    this.fixed = isDynamic ? undefined : this.keyed(compileRule(ruleOf(fields), this.path));
+    const isDynamic = dynamicFields(fields).length > 0;
+    const sample = sampleOf(fields, this.path);
+    this.fixed = isDynamic ? undefined : this.keyed(sample);
     this.isConditional = isDynamic || skipIf !== undefined || allowList !== undefined;
     this.subjectOf = subjectOf(by, ipv6Prefix, this.path);
     this.isAllowed = allowList && allowListOf(allowList);
@@ -160,23 +160,6 @@ export class RouteLimit {
   }
 }
 
-/**
- * A rule of the module as the core takes it.
- *
- * @throws RateLimitConfigError if there is none, or it depends on the request
- */
-export function coreRule(name: string, fields: RuleFields | undefined): AnyRule {
-  if (!fields)
-    throw new RateLimitConfigError([`rule "${name}": not in the module's \`onDemand\` or \`rules\``]);
-  const dynamic = DYNAMIC.filter((field) => typeof fields[field] === 'function');
-  if (dynamic.length > 0) {
-    throw new RateLimitConfigError([
-      `rule "${name}": depends on the request: ${dynamic.join(' and ')} given as a function`,
-    ]);
-  }
-  return ruleOf(fields);
-}
-
 /** The part of a route's rule that the core knows. */
 function ruleOf(fields: RuleFields): AnyRule {
   const own = Object.entries(fields).filter(
@@ -188,15 +171,24 @@ function ruleOf(fields: RuleFields): AnyRule {
 /** Limits and windows of which a rule that depends on the request has to be able to live with some. */
 const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) => ['1s', '1d'].map((window) => ({ limit, window })));
 
-/** @throws RateLimitConfigError if the rule is wrong whatever its functions may give */
-function refuseContradictions(fields: RuleFields, path: string): void {
+/** The fields that are functions of the request. */
+export function dynamicFields(fields: RuleFields): (typeof DYNAMIC)[number][] {
+  return DYNAMIC.filter((field) => typeof fields[field] === 'function');
+}
+
+/**
+ * The rule, with values in the place of functions that it can live with.
+ *
+ * @throws RateLimitConfigError if the rule is wrong whatever its functions may give
+ */
+export function sampleOf(fields: RuleFields, path: string): CompiledRule {
+  const given = dynamicFields(fields);
+  if (given.length === 0) return compileRule(ruleOf(fields), path);
   let refusal: unknown;
   for (const sample of SAMPLES) {
-    const given = DYNAMIC.filter((field) => typeof fields[field] === 'function');
     const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
     try {
-      compileRule(ruleOf({ ...fields, ...values }), path);
-      return;
+      return compileRule(ruleOf({ ...fields, ...values }), path);
     } catch (error) {
       refusal ??= error;
     }

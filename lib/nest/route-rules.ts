@@ -15,20 +15,18 @@ import { warnOfLargeLog } from './large-log.js';
 import { targetRules } from './rate-limit.decorator.js';
 import { RouteLimit, type AppliedLimit, type KeyRule } from './route-limit.js';
 import { RouteOwners } from './route-owners.js';
+import { Routes, type Handler } from './routes.js';
 import { RuleBook, type Target } from './rule-book.js';
 import type { RuleFields } from './rule-layers.js';
 import { SubjectWatch } from './subject-watch.js';
 import { UnboundedRoutes } from './unbounded-routes.js';
 import { Warnings } from './warnings.js';
 
-type Handler = (...args: never[]) => unknown;
-
 /** The rules of every route, put together and checked at start, and looked up once a request. */
 @Injectable()
 export class RouteRules implements OnModuleInit {
   private readonly logger = new Logger('RateLimit');
   private readonly owners = new RouteOwners();
-  private readonly routes = new Map<Type, Map<Handler, readonly AppliedLimit[]>>();
   private readonly scanner = new MetadataScanner();
 
   constructor(
@@ -38,6 +36,7 @@ export class RouteRules implements OnModuleInit {
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(SubjectWatch) private readonly watch: SubjectWatch,
+    @Inject(Routes) private readonly routes: Routes,
   ) {}
 
   /** @throws RateLimitConfigError naming everything that is wrong with any rule */
@@ -57,10 +56,8 @@ export class RouteRules implements OnModuleInit {
 
   private warnOfUnboundedRoutes(): void {
     const unbounded = new UnboundedRoutes();
-    for (const handlers of this.routes.values()) {
-      for (const limits of handlers.values()) {
-        unbounded.add(limits.filter((limit) => limit instanceof RouteLimit));
-      }
+    for (const limits of this.routes.all()) {
+      unbounded.add(limits.filter((limit) => limit instanceof RouteLimit));
     }
     unbounded.warn(this.warnings);
   }
@@ -69,7 +66,7 @@ export class RouteRules implements OnModuleInit {
   of(context: ExecutionContext): readonly AppliedLimit[] {
     const type = context.getClass();
     const handler = context.getHandler() as Handler;
-    return this.routes.get(type)?.get(handler) ?? this.limitsLater(type, handler);
+    return this.routes.of(type, handler) ?? this.limitsLater(type, handler);
   }
 
   /** The limits of a handler that is met after start, such as one of a class that is created later. */
@@ -99,8 +96,7 @@ export class RouteRules implements OnModuleInit {
   }
 
   private remember(type: Type, handler: Handler, limits: readonly AppliedLimit[]): readonly AppliedLimit[] {
-    const handlers = this.routes.get(type) ?? new Map<Handler, readonly AppliedLimit[]>();
-    this.routes.set(type, handlers.set(handler, limits));
+    this.routes.set(type, handler, limits);
     return limits;
   }
 

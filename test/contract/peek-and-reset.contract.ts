@@ -42,6 +42,14 @@ export function peekAndResetContract(bench: () => Bench): void {
       }
     });
 
+    it('returns from a reset whether there was anything to forget', async () => {
+      const { limiter } = bench();
+      expect(await limiter.reset(rule, 'eve')).toBe(false);
+      await take(limiter, rule, 1, 'eve');
+      expect(await limiter.reset(rule, 'eve')).toBe(true);
+      expect(await limiter.reset(rule, 'eve')).toBe(false);
+    });
+
     it('decides alike for who was reset, with all debts and blocks, and for who has never come', async () => {
       const { limiter, other, goTo } = bench();
       if (rule.algorithm !== 'concurrency') await (await limiter.reserve(rule, 'ann')).settle(20);

@@ -36,9 +36,9 @@ export class SharedStore extends MemoryStore implements Store {
     await super.block(counter, duration);
   }
 
-  override async reset(counters: readonly Counter[]): Promise<void> {
+  override async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
     this.check();
-    await super.reset(counters);
+    return super.reset(counters);
   }
 
   async heartbeat({ instance, duration }: { instance: string; duration: number }): Promise<number> {

@@ -8,7 +8,7 @@ const RULE: Rule = { algorithm: 'gcra', limit: 1000, window: '1w' };
 const dice = new Dice(1);
 const times = <Each>(count: number, make: () => Each): Each[] => Array.from({ length: count }, make);
 
-const NO_VALUES: readonly unknown[] = [null, true, false, {}, [], [1], 1n, () => 1, new Date(0)];
+const NO_VALUES: readonly unknown[] = [null, true, false, {}, [], [NaN], 1n, () => 1, new Date(0)];
 
 const WRONG_COSTS: readonly unknown[] = [
   ...NO_VALUES,
@@ -22,8 +22,7 @@ const WRONG_COSTS: readonly unknown[] = [
 const WRONG_SUBJECTS: readonly unknown[] = [
   ...NO_VALUES,
   undefined,
-  0,
-  42,
+  Infinity,
   NaN,
   [null],
   ['a', undefined],

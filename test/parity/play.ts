@@ -42,7 +42,9 @@ export class Play {
       case 'block':
         return this.block(deed.index, deed.twelfths);
       case 'reset':
-        return silent((store) => store.reset(rules.blockable(now)));
+        return silent(async (store) => {
+          await store.reset(rules.blockable(now));
+        });
       case 'change':
         rules.change(deed.index, deed.to);
         return nothing;

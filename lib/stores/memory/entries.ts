@@ -57,9 +57,12 @@ export class Entries {
     }
   }
 
-  delete(key: string): void {
+  /** Returns whether there was a state that had not expired. */
+  delete(key: string): boolean {
+    const entry = this.find(key);
     this.lastKey = undefined;
     this.cache?.delete(key);
+    return entry !== undefined && !this.isGone(entry.expiresAt);
   }
 
   clear(): void {

@@ -80,11 +80,12 @@ export class MemoryStore implements Store {
     if (block) this.blockUntil(block.key, toMicroseconds(this.clock()) + duration);
   }
 
-  async reset(counters: readonly Counter[]): Promise<void> {
-    for (const { key, block } of counters) {
-      this.entries.delete(key);
-      if (block) this.entries.delete(block.key);
-    }
+  async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
+    return counters.map(({ key, block }) => {
+      const hadState = this.entries.delete(key);
+      const hadBlock = block !== undefined && this.entries.delete(block.key);
+      return hadState || hadBlock;
+    });
   }
 
   async close(): Promise<void> {

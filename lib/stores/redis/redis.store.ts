@@ -119,10 +119,11 @@ export class RedisStore implements Store {
     this.announcements.changed(key, false);
   }
 
-  async reset(counters: readonly Counter[]): Promise<void> {
-    await forEachPart(counters, async ({ key, block }) => {
-      await this.run(this.call('reset', block ? [key, block.key] : [key]));
+  reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
+    return forEachPart(counters, async ({ key, block }) => {
+      const removed = await this.run(this.call('reset', block ? [key, block.key] : [key]));
       this.announcements.changed(key, true);
+      return removed !== 0;
     });
   }
 

@@ -2,8 +2,8 @@
 --
 -- KEYS  the counter's key, and its block's if its rule can block
 -- ARGV  see protocol.lua, without rules and arguments
--- Returns  1
+-- Returns  how many of the keys there were
 
-redis.call('UNLINK', unpack(KEYS))
+local removed = redis.call('UNLINK', unpack(KEYS))
 announce(KEYS[1], true)
-return 1
+return removed
