@@ -40,7 +40,8 @@ export type Patience = number;
 
 /**
  * What a charge can be taken back by: for an algorithm with leases the lease's name, for any other the
- * instant (microseconds since the epoch) at which the charge would be gone by itself.
+ * instant (microseconds since the epoch) at which the charge would be gone by itself, or, of permits taken
+ * ahead without a reply, the name of the take.
  */
 export type Receipt = string | number;
 

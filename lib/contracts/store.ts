@@ -37,8 +37,16 @@ export interface Ask {
   readonly patience?: Patience;
   /** Milliseconds after which to give up, if that is sooner than the store would by itself. */
   readonly within?: number;
-  /** Whether the permits are taken for requests to come: they are refunded if the reply comes too late. */
-  readonly takesAhead?: boolean;
+  /** The permits are taken for requests to come: they are refunded if the reply is late or lost. */
+  readonly takesAhead?: Take;
+}
+
+/** Permits taken ahead, by a name: whatever becomes of the reply, they can be refunded once. */
+export interface Take {
+  /** No other take of any process has it. */
+  readonly name: string;
+  /** How long the permits may be used, in microseconds. */
+  readonly ttl: number;
 }
 
 /** The verdicts of a request, one a hit, in their order. */

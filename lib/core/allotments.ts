@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { toMicroseconds, type Clock } from '../contracts/clock.js';
 import type { Follower, Hit, Store } from '../contracts/store.js';
@@ -32,6 +33,8 @@ export class Allotments implements Follower {
   private readonly clock: Clock;
   private timer: NodeJS.Timeout | undefined;
   private isFollowing = false;
+  private readonly instance = randomBytes(6).toString('hex');
+  private takes = 0;
 
   constructor(
     private readonly store: Store,
@@ -136,7 +139,8 @@ export class Allotments implements Follower {
     if (former) void this.giveBack([{ ...place, allotment: former }]);
     try {
       const taken = { ...hit, cost: lease.permits };
-      const outcome = await this.store.decide([taken], { takesAhead: true });
+      const takesAhead = { name: `${this.instance}-${++this.takes}`, ttl: lease.ttl };
+      const outcome = await this.store.decide([taken], { takesAhead });
       const { allowed, retryAfter } = outcome.verdicts[0]!;
       if (allowed) place.allotment = new Allotment(lease, taken, outcome, since, this.store);
       else place.notBefore = since + Math.min(retryAfter ?? Infinity, lease.ttl);

@@ -57,7 +57,7 @@ export class Batches {
 
   /** @param place what can be decided by one script: a slot */
   decide(place: number, hits: readonly Hit[], ask: Ask): Promise<Outcome> {
-    return this.batch(place, keysOf(hits)).add(hits, ask);
+    return this.batch(place, keysOf(hits, ask)).add(hits, ask);
   }
 
   /** Sends what waits now, so that what is asked for afterwards comes after it. */
@@ -104,8 +104,8 @@ export class Batches {
   }
 }
 
-function keysOf(hits: readonly Hit[]): number {
-  let keys = hits.length;
+function keysOf(hits: readonly Hit[], { takesAhead }: Ask): number {
+  let keys = takesAhead ? 2 * hits.length : hits.length;
   for (const { block } of hits) if (block) keys += 1;
   return keys;
 }

@@ -1,4 +1,5 @@
 import type { Amendment } from '../../contracts/store.js';
+import { isRefundOfTake } from './call.js';
 
 /** Keys that a call carries at most. */
 export const MOST_KEYS = 100;
@@ -18,12 +19,13 @@ export function boundedParts(amendments: readonly Amendment[]): Amendment[][] {
   let [keys, elements] = [MOST_KEYS, 0];
   for (const amendment of amendments) {
     const weight = amendment.algorithm.leases ? amendment.cost : 1;
-    if (keys === MOST_KEYS || elements + weight > MOST_ELEMENTS) {
+    const width = isRefundOfTake(amendment) ? 2 : 1;
+    if (keys + width > MOST_KEYS || elements + weight > MOST_ELEMENTS) {
       parts.push([]);
       [keys, elements] = [0, 0];
     }
     parts.at(-1)!.push(amendment);
-    keys += 1;
+    keys += width;
     elements += weight;
   }
   return parts;

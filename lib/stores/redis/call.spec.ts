@@ -44,6 +44,18 @@ describe('a call', () => {
     expect(told([hit('a')], [hit('b', { observe: true })])[0]).toEqual([1, 1, 1, 1, 1, 1, 2, 1]);
   });
 
+  it('names the receipt of permits that are taken ahead, which is kept for a minute or the time to use them', () => {
+    const call = new Call('');
+    call.addRequest([hit('a', { cost: 9 })], { takesAhead: { name: 'x-1', ttl: 1e6 } });
+    call.addRequest([hit('a', { cost: 9 })], { takesAhead: { name: 'x-2', ttl: 90e6 } });
+    expect(call.main).toBe('decide');
+    expect(call.keys.all).toEqual(['a', 'a:take:x-1', 'a:take:x-2']);
+    expect(call.argv.slice(2).map((text) => JSON.parse(text as string) as unknown)).toEqual([
+      [1, -1, 2, 60e6, 1, 9, 1, -1, 2, 90e6, 1, 9],
+      [1, 2, 1, 3],
+    ]);
+  });
+
   it('does not take one that only asks, or may wait, for one like those before', () => {
     const call = new Call('');
     call.addRequest([hit('a')], {});

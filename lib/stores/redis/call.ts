@@ -4,6 +4,18 @@ import type { ScriptMain } from './script.js';
 import type { Amendment, Ask, Counter, Hit } from '../../contracts/store.js';
 
 const KINDS = { refund: 0, 'refund-last': 1, renew: 2 } as const;
+const REFUND_OF_TAKE = 3;
+
+/** What the head of a request states about it. */
+const ASKS = { charge: 0, dryRun: 1, takeAhead: 2 } as const;
+
+/** For how long the receipt of permits taken ahead is kept at least, in microseconds. */
+export const RECEIPT_KEPT_FOR = 60e6;
+
+/** Where the receipt of a take is: the same slot as the counter. */
+function receiptKey(key: string, take: string): string {
+  return `${key}:take:${take}`;
+}
 
 type Argument = string | number | readonly Argument[];
 
@@ -79,28 +91,39 @@ export class Call {
     this.arguments.push(...args);
   }
 
-  addRequest(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): void {
-    const isPlain = !dryRun && patience === 0;
+  addRequest(hits: readonly Hit[], { dryRun = false, patience = 0, takesAhead }: Ask): void {
+    const isPlain = !dryRun && patience === 0 && !takesAhead;
     this.lone = isPlain && hits.length === 1 && this.keys.meant === 0 ? hits[0]!.cost : undefined;
     for (const { key, block } of hits) {
       this.keys.add(key);
       if (block) this.keys.add(block.key);
+      if (takesAhead) this.keys.add(receiptKey(key, takesAhead.name));
     }
     if (isPlain && this.isAsBefore(hits)) {
       (this.arguments[this.run] as number) += 1;
       return;
     }
     this.run = isPlain ? this.arguments.length : -1;
-    this.addRun(
-      hits,
-      isPlain ? [hits.length] : [-hits.length, dryRun ? 1 : 0, patience === Infinity ? -1 : patience],
-    );
+    if (isPlain) this.addRun(hits, [hits.length]);
+    else if (takesAhead) {
+      this.addRun(hits, [-hits.length, ASKS.takeAhead, Math.max(RECEIPT_KEPT_FOR, takesAhead.ttl)]);
+    } else {
+      const ask = dryRun ? ASKS.dryRun : ASKS.charge;
+      this.addRun(hits, [-hits.length, ask, patience === Infinity ? -1 : patience]);
+    }
   }
 
   addAmendment(amendment: Amendment): void {
     const { kind, key, cost, receipt } = amendment;
     this.keys.add(key);
-    this.arguments.push([KINDS[kind], this.ruleOf(amendment), cost, receipt]);
+    const isOfTake = isRefundOfTake(amendment);
+    if (isOfTake) this.keys.add(receiptKey(key, String(receipt)));
+    this.arguments.push([
+      isOfTake ? REFUND_OF_TAKE : KINDS[kind],
+      this.ruleOf(amendment),
+      cost,
+      isOfTake ? 0 : receipt,
+    ]);
   }
 
   /** Whether a request differs from the last one in its keys only. */
@@ -135,6 +158,11 @@ export class Call {
     }
     return this.rules.push({ algorithm, parameters, block: duration, observe: observed });
   }
+}
+
+/** Whether an amendment refunds permits that were taken ahead, by the name of the take. */
+export function isRefundOfTake({ algorithm, receipt }: Amendment): boolean {
+  return typeof receipt === 'string' && !algorithm.leases;
 }
 
 const spelled = new WeakMap<Parameters, string>();

@@ -2,10 +2,11 @@
 -- and charges them only if all are allowed. What the call needs stands above: the algorithms in use, as
 -- `algorithms[1]`, `algorithms[2]`, …, and states.lua, protocol.lua and requests.lua.
 --
--- KEYS  for each hit of each request, in order: its key, and its block's key if its rule can block; each once
+-- KEYS  for each hit of each request, in order: its key, its block's key if its rule can block, and its
+--       receipt's key if permits are taken ahead; each once
 -- ARGV  see protocol.lua; the arguments are one run of requests after the other, which differ in their keys
---       only: times (how many they are), count (of the hits of each; below 0: dry_run (1: charge nothing) and
---       patience (microseconds; -1: endless) follow), and of each hit: rule (index), cost (permits), lease (a
+--       only: times (how many they are), count (of the hits of each; below 0: ask (1: charge nothing; 2: take ahead)
+--       and patience follow (microseconds; -1: endless; of 2: how long to keep the receipts)), and of each hit: rule (index), cost (permits), lease (a
 --       name, only if the algorithm has leases)
 -- Returns  now (microseconds), then three integers a hit: remaining (permits), wait (microseconds; from 0:
 --          allowed, and held back so long; -1: never allowed; below: allowed after -2 - wait),
@@ -15,7 +16,7 @@
 local unsure
 
 local hit_key, hit_state, hit_expiry = {}, {}, {}
-local hit_block, hit_allowed, hit_blocks -- tables, for who needs them
+local hit_block, hit_receipt, hit_allowed, hit_blocks -- tables, for who needs them
 
 local function step(hit, cost, patience)
   local rule = hit_rule[hit]
@@ -83,6 +84,18 @@ local function block_all()
   end
 end
 
+-- A receipt states when the charge will be gone, so that permits whose reply is lost can be refunded: once, as
+-- it is deleted then. It is written behind the charge: without one, nothing is refunded.
+local function write_receipts()
+  for hit = 1, count do
+    if hit_allowed[hit] and hit_cost[hit] > 0 then
+      local reset_after = reply[start + FIELDS * (hit - 1) + 2]
+      local kept_for = milliseconds(math.min(kept, reset_after))
+      put(hit_receipt[hit], string.format(INTEGER, now + reset_after), kept_for)
+    end
+  end
+end
+
 local function find_keys()
   local index = first_key
   for hit = 1, count do
@@ -91,12 +104,15 @@ local function find_keys()
     if rule.block >= 0 then
       hit_block[hit], index = places and places[index] or index, index + 1
     end
+    if kept then
+      hit_receipt[hit], index = places and places[index] or index, index + 1
+    end
   end
 end
 
 local function decide_any()
   if not hit_block then
-    hit_block, hit_allowed, hit_blocks = {}, {}, {}
+    hit_block, hit_receipt, hit_allowed, hit_blocks = {}, {}, {}, {}
   end
   find_keys()
   local denied = check_all()
@@ -104,6 +120,7 @@ local function decide_any()
   if charge and not denied then
     charge_all(false)
     charge_all(true)
+    if kept then write_receipts() end
     unsure = unsure or start
   end
   if charge then block_all() end

@@ -17,20 +17,22 @@ export type Refund = (amendments: readonly Amendment[], isCertain: boolean) => v
  * Nobody uses them, since the fallback has decided. See docs/adr/0022-lost-calls.md.
  *
  * A reply that comes late says what was taken. Without any, the connection was cut: the server may have run the
- * call, or may run it still. A concurrency permit can be released by its name all the same.
+ * call, or may run it still. What was taken is refunded by its name, which works once: the name of a concurrency
+ * permit, or that of a take.
  */
 export function takeBack({ reply }: Call, requests: readonly Request[], refund: Refund): void {
   if (!reply || !requests.some(holds)) return;
   reply.then(
     (late) => refund(heldOf(late as DecideReply, requests), true),
     (error: unknown) => {
-      if ((error as Error).name !== 'ReplyError' && !hasDoneNothing(error)) refund(leasesOf(requests), false);
+      if ((error as Error).name !== 'ReplyError' && !hasDoneNothing(error))
+        refund(possiblyHeldOf(requests), false);
     },
   );
 }
 
 function holds({ hits, ask }: Request): boolean {
-  return !ask.dryRun && (ask.takesAhead === true || hits.some(({ algorithm }) => algorithm.leases));
+  return !ask.dryRun && (ask.takesAhead !== undefined || hits.some(({ algorithm }) => algorithm.leases));
 }
 
 function heldOf(reply: DecideReply, requests: readonly Request[]): Amendment[] {
@@ -46,21 +48,19 @@ function heldOf(reply: DecideReply, requests: readonly Request[]): Amendment[] {
   });
 }
 
-function chargedOf({ hits, ask }: Request, { verdicts, now }: Outcome): Amendment[] {
+function chargedOf({ hits, ask }: Request, { verdicts }: Outcome): Amendment[] {
   if (hits.some(({ observe }, index) => !observe && !verdicts[index]!.allowed)) return [];
   return hits.flatMap((hit, index) => {
-    const { allowed, resetAfter } = verdicts[index]!;
-    if (!allowed || hit.cost === 0 || !(ask.takesAhead || hit.lease !== undefined)) return [];
-    return [{ ...hit, kind: 'refund', receipt: hit.lease ?? now + resetAfter }];
+    return verdicts[index]!.allowed && hit.cost > 0 ? refundOf(hit, ask) : [];
   });
 }
 
-function leasesOf(requests: readonly Request[]): Amendment[] {
-  return requests.flatMap(({ hits, ask }) =>
-    ask.dryRun
-      ? []
-      : hits.flatMap((hit) =>
-          hit.lease === undefined ? [] : [{ ...hit, kind: 'refund' as const, receipt: hit.lease }],
-        ),
-  );
+function possiblyHeldOf(requests: readonly Request[]): Amendment[] {
+  return requests.flatMap(({ hits, ask }) => (ask.dryRun ? [] : hits.flatMap((hit) => refundOf(hit, ask))));
+}
+
+/** The refund of what a hit holds by a name, if it does. */
+function refundOf(hit: Hit, { takesAhead }: Ask): Amendment[] {
+  const receipt = hit.lease ?? takesAhead?.name;
+  return receipt === undefined ? [] : [{ ...hit, kind: 'refund', receipt }];
 }

@@ -196,7 +196,7 @@ export class RedisStore implements Store {
     const call = new Call(this.now(), 'amend');
     for (const amendment of amendments) call.addAmendment(amendment);
     const reply = (await this.run(call, within).catch((error: unknown) => {
-      this.retries.add(call.isSent ? amendments.filter(({ algorithm }) => algorithm.leases) : amendments);
+      this.retries.add(call.isSent ? amendments.filter(isNamed) : amendments);
       throw error;
     })) as number[];
     for (const { key, kind } of amendments) if (kind !== 'renew') this.announcements.changed(key, false);
@@ -220,4 +220,9 @@ export class RedisStore implements Store {
     call.add(...args);
     return call;
   }
+}
+
+/** Whether an amendment can be repeated: what has a name is given back once. */
+function isNamed({ receipt }: Amendment): boolean {
+  return typeof receipt === 'string';
 }

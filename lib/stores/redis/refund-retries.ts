@@ -1,6 +1,7 @@
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import type { Amendment } from '../../contracts/store.js';
 import { boundedParts } from './bounded-calls.js';
+import { RECEIPT_KEPT_FOR } from './call.js';
 
 /** What a server answers that has executed nothing, and may do so later. */
 const NOT_NOW =
@@ -108,9 +109,9 @@ export class RefundRetries {
     return true;
   }
 
-  /** When the charge is gone by itself: its receipt says so; a lease lasts as long as its rule says. */
+  /** Until when it can be refunded: the receipt states it; a lease lasts as long as its rule states. */
   private endOf({ receipt, parameters }: Amendment): number {
     if (typeof receipt === 'number') return receipt;
-    return toMicroseconds(this.clock()) + (parameters['lease'] ?? 0);
+    return toMicroseconds(this.clock()) + (parameters['lease'] ?? RECEIPT_KEPT_FOR);
   }
 }

@@ -7,19 +7,21 @@ local reply, reply_end = { now }, 1
 local next_argument, last_argument, next_key = 1, #arguments, 1
 
 -- The run of requests that is decided now: how many are left of it, and what they have in common.
-local left, count, width, charge, patience, plain = 0, 0, 0, true, 0, true
+-- Of permits taken ahead, `kept` is how long to keep the receipts (microseconds).
+local left, count, width, charge, patience, kept, plain = 0, 0, 0, true, 0, nil, true
 local hit_rule, hit_cost, hit_lease = {}, {}, {}
 
 -- The request: where its part of the reply begins, and its part of the keys.
 local start, first_key
 
 local function read_run()
-  local at, dry_run, all_plain = next_argument + 2, 0, true
-  left, count, patience = arguments[next_argument], arguments[next_argument + 1], 0
+  local at, ask, all_plain = next_argument + 2, 0, true
+  left, count, patience, kept = arguments[next_argument], arguments[next_argument + 1], 0, nil
   if count < 0 then
-    count, dry_run, patience, all_plain, at = -count, arguments[at], arguments[at + 1], false, at + 2
+    count, ask, patience, all_plain, at = -count, arguments[at], arguments[at + 1], false, at + 2
+    if ask == 2 then kept, patience = patience, 0 end
   end
-  width = count
+  width = kept and 2 * count or count
   for hit = 1, count do
     local rule = rules[arguments[at]]
     hit_rule[hit], hit_cost[hit], hit_lease[hit], at = rule, arguments[at + 1], nil, at + 2
@@ -28,7 +30,7 @@ local function read_run()
     all_plain = all_plain and rule.plain
   end
   if patience < 0 then patience = math.huge end
-  next_argument, charge, plain = at, dry_run == 0, all_plain
+  next_argument, charge, plain = at, ask ~= 1, all_plain
 end
 
 -- Returns: whether there is another request.

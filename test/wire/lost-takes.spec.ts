@@ -1,0 +1,116 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
+import { startProxy, type Proxy } from '../support/redis/proxy.js';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { until } from '../support/redis/until.mjs';
+
+const LIMIT = 1000;
+const PERMITS = 50;
+const PATIENCE_MS = 60_000;
+
+const algorithms = [
+  'fixed-window',
+  'gcra',
+  'token-bucket',
+  'sliding-window-counter',
+  'sliding-window-cells',
+] as const;
+
+(hasRedisBinary() ? describe : describe.skip)('permits taken ahead by a call whose connection is cut', () => {
+  let server: RedisServer;
+  let proxy: Proxy;
+  let store: RedisStore;
+  let observingStore: RedisStore;
+  let limiter: RateLimiter;
+  let observer: RateLimiter;
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    proxy = await startProxy(server);
+    const prefix = uniquePrefix();
+    store = new RedisStore({ redis: proxy.url });
+    observingStore = new RedisStore({ redis: server.url, timeout: 20_000, connectTimeout: 20_000 });
+    limiter = new RateLimiter({ store, prefix, onStoreError: 'deny', denyCache: false });
+    observer = new RateLimiter({ store: observingStore, prefix, onStoreError: 'deny' });
+  });
+
+  afterEach(async () => {
+    await limiter.close();
+    await store.close();
+    await observingStore.close();
+    await proxy.close();
+    await server.stop();
+  });
+
+  const ruleOf = (algorithm: (typeof algorithms)[number]): Rule => ({
+    algorithm,
+    limit: LIMIT,
+    window: '1w',
+    lease: { permits: PERMITS, ttl: '1d' },
+  });
+  const charged = async (rule: Rule, subject: string): Promise<number> =>
+    LIMIT - (await observer.peek(rule, subject)).remaining;
+  const decides = (): Promise<void> =>
+    until(
+      async () => (await limiter.peek(ruleOf('gcra'), 'probe')).source === 'redis',
+      'Redis to decide',
+      PATIENCE_MS,
+    );
+
+  /** Takes permits ahead; the server charges them, and its reply goes nowhere. */
+  async function loseTake(rule: Rule, subject: string): Promise<void> {
+    await decides();
+    proxy.each((connection) => connection.cutNextReply(0));
+    await limiter.consume(rule, subject);
+    proxy.each(() => undefined);
+  }
+
+  it.each(algorithms)(
+    'are given back, four times on end: %s loses no permit of a thousand',
+    async (algorithm) => {
+      const rule = ruleOf(algorithm);
+      for (let nth = 0; nth < 4; nth += 1) await loseTake(rule, 'ann');
+      // A token of which a part has come back meanwhile is not refunded, and comes back whole.
+      const atMost = algorithm === 'token-bucket' ? 1 : 0;
+      const isFree = async (): Promise<boolean> => (await charged(rule, 'ann')) <= atMost;
+      await until(isFree, 'every permit to be free', PATIENCE_MS);
+      await decides();
+      expect((await limiter.consume(rule, 'ann')).source).toBe('redis');
+      expect((await charged(rule, 'ann')) - atMost).toBeLessThanOrEqual(PERMITS);
+    },
+    2 * PATIENCE_MS,
+  );
+
+  it(
+    'are refunded once, and never what was used: whatever is cut, at the end the charge is what was used',
+    async () => {
+      let nth = 0;
+      const round = async (events: readonly boolean[]): Promise<void> => {
+        const rule = ruleOf('fixed-window');
+        const subject = `subject-${++nth}`;
+        let used = 0;
+        for (const isCut of events) {
+          if (isCut) {
+            await decides();
+            proxy.each((connection) => connection.cutNextReply(0));
+          }
+          // 20 of 50 at a time, so that every third hit takes others, and gives the rest back.
+          const { allowed } = await limiter.consume(rule, subject, { cost: 20 });
+          if (allowed) used += 20;
+          if (isCut) proxy.each(() => undefined);
+          expect(await charged(rule, subject)).toBeGreaterThanOrEqual(used);
+        }
+        await decides();
+        const inHand = async (): Promise<boolean> => (await charged(rule, subject)) - used < PERMITS;
+        await until(inHand, 'what nobody holds to be given back', PATIENCE_MS);
+        expect(await charged(rule, subject)).toBeGreaterThanOrEqual(used);
+      };
+      await fc.assert(fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 8 }), round), {
+        numRuns: 12,
+      });
+    },
+    4 * PATIENCE_MS,
+  );
+});
