@@ -78,7 +78,8 @@ export type {
   SubjectResolver,
 } from './nest/route-rule.js';
 export { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './nest/tokens.js';
-export { Warnings, type WarningCode, type WarningsOption } from './nest/warnings.js';
+export type { WarningCode, WarningsOption } from './nest/warning-codes.js';
+export { Warnings } from './nest/warnings.js';
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
 export { RedisStore } from './stores/redis/redis.store.js';
 export type { RedisStoreOptions } from './stores/redis/redis.store.options.js';

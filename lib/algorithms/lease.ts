@@ -1,7 +1,8 @@
 import { readCount } from '../contracts/count.js';
 import { durationFix, type Duration } from '../contracts/duration.js';
 import type { OptionCheck, TakenAhead } from './definition.js';
-import { durationOption, integer, isFields } from './option-checks.js';
+import { isFields } from '../contracts/fields.js';
+import { durationOption, integer } from './option-checks.js';
 import { roundUp, spanOf } from './rate.js';
 
 /** Permits that a process takes ahead from the store, to decide by itself while it has them. */

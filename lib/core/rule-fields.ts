@@ -1,11 +1,14 @@
 import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
 import type { AlgorithmDefinition, OptionCheck } from '../algorithms/definition.js';
-import { durationOption, integer, isFields } from '../algorithms/option-checks.js';
+import { durationOption, integer } from '../algorithms/option-checks.js';
+import { isFields } from '../contracts/fields.js';
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
 import { readCount } from '../contracts/count.js';
 import { ON_STORE_ERROR } from './on-store-error.js';
 import { problem } from './rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM } from './rule.js';
+
+export { integer };
 
 /** An algorithm with the types of its own options set aside. */
 export type AnyDefinition = AlgorithmDefinition<object, unknown, string>;

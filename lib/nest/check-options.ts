@@ -1,5 +1,5 @@
 import type { OptionCheck } from '../algorithms/definition.js';
-import { isFields } from '../algorithms/option-checks.js';
+import { isFields } from '../contracts/fields.js';
 import { readCount } from '../contracts/count.js';
 import { readFields, refusal, RULE_FIELDS } from '../core/rule-fields.js';
 import { PREFIX } from '../core/key.js';
@@ -8,7 +8,7 @@ import { problem } from '../core/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../http/headers.js';
 import { isRedisConnection, REDIS_ALLOWED, redisProblems } from '../stores/redis/redis-option.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
-import { isWarningsOption, WARNINGS_ALLOWED } from './warnings.js';
+import { isWarningsOption, WARNINGS_ALLOWED } from './warning-codes.js';
 
 const byName: OptionCheck = {
   allowed: 'an object of rules by their names, such as { login: { limit: 5 } }',

@@ -6,7 +6,8 @@ import type { Rule } from '../core/rule.js';
 import { faultOf } from '../stores/redis/fault.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
-import { Warnings, type WarningCode } from './warnings.js';
+import type { WarningCode } from './warning-codes.js';
+import { Warnings } from './warnings.js';
 
 /** How the limits of this process are: what a health indicator of `@nestjs/terminus` answers. */
 export type RateLimitHealthResult<Key extends string = string> = Record<Key, RateLimitHealthStatus>;

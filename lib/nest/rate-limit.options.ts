@@ -5,7 +5,7 @@ import type { HeaderStyle } from '../http/headers.js';
 import type { RedisConnection } from '../stores/redis/redis-option.js';
 import type { RuleOverrides } from './overrides.js';
 import type { NamedRule } from './route-rule.js';
-import type { WarningsOption } from './warnings.js';
+import type { WarningsOption } from './warning-codes.js';
 
 export interface RateLimitModuleOptions {
   /** Where Redis is: a URL, ioredis options, or a client or Cluster you own. Absent: this process's memory. */

@@ -1,4 +1,4 @@
-import { isFields } from '../algorithms/option-checks.js';
+import { isFields } from '../contracts/fields.js';
 import { algorithmOf, requiredFields } from '../core/rule-fields.js';
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../core/rule.js';

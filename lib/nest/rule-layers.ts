@@ -1,11 +1,11 @@
 import { parseDuration } from '../contracts/duration.js';
 import type { OptionCheck } from '../algorithms/definition.js';
-import { integer } from '../algorithms/option-checks.js';
 import {
   checksOf,
   algorithmOf,
   fieldProblems,
   fieldsOf,
+  integer,
   oneOf,
   readFields,
   RULE_FIELDS,

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { LogLines } from '../../test/support/log-lines.js';
-import { isWarningsOption, Warnings, type WarningsOption } from './warnings.js';
+import { isWarningsOption, type WarningsOption } from './warning-codes.js';
+import { Warnings } from './warnings.js';
 
 let logs: LogLines;
 beforeEach(() => Logger.overrideLogger((logs = new LogLines())));

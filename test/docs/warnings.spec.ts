@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { WARNING_CODES } from '../../lib/nest/warnings.js';
+import { WARNING_CODES } from '../../lib/nest/warning-codes.js';
 
 const [, ...SECTIONS] = readFileSync('docs/warnings.md', 'utf8').split(/^## /m);
 

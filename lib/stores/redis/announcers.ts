@@ -1,5 +1,6 @@
+import type { Bounds } from './bounded-options.js';
 import { connect, connectToNode } from './connection.js';
-import type { Bounds, ClusterNode, StoreClient } from './connection.js';
+import type { ClusterNode, StoreClient } from './connection.js';
 import type { RedisConnection } from './redis-option.js';
 import type { SubscriberClient } from './subscriber.js';
 

@@ -1,5 +1,5 @@
 import { Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
-import { LONGEST_TIMER_MS } from '../../contracts/timer.js';
+import { boundedCluster, boundedNodes, boundedOptions, boundedUrl, type Bounds } from './bounded-options.js';
 import { Deadline } from './deadline.js';
 import { isUserClient, type RedisConnection } from './redis-option.js';
 
@@ -27,34 +27,24 @@ export interface StoreClient {
   disconnect(reconnect?: boolean): void;
 }
 
-/** A Cluster sends what failed once more after a while, though it may have been executed, or nobody waits for it. */
-const NEVER_AGAIN = {
-  retryDelayOnFailover: 0,
-  retryDelayOnClusterDown: 0,
-  retryDelayOnTryAgain: 0, // at once, since it cannot be turned off
-  maxRedirections: 5,
-} as const;
-
-/** How many milliseconds a client may take, to answer and to connect. */
-export interface Bounds {
-  readonly timeout: number;
-  readonly connectTimeout: number;
-  /** After how long without a reply ioredis gives a connection up. */
-  readonly socketTimeout: number;
-}
-
 /**
  * A connection of our own whose every wait is bounded: a command is answered, fails, or is given up
  * after `timeout` milliseconds, is never queued for later and never sent twice.
  */
 export function connect(redis: RedisConnection, bounds: Bounds): StoreClient {
   const bounded = boundedOptions(bounds);
-  if (typeof redis === 'string') return new Redis(redis, bounded);
+  if (typeof redis === 'string') return new Redis(boundedUrl(redis, bounded), bounded);
   if (!isUserClient(redis)) return new Redis({ ...redis, ...bounded });
   const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
   if (!redis.isCluster) return duplicate(bounded);
-  const { redisOptions } = (redis.options ?? {}) as ClusterOptions;
-  return duplicate([], boundedCluster(bounded, redisOptions));
+  const { options = {}, startupNodes = [] } = redis as UserCluster;
+  return duplicate(boundedNodes(startupNodes, bounded), boundedCluster(bounded, options.redisOptions));
+}
+
+/** The part of a Cluster of ioredis that its duplicate is made from. */
+interface UserCluster {
+  readonly options?: ClusterOptions;
+  readonly startupNodes?: readonly unknown[];
 }
 
 /** A connection of a Cluster to one of its nodes. */
@@ -104,39 +94,3 @@ function standsOrFailed(client: StoreClient): Promise<void> {
 }
 
 const TIMED_OUT = 'connect ETIMEDOUT';
-
-/**
- * Options of a Cluster whose every wait is bounded.
- *
- * @param nodes the options of the connections to its nodes: ioredis 5 duplicates a Cluster without them as
- *   soon as one of them is to be another
- */
-function boundedCluster(bounded: ReturnType<typeof boundedOptions>, nodes: ClusterOptions['redisOptions']) {
-  const { enableOfflineQueue, retryStrategy, ...redisOptions } = bounded;
-  return {
-    enableOfflineQueue,
-    lazyConnect: false,
-    clusterRetryStrategy: retryStrategy,
-    enableReadyCheck: false, // it asks a node that may not be connected yet; the nodes have checks of their own
-    ...NEVER_AGAIN,
-    redisOptions: { ...nodes, ...redisOptions },
-  } satisfies ClusterOptions;
-}
-
-function boundedOptions({ connectTimeout, socketTimeout }: Bounds) {
-  return {
-    lazyConnect: false,
-    connectTimeout: Math.min(connectTimeout, LONGEST_TIMER_MS),
-    socketTimeout: Math.min(socketTimeout, LONGEST_TIMER_MS),
-    disconnectTimeout: 100,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    autoResubscribe: false,
-    maxRetriesPerRequest: 0,
-    enableAutoPipelining: false,
-    stringNumbers: false,
-    replyMapping: 'legacy',
-    retryStrategy: (attempt: number) =>
-      Math.min(50 * 2 ** Math.min(attempt, 5), 1000) * (0.5 + Math.random() / 2),
-  } as const satisfies RedisOptions;
-}

@@ -1,5 +1,5 @@
 import type { Clock } from '../../contracts/clock.js';
-import type { Bounds } from './connection.js';
+import type { Bounds } from './bounded-options.js';
 import { redisProblems, type RedisConnection } from './redis-option.js';
 
 export interface RedisStoreOptions {

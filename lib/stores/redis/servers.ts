@@ -46,26 +46,29 @@ class SingleServer implements Servers {
 
 /** Redis Cluster runs a script only on keys of one slot. */
 class ClusterServers implements Servers {
+  /** As the server sees the key: what the user's client puts in front may have a hash tag. */
+  readonly slotOf: (key: string) => number;
+
   /** @param slots for each slot the addresses that serve it, the master's first */
-  constructor(private readonly client: StoreClient & { readonly slots?: readonly (readonly string[])[] }) {}
+  constructor(private readonly client: StoreClient & { readonly slots?: readonly (readonly string[])[] }) {
+    // Only a prefix with braces changes the slot of a key.
+    const prefix = String(client.options?.keyPrefix ?? '');
+    this.slotOf = prefix.includes('{') ? (key) => calculateSlot(prefix + key) : calculateSlot;
+  }
 
   get count(): number {
     return this.client.nodes?.('master').length ?? 0;
   }
 
   of(key: string): string {
-    return this.client.slots?.[calculateSlot(key)]?.[0] ?? '';
-  }
-
-  slotOf(key: string): number {
-    return calculateSlot(key);
+    return this.client.slots?.[this.slotOf(key)]?.[0] ?? '';
   }
 
   partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined {
     if (all.length < 2) return undefined;
     const parts = new Map<number, Keyed[]>();
     for (const each of all) {
-      const slot = calculateSlot(each.key);
+      const slot = this.slotOf(each.key);
       const part = parts.get(slot);
       if (part) part.push(each);
       else parts.set(slot, [each]);

@@ -1,5 +1,6 @@
 import { Cluster, type RedisOptions } from 'ioredis';
-import { addressOf, connect, firstConnection, type Bounds, type StoreClient } from './connection.js';
+import type { Bounds } from './bounded-options.js';
+import { addressOf, connect, firstConnection, type StoreClient } from './connection.js';
 import { Deadline } from './deadline.js';
 import { nodeOfCluster } from './fault.js';
 import { isUserClient, type RedisConnection } from './redis-option.js';

@@ -1,0 +1,33 @@
+/** Every code of a warning. docs/warnings.md has a section for each. */
+export const WARNING_CODES = [
+  'RL_API_KEY_ALONE',
+  'RL_CALLERS_TOGETHER',
+  'RL_CONCURRENCY_FALLBACK',
+  'RL_FORWARDED_UNTRUSTED',
+  'RL_HEADER_ALONE',
+  'RL_HEADER_NEVER_SEEN',
+  'RL_INVALID_VALUE',
+  'RL_LARGE_LOG',
+  'RL_NO_CLIENT_ADDRESS',
+  'RL_TRUST_PROXY_ALL',
+  'RL_UNREACHED_METHOD',
+  'RL_USER_AFTER_GUARD',
+] as const;
+
+export type WarningCode = (typeof WARNING_CODES)[number];
+
+/** Which warnings are logged: all or none, or by code. A code that is left out is logged. */
+export type WarningsOption = boolean | Readonly<Partial<Record<WarningCode, boolean | undefined>>>;
+
+/** What `warnings` may be in the module's options, in the words of a message. */
+export const WARNINGS_ALLOWED = `true, false, or an object of these codes with true or false: ${WARNING_CODES.join(', ')}`;
+
+/** Whether a value is a valid `warnings` option. */
+export function isWarningsOption(value: unknown): boolean {
+  if (typeof value === 'boolean') return true;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.entries(value).every(
+    ([code, isOn]) =>
+      WARNING_CODES.includes(code as WarningCode) && (isOn === undefined || typeof isOn === 'boolean'),
+  );
+}
