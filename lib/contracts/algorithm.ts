@@ -92,4 +92,9 @@ export interface Algorithm<State = unknown> {
   ): Next<State> | undefined;
   /** Lets a lease last anew; `undefined` if it is gone. */
   renew?(state: State, now: number, parameters: Parameters, lease: string): Next<State> | undefined;
+  /**
+   * How large a state is in this process, an integer from 1: one for each 250 to 750 bytes of heap, its key
+   * included. Absent: always 1.
+   */
+  sizeOf?(state: State): number;
 }

@@ -73,7 +73,8 @@ export interface RateLimitModuleOptions {
    */
   readonly timeout?: number | undefined;
   /**
-   * The most keys that the memory store holds, an integer from 1.
+   * The most keys that the memory store holds, an integer from 1. A key counts by its size, as one for each 250
+   * to 750 bytes of heap: a log of 1,000 requests is 63. Beyond it, the least recently used are forgotten.
    * @default 100_000
    */
   readonly maxKeys?: number | undefined;

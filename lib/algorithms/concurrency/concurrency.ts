@@ -11,6 +11,9 @@ import { HeldPermits } from './held-permits.js';
 
 export type { ConcurrencyOptions };
 
+/** Holders that take as much memory as a key. */
+const HOLDERS_PER_SIZE = 2;
+
 /**
  * Concurrency: at most `limit` permits held at any time. A permit is held by name until it is given
  * back, or until its lease ends because the holder has died; a late release frees nobody else's.
@@ -58,6 +61,8 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
     const holder = state.get(name, now);
     return holder && next(state.put({ ...holder, endsAt: now + lease }, now), now);
   },
+
+  sizeOf: (state) => 2 + Math.floor(state.heldCount / HOLDERS_PER_SIZE),
 };
 
 /** The instant at which enough leases have ended to free so many permits. */

@@ -51,6 +51,11 @@ export class HeldPermits {
     return count;
   }
 
+  /** How many holders are in memory, those whose lease has ended included. */
+  get heldCount(): number {
+    return this.table.byEnd.length;
+  }
+
   /** The instant at which the last lease ends; `now` if none is held. */
   lastEnd(now: number): number {
     return Math.max(now, this.current().byEnd.at(-1)?.endsAt ?? 0);

@@ -31,6 +31,9 @@ interface Grid {
   readonly until: number;
 }
 
+/** Counts that take as much memory as a key. */
+const COUNTS_PER_SIZE = 32;
+
 type Parameters = Numbers<SlidingWindowCellsParameter>;
 
 /** Cells as they are now: the newest one's number, and the permits of it and of those before it by age. */
@@ -155,6 +158,8 @@ export const slidingWindowCells: AlgorithmDefinition<
     counts[age] = Math.max(0, counts[age]! - cost);
     return { state: write(current), expiresAfter: sum(current, now).resetAfter };
   },
+
+  sizeOf: ({ counts }) => 1 + Math.floor(counts.length / COUNTS_PER_SIZE),
 };
 
 function write({ cell, counts, window, cells, until }: Cells): SlidingWindowCellsState {

@@ -41,6 +41,11 @@ export class HitLog {
     return this.end - this.first;
   }
 
+  /** How many entries are in memory, expired ones included. */
+  get heldLength(): number {
+    return this.instants.length;
+  }
+
   /** When nothing of it counts any more, in microseconds since the epoch. */
   get expiresAt(): number {
     return this.lastInstant + this.kept.window;

@@ -5,6 +5,9 @@ import lua from './sliding-window-log.lua.js';
 /** `algorithm: 'sliding-window-log'` has no options of its own. */
 export type SlidingWindowLogOptions = Record<never, never>;
 
+/** Entries that take as much memory as a key. */
+const ENTRIES_PER_SIZE = 16;
+
 /** How many entries a refund rewrites at most: what is older stays charged until it expires. */
 const MOST_REWRITTEN = 1000;
 
@@ -77,6 +80,8 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
     if (log.instant(index) !== instant || log.length - index > MOST_REWRITTEN) return undefined;
     return { state: log.reduce(index, cost), expiresAfter: log.expiresAt - now };
   },
+
+  sizeOf: (log) => 1 + Math.floor(log.heldLength / ENTRIES_PER_SIZE),
 };
 
 /** The same if nothing has changed. */

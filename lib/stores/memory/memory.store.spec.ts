@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryStore, RateLimiter, type Rule } from '../../index.js';
+import { MemoryStore, RateLimiter, type LeaseRule, type Rule } from '../../index.js';
 
 const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '10s' };
 
@@ -51,6 +51,58 @@ describe('the memory that a memory store takes', () => {
     const remaining = async (subject: string) => (await limiter.peek(rule, subject)).remaining;
     expect(await remaining('bob')).toBe(2);
     expect([await remaining('ann'), await remaining('cid'), await remaining('dan')]).toEqual([0, 0, 1]);
+  });
+
+  it('counts a log by its size, so that clients who fill theirs are fewer', async () => {
+    open({ maxKeys: 1000 });
+    const log: Rule = { limit: 100, window: '1h' }; // 7 each, when full.
+    for (const subject of subjects(300)) {
+      for (let times = 0; times < 100; times++) await limiter.consume(log, subject);
+    }
+    expect(store.size).toBe(142);
+    for (const subject of subjects(7, 'small')) await limiter.consume(log, subject, { cost: 50 }); // One entry.
+    expect(store.size).toBe(148);
+  });
+
+  it('keeps a client limited that has filled its log, while others come and go', async () => {
+    open({ maxKeys: 200 });
+    const log: Rule = { limit: 1000, window: '1h' }; // 63, when full.
+    for (let times = 0; times < 1000; times++) {
+      expect((await limiter.consume(log, 'full')).allowed).toBe(true);
+      await limiter.consume(rule, `passing ${times}`);
+    }
+    for (const subject of subjects(1000)) {
+      await limiter.consume(rule, subject);
+      expect((await limiter.consume(log, 'full')).allowed).toBe(false);
+      expect(store.size).toBeLessThanOrEqual(138);
+    }
+  });
+
+  it('is taken from nobody by clients that are denied', async () => {
+    open({ maxKeys: 20 });
+    const log: Rule = { limit: 10, window: '1h' };
+    for (const subject of subjects(20)) await limiter.consume(rule, subject, { cost: 2 });
+    for (const subject of subjects(1000, 'flood')) {
+      expect((await limiter.consume(log, subject, { cost: 11 })).allowed).toBe(false);
+    }
+    for (const subject of subjects(20)) {
+      expect((await limiter.consume(rule, subject)).allowed).toBe(false);
+    }
+  });
+
+  it.each<[string, Rule | LeaseRule, number]>([
+    ['a log, one for 16 entries', { limit: 1000, window: '1h' }, 63],
+    ['cells, one for 32', { algorithm: 'sliding-window-cells', limit: 1000, cells: 1000, window: '1h' }, 32],
+    ['permits held, one for 2 holders', { algorithm: 'concurrency', limit: 1000 }, 502],
+  ])('is counted by the size: %s', async (_title, large, size) => {
+    open({ maxKeys: 1000 });
+    for (const subject of subjects(999)) await limiter.consume(rule, subject);
+    for (let times = 0; times < 1000; times++) {
+      if (large.algorithm === 'concurrency') await limiter.enter(large, 'large');
+      else await limiter.consume(large, 'large');
+    }
+    expect(store.size).toBe(1001 - size);
+    await limiter.close();
   });
 
   it('holds nothing for who only asks or is refused', async () => {
