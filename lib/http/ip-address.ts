@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** An address as bits, of the family it really is: IPv4-mapped IPv6 is IPv4. */
+/** An address as bits, of the family it really is: IPv4-mapped IPv6 is IPv4, and so is IPv4 behind NAT64. */
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** IPv6 with a dotted tail takes 45 characters, a zone id 16: a longer text is not parsed. */
@@ -105,11 +105,21 @@ function hexOnly(text: string): string | undefined {
   return `${text.slice(0, tail)}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
 }
 
+/**
+ * What stands before the 32 bits of an IPv4 address: `::ffff:0:0/96` where it is mapped, and the well-known prefix
+ * of NAT64, `64:ff9b::/96` (RFC 6052), by which an IPv6-only server is reached over IPv4.
+ */
+const IPV4_PREFIXES = [
+  [0, 0, 0, 0, 0, 0xffff],
+  [0x64, 0xff9b, 0, 0, 0, 0],
+];
+
 function unmapped(hex: string): IpAddress | undefined {
   try {
     const address = ipaddr.IPv6.parse(hex);
-    const mapped = address.parts.every((part, index) => index > 5 || part === (index === 5 ? 0xffff : 0));
-    return mapped ? address.toIPv4Address() : address;
+    const { parts } = address;
+    const isIPv4 = IPV4_PREFIXES.some((prefix) => prefix.every((part, index) => part === parts[index]));
+    return isIPv4 ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address;
   } catch {
     return undefined;
   }

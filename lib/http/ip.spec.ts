@@ -18,7 +18,10 @@ describe('canonicalIp', () => {
     ['fe80::1%eth0', 'fe80::/64'],
     ['fe80::1%eth0.100', 'fe80::/64'],
     ['::1', '::/64'],
-    ['64:ff9b::1.2.3.4', '64:ff9b::/64'],
+    ['64:ff9b::1.2.3.4', '1.2.3.4'],
+    ['64:FF9B::102:304', '1.2.3.4'],
+    ['0064:ff9b:0:0:0:0:0102:0304', '1.2.3.4'],
+    ['64:ff9b::1.2.3.4%eth0', '1.2.3.4'],
   ])('counts %s as %s, however the client or a proxy spells it', (address, expected) => {
     expect(canonicalIp(address)).toBe(expected);
   });
@@ -30,7 +33,8 @@ describe('canonicalIp', () => {
     ['::ffff:203.0.113.1:4711', '203.0.113.1'],
     ['[::ffff:203.0.113.1]:4711', '203.0.113.1'],
     ['[::ffff:cb00:7101]:4711', '203.0.113.1'],
-    ['64:ff9b::1.2.3.4:80', '64:ff9b::/64'],
+    ['64:ff9b::1.2.3.4:80', '1.2.3.4'],
+    ['[64:ff9b::102:304]:80', '1.2.3.4'],
     ['[2001:db8::1]:4711', '2001:db8::/64'],
     ['[2001:DB8::1]', '2001:db8::/64'],
     ['[fe80::1%eth0.100]:80', 'fe80::/64'],
@@ -90,12 +94,21 @@ describe('canonicalIp', () => {
 
   it('unmaps before it masks, or all of IPv4 would share one counter', () => {
     expect(canonicalIp('::ffff:102:304', 32)).toBe('1.2.3.4');
+    expect(canonicalIp('64:ff9b::102:304', 32)).toBe('1.2.3.4');
+  });
+
+  it('gives each IPv4 client behind NAT64 a counter of its own, the same as without NAT64', () => {
+    const clients = Array.from({ length: 256 }, (_, n) => `203.0.113.${n}`);
+    expect(clients.map((client) => canonicalIp(`64:ff9b::${client}`))).toEqual(clients);
   });
 
   it('does not take an address that only ends like an IPv4 one for it', () => {
     expect(canonicalIp('::1.2.3.4', 128)).toBe('::102:304/128');
     expect(canonicalIp('::fffe:1.2.3.4', 128)).toBe('::fffe:102:304/128');
     expect(canonicalIp('::ffff:0:1.2.3.4', 128)).toBe('::ffff:0:102:304/128');
+    // The local-use prefix of NAT64 (RFC 8215) has no one length; who has it chooses `by`.
+    expect(canonicalIp('64:ff9b:1::1.2.3.4', 128)).toBe('64:ff9b:1::102:304/128');
+    expect(canonicalIp('64:ff9b::1:102:304', 128)).toBe('64:ff9b::1:102:304/128');
   });
 
   it.each([
@@ -166,6 +179,8 @@ describe('parseRanges', () => {
     ['10.255.255.255', true],
     ['11.0.0.0', false],
     ['::ffff:a00:1', true],
+    ['64:ff9b::10.1.2.3', true],
+    ['64:ff9b::11.1.2.3', false],
     ['192.168.255.1', true],
     ['192.169.0.1', false],
     ['2001:db8:7fff::1', true],
@@ -193,6 +208,8 @@ describe('parseRanges', () => {
     ['::/0', '203.0.113.7', false],
     ['::ffff:0:0/96', '203.0.113.7', true],
     ['::ffff:0:0/96', '::1', false],
+    ['64:ff9b::203.0.113.0/120', '203.0.113.7', true],
+    ['64:ff9b::/96', '64:ff9b::203.0.113.7', true],
   ])('keeps %s to its own family: %s, %s', (range, address, expected) => {
     expect(parseRanges([range]).contains(address)).toBe(expected);
   });
@@ -217,6 +234,7 @@ describe('parseRanges', () => {
       '10.0.0.0/255.0.0.0',
       '::/129',
       '::ffff:10.0.0.0/95',
+      '64:ff9b::/64',
       'fe80::1%eth0',
       'localhost',
       '10.0.0.1:80',

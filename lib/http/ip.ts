@@ -5,7 +5,8 @@ import { dottedQuad, parseClientIp, parseIp, type IpAddress } from './ip-address
  * One spelling for each client: an IPv4 address, or the IPv6 network that a client has to itself.
  * `undefined` if the text is no IP address.
  *
- * IPv4-mapped IPv6 is IPv4: `::ffff:102:304` is `1.2.3.4`. Other IPv6 is the network, such as
+ * IPv4-mapped IPv6 is IPv4, and so is IPv4 behind NAT64 (`64:ff9b::/96`): `::ffff:102:304` and
+ * `64:ff9b::102:304` are `1.2.3.4`. Other IPv6 is the network, such as
  * `2001:db8:1:2::/64`, since a client can choose any address in it. A port behind the address and brackets
  * around it are dropped.
  *
@@ -41,7 +42,8 @@ const ALLOWED =
 
 /**
  * Makes a list of IP addresses and CIDR ranges ready to match against. Host bits in a range do not
- * matter: `10.0.0.1/8` is `10.0.0.0/8`. IPv4-mapped IPv6 is IPv4, so `::ffff:10.0.0.0/104` is, too.
+ * matter: `10.0.0.1/8` is `10.0.0.0/8`. IPv4-mapped IPv6 is IPv4, so `::ffff:10.0.0.0/104` is, too, and
+ * IPv4 behind NAT64.
  *
  * @throws RangeError if an entry is neither an address nor a range
  */
@@ -65,7 +67,7 @@ function parseRange(entry: string): Range {
   return range;
 }
 
-/** `undefined` also for an IPv4-mapped range of fewer than 96 bits, which would reach beyond IPv4. */
+/** `undefined` also for a range of IPv4 in IPv6 of fewer than 96 bits, which would reach beyond IPv4. */
 function toRange(entry: string): Range | undefined {
   const slash = entry.indexOf('/');
   const text = slash < 0 ? entry : entry.slice(0, slash);
