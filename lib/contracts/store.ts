@@ -2,6 +2,9 @@ import type { Algorithm, Parameters, Patience, Receipt, Verdict } from './algori
 import type { Clock } from './clock.js';
 import type { DecisionSource } from './decision.js';
 
+/** Keys that a call to a store carries at most: those of the counters and blocks of one request. */
+export const MOST_KEYS = 100;
+
 /** One rule of one subject: where its state is, and by what it is decided. */
 export interface Counter {
   readonly key: string;

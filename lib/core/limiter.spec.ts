@@ -26,6 +26,17 @@ describe('what a limiter refuses to be asked', () => {
     );
   });
 
+  it('rules that need more keys than one call carries, blocks included', async () => {
+    const many = (count: number, more: object = {}): Rule[] =>
+      Array.from({ length: count }, (_, nth) => ({ ...rule, name: `rule-${nth}`, ...more }));
+    const message = (keys: number): string => `rules: got ${keys} keys (one for each rule and trial limit`;
+    expect((await limiter.consume(many(100), 'ann')).allowed).toBe(true);
+    await expect(limiter.consume(many(101), 'ann')).rejects.toThrow(message(101));
+    expect((await limiter.consume(many(50, { block: '1m' }), 'bob')).allowed).toBe(true);
+    await expect(limiter.consume(many(51, { block: '1m' }), 'bob')).rejects.toThrow(message(102));
+    await expect(limiter.consume(many(51, { candidate: { limit: 1 } }), 'bob')).rejects.toThrow(message(102));
+  });
+
   it('no rule at all, which would allow everything', async () => {
     await expect(limiter.consume([], 'ann')).rejects.toThrow(RateLimitConfigError);
   });

@@ -1,6 +1,7 @@
 import { compileRule } from './compile-rule.js';
 import { RULE_FIELDS } from './rule-fields.js';
 import type { Subject, SubjectValue } from './key.js';
+import { tooManyKeys } from './most-keys.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import type { KeyedRule } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
@@ -27,7 +28,7 @@ export class RuleCache {
     for (const rule of rules) {
       for (const hit of this.keyed(rule).hits(subject, cost)) hits.push(hit);
     }
-    refuseEqualNames(hits);
+    checkTogether(hits);
     return hits;
   }
 
@@ -51,8 +52,17 @@ export function checkCost(cost: number | undefined): void {
   throw new RateLimitConfigError([problem('cost', cost, RULE_FIELDS.cost.allowed)]);
 }
 
+/** @throws RateLimitConfigError if these hits cannot be decided together */
+export function checkTogether(hits: readonly RuleHit[]): void {
+  refuseEqualNames(hits);
+  let keys = hits.length;
+  for (const { block } of hits) if (block) keys += 1;
+  const wrong = tooManyKeys('rules', keys);
+  if (wrong !== undefined) throw new RateLimitConfigError([wrong]);
+}
+
 /** @throws RateLimitConfigError if two rules have one name, or there is none */
-export function refuseEqualNames(hits: readonly RuleHit[]): void {
+function refuseEqualNames(hits: readonly RuleHit[]): void {
   const isSecond = ({ rule }: RuleHit, index: number): boolean =>
     hits.findIndex((hit) => hit.rule.name === rule.name) < index;
   if (hits.length > 0 && !hits.some(isSecond)) return;

@@ -8,7 +8,7 @@ import type { Operation } from '../core/operation.js';
 import type { Permit } from '../core/permit.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import type { Reservation } from '../core/reservation.js';
-import { checkCost, refuseEqualNames } from '../core/rule-cache.js';
+import { checkCost, checkTogether } from '../core/rule-cache.js';
 import type { RuleHit } from '../core/rule-hit.js';
 import type { AnyRule, BlockingRule, LeaseRule, QueueRule, Rule } from '../core/rule.js';
 import { countsAlike } from './by.js';
@@ -107,7 +107,7 @@ export class RateLimitService extends RateLimiter {
     const hits = (rules as readonly OrRoute<AnyRule>[]).flatMap((rule) =>
       this.hitsOfOne(operation, rule, subject, cost),
     );
-    refuseEqualNames(hits);
+    checkTogether(hits);
     return hits;
   }
 

@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { RateLimiter } from '../rate-limiter.js';
+import { keysOfRule, tooManyKeys } from '../core/most-keys.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { BrokenLimit } from './broken-limit.js';
 import { InvalidValues } from './invalid-values.js';
@@ -91,7 +92,13 @@ export class RouteRules implements OnModuleInit {
   private limitsOf(type: Type, handler: Handler, method: string): readonly AppliedLimit[] {
     const owner = `${this.owners.nameOf(type)}.${method}`;
     const targets = [...lineage(type).map(classTarget), target(handler, `@RateLimit on ${owner}`)];
-    const limits = this.book.rulesFor(targets).flatMap((rule) => this.limitOf(rule, owner) ?? []);
+    const rules = this.book.rulesFor(targets);
+    const wrong = tooManyKeys(
+      owner,
+      rules.reduce((keys, rule) => keys + keysOfRule(rule), 0),
+    );
+    if (wrong !== undefined) this.book.problems.add(wrong);
+    const limits = rules.flatMap((rule) => this.limitOf(rule, owner) ?? []);
     return this.remember(type, handler, limits);
   }
 

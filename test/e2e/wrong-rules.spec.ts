@@ -1,8 +1,8 @@
-import { Controller, Get, Injectable } from '@nestjs/common';
+import { applyDecorators, Controller, Get, Injectable } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimitModule, SkipRateLimit } from '../../lib/index.js';
+import { MemoryStore, RateLimit, RateLimitModule, SkipRateLimit } from '../../lib/index.js';
 import { ALLOWED, configMessage, FIELDS_OF } from '../support/config-message.js';
-import { closeApps, refusalToStart } from '../support/nest-app.js';
+import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 
 const LOG = { window: '1m', limit: 3, algorithm: 'sliding-window-log' } as const;
 
@@ -18,6 +18,37 @@ function refusalOf(rule: unknown): Promise<string> {
 }
 
 afterEach(closeApps);
+
+describe('a route whose rules need more keys than one call to Redis carries', () => {
+  const appOf = (count: number, more: object = {}) => {
+    const rules = Array.from({ length: count }, (_, nth) => ({ ...LOG, name: `rule-${nth}`, ...more }));
+    @Controller()
+    class Routes {
+      @applyDecorators(...rules.map((rule) => RateLimit(rule)))
+      @Get()
+      get() {}
+    }
+    return { imports: [RateLimitModule.forRoot({})], controllers: [Routes] };
+  };
+
+  it.each([
+    [101, {}, 101],
+    [51, { block: '1m' }, 102],
+    [26, { block: '1m', candidate: { limit: 1 } }, 104],
+  ])('stops the app: %i rules with %j', async (count, more, keys) => {
+    expect(await refusalToStart(appOf(count, more))).toBe(
+      configMessage(
+        `Routes.get: got ${keys} keys (one for each rule and trial limit, another if it has \`block\`); allowed: at most 100, since rules that apply together are decided by one script`,
+      ),
+    );
+  });
+
+  it('starts with 100', async () => {
+    const store = new MemoryStore();
+    const app = await startApp(appOf(50, { block: '1m' }), { framework: 'express', store });
+    expect((await app.get('/')).status).toBe(200);
+  });
+});
 
 describe('a wrong decorator stops the app with one message that', () => {
   it.each([

@@ -1,7 +1,6 @@
 import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers';
-import type { Ask, Hit, Outcome } from '../../contracts/store.js';
-import { MOST_KEYS } from './bounded-calls.js';
+import { MOST_KEYS, type Ask, type Hit, type Outcome } from '../../contracts/store.js';
 import { Call } from './call.js';
 import { takeBack, type Refund, type Request } from './lost-calls.js';
 import { ReplyReader, type DecideReply } from './reply.js';

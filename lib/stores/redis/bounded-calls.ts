@@ -1,8 +1,5 @@
-import type { Amendment } from '../../contracts/store.js';
+import { MOST_KEYS, type Amendment } from '../../contracts/store.js';
 import { isRefundOfTake } from './call.js';
-
-/** Keys that a call carries at most. */
-export const MOST_KEYS = 100;
 
 /** Elements that a call reads, writes or moves one by one at most. */
 const MOST_ELEMENTS = 1000;
