@@ -44,11 +44,26 @@ export function targetRules(target: object): TargetRules {
   };
 }
 
+/** What the decorators said on a method, where the class or one that it extends defines it. */
+export function methodRules({ prototype }: { readonly prototype: unknown }, name: string): TargetRules {
+  let owner = prototype as object | null;
+  while (owner !== null && !Object.hasOwn(owner, name)) owner = Object.getPrototypeOf(owner) as object | null;
+  if (owner === null) return { rules: [], skipped: [] };
+  const ofMethod = targetRules((owner as Record<string, object>)[name]!);
+  const rules = Reflect.getOwnMetadata(RULES, owner, name) as RouteRule[] | undefined;
+  const skipped = Reflect.getOwnMetadata(SKIPPED, owner, name) as string[] | undefined;
+  return { rules: rules ?? ofMethod.rules, skipped: skipped ?? ofMethod.skipped };
+}
+
 /** Decorators run from the last to the first, so each goes in front. */
 function append(key: symbol, ...values: unknown[]): ClassDecorator & MethodDecorator {
-  return (target: object, _name?: string | symbol, descriptor?: PropertyDescriptor): void => {
+  return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor): void => {
     const decorated = (descriptor?.value as object | undefined) ?? target;
     const present = (Reflect.getOwnMetadata(key, decorated) as unknown[] | undefined) ?? [];
     Reflect.defineMetadata(key, [...values, ...present], decorated);
+    if (name === undefined) return;
+    // A decorator in front may replace the method, and its metadata with it.
+    const named = (Reflect.getOwnMetadata(key, target, name) as unknown[] | undefined) ?? [];
+    Reflect.defineMetadata(key, [...values, ...named], target, name);
   };
 }

@@ -23,6 +23,7 @@ import { RouteRules } from './route-rules.js';
 import { Routes } from './routes.js';
 import { RuleBook } from './rule-book.js';
 import { Settlement } from './settlement.js';
+import { StartCheck } from './start-check.js';
 import { logStore } from './store-log.js';
 import { SubjectWatch } from './subject-watch.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
@@ -78,6 +79,7 @@ const shared = [
   RouteRules,
   Routes,
   Settlement,
+  StartCheck,
   SubjectWatch,
   Warnings,
 ];

@@ -6,14 +6,15 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import { MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { ModulesContainer } from '@nestjs/core';
 import { RateLimiter } from '../rate-limiter.js';
 import { keysOfRule, tooManyKeys } from '../core/most-keys.js';
 import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
 import { BrokenLimit } from './broken-limit.js';
 import { InvalidValues } from './invalid-values.js';
 import { warnOfLargeLog } from './large-log.js';
-import { targetRules } from './rate-limit.decorator.js';
+import { handlerClasses, lineage, methodsOf } from './handler-classes.js';
+import { methodRules, targetRules } from './rate-limit.decorator.js';
 import { RouteLimit, type AppliedLimit, type KeyRule } from './route-limit.js';
 import { RouteOwners } from './route-owners.js';
 import { Routes, type Handler } from './routes.js';
@@ -28,7 +29,6 @@ import { Warnings } from './warnings.js';
 export class RouteRules implements OnModuleInit {
   private readonly logger = new Logger('RateLimit');
   private readonly owners = new RouteOwners();
-  private readonly scanner = new MetadataScanner();
 
   constructor(
     @Inject(RuleBook) private readonly book: RuleBook,
@@ -43,9 +43,9 @@ export class RouteRules implements OnModuleInit {
   /** @throws RateLimitConfigError naming everything that is wrong with any rule */
   onModuleInit(): void {
     for (const rule of this.book.optionRules()) this.limitOf(rule, 'the module');
-    for (const type of this.classes()) {
+    for (const { type } of handlerClasses(this.modules)) {
       const { prototype } = type as { prototype: Record<string, Handler> };
-      for (const method of this.scanner.getAllMethodNames(prototype)) {
+      for (const method of methodsOf(type)) {
         this.limitsOf(type, prototype[method]!, method);
       }
     }
@@ -73,7 +73,7 @@ export class RouteRules implements OnModuleInit {
   /** The limits of a handler that is met after start, such as one of a class that is created later. */
   private limitsLater(type: Type, handler: Handler): readonly AppliedLimit[] {
     try {
-      return this.book.later(() => this.limitsOf(type, handler, handler.name));
+      return this.book.later(() => this.limitsOf(type, handler, methodNameOf(type, handler)));
     } catch (error) {
       this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong.`, error);
       return this.remember(type, handler, [new BrokenLimit()]);
@@ -91,7 +91,11 @@ export class RouteRules implements OnModuleInit {
 
   private limitsOf(type: Type, handler: Handler, method: string): readonly AppliedLimit[] {
     const owner = `${this.owners.nameOf(type)}.${method}`;
-    const targets = [...lineage(type).map(classTarget), target(handler, `@RateLimit on ${owner}`)];
+    const ofMethod =
+      (type.prototype as Record<string, unknown>)[method] === handler
+        ? methodRules(type, method)
+        : targetRules(handler);
+    const targets = [...lineage(type).map(classTarget), { ...ofMethod, path: `@RateLimit on ${owner}` }];
     const rules = this.book.rulesFor(targets);
     const wrong = tooManyKeys(
       owner,
@@ -123,44 +127,14 @@ export class RouteRules implements OnModuleInit {
       return undefined;
     }
   }
-
-  /** Controllers, and providers that handlers may live in, in the order of the modules. */
-  private *classes(): Iterable<Type> {
-    const seen = new Set<unknown>();
-    for (const { controllers, providers } of this.modules.values()) {
-      for (const { metatype, instance } of [...controllers.values(), ...providers.values()]) {
-        const type = controllers.has(metatype as Type) ? metatype : classOf(instance);
-        if (typeof type !== 'function' || seen.has(type)) continue;
-        seen.add(type);
-        if (controllers.has(type) || isDecorated(type as Type, this.scanner)) yield type as Type;
-      }
-    }
-  }
-}
-
-/** A class behind the classes that it extends, whose rules it has too. */
-function lineage(type: Type): Type[] {
-  const parent = Object.getPrototypeOf(type) as Type | null;
-  return parent && parent !== Function.prototype ? [...lineage(parent), type] : [type];
 }
 
 function classTarget(type: Type): Target {
-  return target(type, `@RateLimit on ${type.name}`);
+  return { ...targetRules(type), path: `@RateLimit on ${type.name}` };
 }
 
-function target(decorated: object, path: string): Target {
-  return { ...targetRules(decorated), path };
-}
-
-function isDecorated(type: Type, scanner: MetadataScanner): boolean {
-  const prototype = type.prototype as Record<string, Handler>;
-  const targets = [...lineage(type), ...scanner.getAllMethodNames(prototype).map((name) => prototype[name]!)];
-  return targets.some((decorated) => targetRules(decorated).rules.length > 0);
-}
-
-/** The class of a provider's instance, also behind a factory; asks nothing of the instance itself. */
-function classOf(instance: unknown): unknown {
-  if (typeof instance !== 'object' || instance === null) return undefined;
-  const prototype = Object.getPrototypeOf(instance) as { constructor?: unknown } | null;
-  return prototype !== null && Object.hasOwn(prototype, 'constructor') ? prototype.constructor : undefined;
+/** The name under which a class has a handler; a decorator may have given the function another one. */
+function methodNameOf(type: Type, handler: Handler): string {
+  const { prototype } = type as { prototype: Record<string, Handler> };
+  return methodsOf(type).find((name) => prototype[name] === handler) ?? handler.name;
 }

@@ -1,0 +1,27 @@
+import type { Type } from '@nestjs/common';
+
+/**
+ * What calls a method: an HTTP route or a GraphQL query, mutation or subscription (`'route'`), a field resolver,
+ * a WebSocket gateway, a message pattern, a library that is not known, or nothing of Nest's.
+ */
+export type HandlerKind = 'route' | 'field' | 'gateway' | 'pattern' | 'unknown' | 'none';
+
+/** Metadata that says nothing about what calls a method: of TypeScript, of guards and the like, and of ours. */
+const NO_HANDLER =
+  /^(design:|__(guards|interceptors|pipes|exceptionFilters|routeArguments)__|__(headers|httpCode|redirect|renderTemplate)__|swagger\/)/;
+
+export function handlerKind(type: Type, name: string, isController: boolean): HandlerKind {
+  const method = (type.prototype as Record<string, object>)[name]!;
+  if (Reflect.hasMetadata('microservices:pattern', method)) return 'pattern';
+  if (isController && Reflect.hasMetadata('path', method)) return 'route';
+  if (Reflect.hasMetadata('websockets:is_gateway', type)) {
+    return Reflect.hasMetadata('websockets:message_mapping', method) ? 'gateway' : 'none';
+  }
+  if (Reflect.hasMetadata('graphql:resolve_property', method)) return 'field';
+  if (Reflect.hasMetadata('graphql:resolver_type', method)) return 'route';
+  const keys = [
+    ...(Reflect.getMetadataKeys(method) as unknown[]),
+    ...(Reflect.getMetadataKeys(type.prototype as object, name) as unknown[]),
+  ];
+  return keys.some((key) => typeof key === 'string' && !NO_HANDLER.test(key)) ? 'unknown' : 'none';
+}

@@ -1,0 +1,178 @@
+import {
+  Controller,
+  Get,
+  Injectable,
+  SetMetadata,
+  UseGuards,
+  type CanActivate,
+  type Type,
+} from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimit, RateLimitGuard, RateLimitModule } from '../../lib/index.js';
+import { configMessage } from '../support/config-message.js';
+import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
+
+const ONE = { window: '1m', limit: 1, algorithm: 'fixed-window' } as const;
+
+const CONSUME = 'limit the call in the method with RateLimitService.consume()';
+
+const withRules = (extras: object = {}) => RateLimitModule.forRoot({ ...extras });
+
+/** What Nest's own decorators write, without the optional packages. */
+function decorate(type: Type, method: string, key: string): void {
+  const { prototype } = type as { prototype: Record<string, object> };
+  Reflect.defineMetadata(key, true, prototype[method]!);
+}
+
+function provider(...decorators: MethodDecorator[]) {
+  @Injectable()
+  class Mailer {
+    @RateLimit(ONE)
+    send() {}
+  }
+  const descriptor = Object.getOwnPropertyDescriptor(Mailer.prototype, 'send')!;
+  for (const apply of decorators) apply(Mailer.prototype, 'send', descriptor);
+  return Mailer;
+}
+
+@Injectable()
+class Other implements CanActivate {
+  canActivate() {
+    return true;
+  }
+}
+
+afterEach(closeApps);
+
+describe('@RateLimit on a method that no guard reaches stops the application', () => {
+  const refusal = (...providers: Type[]) => refusalToStart({ imports: [withRules()], providers });
+
+  it('when it is a method of a provider', async () => {
+    expect(await refusal(provider())).toBe(
+      configMessage(
+        `@RateLimit on Mailer.send: this method is no handler, so no guard limits it; ${CONSUME}`,
+      ),
+    );
+  });
+
+  it('when the class of a provider is decorated', async () => {
+    @RateLimit(ONE)
+    @Injectable()
+    class Mailer {
+      send() {}
+    }
+    expect(await refusal(Mailer)).toBe(
+      configMessage(
+        `@RateLimit on Mailer: no method of this provider is a handler, so no guard limits it; ${CONSUME}`,
+      ),
+    );
+  });
+
+  it('when it is a method of a controller that is no route', async () => {
+    @Controller()
+    class Routes {
+      @RateLimit(ONE)
+      helper() {}
+      @Get() get() {}
+    }
+    expect(await refusalToStart({ imports: [withRules()], controllers: [Routes] })).toBe(
+      configMessage(
+        `@RateLimit on Routes.helper: this method is no handler, so no guard limits it; ${CONSUME}`,
+      ),
+    );
+  });
+
+  it.each([
+    ['a gateway', 'websockets:message_mapping', 'a WebSocket gateway'],
+    ['a message pattern', 'microservices:pattern', 'a message pattern'],
+  ])('when it is a handler of %s, unless the guard is named there', async (_title, key, what) => {
+    const Handlers = provider();
+    decorate(Handlers, 'send', key);
+    if (key.startsWith('websockets')) Reflect.defineMetadata('websockets:is_gateway', true, Handlers);
+    expect(await refusal(Handlers)).toBe(
+      configMessage(
+        `@RateLimit on Mailer.send: the global guard does not limit ${what}; add @UseGuards(RateLimitGuard), or ${CONSUME}`,
+      ),
+    );
+    UseGuards(RateLimitGuard)(Handlers);
+    await startApp({ imports: [withRules()], providers: [Handlers] }, { framework: 'express' });
+  });
+
+  it('when it is a field resolver, unless guards run for fields', async () => {
+    const Resolver = provider();
+    decorate(Resolver, 'send', 'graphql:resolve_property');
+    expect(await refusal(Resolver)).toContain("set fieldResolverEnhancers: ['guards'] in GraphQLModule");
+    const options = { provide: 'GqlModuleOptions', useValue: { fieldResolverEnhancers: ['guards'] } };
+    const metadata = { imports: [withRules()], providers: [Resolver, options] };
+    await startApp(metadata, { framework: 'express' });
+  });
+
+  it('when the guard is not registered and no route has it', async () => {
+    @Controller()
+    class Routes {
+      @RateLimit(ONE)
+      @Get()
+      get() {}
+    }
+    const imports = [withRules({ registerGuard: false })];
+    expect(await refusalToStart({ imports, controllers: [Routes] })).toBe(
+      configMessage(
+        '@RateLimit on Routes.get: no guard limits this route, since registerGuard is false; add @UseGuards(RateLimitGuard)',
+      ),
+    );
+    UseGuards(RateLimitGuard)(Routes);
+    await startApp({ imports, controllers: [Routes] }, { framework: 'express' });
+  });
+});
+
+describe('@RateLimit on a method that another guard or library may reach is one warning', () => {
+  const warnings = (lines: readonly { readonly message: unknown }[]) =>
+    lines.map(({ message }) => String(message)).filter((text) => text.includes('RL_UNREACHED_METHOD'));
+
+  it('when the method has decorators of a library', async () => {
+    const providers = [provider(SetMetadata('RABBIT_HANDLER', {}))];
+    const { logs } = await startApp({ imports: [withRules()], providers }, { framework: 'express' });
+    expect(warnings(logs.ours())).toEqual([
+      `@RateLimit on Mailer.send: no guard is known to run there, so the limit may not be enforced. Move it to a route, or ${CONSUME}. (RL_UNREACHED_METHOD, see docs/warnings.md)`,
+    ]);
+  });
+
+  it('when a guard that is not ours is the only one', async () => {
+    @Controller()
+    class Routes {
+      @RateLimit(ONE)
+      @Get()
+      get() {}
+    }
+    const metadata = {
+      imports: [withRules({ registerGuard: false })],
+      controllers: [Routes],
+      providers: [{ provide: APP_GUARD, useClass: Other }],
+    };
+    const { logs } = await startApp(metadata, { framework: 'express' });
+    expect(warnings(logs.ours())).toHaveLength(1);
+  });
+});
+
+describe('@RateLimit under a decorator that replaces the method', () => {
+  const Traced: MethodDecorator = (_target, _name, descriptor) => {
+    const method = descriptor.value as (...args: unknown[]) => unknown;
+    descriptor.value = function traced(this: unknown, ...args: unknown[]) {
+      return method.apply(this, args);
+    } as never;
+  };
+
+  it('still limits', async () => {
+    @Controller()
+    class Routes {
+      @Get()
+      @Traced
+      @RateLimit(ONE)
+      get() {}
+    }
+    const metadata = { imports: [withRules()], controllers: [Routes] };
+    const { get } = await startApp(metadata, { framework: 'express' });
+    expect([(await get('/')).status, (await get('/')).status]).toEqual([200, 429]);
+  });
+});
