@@ -15,7 +15,7 @@ import {
   type RouteRule,
   type WarningsOption,
 } from '../../lib/index.js';
-import { RouteRules } from '../../lib/nest/route-rules.js';
+import { Routes as KnownRoutes } from '../../lib/nest/routes.js';
 import { closeApps, FRAMEWORKS, startApp, type AppSetup, type TestApp } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';
 
@@ -66,12 +66,8 @@ const linesWith = ({ logs }: TestApp, code: string) =>
 
 /** Whether any rule of the application still looks at requests. */
 function isWatching({ app }: TestApp): boolean {
-  const routes: unknown = Reflect.get(app.get(RouteRules), 'routes');
-  const limits = [...(routes as Routes).values()].flatMap((handlers) => [...handlers.values()].flat());
-  return limits.some(({ watch }) => watch !== undefined);
+  return [...app.get(KnownRoutes).all()].flat().some(({ watch }) => watch !== undefined);
 }
-
-type Routes = ReadonlyMap<unknown, ReadonlyMap<unknown, readonly { watch?: unknown }[]>>;
 
 afterEach(closeApps);
 
