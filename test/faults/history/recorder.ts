@@ -1,0 +1,61 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { parseHistory, type HistoryLine } from './check-history.mjs';
+
+const program = fileURLToPath(new URL('recording-application.mjs', import.meta.url));
+
+export interface Progress {
+  /** Requests that were made. */
+  readonly requests: number;
+  /** Decisions in a row that Redis has made. */
+  readonly inARow: number;
+}
+
+/** An application that writes down its requests and its reports, as its parent sees it. */
+export class Recorder {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly file: string,
+  ) {}
+
+  /** Starts one of several applications on a server; it makes requests from then on. */
+  static async start(url: string, file: string, instances: number): Promise<Recorder> {
+    const child = fork(program, [JSON.stringify({ url, file, instances })]);
+    const ended = once(child, 'exit').then(() => Promise.reject(new Error('The application ended.')));
+    ended.catch(() => undefined);
+    await Promise.race([once(child, 'message'), ended]);
+    return new Recorder(child, file);
+  }
+
+  progress = (): Promise<Progress> => this.command('progress');
+  quiet = (): Promise<void> => this.command('quiet');
+  charged = (subjects: readonly (readonly [rule: string, subject: string])[]): Promise<void> =>
+    this.command('charged', subjects);
+
+  /** Ends the application, and reads what it wrote. */
+  async end(): Promise<HistoryLine[]> {
+    const ended = once(this.child, 'exit');
+    await this.command('end');
+    await ended;
+    return this.read();
+  }
+
+  async read(): Promise<HistoryLine[]> {
+    return parseHistory(await readFile(this.file, 'utf8'));
+  }
+
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    this.child.kill('SIGKILL');
+    await once(this.child, 'exit');
+  }
+
+  private async command<Answer>(command: string, value?: unknown): Promise<Answer> {
+    const answered = once(this.child, 'message');
+    this.child.send({ command, value });
+    const [message] = (await answered) as [{ answer: Answer }];
+    return message.answer;
+  }
+}
