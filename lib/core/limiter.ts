@@ -12,6 +12,8 @@ import { RateLimitStoreError } from './rate-limit-store.error.js';
 import { Reservation } from './reservation.js';
 import { RuleCache } from './rule-cache.js';
 import type { RuleHit } from './rule-hit.js';
+import type { CompiledRule } from './compiled-rule.js';
+import type { KeyedRule } from './keyed-rule.js';
 import type { BlockingRule, LeaseRule, QueueRule, Rule, AnyRule } from './rule.js';
 
 /** One rule, or several that are decided together. */
@@ -25,7 +27,7 @@ const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s
 
 /** The operations of `RateLimiter`, without a store to fall back to. */
 export class Limiter extends HitLimiter {
-  private readonly rules = new RuleCache((rule) => this.keyed(rule));
+  private readonly rules = new RuleCache((compiled, rule) => this.placed(compiled, rule));
 
   /**
    * Takes permits from every rule given, or from none if one of them denies.
@@ -149,6 +151,11 @@ export class Limiter extends HitLimiter {
     const hits = this.hitsOf(operation, rules, subject, cost);
     checkOperation(operation, hits);
     return hits;
+  }
+
+  /** Called once for each rule that a program gives as an object. */
+  protected placed(compiled: CompiledRule, _rule: AnyRule): KeyedRule {
+    return this.keyed(compiled);
   }
 
   /** The hits of a subject on the rules that a program gives. */

@@ -12,8 +12,8 @@ import type { AnyRule } from './rule.js';
 export class RuleCache {
   private readonly compiled = new WeakMap<AnyRule, KeyedRule>();
 
-  /** @param place see `RateLimiter.keyed` */
-  constructor(private readonly place: (rule: CompiledRule) => KeyedRule) {}
+  /** @param place called once for each rule, see `RateLimiter.keyed` */
+  constructor(private readonly place: (compiled: CompiledRule, rule: AnyRule) => KeyedRule) {}
 
   /**
    * The hits of a subject on one rule or several.
@@ -36,7 +36,7 @@ export class RuleCache {
   private keyed(rule: AnyRule): KeyedRule {
     const known = this.compiled.get(rule);
     if (known) return known;
-    const keyed = this.place(compileRule(rule));
+    const keyed = this.place(compileRule(rule), rule);
     this.compiled.set(rule, keyed);
     return keyed;
   }

@@ -47,6 +47,7 @@ function createService(
   book: RuleBook,
   options: RateLimitModuleOptions,
   routes: Routes,
+  warnings: Warnings,
 ): RateLimitService {
   const isWrong = book.problems.size > 0;
   const {
@@ -61,6 +62,7 @@ function createService(
     { store, prefix, onStoreError, instances, denyCache, fallback },
     book,
     routes,
+    warnings,
   );
   logStore(service.events, () => book.fallbacks.describe());
   return service;
@@ -96,7 +98,7 @@ const shared = [
     {
       provide: RateLimitService,
       useFactory: createService,
-      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS, Routes],
+      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS, Routes, Warnings],
     },
     { provide: RateLimiter, useExisting: RateLimitService },
     { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },

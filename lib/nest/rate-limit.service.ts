@@ -3,6 +3,8 @@ import type { Duration } from '../contracts/duration.js';
 import type { SubjectValue } from '../core/key.js';
 import type { Rules } from '../core/limiter.js';
 import { RateLimiter } from '../rate-limiter.js';
+import type { CompiledRule } from '../core/compiled-rule.js';
+import type { KeyedRule } from '../core/keyed-rule.js';
 import type { AcquireOptions, HitOptions, RateLimiterOptions } from '../core/limiter-options.js';
 import type { Operation } from '../core/operation.js';
 import type { Permit } from '../core/permit.js';
@@ -12,11 +14,13 @@ import { checkCost, checkTogether } from '../core/rule-cache.js';
 import type { RuleHit } from '../core/rule-hit.js';
 import type { AnyRule, BlockingRule, LeaseRule, QueueRule, Rule } from '../core/rule.js';
 import { countsAlike } from './by.js';
+import { warnOfLargeLog } from './large-log.js';
 import { ProgramRule } from './program-rule.js';
 import type { RouteLimit } from './route-limit.js';
 import type { RouteReference, Routes } from './routes.js';
 import type { By } from './route-rule.js';
 import type { RuleBook } from './rule-book.js';
+import type { Warnings } from './warnings.js';
 
 /** A rule, or the name of one in the module's `onDemand` or `rules`. */
 export type OrName<Each> = Each | string;
@@ -44,6 +48,7 @@ export class RateLimitService extends RateLimiter {
     options: RateLimiterOptions,
     private readonly book: RuleBook,
     private readonly routes: Routes,
+    private readonly warnings: Warnings,
   ) {
     super(options);
   }
@@ -109,6 +114,11 @@ export class RateLimitService extends RateLimiter {
     );
     checkTogether(hits);
     return hits;
+  }
+
+  protected override placed(compiled: CompiledRule, rule: AnyRule): KeyedRule {
+    warnOfLargeLog(this.warnings, { ...rule }, compiled, 'a program');
+    return super.placed(compiled, rule);
   }
 
   private hitsOfOne(

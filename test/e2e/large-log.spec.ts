@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimitModule, Warnings, type RouteRule } from '../../lib/index.js';
+import { RateLimit, RateLimitModule, RateLimitService, Warnings, type RouteRule } from '../../lib/index.js';
 import { configMessage } from '../support/config-message.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 
@@ -36,6 +36,19 @@ describe('a large limit without an algorithm, whose log would fill Redis unnotic
     expect(await warningOf(rule, options)).toBe(
       'Rule "default" of Routes.get has a limit of 5000 and no algorithm: sliding-window-log stores an entry for each permit, up to 85000 bytes for each subject. Set its algorithm to "gcra", "sliding-window-counter" or "sliding-window-cells", or to "sliding-window-log" to confirm it.',
     );
+  });
+
+  it('is warned of in a rule on demand, and in a rule that a program gives', async () => {
+    const metadata = metadataOf(
+      { limit: 5, window: '1m' },
+      { onDemand: { mail: { limit: 5000, window: '1h' } } },
+    );
+    const { app } = await startApp(metadata, { framework: 'express' });
+    expect(app.get(Warnings).active.get('RL_LARGE_LOG')).toMatch('Rule "mail" of');
+
+    const other = await startApp(metadataOf({ limit: 5, window: '1m' }), { framework: 'express' });
+    await other.app.get(RateLimitService).consume({ name: 'jobs', limit: 5000, window: '1h' }, 'ada');
+    expect(other.app.get(Warnings).active.get('RL_LARGE_LOG')).toMatch('Rule "jobs" of a program');
   });
 
   it.each<RouteRule>([
