@@ -21,23 +21,6 @@ local function span_of(permits, limit, window)
   return LONGEST, 0
 end
 
--- Returns: the most permits that can be owed at a rate, what comes back in the longest debt.
-local function most_owed(limit, window)
-  if window % limit == 0 then return math.min(LONGEST, math.floor(LONGEST / (window / limit))) end
-  return math.min(LONGEST, math.floor(LONGEST / window) * limit)
-end
-
--- Returns: whether permits come back more slowly at a rate than at another.
-local function is_slower(limit, window, other_limit, other_window)
-  return window / limit > other_window / other_limit
-end
-
--- Returns: how long at another rate the permits take that take a span at one (microseconds), rounded up.
-local function convert(span, part, limit, window, to_limit, to_window)
-  local ratio = to_window / to_limit / (window / limit)
-  return math.min(LONGEST, math.ceil((span + part / limit) * ratio))
-end
-
 -- Returns: how many whole permits come back within a span; 0 for a negative one.
 local function permits_in(span, part, limit, window)
   if span < 0 then return 0 end

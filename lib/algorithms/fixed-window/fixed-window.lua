@@ -18,8 +18,12 @@ local function read(key, now, limit, own_window, aligned)
   local fresh = aligned == 1 and now - now % own_window or now
   local stored = get(key)
   if not stored then return 0, fresh, 0, own_window end
-  local count, start, debt, window = string.match(stored, '^(%d+) (%d+) (%d+) ?(%d*)$')
-  if not count then return 0, fresh, 0, own_window end
+  -- The usual form first: a pattern with parts that may be absent takes longer.
+  local count, start, debt, window = string.match(stored, '^(%d+) (%d+) (%d+) (%d+)$')
+  if not count then
+    count, start, debt = string.match(stored, '^(%d+) (%d+) (%d+)$')
+    if not count then return 0, fresh, 0, own_window end
+  end
   count, start, debt, window = tonumber(count), tonumber(start), tonumber(debt), tonumber(window) or own_window
   if count + debt == 0 then return 0, fresh, 0, own_window end -- all given back
 

@@ -29,7 +29,7 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
   local remaining = room < 0 and 0 or permits_in(room, room_part, limit, window) + 1
   local delay = cost > 0 and beyond(queue, part, undelayed, undelayed_part) or 0
   if slow_for > 0 and delay >= slow_for then
-    delay = wait_after_slow(queue, part, limit, window, slow_for, own_limit, own_window, own_undelayed, own_undelayed_part)
+    delay = rates().wait(queue, part, limit, window, slow_for, own_limit, own_window, own_undelayed, own_undelayed_part)
   end
 
   local is_full = cost > remaining and (cost > capacity or patience == 0)
@@ -44,10 +44,12 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
         need, need_part = span_of(math.max(0, cost - 1), own_limit, own_window)
         local most, most_part = own_longest - need, own_longest_part - need_part
         if most_part < 0 then most, most_part = most - 1, most_part + own_limit end
-        wait = wait_after_slow(queue, part, limit, window, slow_for, own_limit, own_window, most, most_part)
+        wait = rates().wait(queue, part, limit, window, slow_for, own_limit, own_window, most, most_part)
       end
     end
-    return false, remaining, wait, length_of(queue, part, limit, window, slow_for, own_limit, own_window)
+    local reset_after = part > 0 and queue + 1 or queue
+    if slow_for > 0 then reset_after = rates().length_of(queue, part, limit, window, slow_for, own_limit, own_window) end
+    return false, remaining, wait, reset_after
   end
 
   local taken, taken_part = span_of(cost, limit, window)
@@ -56,7 +58,7 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
   if queue >= LONGEST then queue, part = LONGEST, 0 end
   local state, expires_after = write(now, queue, part, limit, window, slow_for)
   local reset_after = expires_after
-  if slow_for > 0 then reset_after = length_of(queue, part, limit, window, slow_for, own_limit, own_window) end
+  if slow_for > 0 then reset_after = rates().length_of(queue, part, limit, window, slow_for, own_limit, own_window) end
   return true, math.max(0, remaining - cost), delay, reset_after, state, expires_after
 end
 
@@ -64,9 +66,8 @@ end
 local function refund(key, now, cost, receipt, _, own_limit, own_window)
   if own_limit == 0 then return nil end
   local queue, part, limit, window, slow_for = read(key, now, own_limit, own_window)
-  if now + length_of(queue, part, limit, window, slow_for, own_limit, own_window) ~= receipt or receipt <= now then
-    return nil
-  end
+  local length = slow_for > 0 and rates().length_of(queue, part, limit, window, slow_for, own_limit, own_window) or (part > 0 and queue + 1 or queue)
+  if now + length ~= receipt or receipt <= now then return nil end
 
   local back, back_part = span_of(cost, limit, window)
   queue, part = queue - back, part - back_part

@@ -14,53 +14,90 @@ local LONGEST, LARGEST = 2 ^ 51, 2 ^ 52
 
 local FOUR_INTEGERS = THREE_INTEGERS .. ' ' .. INTEGER
 
--- Returns: windows of the same length at an instant (start, current, previous).
-local function at(instant, start, current, previous, window)
-  local reached = instant - instant % window
-  if start >= reached then return start, current, previous end
-  if start == reached - window then return reached, 0, current end
-  return reached, 0, 0
+-- The stored windows, for who has to know how they go on (start, current, previous, window, until).
+local s_start, s_current, s_previous, s_window, s_until
+
+-- Returns: how much `count` permits of the previous window weigh while so much time is left of it, rounded down.
+local function weigh(count, left, window, unit)
+  return math.floor(count * math.ceil(left / unit) / math.ceil(window / unit))
 end
 
--- Returns: windows of another length, in the current one of which all is taken that counts at an instant,
--- rounded up (start, current, previous).
-local function convert(instant, start, current, previous, window, to_window)
-  start, current, previous = at(instant, start, current, previous, window)
-  local left = math.min(window, start + window - instant)
-  return instant - instant % to_window, current + math.ceil(previous * (left / window)), 0
+-- Returns: how long until a hit fits that does not now; -1 if it never does.
+local function wait_for(cost, now, start, current, previous, limit, window, unit)
+  local ends_at, count, room = start + window, previous, limit - current - cost
+  if room < 0 then ends_at, count, room = ends_at + window, current, limit - cost end
+  if room < 0 then return -1 end
+  -- The longest time before its end at which they weigh no more than the room.
+  return ends_at - now - (math.ceil((room + 1) * math.ceil(window / unit) / count) - 1) * unit
 end
 
--- The stored windows, for who has to know how they go on (start, current, previous, window).
-local s_start, s_current, s_previous, s_window
+-- Returns: what a rule needs whose window is not the one that is stored. A closure costs each call: these are made
+-- when they are needed.
+local function others()
+  -- Returns: windows of the same length at an instant (start, current, previous).
+  local function at(instant, start, current, previous, window)
+    local reached = instant - instant % window
+    if start >= reached then return start, current, previous end
+    if start == reached - window then return reached, 0, current end
+    return reached, 0, 0
+  end
+
+  -- Returns: windows of another length, in the current one of which all is taken that counts at an instant,
+  -- rounded up (start, current, previous).
+  local function convert(instant, to_window)
+    local start, current, previous = at(instant, s_start, s_current, s_previous, s_window)
+    local left = math.min(s_window, start + s_window - instant)
+    return instant - instant % to_window, current + math.ceil(previous * (left / s_window)), 0
+  end
+
+  -- Returns: the same as `read`, of windows of another length.
+  local function read(now, own_window)
+    if now >= s_start + 2 * s_window then return now - now % own_window, 0, 0, own_window, 0 end
+    local start, current, previous
+    if s_window < own_window then
+      start, current, previous = convert(math.max(now, s_start), own_window)
+      return start, current, previous, own_window, 0
+    end
+    local ends_at = s_until or s_start + 2 * s_window
+    if now < ends_at then
+      start, current, previous = at(now, s_start, s_current, s_previous, s_window)
+      return start, current, previous, s_window, ends_at
+    end
+    start, current, previous = convert(ends_at, own_window)
+    start, current, previous = at(now, start, current, previous, own_window)
+    return start, current, previous, own_window, 0
+  end
+
+  -- Returns: how long until a hit fits where longer windows stop to count before that.
+  local function wait_after(wait, cost, now, ends_at, limit, own_window, unit)
+    if wait <= 0 or now + wait < ends_at then return wait end
+    local start, current, previous = convert(ends_at, own_window)
+    local own_wait = current + cost <= limit and 0
+      or wait_for(cost, ends_at, start, current, previous, limit, own_window, unit)
+    return math.min(ends_at + own_wait, s_start + 2 * s_window) - now
+  end
+
+  return { read = read, wait_after = wait_after }
+end
 
 -- Returns: the two windows as they are now (start, current, previous, window): the rule's own, or longer ones
 -- that are in use, and until when, else 0.
 local function read(key, now, own_window)
-  local stored = get(key)
-  if not stored then return now - now % own_window, 0, 0, own_window, 0 end
-  local start, current, previous, window, ends_at = string.match(stored, '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)$')
-  if not start then return now - now % own_window, 0, 0, own_window, 0 end
-  start, current, previous = tonumber(start), tonumber(current), tonumber(previous)
-  window = tonumber(window) or own_window
-  if window == own_window then
-    start, current, previous = at(now, start, current, previous, window)
-    return start, current, previous, window, 0
+  local stored, reached = get(key), now - now % own_window
+  if not stored then return reached, 0, 0, own_window, 0 end
+  -- The usual form first: a pattern with parts that may be absent takes longer.
+  local start, current, previous, window, ends_at = string.match(stored, '^(%d+) (%d+) (%d+) (%d+)$')
+  if not start then
+    start, current, previous, window, ends_at = string.match(stored, '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)$')
+    if not start then return reached, 0, 0, own_window, 0 end
   end
-
-  if now >= start + 2 * window then return now - now % own_window, 0, 0, own_window, 0 end
-  if window < own_window then
-    start, current, previous = convert(math.max(now, start), start, current, previous, window, own_window)
-    return start, current, previous, own_window, 0
+  start, current, window = tonumber(start), tonumber(current), tonumber(window) or own_window
+  if window ~= own_window then
+    s_start, s_current, s_previous, s_window, s_until = start, current, tonumber(previous), window, tonumber(ends_at)
+    return others().read(now, own_window)
   end
-  ends_at = tonumber(ends_at) or start + 2 * window
-  if now < ends_at then
-    s_start, s_current, s_previous, s_window = start, current, previous, window
-    start, current, previous = at(now, start, current, previous, window)
-    return start, current, previous, window, ends_at
-  end
-  start, current, previous = convert(ends_at, start, current, previous, window, own_window)
-  start, current, previous = at(now, start, current, previous, own_window)
-  return start, current, previous, own_window, 0
+  if start >= reached then return start, current, tonumber(previous), window, 0 end
+  return reached, 0, start == reached - window and current or 0, window, 0
 end
 
 local function write(start, current, previous, window, ends_at)
@@ -68,45 +105,12 @@ local function write(start, current, previous, window, ends_at)
   return ends_at > 0 and state .. ' ' .. string.format(INTEGER, ends_at) or state
 end
 
--- Returns: the unit in which what is left of a window is counted (microseconds).
-local function unit_of(limit, window)
-  return math.max(1, math.ceil(limit * window / LARGEST))
-end
-
--- Returns: how much `count` permits of the previous window weigh while so much time is left of it, rounded down.
-local function weigh(count, left, window, unit)
-  return math.floor(count * math.ceil(left / unit) / math.ceil(window / unit))
-end
-
--- Returns: the longest time before the window's end at which `count` permits weigh at most `room`.
-local function left_when(count, room, window, unit)
-  return (math.ceil((room + 1) * math.ceil(window / unit) / count) - 1) * unit
-end
-
--- Returns: how long until a hit fits that does not now; -1 if it never does.
-local function wait_for(cost, now, start, current, previous, limit, window)
-  local unit, ends_after = unit_of(limit, window), start + window - now
-  if cost <= limit - current then
-    return ends_after - left_when(previous, limit - current - cost, window, unit)
-  elseif cost <= limit then
-    return ends_after + window - left_when(current, limit - cost, window, unit)
-  end
-  return -1
-end
-
--- Returns: the same, where longer windows stop to count before that.
-local function wait_after(wait, cost, now, ends_at, limit, own_window)
-  if wait <= 0 or ends_at == 0 or now + wait < ends_at then return wait end
-  local start, current, previous = convert(ends_at, s_start, s_current, s_previous, s_window, own_window)
-  local own_wait = current + cost <= limit and 0 or wait_for(cost, ends_at, start, current, previous, limit, own_window)
-  return math.min(ends_at + own_wait, s_start + 2 * s_window) - now
-end
-
 local function step(key, now, cost, patience, _, limit, own_window, unit)
   if limit == 0 then return false, 0, -1, 0 end
 
   local start, current, previous, window, ends_at = read(key, now, own_window)
-  if window ~= own_window then unit = unit_of(limit, window) end
+  local own_unit = unit
+  if window ~= own_window then unit = math.max(1, math.ceil(limit * window / LARGEST)) end
   local ends_after = start + window - now
   local left = math.min(window, ends_after)
   local weighted = weigh(previous, left, window, unit)
@@ -115,8 +119,9 @@ local function step(key, now, cost, patience, _, limit, own_window, unit)
   if current > 0 then reset_after = ends_after + window end
 
   if cost > remaining and patience < math.huge then
-    local wait = wait_for(cost, now, start, current, previous, limit, window)
-    return false, remaining, wait_after(wait, cost, now, ends_at, limit, own_window), reset_after
+    local wait = wait_for(cost, now, start, current, previous, limit, window, unit)
+    if ends_at > 0 then wait = others().wait_after(wait, cost, now, ends_at, limit, own_window, own_unit) end
+    return false, remaining, wait, reset_after
   end
 
   if cost > 0 then reset_after = ends_after + window end

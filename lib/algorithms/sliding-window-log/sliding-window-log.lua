@@ -24,12 +24,13 @@ local function entry(key, index)
   return instant, total
 end
 
--- Returns: the window, the limit and the end of what the log is kept for.
+-- Returns: the window, the limit and the end of what the log is kept for, and the total of its base.
 local function kept_for(key, limit, window)
   local stored = redis.call('LINDEX', key, 0)
-  if #stored <= 14 then return window, limit, 0 end
+  local _, total = struct.unpack(ENTRY, stored)
+  if #stored <= 14 then return window, limit, 0, total end
   local kept_window, kept_limit, kept_until = struct.unpack(KEPT, stored, 15)
-  return kept_window, kept_limit, kept_until
+  return kept_window, kept_limit, kept_until, total
 end
 
 -- Returns: the first index above `low` whose instant (field 1) or total (field 2) reaches `bound`.
@@ -60,7 +61,7 @@ local function step(key, now, cost, patience, _, limit, window)
 
   local last_instant, last_total = entry(key, -1)
   if last_total == math.huge then return start(false, now, cost, patience, limit, window) end
-  local kept_window, kept_limit, kept_until = kept_for(key, limit, window)
+  local kept_window, kept_limit, kept_until, base_total = kept_for(key, limit, window)
   local latest, ends_at = math.max(now, last_instant), kept_until
   if kept_until == 0 then ends_at = last_instant + kept_window end
   local is_longer = kept_window > window and latest < ends_at
@@ -69,7 +70,8 @@ local function step(key, now, cost, patience, _, limit, window)
   end
 
   local base = last_instant <= latest - window and -1 or first_reaching(key, 0, 1, latest - window + 1) - 1
-  local base_instant, base_total = entry(key, base)
+  local base_instant = 0
+  if base ~= 0 then base_instant, base_total = entry(key, base) end
   local used = last_total - base_total
   local first, first_total, most, used_longer = base, base_total, limit, used
   if is_longer then
@@ -86,7 +88,7 @@ local function step(key, now, cost, patience, _, limit, window)
     if cost > limit - used then
       wait = entry(key, first_reaching(key, base, 2, last_total + cost - limit)) + window - now
     end
-    if cost > most - used_longer then
+    if is_longer and cost > most - used_longer then
       local freeing = first_reaching(key, first, 2, last_total + cost - most)
       wait = math.max(wait, math.min(entry(key, freeing) + kept_window, ends_at) - now)
     end
@@ -108,7 +110,7 @@ local function refund(key, now, cost, receipt, only_last, limit, window)
   local instant = receipt - window
   local last_instant = entry(key, -1)
   if only_last or receipt <= now or last_instant == math.huge then return nil end
-  local expires_at = last_instant + kept_for(key, limit, window)
+  local expires_at = last_instant + (kept_for(key, limit, window))
   local index = first_reaching(key, 0, 1, instant)
   if expires_at <= now or (entry(key, index)) ~= instant then return nil end
   local count = redis.call('LLEN', key) - index

@@ -24,12 +24,6 @@ local used, instant, part, limit, window, interval, ends_at
 -- How tokens come by the rule itself, and how many it holds.
 local own_limit, own_window, own_interval, own_burst, own_initial
 
-local function is_same()
-  if limit == own_limit and window == own_window then return interval == own_interval end
-  local is_even = interval == 0 and own_interval == 0
-  return is_even and limit == 1 and own_window % own_limit == 0 and own_window / own_limit == window
-end
-
 -- Returns: how many tokens are missing when the slower refill has counted for long enough.
 local function used_after_slow()
   return (credit_up_to(ends_at, used, instant, part, limit, window, interval))
@@ -42,9 +36,7 @@ end
 
 -- Takes up what a rule whose tokens come alike, faster or more slowly has left; of a slower one, its refill stays.
 local function adopt(now)
-  if is_same() then
-    ends_at = 0
-  elseif is_slower(own_limit, own_window, limit, window) then
+  if own_window / own_limit > window / limit then
     local missing, credited, rest = credit_up_to(now, used, instant, part, limit, window, interval)
     go_by_own(missing, rest > 0 and credited + 1 or credited)
   else
@@ -63,13 +55,23 @@ end
 -- Returns: whether there is a bucket, as it is now; if not, it is a new one.
 local function fill(key, now)
   local stored = get(key) or ''
-  local s_used, s_instant, s_part, s_window, s_limit, s_interval, s_until =
-    string.match(stored, '^(%d+) (%d+) ?(%d*):(%d+)/?(%d*)(i?) ?(%d*)$')
+  -- The usual form first: a pattern with parts that may be absent takes longer.
+  local s_used, s_instant, s_window = string.match(stored, '^(%d+) (%d+):(%d+)$')
+  local s_part, s_limit, s_interval, s_until
+  if not s_used then
+    s_used, s_instant, s_part, s_window, s_limit, s_interval, s_until =
+      string.match(stored, '^(%d+) (%d+) ?(%d*):(%d+)/?(%d*)(i?) ?(%d*)$')
+  end
   if s_used then
-    used, instant, part = tonumber(s_used), tonumber(s_instant), tonumber(s_part) or 0
-    limit, window, interval = tonumber(s_limit) or 1, tonumber(s_window), s_interval == 'i' and 1 or 0
-    ends_at = tonumber(s_until) or 0
-    adopt(now)
+    used, instant, part = tonumber(s_used), tonumber(s_instant), s_part and tonumber(s_part) or 0
+    limit, window, interval = s_limit and tonumber(s_limit) or 1, tonumber(s_window), s_interval == 'i' and 1 or 0
+    ends_at = s_until and tonumber(s_until) or 0
+    local is_pace = limit == 1 and interval == 0 and own_interval == 0 and window * own_limit == own_window
+    if is_pace or (limit == own_limit and window == own_window and interval == own_interval) then
+      ends_at = 0
+    else
+      adopt(now)
+    end
   else
     local s_tokens
     s_tokens, s_instant, s_part = string.match(stored, '^(-?%d+) (%d+) (%d+)$')
@@ -124,7 +126,8 @@ local function step(key, now, cost, patience, _, rule_limit, rule_window, burst,
     end
   end
 
-  used = math.min(used + cost, burst + most_owed(limit, window))
+  local most_owed = window % limit == 0 and math.floor(LONGEST / (window / limit)) or math.floor(LONGEST / window) * limit
+  used = math.min(used + cost, burst + math.min(LONGEST, most_owed))
   return true, math.max(0, burst - used), wait, full_after(now), write(now)
 end
 
