@@ -131,7 +131,7 @@ describe('a backlog in Redis', () => {
     const store = await openRedisStore();
     const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
     const burst = algorithm === 'gcra' ? {} : { burst: 10 };
-    await limiter.consume({ name: 'small', algorithm, limit, window, ...burst } as Rule, 'ann');
+    await limiter.consume({ name: 'small', algorithm, limit, window, ...burst }, 'ann');
     const names = await keys.names();
     const forms = await Promise.all(names.map((name) => keys.redis.object('ENCODING', name)));
     expect(forms).toEqual(['int']);
