@@ -1,6 +1,7 @@
 import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers';
 import { MOST_KEYS, type Ask, type Hit, type Outcome } from '../../contracts/store.js';
+import { StoreFault } from '../../contracts/store-fault.js';
 import { Call } from './call.js';
 import { takeBack, type Refund, type Request } from './lost-calls.js';
 import { ReplyReader, type DecideReply } from './reply.js';
@@ -20,6 +21,17 @@ class Batch {
   add(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
     this.call.addRequest(hits, ask);
     return new Promise((resolve, reject) => this.waiting.push({ hits, ask, resolve, reject }));
+  }
+
+  /** Its requests one by one, if another one may be why they failed: its keys are on two servers of a Cluster. */
+  partsAfter(error: unknown): readonly Batch[] {
+    if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
+    return this.waiting.map((request) => {
+      const part = new Batch(new Call(this.call.now));
+      part.call.addRequest(request.hits, request.ask);
+      part.waiting.push(request);
+      return part;
+    });
   }
 
   fail(error: unknown, refund: Refund): void {
@@ -94,7 +106,9 @@ export class Batches {
     try {
       reply = await this.run(batch.call);
     } catch (error) {
-      batch.fail(error, this.refund);
+      const parts = batch.partsAfter(error);
+      if (parts.length > 1) for (const part of parts) void this.send(part);
+      else batch.fail(error, this.refund);
       return;
     } finally {
       this.underWay -= 1;

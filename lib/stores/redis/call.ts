@@ -39,6 +39,8 @@ export class Call {
   /** The cost of its only hit, as long as there is no other, and nothing else is asked. */
   private lone: number | undefined;
 
+  private requests = 0;
+
   /** When it was written, by `performance.now()`, and how many replies had come in time by then. */
   writtenAt = 0;
   repliesBefore = -1;
@@ -67,6 +69,11 @@ export class Call {
     return this.lone !== undefined && this.keys.meant === 1 && rule!.block < 0 && !rule!.algorithm.leases;
   }
 
+  /** Whether it decides several requests, each of which could be decided without the others. */
+  get isShared(): boolean {
+    return this.requests > 1;
+  }
+
   /** The script to run. */
   get main(): ScriptMain {
     return this.script ?? (this.isLone ? 'lone' : 'decide');
@@ -92,6 +99,7 @@ export class Call {
   }
 
   addRequest(hits: readonly Hit[], { dryRun = false, patience = 0, takesAhead }: Ask): void {
+    this.requests += 1;
     const isPlain = !dryRun && patience === 0 && !takesAhead;
     this.lone = isPlain && hits.length === 1 && this.keys.meant === 0 ? hits[0]!.cost : undefined;
     for (const { key, block } of hits) {
@@ -111,6 +119,35 @@ export class Call {
       const ask = dryRun ? ASKS.dryRun : ASKS.charge;
       this.addRun(hits, [-hits.length, ask, patience === Infinity ? -1 : patience]);
     }
+  }
+
+  /** Calls on keys of their own, beside the first, that do what this one does: the same script, with each rule. */
+  get probes(): readonly Call[] {
+    const key = `${this.keys.all[0]!}:probe`;
+    if (this.script && this.script !== 'amend') {
+      const same = new Call(this.now, this.script);
+      same.keys.add(key);
+      same.add(...this.arguments);
+      return [same];
+    }
+    const decides = new Call(this.now);
+    const amends = new Call(this.now, 'amend');
+    for (const [index, { algorithm, parameters, block, observe }] of this.rules.entries()) {
+      const hit: Hit = {
+        key: `${key}${index}`,
+        algorithm,
+        parameters,
+        cost: 1,
+        block: block < 0 ? undefined : { key: `${key}${index}:block`, duration: block },
+        observe: observe === 1,
+        ...(algorithm.leases && { lease: 'probe' }),
+      };
+      decides.addRequest([hit], {});
+      if (!this.isLone) decides.addRequest([hit], {});
+      amends.addAmendment({ ...hit, kind: 'refund', receipt: hit.lease ?? 0 });
+    }
+    // Twice, since a counter that is there takes other commands than one that is not.
+    return this.script ? [decides, amends] : [decides, decides];
   }
 
   addAmendment(amendment: Amendment): void {

@@ -1,6 +1,6 @@
 import type { StoreChange } from '../../contracts/store.js';
 import type { StoreFault } from '../../contracts/store-fault.js';
-import type { Call } from './call.js';
+import { Call } from './call.js';
 import type { Circuit } from './circuit.js';
 import { Circuits } from './circuits.js';
 import type { Bounds } from './bounded-options.js';
@@ -40,13 +40,11 @@ export class Line {
 
   /**
    * @param bounds after how long a call is given up, unless it says otherwise
-   * @param probeOf a call that a server which can decide answers, for a key that failed
    */
   constructor(
     private readonly client: StoreClient,
     private readonly servers: Servers,
     private readonly bounds: Bounds,
-    private readonly probeOf: (key: string) => Call,
   ) {
     this.scripts = new Scripts(client);
     this.deadline = new Deadline(bounds.timeout);
@@ -96,7 +94,7 @@ export class Line {
       const failure = failureIn(await this.write(call, timeout, server));
       if (failure) throw failure;
     } catch (error) {
-      if (!this.closing) this.open(key, this.faultOf(server, error));
+      if (!this.closing) this.open(call, this.faultOf(server, error));
     }
   }
 
@@ -125,14 +123,14 @@ export class Line {
     const circuit = this.circuits.of(server);
     circuit.check();
     const lane = this.laneOf(server);
-    const answered = (answer: unknown): unknown => this.answered(key, circuit, answer);
+    const answered = (answer: unknown): unknown => this.answered(call, circuit, answer);
     const failed = (failure: unknown): never => {
       const isSlow = failure instanceof DeadlineError && (timeout !== undefined || !lane.isSilentSince(call));
-      throw this.failed(key, call, failure, isSlow);
+      throw this.failed(call, failure, isSlow);
     };
     this.pending += 1;
     return lane.send(call, timeout).then(answered, (failure: unknown) => {
-      if (!isOnTheMove(failure)) return failed(failure);
+      if (call.isShared || !isOnTheMove(failure)) return failed(failure);
       const until = call.writtenAt + (timeout ?? this.bounds.timeout);
       return askUntilMoved((within) => lane.send(call, within), failure, until).then(answered, failed);
     });
@@ -160,9 +158,9 @@ export class Line {
     this.silence.within(reply, () => this.servers.hangUp(server)).catch(() => undefined);
   }
 
-  private answered(key: string, circuit: Circuit, answer: unknown): unknown {
+  private answered(call: Call, circuit: Circuit, answer: unknown): unknown {
     const failure = failureIn(answer);
-    if (failure) this.noteFailure(key, this.faultOf(this.servers.of(key), failure));
+    if (failure) this.noteFailure(call, this.faultOf(this.servers.of(call.keys.all[0]!), failure));
     else circuit.succeeded();
     this.ended();
     return answer;
@@ -174,13 +172,16 @@ export class Line {
    * @param isSlow whether it timed out while others were answered in time, or had less than the usual time
    * @returns what to report
    */
-  private failed(key: string, call: Call, failure: unknown, isSlow: boolean): unknown {
+  private failed(call: Call, failure: unknown, isSlow: boolean): unknown {
     const isWritten = call.reply !== undefined;
     if (hasDoneNothing(failure)) call.isSent = false;
     const isGone = this.client.status !== 'ready';
-    const fault = this.faultOf(this.servers.of(key), isGone ? (this.connectionError ?? failure) : failure);
-    if (isGone) this.open(key, fault);
-    else if (isWritten && !isSlow) this.noteFailure(key, fault);
+    const fault = this.faultOf(
+      this.servers.of(call.keys.all[0]!),
+      isGone ? (this.connectionError ?? failure) : failure,
+    );
+    if (isGone) this.open(call, fault);
+    else if (isWritten && !isSlow) this.noteFailure(call, fault);
     this.ended();
     return fault;
   }
@@ -191,26 +192,40 @@ export class Line {
   }
 
   /** Counts a failure by what it says about the server. A slot on the move says nothing. */
-  private noteFailure(key: string, fault: StoreFault): void {
-    if (opensAtOnce(fault)) this.open(key, fault);
+  private noteFailure(call: Call, fault: StoreFault): void {
+    const decides = call.main !== 'heartbeat'; // What a heartbeat is refused, decisions may be granted.
+    if (opensAtOnce(fault) && (decides || fault.kind !== 'access')) this.open(call, fault);
     if (this.closing) return;
+    const key = call.keys.all[0]!;
     const circuit = this.circuits.of(this.servers.of(key));
-    if (fault.kind === 'timeout') circuit.failed(fault, () => this.probe(key), false);
-    if (fault.kind === 'other') circuit.failedOn(key, fault, () => this.probe(key));
+    if (fault.kind === 'timeout') circuit.failed(fault, () => this.probe(call), false);
+    if (fault.kind === 'other' && decides) circuit.failedOn(key, fault, () => this.probe(call));
   }
 
-  private open(key: string, fault: StoreFault): void {
+  private open(call: Call, fault: StoreFault): void {
     if (this.closing) return;
-    this.circuits.of(this.servers.of(key)).failed(fault, () => this.probe(key), true);
+    this.circuits.of(this.servers.of(call.keys.all[0]!)).failed(fault, () => this.probe(call), true);
   }
 
   private faultOf(server: string, error: unknown): StoreFault {
     return faultOf(error, server || addressOf(this.client));
   }
 
-  /** Writes, as a server that is read-only, full or loading cannot. */
-  private probe(key: string): Promise<unknown> {
-    const probe = this.probeOf(key);
-    return this.write(probe, undefined, this.servers.of(key));
+  /** Does what has failed on keys of its own, and leaves nothing behind: succeeds only if decisions would. */
+  private async probe(call: Call): Promise<void> {
+    const { probes } = call;
+    const [{ keys, now }] = probes as [Call];
+    const server = this.servers.of(keys.all[0]!);
+    try {
+      for (const probe of probes) {
+        const failure = failureIn(await this.write(probe, undefined, server));
+        if (failure) throw failure;
+      }
+    } finally {
+      const reset = new Call(now, 'reset');
+      for (const key of keys.all) reset.keys.add(key);
+      // What cannot be deleted ends by itself.
+      if (this.client.status === 'ready') this.write(reset, undefined, server).catch(() => undefined);
+    }
   }
 }

@@ -28,8 +28,6 @@ import { serversOf, type Servers } from './servers.js';
 /** Subjects that are tried until there is one for each server; only one that serves next to nothing has none. */
 const MOST_TRIALS = 1000;
 
-const PROBE_LASTS = 1e6; // A second, in microseconds.
-
 /** How long a server may take to answer the handshake. Line looks after a connection that stands. */
 const HANDSHAKE_MS = 10_000;
 
@@ -63,9 +61,7 @@ export class RedisStore implements Store {
     this.connectTimeout = connectTimeout;
     const client = connect(redis, bounds);
     this.servers = serversOf(client);
-    this.line = new Line(client, this.servers, bounds, (key) =>
-      this.call('block', [`${key}:probe`], PROBE_LASTS),
-    );
+    this.line = new Line(client, this.servers, bounds);
     this.batches = new Batches(
       () => this.now(),
       (call) => this.line.run(call),
