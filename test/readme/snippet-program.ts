@@ -11,6 +11,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'Get',
     'Injectable',
     'Module',
+    'Post',
     'UseGuards',
   ],
   '@nestjs/config': ['ConfigModule', 'ConfigService', 'registerAs'],
@@ -35,7 +36,10 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What a snippet takes from the one above it. */
-const ABOVE = { AuthGuard: 'declare const AuthGuard: new () => import("@nestjs/common").CanActivate;' };
+const ABOVE = {
+  AuthGuard: 'declare const AuthGuard: new () => import("@nestjs/common").CanActivate;',
+  LoginController: 'declare const LoginController: new () => object;',
+};
 
 /** A snippet as a file that could lie in the sample app. */
 export function fileOf({ place }: CodeBlock): string {
