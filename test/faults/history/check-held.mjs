@@ -1,7 +1,7 @@
 // Checks the requests of one subject on a rule that allows at most `limit` permits to be held at a time.
 
 /** For so long after a fault a permit may stay held that no caller has: what a lost call took is released by then. */
-const RELEASED_WITHIN_MS = 3000;
+const RELEASED_WITHIN_MS = 5000;
 
 /** Every promise that the requests of one subject break. */
 export function checkHeld(rule, lines, faults) {

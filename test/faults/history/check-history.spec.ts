@@ -38,7 +38,7 @@ describe('The checker of histories', () => {
     ],
     [
       'requests that may belong to either window',
-      [RULE, request(0), request(1), request(2), request(998, { answeredAt: 1001 })],
+      [RULE, request(0), request(1), request(2), request(997, { answeredAt: 1001 })],
     ],
     [
       'the limit by the fallback on top of the limit by Redis',

@@ -1,5 +1,8 @@
 // Checks the requests of one subject on a rule that allows at most `limit` in any window.
 
+/** The resolution of the clock that the memory store reads. */
+const RESOLUTION_MS = 1;
+
 const byRedis = ({ source }) => source === 'redis' || source === 'cache';
 const byFallback = ({ source }) => source === 'fallback';
 
@@ -82,7 +85,7 @@ function deniedWithoutCause({ rule, limit, windowMs }, requests) {
 function mostSurelyWithin(requests, windowMs) {
   let most = 0;
   for (let first = 0; first < requests.length; first += 1) {
-    const end = requests[first].sentAt + windowMs;
+    const end = requests[first].sentAt + windowMs - RESOLUTION_MS;
     let within = 0;
     for (let index = first; index < requests.length && requests[index].sentAt < end; index += 1) {
       if (requests[index].answeredAt < end) within += 1;

@@ -8,6 +8,8 @@ import { recordFault } from './record-fault.js';
 
 interface Report {
   readonly kind: 'report';
+  readonly at: number;
+  readonly process: number;
   readonly by: 'log' | 'event' | 'health' | 'process';
   readonly level?: string;
   readonly message?: string;
@@ -16,6 +18,9 @@ interface Report {
   readonly status?: string;
   readonly degraded?: boolean;
 }
+
+/** How long health stays degraded after a decision of the fallback. */
+const DEGRADED_FOR_MS = 10_000;
 
 // Docker starts one shared server, which no fault may stop.
 (hasRedisBinary() ? describe : describe.skip).each([...serverFaults, ...wayFaults])('$name', (fault) => {
@@ -44,17 +49,29 @@ interface Report {
   });
 
   it('is logged once for each change of state and each kind of error, in words', () => {
-    const lines = reports.filter(({ by }) => by === 'log').map(({ message = '' }) => message);
-    const changes = reports.filter(({ by, event }) => by === 'event' && event === 'breaker').length;
-    const kinds = new Set(lines).size;
-    expect(lines.length).toBeLessThanOrEqual(changes + kinds);
-    for (const line of lines) expect(line).not.toMatch(/enableOfflineQueue|\d\.\d{3,}/);
+    for (const own of byProcess()) {
+      const lines = own.filter(({ by }) => by === 'log').map(({ message = '' }) => message);
+      const changes = own.filter(({ by, event }) => by === 'event' && event === 'breaker').length;
+      expect(lines.length).toBeLessThanOrEqual(changes + new Set(lines).size);
+      for (const line of lines) expect(line).not.toMatch(/enableOfflineQueue|\d\.\d{3,}/);
+    }
   });
 
-  it('leaves health without a reason once Redis decides again', () => {
-    expect(reports.filter(({ by }) => by === 'health').at(-1)).toMatchObject({
-      status: 'up',
-      degraded: false,
-    });
+  it('leaves health degraded for 10 s after the last decision of the fallback, and no longer', () => {
+    for (const own of byProcess()) {
+      const last = own.findLast(({ by }) => by === 'health')!;
+      expect(last.status).toBe('up');
+      const recent = history.filter(
+        ({ process, source, answeredAt }) =>
+          process === last.process && source === 'fallback' && Number(answeredAt) > last.at - DEGRADED_FOR_MS,
+      );
+      if (recent.length === 0) expect(last.degraded).toBe(false);
+    }
   });
+
+  /** The reports of each process. */
+  function byProcess(): Report[][] {
+    const processes = new Set(reports.map(({ process }) => process));
+    return [...processes].map((each) => reports.filter(({ process }) => process === each));
+  }
 });

@@ -15,7 +15,7 @@ const PROCESSES = 2;
 const REQUESTS = scaled(3000, 400);
 
 /** Longer than what a lost call took may stay held; see check-held.mjs. */
-const WATCHED_AFTER_MS = 3500;
+const WATCHED_AFTER_MS = 5500;
 
 const now = (): number => performance.timeOrigin + performance.now();
 

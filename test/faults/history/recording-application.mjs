@@ -24,7 +24,7 @@ const history = createWriteStream(file);
 let lines = 0;
 const write = (line) => history.write(`${JSON.stringify(line)}\n`) && (lines += 1);
 const now = () => performance.timeOrigin + performance.now();
-const report = (by, what) => write({ kind: 'report', at: now(), by, ...what });
+const report = (by, what) => write({ kind: 'report', at: now(), process: process.pid, by, ...what });
 
 /** Nest's logger, as a list of what it was given. */
 const logger = Object.fromEntries(
@@ -58,7 +58,17 @@ async function request(rule, subject, ask) {
   const result = await ask();
   const { allowed, source } = result.decision ?? result;
   inARow = source === 'fallback' ? 0 : inARow + 1;
-  write({ kind: 'request', rule, subject, permit, sentAt, answeredAt: now(), allowed, source });
+  write({
+    kind: 'request',
+    process: process.pid,
+    rule,
+    subject,
+    permit,
+    sentAt,
+    answeredAt: now(),
+    allowed,
+    source,
+  });
   return { allowed, permit, held: result };
 }
 
