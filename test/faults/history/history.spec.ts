@@ -32,7 +32,7 @@ const DEGRADED_FOR_MS = 10_000;
     history = await recordFault(fault);
     reports = history.filter(({ kind }) => kind === 'report') as unknown as Report[];
     decidedByFallback = history.filter(({ source }) => source === 'fallback').length;
-  }, PATIENCE_MS);
+  }, 4 * PATIENCE_MS);
 
   it('breaks no promise that the history of two processes can show', () => {
     expect(violationsIn(history)).toEqual([]);

@@ -18,15 +18,19 @@ export class Recorder {
   private constructor(
     private readonly child: ChildProcess,
     private readonly file: string,
+    /** Rejects when the application ends. */
+    private readonly ended: Promise<never>,
   ) {}
 
   /** Starts one of several applications on a server; it makes requests from then on. */
   static async start(url: string, file: string, instances: number): Promise<Recorder> {
     const child = fork(program, [JSON.stringify({ url, file, instances })]);
-    const ended = once(child, 'exit').then(() => Promise.reject(new Error('The application ended.')));
+    const ended = once(child, 'exit').then((): never => {
+      throw new Error('The application ended.');
+    });
     ended.catch(() => undefined);
     await Promise.race([once(child, 'message'), ended]);
-    return new Recorder(child, file);
+    return new Recorder(child, file, ended);
   }
 
   progress = (): Promise<Progress> => this.command('progress');
@@ -55,7 +59,8 @@ export class Recorder {
   private async command<Answer>(command: string, value?: unknown): Promise<Answer> {
     const answered = once(this.child, 'message');
     this.child.send({ command, value });
-    const [message] = (await answered) as [{ answer: Answer }];
+    const [message] = (await Promise.race([answered, this.ended])) as [{ answer: Answer; error?: string }];
+    if (message.error !== undefined) throw new Error(message.error);
     return message.answer;
   }
 }

@@ -139,7 +139,12 @@ const commands = {
 };
 
 process.on('message', async ({ command, value }) => {
-  const answer = await commands[command](value);
-  process.send({ answer }, () => command === 'end' && process.disconnect());
+  try {
+    const answer = await commands[command](value);
+    process.send({ answer }, () => command === 'end' && process.disconnect());
+  } catch (error) {
+    process.send({ error: String(error) });
+  }
 });
+process.on('disconnect', () => process.exit());
 process.send('ready');
