@@ -1,10 +1,14 @@
 import type { Verdict } from '../contracts/algorithm.js';
+import { toMilliseconds } from '../contracts/clock.js';
 import type { Fallback } from '../contracts/decision.js';
 import type { Ask } from '../contracts/store.js';
 import type { Answer } from './charge.js';
 import type { CompiledRule } from './compiled-rule.js';
 import { RETRY_AFTER, type LocalShare } from './local-share.js';
 import type { RuleHit } from './rule-hit.js';
+
+/** What a request is told to wait that nobody could count, in milliseconds. */
+export const UNCOUNTED_RETRY_MS = toMilliseconds(RETRY_AFTER);
 
 const ALLOWED: Verdict = { allowed: true, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0 };
 const DENIED: Verdict = { ...ALLOWED, allowed: false, retryAfter: RETRY_AFTER };

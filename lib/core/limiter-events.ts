@@ -7,7 +7,7 @@ import type { Subject } from './key.js';
 /** A hit was decided. */
 export interface DecisionEvent {
   readonly decision: Decision;
-  /** Who was counted, one for each of `decision.decisions`. */
+  /** Who was counted, one for each of `decision.decisions`; `''` where a request was refused uncounted. */
   readonly subjects: readonly Subject[];
   /** How long it took, the store's answer included. */
   readonly durationMs: number;

@@ -8,9 +8,8 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { hasFigures, type Decision } from '../contracts/decision.js';
 import { callSafely } from '../contracts/thenable.js';
-import { DecidedHit } from '../core/decision.js';
 import { rateLimitHeaders, type HeaderStyle } from '../http/headers.js';
-import type { Exchange } from './exchange.js';
+import { exchangeOf, type Exchange } from './exchange.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
 import { RateLimitExceededException } from './rate-limit.exception.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
@@ -35,12 +34,12 @@ export class RateLimitAnswer {
   }
 
   /** Sets the headers of a response, and tells `onDecision`. */
-  tell({ response }: Exchange, decision: Decision, context: ExecutionContext): void {
+  tell({ response }: Exchange, decision: Decision, context: ExecutionContext, styles = this.styles): void {
     if (this.options.onDecision) this.report(decision, context);
     const unknown = !hasFigures(decision);
     if (response && !(unknown && decision.allowed)) {
       const { httpAdapter } = this.host;
-      for (const [name, value] of rateLimitHeaders(decision, unknown ? [] : this.styles)) {
+      for (const [name, value] of rateLimitHeaders(decision, unknown ? [] : styles)) {
         httpAdapter.setHeader(response, name, value);
       }
     }
@@ -65,28 +64,17 @@ export class RateLimitAnswer {
   }
 
   /**
-   * Refuses a request that has no subject, under `onMissingSubject: 'deny'`.
+   * Refuses a request that was not counted: without figures in the headers, as there are none.
    *
-   * @throws RateLimitExceededException
+   * @throws RateLimitExceededException, or RateLimitUnavailableException where its rule could not be evaluated
    */
-  async refuseWithoutSubject(rule: string): Promise<never> {
-    const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
-    const decision = new DecidedHit([{ ...denied, retryAfterMs: null }], 'memory');
-    const detail = `Rule "${rule}" counts by something that this request does not have.`;
-    const body = await this.bodyOf(decision);
-    throw withoutStack(() => new RateLimitExceededException(decision, body, detail));
-  }
-
-  /**
-   * Refuses a request on which a rule could not be evaluated, under `onStoreError: 'deny'`.
-   *
-   * @throws RateLimitUnavailableException
-   */
-  async refuseUnevaluated(rule: string): Promise<never> {
+  async refuseUncounted(decision: Decision, context: ExecutionContext): Promise<never> {
     await Promise.resolve();
-    const denied = { allowed: false, rule, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
-    const decision = new DecidedHit([{ ...denied, retryAfterMs: null, fallback: 'deny' }], 'fallback');
-    throw withoutStack(() => new RateLimitUnavailableException(decision));
+    this.tell(exchangeOf(context), decision, context, []);
+    if (decision.fallback === 'deny') throw withoutStack(() => new RateLimitUnavailableException(decision));
+    const body = await this.bodyOf(decision);
+    const detail = `Rule "${decision.rule}" counts by something that this request does not have.`;
+    throw withoutStack(() => new RateLimitExceededException(decision, body, detail));
   }
 
   /**

@@ -9,6 +9,7 @@ import { RequestValues } from './request-values.js';
 import type { Applied, AppliedLimit, RouteHit } from './route-limit.js';
 import { RouteRules } from './route-rules.js';
 import { Settlement } from './settlement.js';
+import { unevaluated, withoutSubject } from './uncounted.js';
 
 /** On a context that a guard has counted: Nest hands all guards of one call the same one. */
 const COUNTED = Symbol('rate limit counted');
@@ -74,15 +75,15 @@ export class RateLimitGuard implements CanActivate {
     if (limits.length === 1) {
       const applied = limits[0]!.apply(request, values);
       return applied instanceof Promise
-        ? applied.then((found) => this.found(limits[0]!, found))
-        : this.found(limits[0]!, applied);
+        ? applied.then((found) => this.found(limits[0]!, found, values))
+        : this.found(limits[0]!, applied, values);
     }
     const hits: RouteHit[] = [];
     for (let index = 0; index < limits.length; index += 1) {
       const limit = limits[index]!;
       const applied = limit.apply(request, values);
       if (applied instanceof Promise) return this.restOf(limits, index, applied, hits, request, values);
-      const found = this.found(limit, applied);
+      const found = this.found(limit, applied, values);
       if (found instanceof Promise) return found;
       hits.push(...found);
     }
@@ -98,19 +99,25 @@ export class RateLimitGuard implements CanActivate {
     request: HttpRequest,
     values: RequestValues,
   ): Promise<readonly RouteHit[]> {
-    hits.push(...(await this.found(limits[first]!, await waitedFor)));
+    hits.push(...(await this.found(limits[first]!, await waitedFor, values)));
     for (const limit of limits.slice(first + 1)) {
-      hits.push(...(await this.found(limit, await limit.apply(request, values))));
+      hits.push(...(await this.found(limit, await limit.apply(request, values), values)));
     }
     return hits;
   }
 
-  private found(limit: AppliedLimit, applied: Applied): readonly RouteHit[] | Promise<never> {
-    if (applied === 'deny') return this.answer.refuseWithoutSubject(limit.name);
-    if (applied === 'unavailable') return this.answer.refuseUnevaluated(limit.name);
+  private found(
+    limit: AppliedLimit,
+    applied: Applied,
+    { context }: RequestValues,
+  ): readonly RouteHit[] | Promise<never> {
+    if (applied === 'skip') return [];
     if (applied === 'no-address' || applied === 'hung-up') {
       return this.answer.refuseWithoutAddress(limit.name, applied);
     }
-    return applied === 'skip' ? [] : applied;
+    if (typeof applied !== 'string') return applied;
+    const decision = applied === 'deny' ? withoutSubject(limit.name) : unevaluated(limit.name);
+    this.limiter.events.decided({ decision, subjects: [''], durationMs: 0 });
+    return this.answer.refuseUncounted(decision, context);
   }
 }

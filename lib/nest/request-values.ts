@@ -8,7 +8,7 @@ import { promised } from '../contracts/thenable.js';
 export class RequestValues {
   private results: Map<unknown, unknown> | undefined;
 
-  constructor(private readonly context: ExecutionContext) {}
+  constructor(readonly context: ExecutionContext) {}
 
   of<Value>(value: Value | ((context: ExecutionContext) => Value | Promise<Value>)): Value | Promise<Value> {
     if (typeof value !== 'function') return value;

@@ -1,4 +1,5 @@
 import { compileRule } from '../core/compile-rule.js';
+import { readCount } from '../contracts/count.js';
 import { RULE_FIELDS } from '../core/rule-fields.js';
 import type { Subject } from '../core/key.js';
 import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
@@ -144,10 +145,11 @@ export class RouteLimit {
     const { limit, window, cost = 1 } = this.fields;
     const resolved = { limit: await values.of(limit), window: await values.of(window) };
     const given = await values.of(cost);
-    if (!RULE_FIELDS.cost.accepts(given)) {
+    const permits = readCount(given);
+    if (!RULE_FIELDS.cost.accepts(permits)) {
       throw new InvalidValueError([problem(`${this.path}.cost`, given, RULE_FIELDS.cost.allowed)]);
     }
-    return withCost(this.compile({ ...this.fields, ...resolved, cost: 0 }), given);
+    return withCost(this.compile({ ...this.fields, ...resolved, cost: 0 }), permits as number);
   }
 
   /** @throws InvalidValueError if what functions returned makes a rule that could not be written */

@@ -2,12 +2,16 @@ import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   RateLimit,
+  RateLimiter,
+  RateLimitHealth,
   RateLimitModule,
   Warnings,
+  type Decision,
   type RateLimitModuleOptions,
   type RouteRule,
 } from '../../lib/index.js';
 import { ALLOWED } from '../support/config-message.js';
+import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, startApp, type TestApp } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';
 
@@ -25,6 +29,7 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     ['no limit', { limit: () => NaN }, `limit: got NaN; allowed: ${LIMIT}`],
     ['an endless limit', { limit: () => Infinity }, `limit: got Infinity; allowed: ${LIMIT}`],
     ['an endless cost', { cost: async () => Infinity }, `cost: got Infinity; allowed: ${LIMIT}`],
+    ['a cost with a sign', { cost: () => '+3' as never }, `cost: got "+3"; allowed: ${LIMIT}`],
     ['a symbol for a cost', { cost: () => Symbol('2') as never }, `cost: got Symbol(2); allowed: ${LIMIT}`],
     [
       'a window of nonsense',
@@ -94,6 +99,48 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
       ]);
     },
   );
+
+  it('tells the client of a rule with a wrong value when to come back, and operators that it was denied', async () => {
+    const told: Decision[] = [];
+    const app = await start(
+      { limit: () => -1 },
+      { onStoreError: 'deny', onDecision: (each) => told.push(each) },
+    );
+    const emitted: Decision[] = [];
+    const { events } = app.app.get(RateLimiter);
+    for (const name of ['decision', 'denied'] as const)
+      events.on(name, ({ decision }) => emitted.push(decision));
+    const answer = await app.get('/');
+    expect(answer.status).toBe(503);
+    expect(limitHeaders(answer)).toEqual({ 'retry-after': '1' });
+    expect(JSON.parse(answer.body)).toMatchObject({ 'violated-policies': ['login'], retryAfterMs: 1000 });
+    const denied = {
+      allowed: false,
+      rule: 'login',
+      retryAfterMs: 1000,
+      source: 'fallback',
+      fallback: 'deny',
+    };
+    expect(emitted).toMatchObject([denied, denied]);
+    expect(told).toMatchObject([denied]);
+  });
+
+  it.each([undefined, 'local', 'allow', 'deny'] as const)(
+    'is in the health of the application where onStoreError is %s',
+    async (onStoreError) => {
+      const app = await start({ limit: () => -1 }, { ...(onStoreError && { onStoreError }) });
+      expect(await statusesOf(app, 3)).toEqual(Array(3).fill(onStoreError === 'deny' ? 503 : 200));
+      expect(app.warnings()).toHaveLength(1);
+      const { rateLimit } = await app.app.get(RateLimitHealth).isHealthy();
+      expect(rateLimit.warnings).toEqual(['RL_INVALID_VALUE']);
+    },
+  );
+
+  it('counts by a limit and a cost that come as strings of digits', async () => {
+    const app = await start({ limit: (() => '7') as never, cost: (async () => '3') as never });
+    expect(await statusesOf(app, 3)).toEqual([200, 200, 429]);
+    expect(app.warnings()).toEqual([]);
+  });
 
   it("answers 503 where the module's limits fail closed, but not for an observed rule", async () => {
     const limit = () => -1;

@@ -1,6 +1,6 @@
 import { Controller, Get, type ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimitModule } from '../../lib/index.js';
+import { RateLimit, RateLimiter, RateLimitModule, type Decision } from '../../lib/index.js';
 import { clientAt, said, startDoor, userAs } from '../support/door-app.js';
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, SETUPS, startApp } from '../support/nest-app.js';
@@ -113,5 +113,24 @@ describe.each(FRAMEWORKS)('a request without subject on %s', (framework) => {
       'violated-policies': ['member'],
       retryAfterMs: null,
     });
+  });
+
+  it("is a denial like any other to those who watch where onMissingSubject is 'deny'", async () => {
+    @Controller()
+    class Members {
+      @RateLimit({ name: 'member', window: '1m', limit: 5, by: 'user', onMissingSubject: 'deny' })
+      @Get()
+      get() {}
+    }
+    const told: string[] = [];
+    const onDecision = ({ rule }: Decision) => told.push(`onDecision: ${rule}`);
+    const metadata = { imports: [RateLimitModule.forRoot({ onDecision })], controllers: [Members] };
+    const { app, get } = await startApp(metadata, { framework });
+    const { events } = app.get(RateLimiter);
+    for (const name of ['decision', 'denied'] as const) {
+      events.on(name, ({ decision: { rule } }) => told.push(`${name}: ${rule}`));
+    }
+    expect((await get('/')).status).toBe(429);
+    expect(told).toEqual(['decision: member', 'denied: member', 'onDecision: member']);
   });
 });
