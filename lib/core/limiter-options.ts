@@ -6,7 +6,7 @@ export interface RateLimiterOptions {
   /** Where the state lives: a `MemoryStore` or a `RedisStore`. */
   readonly store: Store;
   /**
-   * What every key begins with: 0 to 64 printable ASCII characters without braces and spaces.
+   * The start of every key: 0 to 64 printable ASCII characters without braces and spaces.
    * @default 'rl:'
    */
   readonly prefix?: string;
@@ -23,19 +23,18 @@ export interface RateLimiterOptions {
    */
   readonly instances?: number;
   /**
-   * Whether what is denied is answered from this process, without asking the store, for as long as the store
-   * would say the same. Such decisions have `source: 'cache'`.
+   * Caches denials in the process until they expire, at most a second. Such decisions have `source: 'cache'`.
    * @default true
    */
   readonly denyCache?: boolean;
   /**
-   * Counts for `onStoreError: 'local'` while the store cannot: a `MemoryStore`.
+   * The store that counts for `onStoreError: 'local'` while `store` cannot decide: a `MemoryStore`.
    * @default a `MemoryStore` of 100,000 keys, created when it is first needed
    */
   readonly fallback?: Store;
 }
 
-/** The same for the core, which knows no store. */
+/** The options of the core, which creates no store. */
 export interface LimiterOptions extends Omit<RateLimiterOptions, 'fallback'> {
   readonly openFallback: () => Store;
 }
@@ -52,30 +51,30 @@ export function checkInstances(instances: unknown): void {
   throw new RateLimitConfigError([problem('instances', instances, INSTANCES.allowed)]);
 }
 
-/** How one hit differs from what its rule says. */
+/** What one hit overrides of its rule. */
 export interface HitOptions {
-  /** Permits this hit takes, an integer from 0 (asks only) to 1,000,000,000; the rule's `cost` unless given. */
+  /** Permits that this hit takes, an integer from 0 (takes none) to 1,000,000,000; the rule's `cost` unless given. */
   readonly cost?: number;
 }
 
 /** How `acquire` waits. */
 export interface AcquireOptions extends HitOptions {
   /**
-   * Milliseconds to wait at the most, from 0; a longer wait is refused at once.
+   * The longest wait in milliseconds, from 0. A hit that would wait longer is denied at once.
    * @default no limit
    */
   readonly timeoutMs?: number;
-  /** Gives the place up when it aborts. */
+  /** Ends the wait and frees its turn when it aborts. */
   readonly signal?: AbortSignal;
 }
 
-/** What `refund` gives back. */
+/** What `refund` refunds. */
 export interface RefundOptions {
   /**
-   * Only what nobody has been charged behind.
+   * Refund only charges that no later charge follows.
    * @default false
    */
   readonly onlyLast?: boolean;
-  /** The names of the rules to give back; all unless given. */
+  /** The names of the rules to refund; all unless given. */
   readonly rules?: readonly string[];
 }

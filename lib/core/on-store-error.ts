@@ -1,7 +1,6 @@
 /**
- * What to answer when the store does not: `'allow'` lets the hit through, `'deny'` refuses it (over HTTP
- * with a 503, since the client has done nothing wrong), `'local'` counts it in this process, which has
- * its part of the limit.
+ * What decides when the store cannot: `'allow'` allows the hit uncounted, `'deny'` denies it (over HTTP with a
+ * 503, since the client has done nothing wrong), `'local'` counts it in this process, with its share of the limit.
  */
 export type OnStoreError = (typeof ON_STORE_ERROR)[number];
 

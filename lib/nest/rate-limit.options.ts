@@ -8,7 +8,8 @@ import type { NamedRule } from './route-rule.js';
 import type { WarningsOption } from './warning-codes.js';
 
 export interface RateLimitModuleOptions {
-  /** Where Redis is: a URL, ioredis options, or a client or Cluster you own. Absent: this process's memory. */
+  /** Where Redis is: a URL, ioredis options, or a client or Cluster you own. Absent: the memory of this process.
+   * An empty string is an error. */
   readonly redis?: RedisConnection | undefined;
   /** Rules that apply to every route, by name. */
   readonly rules?: Readonly<Record<string, NamedRule>> | undefined;
@@ -19,26 +20,26 @@ export interface RateLimitModuleOptions {
   readonly onDemand?: Readonly<Record<string, NamedRule>> | undefined;
   /** Fields of rules by name, applied after the decorators: the place for ConfigService. */
   readonly overrides?: RuleOverrides | undefined;
-  /** What every rule says unless it says otherwise. */
+  /** Fields of every rule that does not set them. */
   readonly defaults?: NamedRule | undefined;
   /**
-   * How limits are told in responses, one style or several; `false`: not at all (but `Retry-After`).
+   * The format of the response headers, one style or several. `false`: only `Retry-After` is sent.
    * @default 'draft-10'
    */
   readonly headers?: HeaderStyle | readonly HeaderStyle[] | false | undefined;
   /**
-   * Makes the body of a 429, synchronously or asynchronously. If it fails, the error is logged and the body is
+   * Returns the body of a 429, synchronously or asynchronously. If it fails, the error is logged and the body is
    * the default.
    * @default the RFC 9457 problem details
    */
   readonly body?: ((decision: Decision) => string | object | Promise<string | object>) | undefined;
   /**
-   * Is told every decision on a request, those of observed rules and candidates with it; what it throws
-   * is logged and changes nothing.
+   * Called with every decision on a request, including those of observed rules and candidates. An error that it
+   * throws is logged and changes nothing.
    */
   readonly onDecision?: ((decision: Decision, context: ExecutionContext) => unknown) | undefined;
   /**
-   * What every key begins with: 0 to 64 printable ASCII characters without braces and spaces.
+   * The start of every key: 0 to 64 printable ASCII characters without braces and spaces.
    * @default 'rl:'
    */
   readonly prefix?: string | undefined;
@@ -62,13 +63,13 @@ export interface RateLimitModuleOptions {
    */
   readonly instances?: number | undefined;
   /**
-   * Whether what is denied is answered from this process, without asking Redis, for as long as Redis would
-   * say the same.
+   * Caches denials in the process until they expire, at most a second, on Cluster too. Such decisions have
+   * `source: 'cache'`.
    * @default true
    */
   readonly denyCache?: boolean | undefined;
   /**
-   * Milliseconds after which Redis is given up on, an integer from 1.
+   * Milliseconds that a request waits for Redis at most, an integer from 1. Then the fallback decides.
    * @default 50
    */
   readonly timeout?: number | undefined;
@@ -86,10 +87,10 @@ export interface RateLimitModuleOptions {
   readonly warnings?: WarningsOption | undefined;
 }
 
-/** What is said beside the options, since the module needs it before they are there. */
+/** Options beside `useFactory`: the module needs them before the factory runs. */
 export interface RateLimitModuleExtras {
   /**
-   * Whether the module's providers are there for every module.
+   * Whether the module's providers can be injected in every module.
    * @default true
    */
   readonly isGlobal?: boolean;

@@ -65,17 +65,18 @@ export interface RouteRuleFields extends Pick<
    */
   readonly cost?: PerRequest<number>;
   /**
-   * Who is counted; a list counts each combination by itself.
+   * The subject; a list counts each combination separately.
    * @default 'ip'
    */
   readonly by?: By | readonly By[];
   /**
-   * `'route'`: each handler has its own counter. `'shared'`: one counter wherever the name applies.
+   * `'route'`: each handler has its own counter. `'shared'`: one counter wherever the name applies. Rules in
+   * `onDemand` are `'shared'` unless they set it.
    * @default 'route'
    */
   readonly scope?: 'route' | 'shared';
   /**
-   * What to do with a request that has no subject: count it by its IP, let it pass, or deny it.
+   * What to do with a request without the subject: count it by its IP, allow it without this rule, or deny it.
    * @default 'ip'
    */
   readonly onMissingSubject?: OnMissingSubject;
