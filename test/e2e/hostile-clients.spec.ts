@@ -137,7 +137,7 @@ describe.each(FRAMEWORKS)('a hostile request to %s', (framework) => {
     const redis = new Redis(redisUrl());
     const keys = await redis.keys(`${prefix}*`);
     redis.disconnect();
-    expect(keys).toHaveLength(9);
+    expect(keys.filter((key) => key.includes(':by-'))).toHaveLength(9);
     for (const secret of Object.values(secrets)) expect(keys.join()).not.toContain(secret);
   });
 
