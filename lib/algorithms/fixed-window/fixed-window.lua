@@ -2,7 +2,8 @@
 -- and starts again from zero when it ends. Debt is taken from the windows that follow.
 --
 -- KEYS  the rule's key: a string, `count start debt window` (permits, microseconds, permits, microseconds);
---       a rule with a shorter window goes by that one until it ends. Of an earlier release it has no window.
+--       a rule whose own is shorter, or ends sooner, goes by that one until it ends. Of an earlier release it has
+--       no window.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), aligned (1: windows start at multiples of the
 --       window since the epoch; 0: at the first hit)
@@ -35,7 +36,10 @@ local function read(key, now, limit, own_window, aligned)
     start, debt = start + passed * window, debt - count
   end
   if window >= own_window then return count, start, debt, window end
-  return count, (aligned == 0 or start > now) and start or fresh, debt, own_window
+  local own_start = (aligned == 0 or start > now) and start or fresh
+  -- A longer window on the clock's grid may end sooner than one that began at a hit.
+  if start + window > own_start + own_window then return count, start, debt, window end
+  return count, own_start, debt, own_window
 end
 
 -- Returns: how long so many windows last.

@@ -31,9 +31,10 @@ function read(
     current = { count, start: reached, debt: debt - count, window: state.window };
   }
   if (current.window >= window) return current;
-  const { count, debt } = current;
-  const isAhead = aligned === 0 || current.start > now;
-  return { count, start: isAhead ? current.start : start, debt, window };
+  const own = aligned === 0 || current.start > now ? current.start : start;
+  // A longer window on the clock's grid may end sooner than one that began at a hit.
+  if (current.start + current.window > own + window) return current;
+  return { ...current, start: own, window };
 }
 
 /** How long until nothing of it counts any more. */

@@ -6,6 +6,6 @@ export interface FixedWindowState {
   readonly start: number;
   /** Permits that the windows after it will start with. */
   readonly debt: number;
-  /** How long it is, in microseconds: a rule with a shorter window goes by it until it ends. */
+  /** How long it is, in microseconds: a rule whose own is shorter, or ends sooner, goes by it until it ends. */
   readonly window: number;
 }

@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { STORES, VirtualTime, virtualStore } from '../support/virtual-store.js';
+
+it.each(STORES)(
+  'fixed-window on %s: a longer window on the clock that ends sooner does not forget what was used',
+  async (kind) => {
+    const time = new VirtualTime(); // Starts on a full minute.
+    const store = virtualStore(kind, time);
+    const limiter = new RateLimiter({ store, denyCache: false, prefix: uniquePrefix() });
+    const old: Rule = { name: 'shared', algorithm: 'fixed-window', limit: 9, window: '40s' };
+    const next: Rule = { ...old, window: '60s', align: 'clock' };
+    time.advance(50_000);
+    expect((await limiter.consume(old, 'ann', { cost: 9 })).resetAfterMs).toBe(40_000);
+    time.advance(5000);
+    const denied = await limiter.consume(next, 'ann');
+    expect([denied.allowed, denied.retryAfterMs]).toEqual([false, 35_000]);
+    time.advance(34_999);
+    for (const rule of [old, next]) expect((await limiter.consume(rule, 'ann')).allowed).toBe(false);
+    time.advance(1);
+    expect((await limiter.consume(next, 'ann')).allowed).toBe(true);
+    await limiter.close();
+    await store.close();
+  },
+);
+
+/** How many of ten requests a second are allowed in an hour, where versions with these windows take turns. */
+async function allowedInHour(algorithm: string, windows: readonly string[]): Promise<number> {
+  const time = new VirtualTime();
+  const store = new MemoryStore({ clock: time.clock });
+  const limiter = new RateLimiter({ store, denyCache: false });
+  let allowed = 0;
+  for (let nth = 0; nth < 36_000; nth++) {
+    const window = windows[nth % windows.length];
+    const rule = { name: 'shared', algorithm, limit: 100, window } as Rule;
+    if ((await limiter.consume(rule, 'ann')).allowed) allowed++;
+    time.advance(100);
+  }
+  await limiter.close();
+  await store.close();
+  return allowed;
+}
+
+describe('100 an hour and 100 a second, by turns, ten times a second', () => {
+  it.each([
+    { algorithm: 'sliding-window-log', most: 100, why: 'the limit' },
+    { algorithm: 'sliding-window-cells', most: 100, why: 'the limit' },
+    { algorithm: 'fixed-window', most: 100, why: 'the limit' },
+    { algorithm: 'gcra', most: 199, why: 'the burst, and one each 36 s' },
+    { algorithm: 'token-bucket', most: 199, why: 'the burst, and one each 36 s' },
+    // What the docs call steady traffic after a burst: here 14 of the 60 minutes lie in the clock's next hour.
+    {
+      algorithm: 'sliding-window-counter',
+      most: 124,
+      why: 'the limit, and 14/60 of it in the next hour; it is approximate, up to 200',
+    },
+  ])(
+    '$algorithm allows $most in an hour, as many as 100 an hour alone: $why',
+    async ({ algorithm, most }) => {
+      expect(await allowedInHour(algorithm, ['1h', '1s'])).toBe(most);
+      expect(await allowedInHour(algorithm, ['1h'])).toBe(most);
+    },
+    120_000,
+  );
+
+  it.each(['gcra', 'token-bucket', 'leaky-bucket'] as const)(
+    '%s never lets a client wait for longer than a permit takes by the slower of two rates',
+    async (algorithm) => {
+      const time = new VirtualTime();
+      const store = new MemoryStore({ clock: time.clock });
+      const limiter = new RateLimiter({ store, denyCache: false });
+      const queue = algorithm === 'leaky-bucket' ? { burst: 9, undelayed: 9 } : {};
+      const waits: number[] = [];
+      for (let nth = 0; nth < 400; nth++) {
+        const window = nth % 3 === 0 ? '1s' : '10s';
+        const rule = { name: 'shared', algorithm, limit: 10, window, ...queue } as Rule;
+        waits.push((await limiter.consume(rule, 'ann')).retryAfterMs ?? Infinity);
+        time.advance(50);
+      }
+      expect(Math.max(...waits)).toBeLessThanOrEqual(1000);
+      expect(Math.max(...waits)).toBeGreaterThan(0);
+      await limiter.close();
+      await store.close();
+    },
+  );
+});
