@@ -5,45 +5,14 @@ import { STILL_REAL } from '../contract/still-real.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';
-import { counterOf, RULES_OF, versions, type Version } from './changing-rule.js';
+import { counterOf, lengthOf, RULES_OF, story, type Hit, type Version } from './changing-rule.js';
 
 const START = 1_700_000_040_000_000;
-const DAY = 86_400e6;
-const UNITS = { day: DAY, week: 7 * DAY, month: 31 * DAY };
-
-interface Hit {
-  /** Which version of the application gets the request. */
-  readonly version: number;
-  /** Twelfths of the shortest window since the last one, or until the last denial says to come back. */
-  readonly after: number | 'retry' | 'long';
-  readonly cost: number;
-}
 
 interface Charge {
   readonly at: number;
   readonly cost: number;
   readonly version: Version;
-}
-
-const hits = fc.array(
-  fc.record({
-    version: fc.nat(2),
-    after: fc.oneof(
-      { weight: 4, arbitrary: fc.constant(0) },
-      { weight: 6, arbitrary: fc.nat(14) },
-      { weight: 3, arbitrary: fc.constant('retry' as const) },
-      { weight: 1, arbitrary: fc.constant('long' as const) },
-    ),
-    cost: fc.oneof({ weight: 5, arbitrary: fc.constant(1) }, fc.integer({ min: 1, max: 4 })),
-  }),
-  { minLength: 40, maxLength: 90, size: 'max' },
-);
-
-const story = fc.record({ deployed: fc.tuple(versions, versions, versions), hits });
-
-/** How long a version's window is, in microseconds. */
-function lengthOf(name: string, { window, unit }: Version): number {
-  return name === 'calendar window' ? UNITS[unit] : window * 1e6;
 }
 
 /** How long the counter of a version lives on after a charge: as the docs of its algorithm say. */

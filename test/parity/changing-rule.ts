@@ -24,6 +24,40 @@ export const versions: fc.Arbitrary<Version> = fc.record({
   unit: fc.constantFrom('day', 'week', 'month'),
 });
 
+/** One request of a story. */
+export interface Hit {
+  /** Which version of the application gets the request. */
+  readonly version: number;
+  /** Twelfths of the shortest window since the last one, or until the last denial says to come back. */
+  readonly after: number | 'retry' | 'long';
+  readonly cost: number;
+}
+
+const hits = fc.array(
+  fc.record({
+    version: fc.nat(2),
+    after: fc.oneof(
+      { weight: 4, arbitrary: fc.constant(0) },
+      { weight: 6, arbitrary: fc.nat(14) },
+      { weight: 3, arbitrary: fc.constant('retry' as const) },
+      { weight: 1, arbitrary: fc.constant('long' as const) },
+    ),
+    cost: fc.oneof({ weight: 5, arbitrary: fc.constant(1) }, fc.integer({ min: 1, max: 4 })),
+  }),
+  { minLength: 40, maxLength: 90, size: 'max' },
+);
+
+/** Versions that are deployed side by side, and the requests that they get. */
+export const story = fc.record({ deployed: fc.tuple(versions, versions, versions), hits });
+
+const DAY = 86_400e6;
+const UNITS = { day: DAY, week: 7 * DAY, month: 31 * DAY };
+
+/** How long a version's window is, in microseconds. */
+export function lengthOf(name: string, { window, unit }: Version): number {
+  return name === 'calendar window' ? UNITS[unit] : window * 1e6;
+}
+
 /** The rules that a version may make of each algorithm, by what they are called in a report. */
 export const RULES_OF: Record<string, (version: Version) => AnyRule> = {
   'fixed-window': ({ limit, window, isAligned }) => {
