@@ -88,8 +88,10 @@ it('is given the rights that the scripts use, and no others', () => {
     name.endsWith('.lua'),
   );
   const scripts = files.map((name) => readFileSync(new URL(name, lib), 'utf8')).join('\n');
-  const called = scripts.matchAll(/redis\.p?call\('(\w+)'/g);
-  const rights = Array.from(called, ([, command = '']) => `+${command.toLowerCase()}`);
+  const called = scripts.matchAll(/\b(?:redis\.p?call|run)\((?:\w+ and )?'(\w+)'(?: or '(\w+)')?/g);
+  const rights = [...called].flatMap(([, ...commands]) =>
+    commands.filter((command) => command !== undefined).map((command) => `+${command.toLowerCase()}`),
+  );
   const given = user.match(/\+\w+/g)?.filter((right) => !CLIENT_RIGHTS.includes(right));
   expect(given?.sort()).toEqual([...new Set(rights)].sort());
 });
