@@ -12,6 +12,7 @@
 //   { kind: 'fault', from, to, forgets, fallback }   while it was on Redis may not have decided; `forgets`: Redis lost
 //                                                    its state; `fallback`: the most that all processes together may
 //                                                    allow a subject by the fallback, for a rule of limit L: 'L', or a number
+//   { kind: 'report', at, event: 'storeError' }      a call failed or was lost; other reports are not looked at
 //   { kind: 'charged', rule, subject, at, used }     permits that Redis had charged, read when all was quiet
 import { readFileSync } from 'node:fs';
 import { argv, exit } from 'node:process';
@@ -30,10 +31,13 @@ export function parseHistory(text) {
 /** Every promise that a history breaks, one sentence each. */
 export function violationsIn(history) {
   const faults = history.filter(({ kind }) => kind === 'fault');
+  // A call that was lost at any time may hold a permit until it is released again.
+  const lost = history.filter(({ event }) => event === 'storeError').map(({ at }) => ({ from: at, to: at }));
+  const disturbances = [...faults, ...lost];
   const rules = history.filter(({ kind }) => kind === 'rule');
   return rules.flatMap((rule) =>
     subjectsOf(rule, history).flatMap((lines) =>
-      rule.type === 'held' ? checkHeld(rule, lines, faults) : checkWindows(rule, lines, faults),
+      rule.type === 'held' ? checkHeld(rule, lines, disturbances) : checkWindows(rule, lines, faults),
     ),
   );
 }

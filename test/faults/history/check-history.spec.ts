@@ -57,6 +57,16 @@ describe('The checker of histories', () => {
     ['a permit that is held again after its release', [HELD, hold(0, 'a'), release(10, 'a'), hold(13, 'b')]],
     ['a denial while the only permit is held', [HELD, hold(0, 'a'), hold(5, 'b', denied), release(10, 'a')]],
     [
+      'a denial soon after a release whose call was lost',
+      [
+        HELD,
+        hold(0, 'a'),
+        release(10, 'a'),
+        { kind: 'report', at: 12, event: 'storeError' },
+        hold(20, 'b', denied),
+      ],
+    ],
+    [
       'a denial soon after a fault in which a call was lost',
       [HELD, FAULT, hold(100, 'a', byFallback), hold(1000, 'b', denied)],
     ],
