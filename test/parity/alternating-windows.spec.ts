@@ -1,13 +1,14 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { STORES, VirtualTime, virtualStore } from '../support/virtual-store.js';
 
-it.each(STORES)(
-  'fixed-window on %s: a longer window on the clock that ends sooner does not forget what was used',
-  async (kind) => {
-    const time = new VirtualTime(); // Starts on a full minute.
-    const store = virtualStore(kind, time);
+describe.each(STORES)('a fixed window on %s', (kind) => {
+  const time = new VirtualTime(); // Starts on a full minute.
+  const store = virtualStore(kind, time);
+  afterAll(() => store.close());
+
+  it('is not forgotten for a longer window on the clock that ends sooner', async () => {
     const limiter = new RateLimiter({ store, denyCache: false, prefix: uniquePrefix() });
     const old: Rule = { name: 'shared', algorithm: 'fixed-window', limit: 9, window: '40s' };
     const next: Rule = { ...old, window: '60s', align: 'clock' };
@@ -20,10 +21,8 @@ it.each(STORES)(
     for (const rule of [old, next]) expect((await limiter.consume(rule, 'ann')).allowed).toBe(false);
     time.advance(1);
     expect((await limiter.consume(next, 'ann')).allowed).toBe(true);
-    await limiter.close();
-    await store.close();
-  },
-);
+  });
+});
 
 /** How many of ten requests a second are allowed in an hour, where versions with these windows take turns. */
 async function allowedInHour(algorithm: string, windows: readonly string[]): Promise<number> {
