@@ -1,5 +1,5 @@
-// The arrows of the house: nest -> http, core, stores, contracts; core -> algorithms, contracts;
-// http, stores, algorithms -> contracts. What each folder may not import, and why.
+// The arrows of the house: index -> nest -> limiter -> layers -> rules -> algorithms -> contracts; nest -> http, stores;
+// http, stores -> contracts. What each folder may not import, and why.
 const SPEC = '[.]spec[.]ts$';
 const DRAWER = '((^|[/.-])(utils?|helpers?|common|misc)|(^|[/.])types)([./]|$)';
 
@@ -62,17 +62,41 @@ module.exports = {
       to: { path: '^lib/', pathNot: '^lib/(http|contracts)/' },
     },
     {
-      name: 'core-imports-algorithms-and-contracts-only',
+      name: 'rules-import-algorithms-and-contracts-only',
       comment:
-        'The limiter serves workers and tests without HTTP and Nest, and is given its store: it must not know which one.',
+        'A rule is compiled once at start-up, from its fields to its key. It knows no store and no request.',
       severity: 'error',
-      from: { path: '^lib/core/', pathNot: SPEC },
-      to: { path: '^lib/', pathNot: '^lib/(core|algorithms|contracts)/' },
+      from: { path: '^lib/rules/', pathNot: SPEC },
+      to: { path: '^lib/', pathNot: '^lib/(rules|algorithms|contracts)/' },
     },
     {
-      name: 'nest-reaches-algorithms-through-core',
+      name: 'layers-import-rules-and-contracts-only',
       comment:
-        'The core says which algorithms there are and which options each has. Types cost nothing at run time and may pass.',
+        'A layer is a store around a store: it knows neither which one nor who asks. Types of algorithms may pass.',
+      severity: 'error',
+      from: { path: '^lib/layers/', pathNot: SPEC },
+      to: { path: '^lib/', pathNot: '^lib/(layers|rules|contracts)/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'layers-stay-apart',
+      comment:
+        'Each layer is entered once and left once, and is tested alone: their order is one line in the pipeline.',
+      severity: 'error',
+      from: { path: '^lib/layers/([^/]+)/', pathNot: SPEC },
+      to: { path: '^lib/layers/[^/]+/', pathNot: '^lib/layers/$1/' },
+    },
+    {
+      name: 'limiter-imports-nothing-above',
+      comment:
+        'The limiter serves workers and tests without HTTP and Nest, and is given its store. Only its fallback is in memory.',
+      severity: 'error',
+      from: { path: '^lib/limiter/', pathNot: SPEC },
+      to: { path: '^lib/', pathNot: '^lib/(limiter|layers|rules|algorithms|contracts|stores/memory)/' },
+    },
+    {
+      name: 'nest-reaches-algorithms-through-rules',
+      comment:
+        'The rules say which algorithms there are and which options each has. Types cost nothing at run time and may pass.',
       severity: 'error',
       from: { path: '^lib/nest/', pathNot: SPEC },
       to: { path: '^lib/algorithms/', dependencyTypesNot: ['type-only'] },

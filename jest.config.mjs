@@ -30,4 +30,6 @@ export default {
   globalTeardown: '<rootDir>/test/support/redis/global-teardown.mjs',
   testTimeout: 30_000,
   maxWorkers: 2,
+  // Jest frees no ES module of a suite that has ended: about 40 MB a suite. A worker starts anew beyond this.
+  workerIdleMemoryLimit: '1GB',
 };

@@ -15,9 +15,12 @@ const LIMIT = 1e9;
 const rule = { name: 'hot', algorithm: 'fixed-window', window: '1d' };
 const KINDS = {
   'this library': { limiter: 'this library', rule },
-  'this library, lease of 100': { limiter: 'this library', rule: { ...rule, lease: { permits: 100 } } },
-  'this library, lease of 1,000': { limiter: 'this library', rule: { ...rule, lease: { permits: 1000 } } },
-  'this library, lease of 10,000': { limiter: 'this library', rule: { ...rule, lease: { permits: 10_000 } } },
+  'this library, lease of 100': { limiter: 'this library', rule: { ...rule, prefetch: { permits: 100 } } },
+  'this library, lease of 1,000': { limiter: 'this library', rule: { ...rule, prefetch: { permits: 1000 } } },
+  'this library, lease of 10,000': {
+    limiter: 'this library',
+    rule: { ...rule, prefetch: { permits: 10_000 } },
+  },
   'rate-limiter-flexible': { limiter: 'rate-limiter-flexible' },
 };
 

@@ -13,7 +13,7 @@ export const RULES = [
   { name: 'sliding-window-cells', rule: { ...quota, algorithm: 'sliding-window-cells' } },
   { name: 'token-bucket', rule: { ...quota, algorithm: 'token-bucket' } },
   { name: 'gcra', rule: { ...quota, algorithm: 'gcra' } },
-  { name: 'leaky-bucket', rule: { ...quota, algorithm: 'leaky-bucket', burst: 99 } },
+  { name: 'leaky-bucket', rule: { ...quota, algorithm: 'leaky-bucket', queue: 99 } },
   {
     name: 'concurrency',
     rule: { name: 'login', limit: 100, algorithm: 'concurrency', lease: '1d' },
@@ -24,5 +24,5 @@ export const RULES = [
 
 /** Asks a limiter for permits of one of them, in the way in which it is used. */
 export function hit(limiter, { rule, permitsHeld }, subject, options) {
-  return permitsHeld ? limiter.enter(rule, subject, options) : limiter.consume(rule, subject, options);
+  return permitsHeld ? limiter.hold(rule, subject, options) : limiter.consume(rule, subject, options);
 }

@@ -1,87 +1,120 @@
-export type { Clock } from './contracts/clock.js';
-export type { Decision, DecisionSource, Fallback, RuleDecision } from './contracts/decision.js';
-export type { Algorithm, Patience, Receipt, Verdict } from './contracts/algorithm.js';
-export type {
-  Amendment,
-  Ask,
-  Block,
-  Counter,
-  Heartbeat,
-  Hit,
-  Outcome,
-  Store,
-  StoreChange,
-} from './contracts/store.js';
-export type { Lease } from './algorithms/lease.js';
-export type { CalendarWindow } from './algorithms/calendar-length.js';
-export type { AlgorithmName } from './algorithms/registry.js';
-export type { Duration } from './contracts/duration.js';
-export type { OnStoreError } from './core/on-store-error.js';
-export type { Subject, SubjectValue } from './core/key.js';
+// Decorators
 export {
-  RateLimitEvents,
-  type BreakerEvent,
-  type DecisionEvent,
-  type RateLimitEventMap,
-  type StoreErrorEvent,
-} from './core/limiter-events.js';
-export { recordMetrics } from './core/limiter-metrics.js';
-export { RateLimiter } from './rate-limiter.js';
-export type {
-  AcquireOptions,
-  HitOptions,
-  RateLimiterOptions,
-  RefundOptions,
-} from './core/limiter-options.js';
-export type { GaugeCallback, InstrumentOptions, Meter, MeterAttributes } from './core/meter.js';
-export { Permit } from './core/permit.js';
-export { RateLimitConfigError } from './core/rate-limit-config.error.js';
-export { RateLimitStoreError } from './core/rate-limit-store.error.js';
-export { Reservation } from './core/reservation.js';
-export type {
-  AlgorithmChoice,
-  BlockingRule,
-  Candidate,
-  LeaseRule,
-  QueueRule,
-  Rule,
-  AnyRule,
-  RuleBase,
-} from './core/rule.js';
+  RateLimit,
+  SkipRateLimit,
+  type PositionalFields,
+  type RateLimitArguments,
+} from './nest/rate-limit.decorator.js';
+
+// Module
+export { RateLimitModule } from './nest/rate-limit.module.js';
+export type { RateLimitModuleOptions, RateLimitModuleExtras } from './nest/rate-limit.options.js';
+export type { RedisConnection, UserRedisClient } from './stores/redis/redis-option.js';
 export type { HeaderStyle } from './http/headers.js';
 export type { ProblemDetails } from './http/problem.js';
 export { overridesFromEnv, type ConfigReader, type RuleOverrides } from './nest/overrides.js';
-export { RateLimit, SkipRateLimit } from './nest/rate-limit.decorator.js';
-export { RateLimitExceededException } from './nest/rate-limit.exception.js';
-export { RateLimitFilter } from './nest/rate-limit.filter.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
+export { RateLimitFilter } from './nest/rate-limit.filter.js';
+export { Warnings } from './nest/warnings.js';
+export type { WarningCode, WarningsOption } from './nest/warning-codes.js';
+export { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './nest/tokens.js';
+
+// Fields of rules
+export type {
+  RouteRule,
+  NamedRule,
+  RouteRuleFields,
+  By,
+  HeaderSource,
+  SubjectResolver,
+  OnMissingSubject,
+  CountWhen,
+  CountResult,
+  PerRequest,
+} from './nest/route-rule.js';
+export type { Duration, DurationUnit } from './contracts/duration.js';
+export type { CalendarWindow } from './algorithms/calendar-length.js';
+export type { OnStoreError } from './rules/on-store-error.js';
+export type { AlgorithmName } from './algorithms/registry.js';
+export type {
+  AlgorithmChoice,
+  AnyRule,
+  Rule,
+  QueueRule,
+  ConcurrencyRule,
+  BlockingRule,
+  RuleBase,
+  Trial,
+} from './rules/rule.js';
+export type { Prefetch } from './algorithms/prefetch.js';
+
+// Programs
+export { RateLimitService, type OrName, type OrRoute } from './nest/rate-limit.service.js';
+export type { RouteReference } from './nest/routes.js';
+export { RateLimiter } from './limiter/rate-limiter.js';
+export type { Rules } from './limiter/limiter.js';
+export type { RateLimiterOptions, HitOptions, AcquireOptions, RefundOptions } from './limiter/options.js';
+export type { Subject, SubjectValue } from './rules/key.js';
+export { Permit } from './limiter/permit.js';
+export { Reservation } from './limiter/reservation.js';
+
+// Decisions and errors
+export type { Decision, DecisionSource, Fallback, RuleDecision } from './contracts/decision.js';
+export { RateLimitExceededException } from './nest/rate-limit.exception.js';
+export { RateLimitUnavailableException } from './nest/rate-limit-unavailable.exception.js';
+export { RateLimitConfigError } from './rules/rate-limit-config.error.js';
+export { RateLimitStoreError } from './limiter/rate-limit-store.error.js';
+export { StoreFault, type FaultKind, type StoreCall } from './contracts/store-fault.js';
+
+// Events, metrics and health
+export {
+  RateLimitEvents,
+  type RateLimitEventMap,
+  type RateLimitListener,
+  type DecisionEvent,
+  type StoreErrorEvent,
+  type BreakerEvent,
+} from './limiter/events.js';
+export { recordMetrics } from './limiter/metrics.js';
+export type { Meter, MeterAttributes, InstrumentOptions, GaugeCallback } from './limiter/meter.js';
 export {
   RateLimitHealth,
   type RateLimitHealthResult,
   type RateLimitHealthStatus,
 } from './nest/rate-limit.health.js';
-export { RateLimitModule } from './nest/rate-limit.module.js';
-export type { RateLimitModuleExtras, RateLimitModuleOptions } from './nest/rate-limit.options.js';
-export { RateLimitService, type OrName, type OrRoute } from './nest/rate-limit.service.js';
-export type { RouteReference } from './nest/routes.js';
-export { RateLimitUnavailableException } from './nest/rate-limit-unavailable.exception.js';
-export type {
-  By,
-  ChargeResult,
-  ChargeWhen,
-  HeaderSource,
-  NamedRule,
-  OnMissingSubject,
-  PerRequest,
-  RouteRule,
-  RouteRuleFields,
-  SubjectResolver,
-} from './nest/route-rule.js';
-export { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './nest/tokens.js';
-export type { WarningCode, WarningsOption } from './nest/warning-codes.js';
-export { Warnings } from './nest/warnings.js';
-export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
+
+// Stores
 export { RedisStore } from './stores/redis/redis.store.js';
 export type { RedisStoreOptions } from './stores/redis/redis.store.options.js';
-export { StoreFault, type FaultKind } from './contracts/store-fault.js';
-export type { RedisConnection, UserRedisClient } from './stores/redis/redis-option.js';
+export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
+export type { Clock } from './contracts/clock.js';
+export type {
+  BaseStore,
+  Store,
+  Hit,
+  Counter,
+  Block,
+  DecideOptions,
+  PrefetchRequest,
+  HitResult,
+  Share,
+  Adjustment,
+  Once,
+  SharedStore,
+  StoreChange,
+  Follower,
+  Heartbeat,
+} from './contracts/store.js';
+export type { MaybePromise } from './contracts/thenable.js';
+export type {
+  Algorithm,
+  Parameters,
+  Patience,
+  Receipt,
+  Result,
+  Step,
+  Allowed,
+  Denied,
+  Next,
+} from './contracts/algorithm.js';
+export type { LuaModule } from './contracts/lua-module.js';

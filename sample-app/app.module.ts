@@ -38,7 +38,7 @@ import { SearchController } from './search/search.controller.js';
   providers: [Geocoder],
 })
 export class AppModule implements NestModule {
-  /** Middleware runs before guards, so that the limits know the user. */
+  /** Middleware runs before guards, so `request.user` is set when the rate limit guard runs. */
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(bearerUser).forRoutes('{*path}');
   }

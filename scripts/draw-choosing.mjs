@@ -1,4 +1,4 @@
-// Draws docs/choosing.svg: one traffic, decided by each algorithm in memory and in virtual time.
+// Draws docs/images/choosing.svg: the same requests decided by each algorithm, in memory and in virtual time.
 //
 //   node scripts/draw-choosing.mjs           writes the picture
 //   node scripts/draw-choosing.mjs --print   prints it instead
@@ -23,16 +23,16 @@ const ARRIVALS = [
 const rate = { limit: 10, window: '10s' };
 const ROWS = [
   { rule: { ...rate, algorithm: 'fixed-window', align: 'clock' }, note: "align: 'clock'" },
-  { rule: { ...rate, algorithm: 'sliding-window-log' }, note: 'exact' },
-  { rule: { ...rate, algorithm: 'sliding-window-counter' }, note: 'the default' },
+  { rule: { ...rate, algorithm: 'sliding-window-log' }, note: 'the default, exact' },
+  { rule: { ...rate, algorithm: 'sliding-window-counter' }, note: 'approximate' },
   { rule: { ...rate, algorithm: 'sliding-window-cells', cells: 5 }, note: 'cells: 5' },
   { rule: { ...rate, algorithm: 'token-bucket' }, note: 'burst: 10, as the limit' },
   { rule: { ...rate, algorithm: 'gcra', burst: 3 }, note: 'burst: 3' },
-  { rule: { ...rate, algorithm: 'leaky-bucket', burst: 5 }, note: 'burst: 5' },
+  { rule: { ...rate, algorithm: 'leaky-bucket', queue: 5 }, note: 'queue: 5' },
   { rule: { limit: 4, algorithm: 'concurrency' }, note: `limit: 4, each takes ${HELD} s` },
 ];
 
-/** What a rule says of each arrival: whether it goes on, when, and for how long it holds its permit. */
+/** Decides each arrival by a rule: whether it is allowed, when it continues, and until when it holds its permit. */
 async function decide(rule) {
   let now = START;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
@@ -45,7 +45,7 @@ async function decide(rule) {
     }
     now = START + at * 1000;
     const isHeld = rule.algorithm === 'concurrency';
-    const permit = isHeld ? await limiter.enter(rule, 'all') : undefined;
+    const permit = isHeld ? await limiter.hold(rule, 'all') : undefined;
     const { allowed, delayMs } = permit?.decision ?? (await limiter.consume(rule, 'all'));
     const goesAt = Math.round(at * 1000 + delayMs) / 1000;
     const until = isHeld ? at + HELD : goesAt;
@@ -56,7 +56,7 @@ async function decide(rule) {
   return decided;
 }
 
-/** The most that have gone on within any ten seconds. */
+/** The most requests that continued within any ten seconds. */
 function mostInTenSeconds(decided) {
   const going = decided.filter(({ allowed }) => allowed).map(({ goesAt }) => goesAt);
   return Math.max(...going.map((end) => going.filter((at) => at <= end && end - at < 10 - 1e-6).length));
@@ -101,13 +101,13 @@ function drawFrame() {
     text('time', x(at), TOP - 42, clock(at)),
   ]);
   const legend = [
-    [tick('yes', 0, 5, -12), 'let in'],
+    [tick('yes', 0, 5, -12), 'allowed'],
     [
       `<path class="wait" d="M${x(0)} 5L${x(0.9)} -12"/>${tick('later', 0.9, 5, -12)}`,
-      'held back, then let in',
+      'delayed, then allowed',
       14,
     ],
-    [`<rect class="held" x="${x(0)}" y="-5" width="20" height="3.6"/>`, 'let in, holds a permit', 20],
+    [`<rect class="held" x="${x(0)}" y="-5" width="20" height="3.6"/>`, 'allowed, holds a permit', 20],
     [tick('no', 0, -1, -8), 'denied'],
   ];
   let left = 0;
@@ -133,15 +133,20 @@ function draw(decisions) {
   const arrivals = ARRIVALS.map((at) => tick('all', at, TOP - 1, TOP - 18));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif" role="img">`,
-    `<title>The same ${ARRIVALS.length} hits, decided by each algorithm</title>`,
+    `<title>The same ${ARRIVALS.length} requests, decided by each algorithm</title>`,
     `<style>${STYLE}</style>`,
     `<rect class="panel" x=".5" y=".5" width="${WIDTH - 1}" height="${HEIGHT - 1}" rx="8"/>`,
-    text('title', 16, 27, `The same ${ARRIVALS.length} hits on each algorithm: limit 10, window 10 s`),
+    text(
+      'title',
+      16,
+      27,
+      `The same ${ARRIVALS.length} requests, decided by each algorithm: limit 10, window 10 s`,
+    ),
     drawFrame(),
     `<path class="line" d="M${x(0)} ${TOP}H${x(SECONDS + 1)}"/>`,
-    text('name', 16, TOP - 2, 'all hits'),
+    text('name', 16, TOP - 2, 'all requests'),
     ...arrivals,
-    text('head', 886, TOP - 42, 'let in'),
+    text('head', 886, TOP - 42, 'allowed'),
     text('head', 946, TOP - 56, 'most in'),
     text('head', 946, TOP - 42, 'any 10 s'),
     text('figure', 886, TOP - 3, ARRIVALS.length),
@@ -154,4 +159,4 @@ const decisions = [];
 for (const { rule } of ROWS) decisions.push(await decide(rule));
 const picture = draw(decisions);
 if (process.argv.includes('--print')) process.stdout.write(picture);
-else writeFileSync(new URL('../docs/choosing.svg', import.meta.url), picture);
+else writeFileSync(new URL('../docs/images/choosing.svg', import.meta.url), picture);

@@ -1,17 +1,29 @@
-// Writes each `<name>.lua` under lib/ beside itself as `<name>.lua.ts`, so that the text is found
+// Writes each `<name>.lua` under lib/ beside itself as `<name>.lua.ts`, a LuaModule, so that the text is found
 // alike from ESM, from CJS and inside a bundle. The generated files are not committed.
+//
+// A line `-- @needs rate, backlog` names the files that have to stand in front of one, by their names without
+// `.lua`, which are unique in lib/. A name that no file has, or a cycle, is an error.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const lib = fileURLToPath(new URL('../lib/', import.meta.url));
-const files = readdirSync(lib, { recursive: true });
+const lib = process.argv[2] ?? fileURLToPath(new URL('../lib/', import.meta.url));
+const files = readdirSync(lib, { recursive: true }).map((path) => path.split(sep).join('/'));
 
+const modules = new Map();
 for (const file of files.filter((path) => path.endsWith('.lua'))) {
+  const name = basename(file, '.lua');
   const text = readFileSync(join(lib, file), 'utf8');
-  const embedded = join(lib, `${file}.ts`);
-  // Typed as a string, or the declaration would hold the whole text once more.
-  const source = `const lua: string = ${JSON.stringify(text)};\nexport default lua;\n`;
+  const needs = [...text.matchAll(/^-- @needs +(.+)$/gm)].flatMap(([, names]) => names.split(/, */));
+  if (modules.has(name))
+    throw new Error(`two Lua files are named ${name}: ${modules.get(name).file}, ${file}`);
+  modules.set(name, { name, file, text, needs });
+}
+for (const name of modules.keys()) checkNeeds(name, []);
+
+for (const module of modules.values()) {
+  const embedded = join(lib, `${module.file}.ts`);
+  const source = sourceOf(module);
   if (existsSync(embedded) && readFileSync(embedded, 'utf8') === source) continue;
   // In one move, so that a build beside this one never reads half a file.
   writeFileSync(`${embedded}.${process.pid}`, source);
@@ -20,4 +32,30 @@ for (const file of files.filter((path) => path.endsWith('.lua'))) {
 
 for (const file of files.filter((path) => path.endsWith('.lua.ts'))) {
   if (!files.includes(file.slice(0, -'.ts'.length))) rmSync(join(lib, file));
+}
+
+function checkNeeds(name, path) {
+  if (path.includes(name)) throw new Error(`Lua files need one another: ${[...path, name].join(' -> ')}`);
+  for (const need of modules.get(name).needs) {
+    if (!modules.has(need))
+      throw new Error(`${modules.get(name).file} needs "${need}", but no Lua file has that name`);
+    checkNeeds(need, [...path, name]);
+  }
+}
+
+function sourceOf({ name, file, text, needs }) {
+  const pathTo = (target) => {
+    const path = posix.relative(dirname(file), target);
+    return path.startsWith('.') ? path : `./${path}`;
+  };
+  const imports = needs.map(
+    (need, index) => `import need${index} from '${pathTo(modules.get(need).file)}.js';\n`,
+  );
+  return [
+    `import type { LuaModule } from '${pathTo('contracts/lua-module.js')}';\n`,
+    ...imports,
+    // Typed, or the declaration would hold the whole text once more.
+    `const lua: LuaModule = {\n  name: '${name}',\n  needs: [${needs.map((_, index) => `need${index}`).join(', ')}],\n`,
+    `  text: ${JSON.stringify(text)},\n};\nexport default lua;\n`,
+  ].join('');
 }

@@ -6,7 +6,8 @@
 --       rate counts as long as the backlog lasts, without a rate it is the rule's own.
 --       Or an integer, `-pace since`: the time of a permit in at most four digits, and the instant in fifteen,
 --       see docs/adr/0032-a-backlog-is-an-integer.md.
--- Needs  rate.lua
+--
+-- @needs rate
 
 -- Where the instants of the short form begin (microseconds), and how many digits one has.
 local EPOCH, DIGITS = 1600000000000000, 15
@@ -32,7 +33,7 @@ local function rates()
     return slow_for + convert(ahead - slow_for, part, limit, window, own_limit, own_window), 0
   end
 
-  -- Returns: the same as `read`, of a backlog at another rate.
+  -- Returns: the same as `read_backlog`, of a backlog at another rate.
   local function read(now, ahead, part, rate_limit, rate_window, s_until, limit, window)
     if rate_window / rate_limit <= window / limit then
       return convert(ahead, part, rate_limit, rate_window, limit, window), 0, limit, window, 0
@@ -45,7 +46,7 @@ local function rates()
     return ahead, part, limit, window, 0
   end
 
-  -- Returns: the same as `read`, of what is stored as text.
+  -- Returns: the same as `read_backlog`, of what is stored as text.
   local function read_text(stored, now, limit, window)
     local s_instant, s_part, s_window, s_limit, s_until =
       string.match(stored, '^(%d+) ?(%d*):?(%d*)/?(%d*) ?(%d*)$')
@@ -77,7 +78,7 @@ end
 
 -- Returns: how far the instant is ahead of now (microseconds, part), 0 if it has passed; the rate at which it is
 -- made up for (limit, window): the rule's own, or a slower one; and how long that counts, 0 if it is the rule's.
-local function read(key, now, limit, window)
+local function read_backlog(key, now, limit, window)
   local stored = get(key)
   if not stored then return 0, 0, limit, window, 0 end
   if string.byte(stored) ~= 45 then return rates().read_text(stored, now, limit, window) end -- '-'
@@ -91,7 +92,7 @@ local function read(key, now, limit, window)
 end
 
 -- Returns: the state for an instant so far ahead, and when it may be forgotten.
-local function write(now, ahead, part, limit, window, slow_for)
+local function write_backlog(now, ahead, part, limit, window, slow_for)
   local instant, time = now + ahead, window / limit
   local is_whole = window % limit == 0
   if is_whole and slow_for == 0 then

@@ -1,14 +1,14 @@
-/** A window of the calendar instead of a length of time. */
+/** A calendar window: from the start to the end of a day, week or month in the rule's time zone. */
 export type CalendarWindow = 'day' | 'week' | 'month';
 
-/** How long a window of the calendar is as a rule, in microseconds: a day may have 23 hours, a month 31 days. */
+/** Nominal length of a calendar window in microseconds: an actual day may have 23 hours, a month 31 days. */
 export const NOMINAL_LENGTHS: Readonly<Record<CalendarWindow, number>> = {
   day: 86_400e6,
   week: 7 * 86_400e6,
   month: 30 * 86_400e6,
 };
 
-/** Whether a window is one of the calendar. */
+/** Whether a window is a calendar window. */
 export function isCalendarWindow(value: unknown): value is CalendarWindow {
   return typeof value === 'string' && Object.hasOwn(NOMINAL_LENGTHS, value);
 }

@@ -7,7 +7,7 @@ import { slidingWindowCounter } from './sliding-window-counter/sliding-window-co
 import { slidingWindowLog } from './sliding-window-log/sliding-window-log.js';
 import { tokenBucket } from './token-bucket/token-bucket.js';
 
-/** Every algorithm by its name: a new one is a folder beside this file and a line here. */
+/** Every algorithm by its name. A new algorithm is a folder beside this file and a line here. */
 export const algorithms = {
   'fixed-window': fixedWindow,
   'sliding-window-log': slidingWindowLog,
@@ -19,5 +19,5 @@ export const algorithms = {
   concurrency,
 } as const;
 
-/** The name of an algorithm, as a rule says it. */
+/** Name of an algorithm. */
 export type AlgorithmName = keyof typeof algorithms;

@@ -1,72 +1,75 @@
-/** What one algorithm says of one hit. All times are in microseconds. */
-export interface Verdict {
+import type { LuaModule } from './lua-module.js';
+
+/** The result of an algorithm for one hit. All times are in microseconds. */
+export interface Result {
+  /** Whether the hit is allowed. */
   readonly allowed: boolean;
   /** Permits left for this key, after the hit if it was charged. */
   readonly remaining: number;
-  /** How long until the same hit would be allowed if nobody else came: 0 if it is, `null` if never. */
+  /** How long until the same hit would be allowed if no other came: 0 if it is allowed, `null` if never. */
   readonly retryAfter: number | null;
-  /** How long until the key is back at its full limit if nobody comes. */
+  /** How long until the full limit is available if no other hit comes. */
   readonly resetAfter: number;
-  /** How long an allowed hit is to be held back before it goes on. */
+  /** How long an allowed hit must be delayed. */
   readonly delay: number;
 }
 
-/** A verdict that admits comes with what to store if the hit is charged; one that denies changes nothing. */
-export type Step<State> = Denied | Admitted<State>;
+/** The result of `step`. An allowed hit comes with the state to store if it is charged; a denied hit changes nothing. */
+export type Step<State> = Denied | Allowed<State>;
 
-export interface Denied extends Verdict {
+/** The result of a denied hit. */
+export interface Denied extends Result {
+  /** The hit is denied. */
   readonly allowed: false;
 }
 
-export interface Admitted<State> extends Verdict, Next<State> {
+/** The result of an allowed hit, with the state to store. */
+export interface Allowed<State> extends Result, Next<State> {
+  /** The hit is allowed. */
   readonly allowed: true;
 }
 
-/** What to store. */
+/** The state to store. */
 export interface Next<State> {
+  /** The new state. */
   readonly state: State;
-  /** In so many microseconds an absent key and this state decide alike: the store may forget it. */
+  /** Microseconds after which this state decides like an absent key, so that the store can delete it. */
   readonly expiresAfter: number;
 }
 
-/** The numbers an algorithm works with, by name: integers. Windows are in microseconds. */
+/** A rule as the numbers of its algorithm, by name: integers. Windows are in microseconds. */
 export type Parameters = Readonly<Record<string, number>>;
 
 /**
- * How long a hit may wait to be admitted, in microseconds: 0 is now or not at all, `Infinity` charges
- * whatever is asked for, as debt if it must.
+ * How long a hit may wait for its permits, in microseconds: 0 allows no wait; `Infinity` charges any cost, as debt
+ * if necessary.
  */
 export type Patience = number;
 
 /**
- * What a charge can be taken back by: for an algorithm with leases the lease's name, for any other the
- * instant (microseconds since the epoch) at which the charge would be gone by itself, or, of permits taken
- * ahead without a reply, the name of the take.
+ * Identifies a charge for a refund: the name of the lease; for algorithms without leases the instant (microseconds
+ * since the epoch) at which the charge expires, 0 if only the store knows it.
  */
 export type Receipt = string | number;
 
-/**
- * One way of limiting, told twice: as pure functions and as Lua. Both decide alike, field by field.
- */
+/** An algorithm: its reference implementation as pure functions, and its Lua. Both decide alike, field by field. */
 export interface Algorithm<State = unknown> {
-  /** The field's name for it, such as `gcra`. */
+  /** Name, such as `gcra`. */
   readonly name: string;
-  /** The names of its parameters, in the order in which the Lua functions take them. */
+  /** Names of its parameters, in the order of the Lua functions. */
   readonly parameters: readonly string[];
   /** The Lua module: returns `{ step = …, … }`, see docs/adr/0002-one-script.md. */
-  readonly lua: string;
-  /** Lua that the module needs in front of it, and that others may need too: a script has it once. */
-  readonly prelude?: string;
-  /** Whether permits are held by name until they are given back. */
+  readonly lua: LuaModule;
+  /** Whether permits are held by name until they are released. */
   readonly leases?: boolean;
   /**
-   * Decides one hit without side effects that a discarded result could be noticed by.
+   * Decides one hit without side effects.
    *
-   * @param state what the store holds, `undefined` for a fresh key
+   * @param state the stored state; `undefined` for a fresh key
    * @param now microseconds since the epoch
-   * @param cost permits asked for; 0 asks for the figures only and always fits
+   * @param cost requested permits; 0 takes none and always fits
    * @param patience how long the hit may wait; 0 unless given
-   * @param lease the name under which the permits are held, if the algorithm has leases
+   * @param lease the name under which the permits are held, for an algorithm with leases
    */
   step(
     state: State | undefined,
@@ -77,10 +80,10 @@ export interface Algorithm<State = unknown> {
     lease?: string,
   ): Step<State>;
   /**
-   * Gives back up to `cost` permits of a charge; `undefined` if there is nothing to give back, since
-   * the charge is gone already. See docs/adr/0008-giving-back.md.
+   * Refunds up to `cost` permits of a charge. Returns `undefined` if the charge has expired. See
+   * docs/adr/0008-giving-back.md.
    *
-   * @param onlyLast give back only if nobody has been charged since
+   * @param onlyLast refund only if no later request was charged
    */
   refund(
     state: State,
@@ -90,11 +93,11 @@ export interface Algorithm<State = unknown> {
     receipt: Receipt,
     onlyLast: boolean,
   ): Next<State> | undefined;
-  /** Lets a lease last anew; `undefined` if it is gone. */
+  /** Renews a lease. Returns `undefined` if it has ended. */
   renew?(state: State, now: number, parameters: Parameters, lease: string): Next<State> | undefined;
   /**
-   * How large a state is in this process, an integer from 1: one for each 250 to 750 bytes of heap, its key
-   * included. Absent: always 1.
+   * Size of a state in this process, an integer from 1: one for each 250 to 750 bytes of heap, its key included.
+   * @default 1
    */
   sizeOf?(state: State): number;
 }

@@ -1,4 +1,4 @@
-/** Tells the time in milliseconds since the Unix epoch; fractions are kept to the microsecond. */
+/** Returns the time in milliseconds since the Unix epoch. Fractions count to the microsecond. */
 export type Clock = () => number;
 
 /** A clock's reading in whole microseconds, the unit in which every algorithm computes. */

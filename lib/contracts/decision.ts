@@ -1,53 +1,59 @@
-/** The answer for one rule. */
+/** The result of one rule for a request. */
 export interface RuleDecision {
-  /** Whether this rule lets the hit through. */
+  /** Whether the rule allows the request. */
   readonly allowed: boolean;
-  /** The rule's name. */
+  /** Name of the rule. */
   readonly rule: string;
-  /** The most permits that can be had at once: the rule's `burst` if it has one, else its `limit`. */
+  /** Most permits that can be taken at once: the rule's `burst` if it has one, otherwise its `limit`. */
   readonly limit: number;
-  /** The milliseconds in which `limit` permits come back: the `window` of a rule without `burst`. */
+  /** Milliseconds in which `limit` permits become available: the `window` of a rule without `burst`. */
   readonly windowMs: number;
-  /** Permits left, after this hit if it was charged. */
+  /** Permits left after the request. */
   readonly remaining: number;
-  /** Milliseconds until the same hit would be allowed if nobody else came; 0 if it is, `null` if never. */
+  /**
+   * Milliseconds until the same request would be allowed if no other request arrives, rounded up: 0 if it is allowed,
+   * `null` if it never would be.
+   */
   readonly retryAfterMs: number | null;
-  /** Milliseconds until the full limit is there again if nobody comes. */
+  /** Milliseconds until the full limit is available if no other request arrives, rounded up. */
   readonly resetAfterMs: number;
-  /** Milliseconds for which the caller should hold the hit back before it goes on. */
+  /** Milliseconds by which the caller has to delay an allowed request (`leaky-bucket`). */
   readonly delayMs: number;
-  /** There if the rule is only observed: it has denied nothing, whatever it says. */
-  readonly observed?: boolean;
-  /** Where the result of this rule comes from, if not every rule of the request has the same source. */
+  /** `true` for a rule in `mode: 'shadow'` and for a trial limit: reported and not enforced. */
+  readonly shadow?: boolean;
+  /** Source of this result, if the results of the request have different sources. */
   readonly source?: DecisionSource;
-  /** How the fallback decided; present if the source is `'fallback'`. */
+  /** The fallback that decided, if the source is `'fallback'`. */
   readonly fallback?: Fallback | undefined;
 }
 
-/** Where a decision comes from: a store, the process's cache, or the fallback while Redis cannot decide. */
+/**
+ * Source of a decision: a store (`'redis'`, `'memory'`), the process (`'cache'`: a cached denial or a prefetched
+ * permit), or the fallback while Redis cannot decide.
+ */
 export type DecisionSource = 'redis' | 'memory' | 'cache' | 'fallback';
 
 /**
- * What decides while Redis cannot: `'local'` counts in the memory of this process, which has its share of the
- * limit; `'allow'` allows and `'deny'` denies every request, without figures.
+ * The fallback that decided: `'local'` counted in the memory of the process, with its share of the limit; `'allow'`
+ * and `'deny'` did not count, so that the other fields of the result have no meaning.
  */
 export type Fallback = 'local' | 'allow' | 'deny';
 
-/** The answer for a hit: that of its strictest rule, and all of them. */
+/** The decision for a request: the result of the strictest rule, and the results of all rules. */
 export interface Decision extends RuleDecision {
-  /** Who gave the strictest answer. */
+  /** Source of the strictest result. */
   readonly source: DecisionSource;
-  /** One answer a rule, in the order of the rules. */
+  /** One result per rule, in the order of the rules. */
   readonly decisions: readonly RuleDecision[];
 }
 
 /**
- * Orders answers, the strictest first: enforced rules before observed ones, and of either denials before
- * the rest; denials by the longest wait, the others by the fewest permits left and then by the longest
- * time until the full limit is back. What the fallback allows without counting comes last: it has no figures.
+ * Orders results, the strictest first: enforced rules before shadow rules, and of either denials before allowed
+ * results; denials by the longest wait, allowed results by the fewest permits left and then by the longest time
+ * until the full limit is available. Results that the fallback allowed without counting come last.
  */
 export function compareStrictness(a: RuleDecision, b: RuleDecision): number {
-  if (a.observed !== b.observed) return a.observed ? 1 : -1;
+  if (a.shadow !== b.shadow) return a.shadow ? 1 : -1;
   if (a.allowed !== b.allowed) return a.allowed ? 1 : -1;
   if (!a.allowed) return waitOf(b) - waitOf(a) || 0;
   if (hasFigures(a) !== hasFigures(b)) return hasFigures(a) ? -1 : 1;

@@ -1,7 +1,7 @@
-/** A length of time from 1 ms to 366 days: an integer with a unit, such as `'10s'`. */
+/** A length of time from 1 ms to 366 days: an integer with a unit, such as `'10s'` or `'1h'`. */
 export type Duration = `${number}${DurationUnit}`;
 
-/** Milliseconds, seconds, minutes, hours, days of 24 hours, weeks of 7 of them. */
+/** Milliseconds, seconds, minutes, hours, days of 24 hours, weeks of 7 days. */
 export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w';
 
 const MICROSECONDS: Record<DurationUnit, number> = {

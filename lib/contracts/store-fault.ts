@@ -1,26 +1,39 @@
 /**
- * Why a store could not decide.
+ * Why Redis could not decide.
  *
  * - `connection`: there is no connection
- * - `timeout`: no answer within the deadline
+ * - `timeout`: no reply within the deadline
  * - `access`: the server refuses the user, a command or a key
- * - `state`: the server is in no state to decide: loading, read-only, out of memory
- * - `topology`: the server is one node of a Redis Cluster, and the client is none of a Cluster
+ * - `state`: the server is loading, read-only or out of memory
+ * - `topology`: the server is a Sentinel, or a node of a Redis Cluster, and the client is not a Cluster
  * - `moving`: the keys of a request are on two servers while their slot moves
- * - `other`: anything else, which may be about the request's key
+ * - `other`: any other error, which may concern one key only
  */
 export type FaultKind = 'connection' | 'timeout' | 'access' | 'state' | 'topology' | 'moving' | 'other';
 
-/** Thrown when a store could not decide: the message is one sentence that names the server and the cause. */
+/**
+ * The purpose of a call to the store.
+ *
+ * - `decision`: a request, which the fallback decided instead
+ * - `refund`: a refund, a renewal, or the settlement of a reservation
+ * - `heartbeat`: the count of processes, which may now be out of date
+ */
+export type StoreCall = 'decision' | 'refund' | 'heartbeat';
+
+/** The error in events when Redis could not decide. Its message is one sentence with the server and the cause. */
 export class StoreFault extends Error {
   override readonly name = 'StoreFault';
 
   /**
-   * @param code one word for metrics and for counting, such as `ECONNREFUSED`, `NOPERM` or `TIMEOUT`
-   * @param options.cause the error as the client library threw it
+   * @param kind the kind of failure
+   * @param code one word for metrics, such as `ECONNREFUSED`
+   * @param message one sentence with the server and the cause
+   * @param options the error of the client library as `cause`
    */
   constructor(
+    /** Kind of failure. */
     readonly kind: FaultKind,
+    /** One word for metrics, such as `ECONNREFUSED`, `NOPERM` or `TIMEOUT`. */
     readonly code: string,
     message: string,
     options?: { readonly cause?: unknown },

@@ -24,3 +24,14 @@ export function callSafely<Argument>(
     failed(error);
   }
 }
+
+/** A value, or a promise of it where the result is not available at once. */
+export type MaybePromise<Value> = Value | Promise<Value>;
+
+/** Continues with a value at once, or when it is there. */
+export function then<Value, Result>(
+  value: MaybePromise<Value>,
+  next: (value: Value) => MaybePromise<Result>,
+): MaybePromise<Result> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}

@@ -1,9 +1,15 @@
 import { compareStrictness, hasFigures, type Decision, type RuleDecision } from '../contracts/decision.js';
 
-/** How limits are told: by a draft of the IETF's RateLimit fields, or by the older `X-RateLimit-*`. */
+/** Response header format: a draft of the IETF's RateLimit fields, or `X-RateLimit-*` (`'legacy'`). */
 export type HeaderStyle = (typeof HEADER_STYLES)[number];
 
 export const HEADER_STYLES = ['draft-10', 'draft-7', 'draft-6', 'legacy'] as const;
+
+/** The fields of all styles. */
+export const HEADER_FIELDS: readonly string[] = [
+  ...['RateLimit-Policy', 'RateLimit', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
+  ...['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+];
 
 export type Header = [name: string, value: string];
 
@@ -19,7 +25,7 @@ export function rateLimitHeaders(
   now: () => number = Date.now,
 ): Header[] {
   const headers: Header[] = [];
-  if (decision.decisions.every(({ observed }) => observed)) return headers;
+  if (decision.decisions.every(({ shadow }) => shadow)) return headers;
   for (const style of styles) {
     if (style === 'draft-10') draft10(decision, headers);
     else if (style === 'draft-7') draft7(decision, headers);
@@ -43,7 +49,7 @@ export function headerStyleConflict(styles: readonly HeaderStyle[]): string | un
 /** A decision's answers, one a rule, the strictest first. */
 export function strictestFirst(decision: Decision): readonly RuleDecision[] {
   if (decision.decisions.length === 1) return decision.decisions;
-  return decision.decisions.filter(({ observed }) => !observed).toSorted(compareStrictness);
+  return decision.decisions.filter(({ shadow }) => !shadow).toSorted(compareStrictness);
 }
 
 /** Those of a decision's results that were counted, the strictest first. */

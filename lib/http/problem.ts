@@ -4,16 +4,19 @@ import { strictestFirst } from './headers.js';
 /** The type of an RFC 9457 body, with the `charset` that Express and Fastify would add each time. */
 export const PROBLEM_JSON = 'application/problem+json; charset=utf-8';
 
-/** An RFC 9457 body, with the problem types of the RateLimit draft. */
+/** The body of a 429 or 503 as RFC 9457 defines it, with the problem types of the RateLimit draft. */
 export interface ProblemDetails {
+  /** URI of the problem type, such as `https://iana.org/assignments/http-problem-types#quota-exceeded`. */
   readonly type: string;
+  /** Short name of the problem type. */
   readonly title: string;
+  /** Status of the response. */
   readonly status: number;
-  /** One sentence for people: which rule denied, and how long to wait. */
+  /** One sentence in English: the rules that denied, and how long to wait. */
   readonly detail: string;
-  /** The names of the rules that denied, the strictest first. */
+  /** Names of the rules that denied, the strictest first. */
   readonly 'violated-policies': readonly string[];
-  /** Milliseconds until the same request would be allowed, `null` if never. */
+  /** Milliseconds until the same request would be allowed; `null` if it never would. */
   readonly retryAfterMs: number | null;
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import {
   apiKeySubject,
@@ -11,6 +12,15 @@ import {
   userSubjectOf,
   type HttpRequest,
 } from './subject.js';
+
+/** Stands for an ObjectId of MongoDB's driver. */
+class ObjectId {
+  constructor(readonly id: Uint8Array) {}
+
+  toString(encoding?: 'hex' | 'base64') {
+    return Buffer.from(this.id).toString(encoding ?? 'hex');
+  }
+}
 
 /** 128 bits of SHA-256, as `printf value | sha256sum | cut -c -32` prints them. */
 const hash = (value: string) => createHash('sha256').update(value).digest('hex').slice(0, 32);
@@ -46,6 +56,10 @@ describe('userSubject', () => {
     [{ id: 7, sub: 'no', userId: 'no' }, '7'],
     [{ id: '', sub: 'alice', userId: 'no' }, 'alice'],
     [{ id: {}, userId: 'alice' }, 'alice'],
+    [{ _id: 'alice' }, 'alice'],
+    [{ id: 7, _id: 'no' }, '7'],
+    [{ _id: new ObjectId(Uint8Array.of(1, 171)) }, '01ab'],
+    [{ id: new ObjectId(Uint8Array.of(1, 172)) }, '01ac'],
     [{ id: 2n ** 64n }, '18446744073709551616'],
     [{ id: '__proto__' }, '__proto__'],
     ['constructor', 'constructor'],
@@ -63,11 +77,27 @@ describe('userSubject', () => {
     {},
     { id: null },
     { id: ['a'] },
+    { id: { toString: 'a' } },
+    { id: { toString: () => 'a' } },
+    { id: Buffer.from('a') },
+    { id: new Map([['a', 'b']]) },
+    { id: Object.create(null) },
+    { id: runInNewContext('({})') },
+    { email: 'a@b.c' },
     { id: NaN },
     () => 'a',
     Object.create(null),
   ])('does not take %p for a user whom others would share', (user) => {
     expect(userSubject({ user })).toBeUndefined();
+  });
+
+  it('finds no user whose id cannot be printed', () => {
+    class Broken {
+      toString() {
+        throw new Error('broken');
+      }
+    }
+    expect(userSubject({ user: { id: new Broken() } })).toBeUndefined();
   });
 
   it('reads the getters of an entity', () => {

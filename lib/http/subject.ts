@@ -23,11 +23,11 @@ export function ipSubject(request: HttpRequest, ipv6Prefix?: number): string | u
   return canonicalIp(request.ip, ipv6Prefix) ?? canonicalIp(request.socket?.remoteAddress, ipv6Prefix);
 }
 
-/** The authenticated user: `request.user` itself or its `id`, `sub` or `userId`, the first that is an id. */
+/** The authenticated user: `request.user` itself or its `id`, `sub`, `userId` or `_id`, the first that is an id. */
 export function userSubject({ user }: HttpRequest): string | undefined {
   if (typeof user !== 'object' || user === null) return userSubjectOf(user);
-  const { id, sub, userId } = user as Record<string, unknown>;
-  return userSubjectOf(id) ?? userSubjectOf(sub) ?? userSubjectOf(userId);
+  const { id, sub, userId, _id } = user as Record<string, unknown>;
+  return userSubjectOf(id) ?? userSubjectOf(sub) ?? userSubjectOf(userId) ?? userSubjectOf(_id);
 }
 
 /** The hash of the value of `x-api-key`. */
@@ -60,9 +60,13 @@ export function ipSubjectOf(text: string, ipv6Prefix = 64): string | undefined {
   );
 }
 
-/** The subject of an id in a rule with `by: 'user'`: a text that is not empty, or a number. */
+/**
+ * The subject of an id in a rule with `by: 'user'`: a text that is not empty, a number, or an object whose class
+ * makes a text of it, such as an ObjectId.
+ */
 export function userSubjectOf(id: unknown): string | undefined {
   if (typeof id === 'string') return id === '' ? undefined : id;
+  if (typeof id === 'object' && id !== null) return textOfObject(id);
   return Number.isFinite(id) || typeof id === 'bigint' ? String(id) : undefined;
 }
 
@@ -99,4 +103,16 @@ function canonicalCredentials(value: string): string {
   const text = value.trim();
   const end = text.search(/\s/);
   return end < 0 ? text : `${text.slice(0, end).toLowerCase()} ${text.slice(end).trim()}`;
+}
+
+/** A client can send plain objects and lists, and bytes that are no text may be one text for several ids. */
+function textOfObject(id: object): string | undefined {
+  if (Array.isArray(id) || ArrayBuffer.isView(id)) return undefined;
+  const { toString } = (Object.getPrototypeOf(id) ?? {}) as { toString?: () => unknown };
+  try {
+    const text = toString?.call(id);
+    return typeof text === 'string' && !/^(\[object .*)?$/.test(text) ? text : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -3,7 +3,7 @@ import { proxyTrust } from './proxy-trust.js';
 import type { Warnings } from './warnings.js';
 
 /** After so many requests without a forwarding header, there is no proxy in front. */
-const WITHOUT_HEADER = 10_000;
+export const WITHOUT_HEADER = 10_000;
 
 /** A list of proxies is wrong when none of so many requests with a forwarding header came from one. */
 const FROM_OTHERS = 100;

@@ -69,9 +69,9 @@ describe('`by`', () => {
     expect(sourcesOf(['ip', 'user', 'api-key', 'X-Tenant', { header: 'ApiKey' }, FUNCTION])).toEqual({
       ip: true,
       user: true,
-      custom: true,
+      functions: [FUNCTION],
       headers: ['x-api-key', 'x-tenant', 'apikey'],
     });
-    expect(sourcesOf('everyone')).toEqual({ ip: false, user: false, custom: false, headers: [] });
+    expect(sourcesOf('everyone')).toEqual({ ip: false, user: false, functions: [], headers: [] });
   });
 });

@@ -1,6 +1,6 @@
 import type { OptionCheck } from '../algorithms/definition.js';
 import { nearest } from './nearest.js';
-import type { By } from './route-rule.js';
+import type { By, SubjectResolver } from './route-rule.js';
 
 const KEYWORDS = ['ip', 'user', 'api-key', 'everyone'] as const;
 
@@ -26,8 +26,8 @@ export const BY: OptionCheck = {
 export interface SubjectSources {
   readonly ip: boolean;
   readonly user: boolean;
-  /** Whether a function of the application finds a part. */
-  readonly custom: boolean;
+  /** The functions of the application that find a part. */
+  readonly functions: readonly SubjectResolver[];
   /** The names of headers, in lower case. */
   readonly headers: readonly string[];
 }
@@ -37,7 +37,7 @@ export function sourcesOf(by: By | readonly By[]): SubjectSources {
   return {
     ip: parts.includes('ip'),
     user: parts.includes('user'),
-    custom: parts.some((part) => typeof part === 'function'),
+    functions: parts.filter((part) => typeof part === 'function') as SubjectResolver[],
     headers: parts.map(headerOf).filter((name) => name !== undefined),
   };
 }

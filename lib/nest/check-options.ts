@@ -1,12 +1,14 @@
 import type { OptionCheck } from '../algorithms/definition.js';
 import { isFields } from '../contracts/fields.js';
 import { readCount } from '../contracts/count.js';
-import { readFields, refusal, RULE_FIELDS } from '../core/rule-fields.js';
-import { PREFIX } from '../core/key.js';
-import { INSTANCES } from '../core/limiter-options.js';
-import { problem } from '../core/rate-limit-config.error.js';
+import { readFields, refusal, RULE_FIELDS } from '../rules/rule-fields.js';
+import { PREFIX } from '../rules/key.js';
+import { INSTANCES } from '../limiter/options.js';
+import { problem } from '../rules/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../http/headers.js';
-import { isRedisConnection, REDIS_ALLOWED, redisProblems } from '../stores/redis/redis-option.js';
+import { isRedisConnection, redisProblems } from '../stores/redis/redis-option.js';
+import { REDIS_ALLOWED } from '../stores/redis/redis-url.js';
+import { foreignOptionFix, spreadProblem } from './foreign-options.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { isWarningsOption, WARNINGS_ALLOWED } from './warning-codes.js';
 
@@ -61,11 +63,17 @@ const EXTRAS: readonly string[] = ['isGlobal', 'registerGuard', 'registerFilter'
 /** Says what is wrong with the module's options, but for the rules, which are checked with the routes. */
 export function optionProblems(options: unknown): string[] {
   if (!isFields(options)) return [problem('the options of RateLimitModule', options, 'an object')];
+  const spread = spreadProblem(options);
+  if (spread !== undefined) return [spread];
   const problems = Object.entries(options).flatMap(([name, value]) => {
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof RateLimitModuleOptions] : undefined;
     if (EXTRAS.includes(name))
       return [`${name}: got in the result of a factory; write it beside \`useFactory\``];
-    if (!check) return [`${name}: no such option; allowed: ${Object.keys(CHECKS).join(', ')}`];
+    if (!check) {
+      const fix =
+        foreignOptionFix(name, value) ?? `no such option; allowed: ${Object.keys(CHECKS).join(', ')}`;
+      return [`${name}: ${fix}`];
+    }
     if (value === undefined || check.accepts(check.read ? check.read(value) : value)) return [];
     return name === 'redis' ? redisProblems(value) : [refusal(name, value, check)];
   });

@@ -43,14 +43,19 @@ describe('the request and response behind a context', () => {
     const headers = { 'x-api-key': 'k' };
     const client = { handshake: { address: '10.0.0.1', headers }, data: { user: { id: 7 } } };
     expect(exchangeOf(context('ws', client))).toEqual({
-      request: { ip: '10.0.0.1', headers, user: { id: 7 } },
+      request: { socket: { remoteAddress: '10.0.0.1' }, headers, user: { id: 7 } },
     });
+  });
+
+  it("are a Socket.IO client's address as the application has found it, where that is not its peer's", () => {
+    const client = { handshake: { address: '203.0.113.7' }, conn: { remoteAddress: '10.0.0.1' } };
+    expect(exchangeOf(context('ws', client)).request).toMatchObject({ ip: '203.0.113.7' });
   });
 
   it("are a ws client's address and user", () => {
     const client = { _socket: { remoteAddress: '10.0.0.1' }, user: 'ann' };
     expect(exchangeOf(context('ws', client))).toEqual({
-      request: { ip: '10.0.0.1', headers: {}, user: 'ann' },
+      request: { socket: { remoteAddress: '10.0.0.1' }, headers: {}, user: 'ann' },
     });
   });
 

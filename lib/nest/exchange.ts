@@ -40,15 +40,19 @@ function graphqlExchange(graphql: GraphqlContext = {}): Exchange {
 /** A Socket.IO socket, or a `ws` one. */
 interface SocketClient {
   handshake?: { address?: string; headers?: HttpRequest['headers'] };
+  conn?: { remoteAddress?: string };
   _socket?: { remoteAddress?: string };
   user?: unknown;
   data?: { user?: unknown };
 }
 
+/** Its address is that of the peer, unless the application has put another one into the handshake. */
 function socketRequest(client: SocketClient): HttpRequest {
-  const ip = client.handshake?.address ?? client._socket?.remoteAddress;
+  const address = client.handshake?.address ?? client._socket?.remoteAddress;
+  const peer = client.conn?.remoteAddress ?? address;
   return {
-    ...(ip !== undefined && { ip }),
+    ...(address !== peer && { ip: address }),
+    ...(peer !== undefined && { socket: { remoteAddress: peer } }),
     headers: client.handshake?.headers ?? {},
     user: client.user ?? client.data?.user,
   };

@@ -12,6 +12,11 @@ const scanner = new MetadataScanner();
 
 /** Controllers, and providers with rate limit decorators, in the order of the modules. */
 export function* handlerClasses(modules: ModulesContainer): Iterable<HandlerClass> {
+  for (const each of classes(modules)) if (each.isController || isDecorated(each.type)) yield each;
+}
+
+/** The classes of all controllers and providers, in the order of the modules. */
+export function* classes(modules: ModulesContainer): Iterable<HandlerClass> {
   const seen = new Set<unknown>();
   for (const { controllers, providers } of modules.values()) {
     for (const { metatype, instance } of [...controllers.values(), ...providers.values()]) {
@@ -19,7 +24,7 @@ export function* handlerClasses(modules: ModulesContainer): Iterable<HandlerClas
       const type = isController ? metatype : classOf(instance);
       if (typeof type !== 'function' || seen.has(type)) continue;
       seen.add(type);
-      if (isController || isDecorated(type as Type)) yield { type: type as Type, isController };
+      yield { type: type as Type, isController };
     }
   }
 }

@@ -1,5 +1,5 @@
-import type { CompiledRule } from '../core/compiled-rule.js';
-import { DEFAULT_ALGORITHM } from '../core/rule.js';
+import type { CompiledRule } from '../rules/compiled-rule.js';
+import { DEFAULT_ALGORITHM } from '../rules/rule.js';
 import type { RuleFields } from './rule-layers.js';
 import type { Warnings } from './warnings.js';
 
@@ -18,10 +18,10 @@ const BYTES_PER_ENTRY = 17;
 export function warnOfLargeLog(
   warnings: Warnings,
   fields: RuleFields,
-  { name, capacity, candidate }: CompiledRule,
+  { name, capacity, trial }: CompiledRule,
   owner: string,
 ): void {
-  const limit = Math.max(capacity, candidate?.capacity ?? 0);
+  const limit = Math.max(capacity, trial?.capacity ?? 0);
   if (fields['algorithm'] !== undefined || limit <= LARGEST_SILENT_LIMIT) return;
   if (!warnings.isPending('RL_LARGE_LOG')) return;
   warnings.warn(

@@ -1,8 +1,8 @@
-import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../rules/rate-limit-config.error.js';
 import { byFromText } from './by.js';
 import type { RuleFields } from './rule-layers.js';
 
-/** Any fields of named rules, applied last: whatever a configuration file or the environment gave. */
+/** Fields by rule name, from configuration. They are checked at start. */
 export type RuleOverrides = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** On the fields of overrides read from the environment: how the variable of a field is called. */
@@ -12,25 +12,27 @@ const SPELLING = 'a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals'
 
 /** Begins like a variable of ours; or has one underscore too few and ends with a field. */
 const MISSPELLED =
-  /^rate_limit__|^rate_limit_.+_(limit|window|algorithm|by|cost|burst|block|scope|mode|charge|on_store_error|on_missing_subject|allow_list|ipv6_prefix)$/i;
+  /^rate_limit__|^rate_limit_.+_(limit|window|algorithm|by|cost|burst|block|scope|mode|count|on_store_error|on_missing_subject|allow_list|ipv6_prefix)$/i;
 
 type Spelling = (field: string) => string;
 type FromEnvironment = Record<string, unknown> & { [VARIABLE]?: Spelling };
 
-/** What reads configuration: Nest's ConfigService, or anything with its `get`. */
+/** Nest's ConfigService, or any object with its `get`. */
 export interface ConfigReader {
+  /** Returns the value of a variable; `undefined` if it has none. */
   get(key: string): unknown;
 }
 
 /**
- * The overrides in the environment, for the module's `overrides`: `RATE_LIMIT__LOGIN__LIMIT=10` sets
- * `limit` of the rule `login`, `RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT=deny` sets
+ * Returns the overrides in the environment, for the module option `overrides`. `RATE_LIMIT__LOGIN__LIMIT=10`
+ * sets `limit` of the rule `login`; `RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT=deny` sets
  * `onMissingSubject` of `create-order`. Lists are separated by commas.
  *
- * @param config gives the values, so that those of `.env` files count
- * @param names the variables to look for
- * @default names those of the process
- * @throws RateLimitConfigError if a variable is misspelled, or has no value
+ * @param config reads the values, `.env` files included
+ * @param names names of the variables to read; all variables of the process unless given
+ * @throws RateLimitConfigError if a variable is misspelled or has no value
+ * @example
+ * useFactory: (config: ConfigService) => ({ overrides: overridesFromEnv(config) })
  */
 export function overridesFromEnv(
   config: ConfigReader,

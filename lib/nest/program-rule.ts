@@ -1,11 +1,11 @@
-import type { CompiledRule } from '../core/compiled-rule.js';
-import type { SubjectValue } from '../core/key.js';
-import type { KeyedRule } from '../core/keyed-rule.js';
-import type { Operation } from '../core/operation.js';
-import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
-import type { RuleHit } from '../core/rule-hit.js';
+import type { CompiledRule } from '../rules/compiled-rule.js';
+import type { SubjectValue } from '../rules/key.js';
+import type { KeyedRule } from '../rules/keyed-rule.js';
+import type { Operation } from '../limiter/operation.js';
+import { RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import type { RuleHit } from '../rules/rule-hit.js';
+import { dynamicFields, sampleOf } from './per-request-rule.js';
 import { programSubject, type ProgramSubject } from './program-subject.js';
-import { dynamicFields, sampleOf } from './route-limit.js';
 import type { By } from './route-rule.js';
 import type { RuleFields } from './rule-layers.js';
 

@@ -1,5 +1,5 @@
-import type { Subject, SubjectValue } from '../core/key.js';
-import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import type { Subject, SubjectValue } from '../rules/key.js';
+import { problem, RateLimitConfigError } from '../rules/rate-limit-config.error.js';
 import { EVERYONE, headerSubjectOf, ipSubjectOf, userSubjectOf } from '../http/subject.js';
 import { headerOf } from './by.js';
 import type { By } from './route-rule.js';

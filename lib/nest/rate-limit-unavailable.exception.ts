@@ -2,11 +2,15 @@ import { HttpException, HttpStatus } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
 import { PROBLEM_JSON, unavailableDetails } from '../http/problem.js';
 
-/** Thrown by the guard when the store cannot be asked and `onStoreError` is `'deny'`: a 503. */
+/** Thrown by the guard when Redis cannot decide and `onStoreError` is `'deny'`: a 503 with the decision. */
 export class RateLimitUnavailableException extends HttpException {
+  /** Media type of the body. */
   readonly contentType: string = PROBLEM_JSON;
 
-  constructor(readonly decision: Decision) {
+  constructor(
+    /** The decision of the fallback. */
+    readonly decision: Decision,
+  ) {
     super(unavailableDetails(decision), HttpStatus.SERVICE_UNAVAILABLE);
   }
 }

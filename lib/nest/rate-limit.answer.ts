@@ -8,15 +8,22 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { hasFigures, type Decision } from '../contracts/decision.js';
 import { callSafely } from '../contracts/thenable.js';
-import { rateLimitHeaders, type HeaderStyle } from '../http/headers.js';
+import { HEADER_FIELDS, rateLimitHeaders, type HeaderStyle } from '../http/headers.js';
 import { exchangeOf, type Exchange } from './exchange.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
-import { RateLimitExceededException } from './rate-limit.exception.js';
+import { HEADERS_SET, RateLimitExceededException } from './rate-limit.exception.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from './tokens.js';
 import type { NoAddress } from './route-limit.js';
 import { Warnings } from './warnings.js';
 import { withoutStack } from './without-stack.js';
+
+/** What denies a request: a 429, or a 503 where the limits could not be checked. */
+export type Denial = RateLimitExceededException | RateLimitUnavailableException;
+
+interface Response {
+  removeHeader(name: string): unknown;
+}
 
 /** Tells a decision to the client: by headers on the response, and if it denies by an exception. */
 @Injectable()
@@ -36,12 +43,29 @@ export class RateLimitAnswer {
   /** Sets the headers of a response, and tells `onDecision`. */
   tell({ response }: Exchange, decision: Decision, context: ExecutionContext, styles = this.styles): void {
     if (this.options.onDecision) this.report(decision, context);
-    const unknown = !hasFigures(decision);
-    if (response && !(unknown && decision.allowed)) {
-      const { httpAdapter } = this.host;
-      for (const [name, value] of rateLimitHeaders(decision, unknown ? [] : styles)) {
-        httpAdapter.setHeader(response, name, value);
-      }
+    if (response && (hasFigures(decision) || !decision.allowed)) this.setHeaders(response, decision, styles);
+  }
+
+  /**
+   * Sets the headers of a denial that the application has thrown, in the place of those that the guard has set.
+   *
+   * @returns the exception to answer: with the body of the option `body`, where the application gave it none
+   */
+  complete(thrown: Denial, response: Partial<Response>): Denial | Promise<Denial> {
+    if (HEADERS_SET in thrown) return thrown;
+    for (const name of HEADER_FIELDS) response.removeHeader?.(name);
+    this.setHeaders(response, thrown.decision, this.styles);
+    const { options } = this;
+    if (!options.body || !thrown.contentType || thrown instanceof RateLimitUnavailableException)
+      return thrown;
+    return this.bodyOf(thrown.decision).then((body) =>
+      answered(() => new RateLimitExceededException(thrown.decision, body)),
+    );
+  }
+
+  private setHeaders(response: unknown, decision: Decision, styles: readonly HeaderStyle[]): void {
+    for (const [name, value] of rateLimitHeaders(decision, hasFigures(decision) ? styles : [])) {
+      this.host.httpAdapter.setHeader(response, name, value);
     }
   }
 
@@ -53,9 +77,9 @@ export class RateLimitAnswer {
    */
   async refuse(decision: Decision): Promise<never> {
     await Promise.resolve();
-    if (decision.fallback === 'deny') throw withoutStack(() => new RateLimitUnavailableException(decision));
+    if (decision.fallback === 'deny') throw answered(() => new RateLimitUnavailableException(decision));
     const body = await this.bodyOf(decision);
-    throw withoutStack(() => new RateLimitExceededException(decision, body));
+    throw answered(() => new RateLimitExceededException(decision, body));
   }
 
   private report(decision: Decision, context: ExecutionContext): void {
@@ -71,10 +95,10 @@ export class RateLimitAnswer {
   async refuseUncounted(decision: Decision, context: ExecutionContext): Promise<never> {
     await Promise.resolve();
     this.tell(exchangeOf(context), decision, context, []);
-    if (decision.fallback === 'deny') throw withoutStack(() => new RateLimitUnavailableException(decision));
+    if (decision.fallback === 'deny') throw answered(() => new RateLimitUnavailableException(decision));
     const body = await this.bodyOf(decision);
     const detail = `Rule "${decision.rule}" counts by something that this request does not have.`;
-    throw withoutStack(() => new RateLimitExceededException(decision, body, detail));
+    throw answered(() => new RateLimitExceededException(decision, body, detail));
   }
 
   /**
@@ -98,6 +122,11 @@ export class RateLimitAnswer {
       return undefined;
     }
   }
+}
+
+/** An exception whose headers are set. */
+function answered(create: () => Denial): Denial {
+  return Object.assign(withoutStack(create), { [HEADERS_SET]: true });
 }
 
 function noAddressMessage(rule: string): string {

@@ -1,4 +1,8 @@
-import type { NamedRule, RouteRule } from './route-rule.js';
+import { applyDecorators, UseFilters } from '@nestjs/common';
+import type { AlgorithmName } from '../algorithms/registry.js';
+import { parseDuration, type Duration } from '../contracts/duration.js';
+import { ModuleCheck } from './module-check.js';
+import type { NamedRule, RouteRule, RouteRuleFields } from './route-rule.js';
 
 const RULES = Symbol('rate-limit:rules');
 const SKIPPED = Symbol('rate-limit:skipped');
@@ -14,24 +18,66 @@ export interface TargetRules {
 /** On the fields that a decorator gives with a rule's name: the rule has to be in the module's options. */
 export const BY_NAME = Symbol('rate-limit:by-name');
 
+/** On the fields of a rule that states a complete limit: it inherits no other limit's options. */
+export const COMPLETE = Symbol('rate-limit:complete');
+
+/** The other fields of a rule whose window, limit and algorithm are given one by one. */
+export type PositionalFields = Omit<RouteRuleFields, 'window' | 'limit'> & Pick<RouteRule, 'name'>;
+
 /**
- * Limits a handler, or every handler of a controller: by a rule that is written here, or by one of the
- * module's `onDemand`, given by its name. Several rules may stand on one target, each of another name. A rule
- * on the handler overrides that of the same name on the controller, and that one the module's, field by field.
- *
- * A wrong rule stops the application at start.
- *
- * @param rule a rule; or a name in `onDemand` and fields that differ on this target
- * @example `@RateLimit('login', { limit: 3 })`
+ * The arguments behind the first one of `@RateLimit`: of a window, the limit and others; of a rule's name, the fields
+ * to override; of a rule, none.
  */
-export function RateLimit(
-  ...rule: [rule: RouteRule] | [name: string, fields?: NamedRule]
+export type RateLimitArguments<First> = string extends First
+  ? []
+  : First extends Duration
+    ? [limit: number, algorithm?: AlgorithmName, fields?: PositionalFields]
+    : [fields?: NamedRule];
+
+/**
+ * Limits a handler, or every handler of a controller. A target may have several rules with different names. A
+ * rule on the handler overrides the rule of the same name on the controller field by field, and that one
+ * overrides the module's. An invalid rule stops the application at start.
+ *
+ * The form with positions states a complete limit: it overrides the window, the limit and the algorithm with all
+ * its options, and inherits the subject and the other fields.
+ *
+ * @param rule a rule; its window, followed by its limit, algorithm and other fields; or the name of a rule in
+ *   `onDemand`, followed by the fields to override on this target
+ * @example
+ * `@RateLimit({ window: '1m', limit: 100, by: 'user' })`
+ * `@RateLimit('1m', 100, 'gcra', { by: 'user' })`
+ * `@RateLimit('login', { limit: 3 })`
+ */
+export function RateLimit<const First extends string>(
+  rule: First | RouteRule,
+  ...others: RateLimitArguments<First>
 ): ClassDecorator & MethodDecorator {
-  const [given, fields] = rule;
-  return append(RULES, typeof given === 'string' ? { ...fields, name: given, [BY_NAME]: true } : given);
+  return applyDecorators(append(RULES, ruleOf(rule, others)), UseFilters(ModuleCheck));
 }
 
-/** Takes the named rules from further out off a handler or a controller; without names, all of them. */
+/** The arguments of a decorator as the fields of a rule. */
+function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
+  if (typeof rule !== 'string') return rule;
+  if (parseDuration(rule) === undefined) {
+    return { ...(others[0] as object | undefined), name: rule, [BY_NAME]: true };
+  }
+  const [limit, algorithm, fields] = others;
+  return {
+    ...(fields as object | undefined),
+    window: rule,
+    limit,
+    ...(algorithm !== undefined && { algorithm }),
+    [COMPLETE]: true,
+  };
+}
+
+/**
+ * Disables inherited rules on a handler or a controller: the rules with these names, or all without names.
+ *
+ * @example
+ * `@SkipRateLimit('default')`
+ */
 export function SkipRateLimit(...names: string[]): ClassDecorator & MethodDecorator {
   return append(SKIPPED, ...(names.length > 0 ? names : ['*']));
 }

@@ -2,16 +2,26 @@ import { HttpException, HttpStatus } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
 import { PROBLEM_JSON, problemDetails } from '../http/problem.js';
 
-/** Thrown by the guard when a rule denies: a 429 that carries the decision. */
+/** On an exception of the guard, which has set the headers of the response. */
+export const HEADERS_SET = Symbol('rate limit headers set');
+
+/**
+ * Thrown by the guard when a rule denies: a 429 with the decision. An application can throw it as well.
+ *
+ * @example
+ * if (!decision.allowed) throw new RateLimitExceededException(decision);
+ */
 export class RateLimitExceededException extends HttpException {
-  /** What the body is, for the header of that name; absent for a body of the user's own. */
+  /** Media type of the body; `undefined` for a custom body. */
   readonly contentType: string | undefined;
 
   /**
+   * @param decision the decision of the limiter
    * @param body replaces the problem details
-   * @param detail replaces the sentence in them
+   * @param detail replaces the sentence in the problem details
    */
   constructor(
+    /** The decision that denied the request. */
     readonly decision: Decision,
     body?: string | object,
     detail?: string,

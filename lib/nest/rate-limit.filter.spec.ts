@@ -3,6 +3,7 @@ import type { ArgumentsHost } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import { catchError, firstValueFrom, of, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
+import type { RateLimitAnswer } from './rate-limit.answer.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
 import { RateLimitExceededException } from './rate-limit.exception.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
@@ -32,12 +33,14 @@ const QUOTA_EXCEEDED = {
 function filterOver(answers: unknown[], type = 'fastify'): RateLimitFilter {
   const httpAdapter = {
     getType: () => type,
+    isHeadersSent: () => false,
     setHeader: (_response: unknown, name: string, value: string) => answers.push({ [name]: value }),
     reply: (_response: unknown, body: unknown, status: number) => answers.push({ status, body }),
     status: (_response: unknown, status: number) => answers.push({ status }),
     end: (_response: unknown, end: string) => answers.push({ end }),
   };
-  return new RateLimitFilter({ httpAdapter } as unknown as HttpAdapterHost);
+  const answer = { complete: (denial) => denial } as Pick<RateLimitAnswer, 'complete'>;
+  return new RateLimitFilter({ httpAdapter } as unknown as HttpAdapterHost, answer as RateLimitAnswer);
 }
 
 function host(type: string, client: unknown = {}): ArgumentsHost {

@@ -1,21 +1,28 @@
 import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { throwError, type Observable } from 'rxjs';
+import { RateLimitAnswer, type Denial } from './rate-limit.answer.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
 import { RateLimitExceededException } from './rate-limit.exception.js';
 
-/** Answers a refused request: over HTTP with its status and body; the guard has set the headers. */
+/**
+ * Responds to denied requests: over HTTP with status, body and headers, to a socket with the event `exception`, to a
+ * message with an error.
+ *
+ * @example
+ * `@UseFilters(RateLimitFilter)`
+ */
 @Catch(RateLimitExceededException, RateLimitUnavailableException)
 export class RateLimitFilter implements ExceptionFilter {
-  constructor(@Inject(HttpAdapterHost) private readonly host: HttpAdapterHost) {}
+  constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(RateLimitAnswer) private readonly answer: RateLimitAnswer,
+  ) {}
 
-  catch(
-    exception: RateLimitExceededException | RateLimitUnavailableException,
-    host: ArgumentsHost,
-  ): Observable<never> | void {
+  catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {
     switch (host.getType<string>()) {
       case 'http':
-        this.answer(exception, host.getArgByIndex<object>(1));
+        this.respond(exception, host.getArgByIndex<object>(1));
         return;
       case 'ws':
         host
@@ -30,11 +37,19 @@ export class RateLimitFilter implements ExceptionFilter {
     }
   }
 
+  private respond(exception: Denial, response: object): void {
+    const { httpAdapter } = this.host;
+    if (httpAdapter.isHeadersSent(response)) {
+      httpAdapter.end(response);
+      return;
+    }
+    const complete = this.answer.complete(exception, response);
+    if (complete instanceof Promise) void complete.then((completed) => this.respond(completed, response));
+    else this.send(complete, response);
+  }
+
   /** Express's own way to send would hash the body for an ETag, which nobody can ask for again. */
-  private answer(
-    exception: RateLimitExceededException | RateLimitUnavailableException,
-    response: object,
-  ): void {
+  private send(exception: Denial, response: object): void {
     const { httpAdapter } = this.host;
     const [body, status] = [exception.getResponse(), exception.getStatus()];
     if (exception.contentType === undefined) {

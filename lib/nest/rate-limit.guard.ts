@@ -1,6 +1,6 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
-import { RateLimiter } from '../rate-limiter.js';
+import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { HttpRequest } from '../http/subject.js';
 import type { Exchange } from './exchange.js';
 import { exchangeOf } from './exchange.js';
@@ -16,7 +16,13 @@ const COUNTED = Symbol('rate limit counted');
 
 type Countable = ExecutionContext & { [COUNTED]?: true };
 
-/** Decides each request by the rules of its route, and refuses it with a 429 when one denies. */
+/**
+ * Applies the rules of a handler to its requests. The module registers it for every route unless
+ * `registerGuard` is `false`. A request that passes two of them is counted once.
+ *
+ * @example
+ * `@UseGuards(AuthGuard, RateLimitGuard)`
+ */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(
@@ -27,9 +33,11 @@ export class RateLimitGuard implements CanActivate {
   ) {}
 
   /**
-   * Lets pass at once where nothing has to be waited for, as with the memory store.
+   * Returns `true` if every rule allows the request: synchronously with the memory store.
    *
-   * @throws RateLimitExceededException, or RateLimitUnavailableException when the store fails closed
+   * @internal
+   * @throws RateLimitExceededException if a rule denies
+   * @throws RateLimitUnavailableException if Redis cannot decide and `onStoreError` is `'deny'`
    */
   canActivate(context: Countable): boolean | Promise<boolean> {
     if (context[COUNTED]) return true;
@@ -71,7 +79,7 @@ export class RateLimitGuard implements CanActivate {
     const values = new RequestValues(context);
     const limits = this.rules.of(context);
     const { request } = exchange;
-    for (const limit of limits) limit.watch?.(exchange);
+    for (const limit of limits) limit.watch?.(exchange, values);
     if (limits.length === 1) {
       const applied = limits[0]!.apply(request, values);
       return applied instanceof Promise

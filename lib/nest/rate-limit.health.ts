@@ -1,47 +1,54 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Store } from '../contracts/store.js';
-import type { OnStoreError } from '../core/on-store-error.js';
-import { RateLimiter } from '../rate-limiter.js';
-import type { Rule } from '../core/rule.js';
+import type { BaseStore } from '../contracts/store.js';
+import type { OnStoreError } from '../rules/on-store-error.js';
+import { RateLimiter } from '../limiter/rate-limiter.js';
+import type { Rule } from '../rules/rule.js';
 import { faultOf } from '../stores/redis/fault.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';
 import { Warnings } from './warnings.js';
 
-/** How the limits of this process are: what a health indicator of `@nestjs/terminus` answers. */
+/** The result of `isHealthy`, as `@nestjs/terminus` expects it: the status by its key. */
 export type RateLimitHealthResult<Key extends string = string> = Record<Key, RateLimitHealthStatus>;
 
+/** The state of rate limiting in this process. */
 export interface RateLimitHealthStatus {
-  /** `'down'` while requests are denied since the store cannot decide, or with `health: { fallbackIsDown: true }`. */
+  /** `'down'` while a circuit breaker is open, if `health.fallbackIsDown` is `true`; otherwise `'up'`. */
   readonly status: 'up' | 'down';
-  /** Where limits are counted. */
-  readonly store: Store['source'];
-  /** What requests get while the store cannot decide, where a rule does not say. */
+  /** The store in use. */
+  readonly store: BaseStore['source'];
+  /** Fallback of rules that set none. */
   readonly onStoreError: OnStoreError;
-  /** How many processes share the limits, as far as this one knows. */
+  /** Number of processes that share the limits, by the last heartbeat. */
   readonly instances: number;
-  /** Whether the fallback decides requests, or has done so in the last ten seconds. */
+  /** Error of the last heartbeat, after which `instances` may be out of date. Absent if it succeeded. */
+  readonly instancesStale?: string;
+  /**
+   * Whether a circuit breaker is open, or the fallback decided a request in the last ten seconds and no breaker
+   * has closed since.
+   */
   readonly degraded: boolean;
-  /** Why; absent unless `degraded`. */
+  /** Why Redis cannot decide. Absent unless `degraded`. */
   readonly reason?: string;
-  /** The servers that are not asked, and why; `''` is the only server. */
+  /** The servers whose circuit breaker is open, each with the reason; `''` is the only server. */
   readonly servers: readonly { readonly server: string; readonly reason: string }[];
-  /** The codes of the warnings that were logged: see docs/warnings.md. */
+  /** Codes of the warnings that were logged. docs/warnings.md describes each. */
   readonly warnings: readonly WarningCode[];
 }
 
 const NOTHING: Rule = { name: 'health', limit: 1, window: '1s', cost: 0, onStoreError: 'allow' };
 
 /**
- * Tells how the limits are: a health indicator for `@nestjs/terminus` from 11, and for anybody else.
+ * Injectable health indicator for `@nestjs/terminus` from 11. It can also be called without Terminus.
  *
- * @example health.check([() => rateLimit.isHealthy()])
+ * @example
+ * health.check([() => rateLimit.isHealthy()]);
  */
 @Injectable()
 export class RateLimitHealth {
   constructor(
-    @Inject(RATE_LIMIT_STORE) private readonly store: Store,
+    @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(Warnings) private readonly warnings: Warnings,
@@ -51,6 +58,8 @@ export class RateLimitHealth {
    * Sends the store a request that changes nothing, and reports whether the fallback decides. The status stays
    * `'up'` then, so that a readiness probe does not take every process out of service at once; it is `'down'`
    * with `onStoreError: 'deny'` or `health: { fallbackIsDown: true }`.
+   *
+   * @param key the name of the indicator in the result; `'rateLimit'` unless given
    */
   async isHealthy<Key extends string = 'rateLimit'>(
     key: Key = 'rateLimit' as Key,
@@ -61,11 +70,13 @@ export class RateLimitHealth {
     const { openCircuits, recentFailure } = this.limiter.events;
     const servers = Array.from(openCircuits, ([server, error]) => ({ server, reason: reasonOf(error) }));
     const reason = servers[0]?.reason ?? (recentFailure === undefined ? undefined : reasonOf(recentFailure));
+    const { instanceCount, instanceCountError } = this.limiter;
     const health: RateLimitHealthStatus = {
       status: servers.length > 0 && fallbackIsDown ? 'down' : 'up',
       store: this.store.source,
       onStoreError,
-      instances: this.limiter.instanceCount,
+      instances: instanceCount,
+      ...(instanceCountError !== undefined && { instancesStale: reasonOf(instanceCountError) }),
       degraded: reason !== undefined,
       ...(reason !== undefined && { reason }),
       servers,

@@ -5,13 +5,15 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import type { Store } from '../contracts/store.js';
-import { RateLimitEvents } from '../core/limiter-events.js';
-import { RateLimiter } from '../rate-limiter.js';
+import type { BaseStore } from '../contracts/store.js';
+import { RateLimitEvents } from '../limiter/events.js';
+import { RateLimiter } from '../limiter/rate-limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { RedisStore } from '../stores/redis/redis.store.js';
 import { readOptions } from './check-options.js';
+import { Guards } from './guards.js';
 import { InvalidValues } from './invalid-values.js';
+import { ModuleRulesCheck } from './module-rules-check.js';
 import { RateLimitAnswer } from './rate-limit.answer.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
@@ -32,7 +34,7 @@ import { Warnings } from './warnings.js';
 const logger = new Logger('RateLimit');
 
 /** The store that the options ask for; any, if they are wrong and the application will not start. */
-async function createStore(book: RuleBook, options: RateLimitModuleOptions): Promise<Store> {
+async function createStore(book: RuleBook, options: RateLimitModuleOptions): Promise<BaseStore> {
   if (book.problems.size > 0) return new MemoryStore();
   const { redis, timeout = 50, maxKeys = 100_000 } = readOptions(options);
   if (redis) return RedisStore.open({ redis, timeout });
@@ -43,7 +45,7 @@ async function createStore(book: RuleBook, options: RateLimitModuleOptions): Pro
 }
 
 function createService(
-  store: Store,
+  store: BaseStore,
   book: RuleBook,
   options: RateLimitModuleOptions,
   routes: Routes,
@@ -64,7 +66,7 @@ function createService(
     routes,
     warnings,
   );
-  logStore(service.events, () => book.fallbacks.describe());
+  logStore(store.shared, service.events, () => book.fallbacks.describe());
   return service;
 }
 
@@ -73,7 +75,9 @@ function createBook(options: RateLimitModuleOptions): RuleBook {
 }
 
 const shared = [
+  Guards,
   InvalidValues,
+  ModuleRulesCheck,
   RateLimitAnswer,
   RateLimitFilter,
   RateLimitGuard,
@@ -87,9 +91,17 @@ const shared = [
 ];
 
 /**
- * Limits every route of the application by the rules in its options and in decorators.
+ * Applies the rules of its options and of decorators to the handlers of the application. Import it once.
  *
- * Import it once, with `forRoot` or `forRootAsync`.
+ * `forRoot` takes {@link RateLimitModuleOptions} and {@link RateLimitModuleExtras}. `forRootAsync` takes
+ * `useFactory`, `useClass` or `useExisting` with `inject` and `imports`, and the extras beside them. A class
+ * has the method `createRateLimitOptions`.
+ *
+ * @example
+ * RateLimitModule.forRootAsync({
+ *   inject: [ConfigService],
+ *   useFactory: (config: ConfigService) => ({ redis: config.get('REDIS_URL') }),
+ * });
  */
 @Module({
   providers: [
@@ -111,7 +123,7 @@ export class RateLimitModule
   implements OnApplicationBootstrap, OnApplicationShutdown
 {
   constructor(
-    @Inject(RATE_LIMIT_STORE) private readonly store: Store,
+    @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(SubjectWatch) private readonly watch: SubjectWatch,
     @Inject(RuleBook) private readonly book: RuleBook,
@@ -120,14 +132,22 @@ export class RateLimitModule
     super();
   }
 
-  /** Lets the first connection come before the first request, and says if it does not. */
+  /**
+   * Waits for the first connection to Redis, at most a second, and logs a warning if there is none.
+   *
+   * @internal
+   */
   async onApplicationBootstrap(): Promise<void> {
     this.watch.checkTrust();
     this.book.fallbacks.warn(this.warnings);
     await this.limiter.ready();
   }
 
-  /** Closes the connection that the module opened; a client of the user's own stays open. */
+  /**
+   * Closes the connections that the module opened. A client that the user passed stays open.
+   *
+   * @internal
+   */
   async onApplicationShutdown(): Promise<void> {
     await this.limiter.close();
     await this.store.close();

@@ -1,107 +1,114 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
-import type { OnStoreError } from '../core/on-store-error.js';
+import type { OnStoreError } from '../rules/on-store-error.js';
 import type { HeaderStyle } from '../http/headers.js';
 import type { RedisConnection } from '../stores/redis/redis-option.js';
 import type { RuleOverrides } from './overrides.js';
 import type { NamedRule } from './route-rule.js';
 import type { WarningsOption } from './warning-codes.js';
 
+/** The options of `RateLimitModule.forRoot`, and the result of the factory in `forRootAsync`. */
 export interface RateLimitModuleOptions {
-  /** Where Redis is: a URL, ioredis options, or a client or Cluster you own. Absent: the memory of this process.
-   * An empty string is an error. */
+  /**
+   * The Redis server: a URL, ioredis options, or an ioredis client or Cluster that you own. An empty string is
+   * an error.
+   * @default the memory of each process
+   */
   readonly redis?: RedisConnection | undefined;
-  /** Rules that apply to every route, by name. */
+  /** Rules by name that apply to every route. */
   readonly rules?: Readonly<Record<string, NamedRule>> | undefined;
   /**
-   * Rules by name that apply only where a decorator names them (`@RateLimit('login')`), or a program does
-   * (`limits.consume('mail', tenant)`). They have `scope: 'shared'` unless they state another.
+   * Rules by name that apply only where a decorator names them (`@RateLimit('login')`) or a program does
+   * (`limits.consume('mail', tenant)`). Their `scope` is `'shared'` unless they set it.
    */
   readonly onDemand?: Readonly<Record<string, NamedRule>> | undefined;
-  /** Fields of rules by name, applied after the decorators: the place for ConfigService. */
+  /** Fields by rule name, applied last, over decorators: for values from ConfigService. */
   readonly overrides?: RuleOverrides | undefined;
-  /** Fields of every rule that does not set them. */
+  /** Fields for every rule that does not set them. */
   readonly defaults?: NamedRule | undefined;
   /**
-   * The format of the response headers, one style or several. `false`: only `Retry-After` is sent.
+   * Response header format: one of the drafts, `'legacy'`, or a list of a draft and `'legacy'`. `false` sends
+   * only `Retry-After`, which is sent in every format.
    * @default 'draft-10'
    */
   readonly headers?: HeaderStyle | readonly HeaderStyle[] | false | undefined;
   /**
-   * Returns the body of a 429, synchronously or asynchronously. If it fails, the error is logged and the body is
-   * the default.
-   * @default the RFC 9457 problem details
+   * Returns the body of a 429, synchronously or asynchronously. If it fails, the error is logged and the default
+   * body is sent.
+   * @default RFC 9457 problem details
    */
   readonly body?: ((decision: Decision) => string | object | Promise<string | object>) | undefined;
   /**
-   * Called with every decision on a request, including those of observed rules and candidates. An error that it
-   * throws is logged and changes nothing.
+   * Called with every decision on a request, including the results of rules in shadow mode and of trial
+   * limits. An error that it throws is logged and changes no decision.
    */
   readonly onDecision?: ((decision: Decision, context: ExecutionContext) => unknown) | undefined;
   /**
-   * The start of every key: 0 to 64 printable ASCII characters without braces and spaces.
+   * Prefix of every key: 0 to 64 printable ASCII characters without braces and spaces.
    * @default 'rl:'
    */
   readonly prefix?: string | undefined;
   /**
-   * The fallback of rules that do not state one: what decides when Redis fails or does not answer in time.
-   * `'local'`: each process counts in its memory, with its share of the limit; `'allow'` allows every request;
-   * `'deny'` answers 503.
+   * Fallback of rules that set none: what decides when Redis fails or does not reply within `timeout`.
+   * `'local'` counts in the memory of each process, with its share of the limit; `'allow'` allows every request;
+   * `'deny'` responds with 503.
    * @default 'local'
    */
   readonly onStoreError?: OnStoreError | undefined;
   /**
-   * What `RateLimitHealth` reports. `fallbackIsDown`: the status is `'down'` while the fallback decides in the
-   * place of Redis.
-   * @default { fallbackIsDown: false }, or true with `onStoreError: 'deny'`
+   * Status that `RateLimitHealth` reports while the fallback decides: `'down'` with `fallbackIsDown: true`,
+   * otherwise `'up'`.
+   * @default `{ fallbackIsDown: false }`; with `onStoreError: 'deny'`, `{ fallbackIsDown: true }`
    */
   readonly health?: { readonly fallbackIsDown?: boolean | undefined } | undefined;
   /**
-   * The least number of processes that share the limits, an integer from 1. The processes count one another by
-   * heartbeats in Redis; until the first, and whenever the count is lower, this number applies.
+   * Minimum number of processes that share the limits while Redis cannot decide: an integer from 1. Processes
+   * count one another by heartbeats in Redis; this number applies before the first heartbeat, and whenever the
+   * count is lower.
    * @default 1
    */
   readonly instances?: number | undefined;
   /**
-   * Caches denials in the process until they expire, at most a second, on Cluster too. Such decisions have
+   * Caches denials in the process until they expire, for at most a second. Cached decisions have
    * `source: 'cache'`.
    * @default true
    */
   readonly denyCache?: boolean | undefined;
   /**
-   * Milliseconds that a request waits for Redis at most, an integer from 1. Then the fallback decides.
+   * Maximum time in milliseconds that a request waits for Redis, an integer from 1. Then the fallback decides.
    * @default 50
    */
   readonly timeout?: number | undefined;
   /**
-   * The most keys that the memory store holds, an integer from 1. A key counts by its size, as one for each 250
-   * to 750 bytes of heap: a log of 1,000 requests is 63. Beyond it, the least recently used are forgotten.
+   * Maximum number of keys in the memory store, an integer from 1. Beyond it, the least recently used keys are
+   * deleted. A key counts by its size, as one for each 250 to 750 bytes of heap: a log of 1,000 requests counts
+   * as 63.
    * @default 100_000
    */
   readonly maxKeys?: number | undefined;
   /**
-   * Which warnings are logged: all (`true`), none (`false`), or by code, such as
-   * `{ RL_TRUST_PROXY_ALL: false }`. docs/warnings.md describes each.
+   * Warnings to log: all (`true`), none (`false`), or by code, such as `{ RL_TRUST_PROXY_ALL: false }`.
+   * docs/warnings.md describes each code.
    * @default true
    */
   readonly warnings?: WarningsOption | undefined;
 }
 
-/** Options beside `useFactory`: the module needs them before the factory runs. */
+/** Options beside those of `forRoot`, and beside `useFactory` in `forRootAsync`: needed before the factory runs. */
 export interface RateLimitModuleExtras {
   /**
-   * Whether the module's providers can be injected in every module.
+   * Makes the module's providers injectable in every module.
    * @default true
    */
   readonly isGlobal?: boolean;
   /**
-   * Whether the guard is registered for every route; `false`: place it with `@UseGuards(RateLimitGuard)`.
+   * Registers the guard for every route. With `false`, place it with `@UseGuards(RateLimitGuard)`.
    * @default true
    */
   readonly registerGuard?: boolean;
   /**
-   * Whether the filter that answers a denied request is registered for every route. `false`: your own filters
-   * receive the `RateLimitExceededException`, or you place it with `@UseFilters(RateLimitFilter)`.
+   * Registers the filter that responds to denied requests. With `false`, your filters receive the
+   * `RateLimitExceededException`, or you place the filter with `@UseFilters(RateLimitFilter)`.
    * @default true
    */
   readonly registerFilter?: boolean;

@@ -1,18 +1,18 @@
 import type { Decision } from '../contracts/decision.js';
 import type { Duration } from '../contracts/duration.js';
-import type { SubjectValue } from '../core/key.js';
-import type { Rules } from '../core/limiter.js';
-import { RateLimiter } from '../rate-limiter.js';
-import type { CompiledRule } from '../core/compiled-rule.js';
-import type { KeyedRule } from '../core/keyed-rule.js';
-import type { AcquireOptions, HitOptions, RateLimiterOptions } from '../core/limiter-options.js';
-import type { Operation } from '../core/operation.js';
-import type { Permit } from '../core/permit.js';
-import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
-import type { Reservation } from '../core/reservation.js';
-import { checkCost, checkTogether } from '../core/rule-cache.js';
-import type { RuleHit } from '../core/rule-hit.js';
-import type { AnyRule, BlockingRule, LeaseRule, QueueRule, Rule } from '../core/rule.js';
+import type { SubjectValue } from '../rules/key.js';
+import type { Rules } from '../limiter/limiter.js';
+import { RateLimiter } from '../limiter/rate-limiter.js';
+import type { CompiledRule } from '../rules/compiled-rule.js';
+import type { KeyedRule } from '../rules/keyed-rule.js';
+import type { AcquireOptions, HitOptions, RateLimiterOptions } from '../limiter/options.js';
+import type { Operation } from '../limiter/operation.js';
+import type { Permit } from '../limiter/permit.js';
+import { RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import type { Reservation } from '../limiter/reservation.js';
+import { checkCost, checkTogether } from '../rules/rule-cache.js';
+import type { RuleHit } from '../rules/rule-hit.js';
+import type { AnyRule, BlockingRule, ConcurrencyRule, QueueRule, Rule } from '../rules/rule.js';
 import { countsAlike } from './by.js';
 import { warnOfLargeLog } from './large-log.js';
 import { ProgramRule } from './program-rule.js';
@@ -20,25 +20,29 @@ import type { RouteLimit } from './route-limit.js';
 import type { RouteReference, Routes } from './routes.js';
 import type { By } from './route-rule.js';
 import type { RuleBook } from './rule-book.js';
+import { unknownRule } from './unknown-rule.js';
 import type { Warnings } from './warnings.js';
 
-/** A rule, or the name of one in the module's `onDemand` or `rules`. */
+/** A rule, or the name of a rule in the module's `onDemand` or `rules`. */
 export type OrName<Each> = Each | string;
 
-/** A rule, the name of one in the module's `onDemand` or `rules`, or the rules of a route. */
+/** A rule, the name of a rule in the module's `onDemand` or `rules`, or a route, which stands for its rules. */
 export type OrRoute<Each> = OrName<Each> | RouteReference;
 
 /**
- * Limits what is not a route: jobs, messages, the items of a batch, calls to others. It is the
- * `RateLimiter` that the guard decides by, and knows the module's rules by name and the rules of routes.
+ * Injectable limiter for jobs, messages and calls to other services. It is the limiter of the guard, and also takes
+ * the names of the module's rules and the rules of routes. Its operations are those of {@link RateLimiter}.
  *
- * A rule given by its name has its overrides, and counts together with the routes on which it has
- * `scope: 'shared'`. `{ route: [LoginController, 'login'], rule: 'default' }` is the counter of a route. The
- * subject is written as a person would: an IP, a user's id, an API key; for several in `by` a list in their
- * order. Every operation throws a RateLimitConfigError if there is no such rule or route, the rule depends on
- * the request, or it is not one for that operation.
+ * A rule by name has its overrides, and shares its counters with the routes on which it has `scope: 'shared'`.
+ * `{ route: [LoginController, 'login'], rule: 'default' }` is the counter of a route. The subject is the plain value:
+ * an IP, a user id, an API key; for a list in `by`, a list in the same order.
  *
- * @example `await limits.reset({ route: [LoginController, 'login'] }, '203.0.113.7')`
+ * Every operation throws a RateLimitConfigError if the rule or route does not exist, if the operation does not
+ * support the rule's algorithm, or if it needs a `limit`, `window` or `cost` that is a function of the request.
+ *
+ * @example
+ * await limits.consume('mail', tenant, { cost: recipients.length });
+ * await limits.reset({ route: [LoginController, 'login'] }, '203.0.113.7');
  */
 export class RateLimitService extends RateLimiter {
   private readonly named = new Map<string, ProgramRule>();
@@ -50,7 +54,7 @@ export class RateLimitService extends RateLimiter {
     private readonly routes: Routes,
     private readonly warnings: Warnings,
   ) {
-    super(options);
+    super({ ...options, becomesReady: true }); // the log states what the rules do meanwhile, once they are known
   }
 
   override consume(
@@ -85,8 +89,8 @@ export class RateLimitService extends RateLimiter {
     return super.acquire(rule as QueueRule, subject, options);
   }
 
-  override enter(rule: OrName<LeaseRule>, subject: SubjectValue, options?: HitOptions): Promise<Permit> {
-    return super.enter(rule as LeaseRule, subject, options);
+  override hold(rule: OrName<ConcurrencyRule>, subject: SubjectValue, options?: HitOptions): Promise<Permit> {
+    return super.hold(rule as ConcurrencyRule, subject, options);
   }
 
   override block(rule: OrRoute<BlockingRule>, subject: SubjectValue, duration: Duration): Promise<void> {
@@ -95,11 +99,6 @@ export class RateLimitService extends RateLimiter {
 
   override reset(rules: Rules<OrRoute<AnyRule>>, subject: SubjectValue): Promise<boolean> {
     return super.reset(rules as Rules<AnyRule>, subject);
-  }
-
-  /** The same as `consume` by the rule's name. */
-  check(name: string, subject: SubjectValue, options?: HitOptions): Promise<Decision> {
-    return this.consume(name, subject, options);
   }
 
   protected override hitsOf(
@@ -139,7 +138,7 @@ export class RateLimitService extends RateLimiter {
     if (known) return known;
     const path = `rule "${name}"`;
     const fields = this.book.namedRule(name);
-    if (!fields) throw new RateLimitConfigError([`${path}: not in the module's \`onDemand\` or \`rules\``]);
+    if (!fields) throw unknownRule(name, this.book.optionNames, this.routes);
     const by = fields['by'] as By | readonly By[] | undefined;
     const rule = new ProgramRule(fields, by, path, (compiled) => this.keyed(compiled));
     this.named.set(name, rule);

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { promised } from '../contracts/thenable.js';
+import { UserReads } from './user-reads.js';
 
 /**
  * The values that functions in rules return for one request. Each function is called once; what can be
@@ -7,6 +8,7 @@ import { promised } from '../contracts/thenable.js';
  */
 export class RequestValues {
   private results: Map<unknown, unknown> | undefined;
+  private userReads: UserReads | undefined;
 
   constructor(readonly context: ExecutionContext) {}
 
@@ -14,8 +16,14 @@ export class RequestValues {
     if (typeof value !== 'function') return value;
     this.results ??= new Map();
     if (!this.results.has(value)) {
-      this.results.set(value, promised((value as (context: ExecutionContext) => unknown)(this.context)));
+      const call = (): unknown => promised((value as (context: ExecutionContext) => unknown)(this.context));
+      this.results.set(value, this.userReads ? this.userReads.during(value, call) : call());
     }
     return this.results.get(value) as Value | Promise<Value>;
+  }
+
+  /** Notes from now on which functions read the user of the request, which has none yet. */
+  watchUser(request: object): UserReads {
+    return (this.userReads ??= new UserReads(request));
   }
 }

@@ -7,9 +7,9 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { RateLimiter } from '../rate-limiter.js';
-import { keysOfRule, tooManyKeys } from '../core/most-keys.js';
-import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import { RateLimiter } from '../limiter/rate-limiter.js';
+import { keysOfRule, tooManyKeys } from '../rules/most-keys.js';
+import { RateLimitConfigError } from '../rules/rate-limit-config.error.js';
 import { BrokenLimit } from './broken-limit.js';
 import { InvalidValues } from './invalid-values.js';
 import { warnOfLargeLog } from './large-log.js';
@@ -53,6 +53,12 @@ export class RouteRules implements OnModuleInit {
     this.checkAlone();
     this.book.throwIfWrong();
     this.warnOfUnboundedRoutes();
+    if (!this.book.hasUnusedDefaults) return;
+    this.warnings.warn(
+      'RL_NO_RULES',
+      '`defaults` has fields for rules, but there is no rule, so nothing is limited. Write a rule, such as ' +
+        "`rules: { default: { window: '1m', limit: 100 } }`.",
+    );
   }
 
   private warnOfUnboundedRoutes(): void {

@@ -1,16 +1,16 @@
 import { Injectable, type Type } from '@nestjs/common';
-import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../rules/rate-limit-config.error.js';
 import { RouteLimit, type AppliedLimit } from './route-limit.js';
 
 export type Handler = (...args: never[]) => unknown;
 
-/** The counters of a handler, as a program names them. */
+/** A reference to the counters of a route. */
 export interface RouteReference {
-  /** The class and the name of its method. */
+  /** The controller class and the name of its method. */
   readonly route: readonly [type: Type, method: string];
   /**
-   * The name of one of the handler's rules.
-   * @default all its rules
+   * Name of a rule of the route.
+   * @default all rules of the route
    */
   readonly rule?: string;
 }

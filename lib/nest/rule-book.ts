@@ -1,13 +1,13 @@
 import { isFields } from '../contracts/fields.js';
-import { algorithmOf, requiredFields } from '../core/rule-fields.js';
-import { problem, RateLimitConfigError } from '../core/rate-limit-config.error.js';
-import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../core/rule.js';
+import { algorithmOf, requiredFields } from '../rules/rule-fields.js';
+import { problem, RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../rules/rule.js';
 import { optionProblems, readableOptions } from './check-options.js';
 import { overridePath, readLists, rulesNamed } from './overrides.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import type { RouteRule } from './route-rule.js';
 import { RuleFallbacks } from './rule-fallbacks.js';
-import { BY_NAME, type TargetRules } from './rate-limit.decorator.js';
+import { BY_NAME, COMPLETE, type TargetRules } from './rate-limit.decorator.js';
 import {
   layerProblems,
   overlay,
@@ -16,7 +16,9 @@ import {
   SHARED_FIELDS,
   type LayeredRule,
   type RuleFields,
+  withoutLimit,
 } from './rule-layers.js';
+import { skipProblem } from './skipped-names.js';
 
 /** A class or a method with what its decorators say, and what a message calls it. */
 export interface Target extends TargetRules {
@@ -51,7 +53,8 @@ export class RuleBook {
     for (const target of targets) this.apply(rules, target, base);
     const applied = [...rules.values()].filter(({ skipped }) => !skipped);
     for (const rule of applied) this.refuseSplits(rule);
-    return applied.map(({ fields }) => this.override(fields));
+    const route = targets.at(-1)?.path.replace('@RateLimit on ', '');
+    return applied.map(({ fields }) => this.override(fields, route));
   }
 
   /** The module's own rules: those of every route, and those on demand. */
@@ -59,6 +62,12 @@ export class RuleBook {
     const base = this.base();
     const names = Object.keys(this.options.onDemand ?? {});
     return [...this.rulesFor([]), ...names.map((name) => this.override(this.onDemand(name, base)!))];
+  }
+
+  /** The names of the module's own rules. */
+  get optionNames(): readonly string[] {
+    const { onDemand = {}, rules = {} } = this.options;
+    return [...Object.keys(onDemand), ...Object.keys(rules)];
   }
 
   /** The module's own rule of a name, for programs; it counts under its name alone. */
@@ -83,6 +92,16 @@ export class RuleBook {
         this.problems.add(`${path}: no rule is named "${name}"; allowed: ${known}`);
       }
     }
+  }
+
+  /** The names of the rules for every route. */
+  get everyRoute(): readonly string[] {
+    return Object.keys(this.options.rules ?? {});
+  }
+
+  /** Whether `defaults` is for no rule that was met. */
+  get hasUnusedDefaults(): boolean {
+    return this.names.size === 0 && Object.keys(this.options.defaults ?? {}).length > 0;
   }
 
   /** Notes what a rule lacks to be decided, and says whether it lacks anything. */
@@ -132,8 +151,12 @@ export class RuleBook {
       const skipped = target.skipped.includes('*') || target.skipped.includes(name);
       if (skipped) rules.set(name, { ...rule, skipped });
     }
-    for (const name of target.skipped)
-      this.skips.set(name, target.path.replace('@RateLimit', '@SkipRateLimit'));
+    for (const name of target.skipped) {
+      const path = target.path.replace('@RateLimit', '@SkipRateLimit');
+      const wrong = skipProblem(path, name);
+      if (wrong === undefined) this.skips.set(name, path);
+      else this.problems.add(wrong);
+    }
     const own = new Set<string>();
     for (const rule of target.rules) {
       if (!isFields(rule)) {
@@ -183,14 +206,13 @@ export class RuleBook {
     const isFirst = !rules.has(name);
     const known = rules.get(name) ?? { fields: this.onDemand(name, base) ?? base, skipped: false };
     if (BY_NAME in layer && isFirst && known.fields === base) {
-      const { rules: every = {}, onDemand = {} } = this.options;
-      const allowed =
-        quoted([...Object.keys(onDemand), ...Object.keys(every)]) || 'none, since there are none';
+      const allowed = quoted(this.optionNames) || 'none, since there are none';
       this.problems.add(`${path}: no rule is named "${name}" in \`onDemand\`; allowed: ${allowed}`);
       return;
     }
     this.names.add(name);
-    const fields = this.lay(path, known.fields, layer);
+    const inherited = COMPLETE in layer ? withoutLimit(known.fields) : known.fields;
+    const fields = this.lay(path, inherited, layer);
     rules.set(name, {
       fields,
       skipped: false,
@@ -205,7 +227,7 @@ export class RuleBook {
     return others.filter((field) => !SHARED_FIELDS.includes(field)).map((field) => `${path}.${field}`);
   }
 
-  private override(rule: RuleFields): RuleFields {
+  private override(rule: RuleFields, route?: string): RuleFields {
     let fields = rule;
     for (const [name, override] of Object.entries(this.options.overrides ?? {})) {
       if (!rulesNamed(name, this.names).includes(rule['name'] as string)) continue;
@@ -213,7 +235,7 @@ export class RuleBook {
       const given = { ...readLists(override), name: rule['name'] };
       fields = this.lay(overridePath(name, override), fields, given);
     }
-    this.fallbacks.note(fields);
+    this.fallbacks.note(fields, route);
     return fields;
   }
 

@@ -9,7 +9,7 @@ import {
   oneOf,
   readFields,
   RULE_FIELDS,
-} from '../core/rule-fields.js';
+} from '../rules/rule-fields.js';
 import { isAllowList } from './allow-list.js';
 import { BY } from './by.js';
 
@@ -24,8 +24,29 @@ export interface LayeredRule {
   readonly split?: readonly string[];
 }
 
+/** What a rule that states a complete limit inherits. */
+const INHERITED: readonly string[] = [
+  'name',
+  'cost',
+  'by',
+  'scope',
+  'onMissingSubject',
+  'count',
+  'skipIf',
+  'allowList',
+  'ipv6Prefix',
+  'mode',
+  'per',
+  'onStoreError',
+];
+
+/** A rule without its limit: its window, algorithm, the algorithm's options, block and trial limit. */
+export function withoutLimit(rule: RuleFields): RuleFields {
+  return Object.fromEntries(Object.entries(rule).filter(([field]) => INHERITED.includes(field)));
+}
+
 /** What a decorator may change of a shared rule: it leaves the counter as it is. */
-export const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'charge', 'skipIf'];
+export const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'count', 'skipIf'];
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
@@ -51,7 +72,7 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   by: BY,
   scope: oneOf('route', 'shared'),
   onMissingSubject: oneOf('ip', 'skip', 'deny'),
-  charge: orFunction(oneOf('always', 'failures', 'successes'), 'the result'),
+  count: orFunction(oneOf('all', 'failures', 'successes'), 'the result'),
   skipIf: { allowed: 'a function of the ExecutionContext', accepts: isFunction },
   allowList: {
     allowed: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',

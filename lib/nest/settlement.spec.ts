@@ -1,11 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { describe, expect, it, jest } from '@jest/globals';
-import { compileRule } from '../core/compile-rule.js';
-import { RateLimiter } from '../rate-limiter.js';
-import type { AnyRule } from '../core/rule.js';
+import { compileRule } from '../rules/compile-rule.js';
+import { RateLimiter } from '../limiter/rate-limiter.js';
+import type { AnyRule } from '../rules/rule.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { InvalidValues } from './invalid-values.js';
-import type { ChargeWhen } from './route-rule.js';
+import type { CountWhen } from './route-rule.js';
 import { Settlement } from './settlement.js';
 import { Warnings } from './warnings.js';
 
@@ -15,13 +15,13 @@ const MINUTE = { window: '1m', limit: 3, algorithm: 'fixed-window' } as const;
 const HELD = { limit: 1, algorithm: 'concurrency', lease: '30s' } as const;
 
 /** Decides a message that has no response, as a microservice gets it, and does what is left to do. */
-async function settle(rule: AnyRule, charge: ChargeWhen = 'always') {
+async function settle(rule: AnyRule, count: CountWhen = 'all') {
   let now = 1_700_000_000_000;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
   const hits = limiter
     .keyed(compileRule(rule))
     .hits('queue')
-    .map((hit) => ({ ...hit, charge }));
+    .map((hit) => ({ ...hit, count }));
   await new Settlement(limiter, invalid).settle(
     undefined,
     await limiter.decide(hits),
@@ -37,17 +37,17 @@ async function settle(rule: AnyRule, charge: ChargeWhen = 'always') {
 describe('a message that has no response to wait for', () => {
   it.each(['failures', 'successes'] as const)(
     'is charged, whether or not it counted by %s',
-    async (charge) => {
-      const { left } = await settle(MINUTE, charge);
+    async (count) => {
+      const { left } = await settle(MINUTE, count);
       expect(await left()).toBe(2);
     },
   );
 
   it('is charged without its function being asked, which could be told nothing', async () => {
-    const charge = jest.fn(() => false);
-    const { left } = await settle(MINUTE, charge);
+    const count = jest.fn(() => false);
+    const { left } = await settle(MINUTE, count);
     expect(await left()).toBe(2);
-    expect(charge).not.toHaveBeenCalled();
+    expect(count).not.toHaveBeenCalled();
   });
 
   it('holds its permit until the lease ends, and no longer', async () => {

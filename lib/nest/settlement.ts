@@ -1,11 +1,11 @@
 import { HttpException, Inject, Injectable, Logger, type ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
-import { problem } from '../core/rate-limit-config.error.js';
-import { RateLimiter } from '../rate-limiter.js';
+import { problem } from '../rules/rate-limit-config.error.js';
+import { RateLimiter } from '../limiter/rate-limiter.js';
 import { afterResponse, responseSignal, type ResponseEnd } from './after-response.js';
 import { InvalidValues } from './invalid-values.js';
 import type { RouteHit } from './route-limit.js';
-import type { ChargeWhen } from './route-rule.js';
+import type { CountWhen } from './route-rule.js';
 
 /** What Node answers itself when a client is gone (nginx's 499). */
 const CLIENT_CLOSED_REQUEST = 499;
@@ -53,9 +53,9 @@ export class Settlement {
     context: ExecutionContext,
   ): void {
     let [isHeld, isConditional] = [false, false];
-    for (const { rule, charge = 'always' } of hits) {
+    for (const { rule, count = 'all' } of hits) {
       if (rule.algorithm.leases) isHeld = true;
-      if (charge !== 'always') isConditional = true;
+      if (count !== 'all') isConditional = true;
     }
     if (!isHeld && !isConditional) return;
     const permit = isHeld ? this.limiter.permit(decision) : undefined;
@@ -72,34 +72,34 @@ export class Settlement {
     context: ExecutionContext,
   ): Promise<void> {
     const rules: string[] = [];
-    for (const { rule, charge = 'always' } of hits) {
-      if (!(await this.isCharged(rule.name, charge, end, context))) rules.push(rule.name);
+    for (const { rule, count = 'all' } of hits) {
+      if (!(await this.isCharged(rule.name, count, end, context))) rules.push(rule.name);
     }
     if (rules.length > 0) await this.limiter.refund(decision, { rules });
   }
 
   private async isCharged(
     rule: string,
-    charge: ChargeWhen,
+    count: CountWhen,
     end: ResponseEnd,
     context: ExecutionContext,
   ): Promise<boolean> {
     try {
-      const isCharged: unknown = await counts(charge, end, context);
+      const isCharged: unknown = await counts(count, end, context);
       if (typeof isCharged === 'boolean') return isCharged;
-      const reason = problem(`rule "${rule}".charge`, isCharged, 'a function that returns true or false');
-      this.invalid.report(rule, reason, 'The request stays charged; correct the function.');
+      const reason = problem(`rule "${rule}".count`, isCharged, 'a function that returns true or false');
+      this.invalid.report(rule, 'count', reason, 'The request stays charged');
       return true;
     } catch (error) {
-      this.logger.error('The `charge` function of a rule failed, so its charge stays.', error);
+      this.logger.error('The `count` function of a rule failed, so its charge stays.', error);
       return true;
     }
   }
 }
 
 /** A response that was cut off counts, or hanging up would be a way around the limit. */
-function counts(charge: ChargeWhen, end: ResponseEnd, context: ExecutionContext): boolean | Promise<boolean> {
-  if (end === 'cut-off' || charge === 'always') return true;
-  if (typeof charge === 'function') return charge({ statusCode: end.statusCode, context });
-  return end.statusCode >= 400 === (charge === 'failures');
+function counts(count: CountWhen, end: ResponseEnd, context: ExecutionContext): boolean | Promise<boolean> {
+  if (end === 'cut-off' || count === 'all') return true;
+  if (typeof count === 'function') return count({ statusCode: end.statusCode, context });
+  return end.statusCode >= 400 === (count === 'failures');
 }

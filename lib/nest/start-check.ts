@@ -5,12 +5,12 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { RateLimitConfigError } from '../core/rate-limit-config.error.js';
+import { ModulesContainer } from '@nestjs/core';
+import { RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import { Guards } from './guards.js';
 import { handlerClasses, lineage, methodsOf, type HandlerClass } from './handler-classes.js';
 import { handlerKind, type HandlerKind } from './handler-kind.js';
 import { methodRules, targetRules } from './rate-limit.decorator.js';
-import { RateLimitGuard } from './rate-limit.guard.js';
 import { Warnings } from './warnings.js';
 
 const GUARDS = '__guards__';
@@ -24,8 +24,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
   private readonly unclear: string[] = [];
 
   constructor(
-    @Inject(RateLimitGuard) private readonly guard: RateLimitGuard,
-    @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
+    @Inject(Guards) private readonly guards: Guards,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(Warnings) private readonly warnings: Warnings,
   ) {}
@@ -70,7 +69,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
   private check(type: Type, name: string, kind: HandlerKind): void {
     const method = (type.prototype as Record<string, object>)[name]!;
     const guards = [type, method].flatMap(guardsOn);
-    if (guards.some((guard) => this.isOurs(guard))) return;
+    if (guards.some((guard) => this.guards.isOurs(guard))) return;
     const path = `@RateLimit on ${type.name}.${name}`;
     if (kind === 'unknown') this.unclear.push(`${type.name}.${name}`);
     else if (kind === 'none') {
@@ -88,24 +87,13 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
   }
 
   private checkGlobal(type: Type, name: string, guards: readonly unknown[]): void {
-    const globals: unknown[] = [
-      ...this.config.getGlobalGuards(),
-      ...this.config.getGlobalRequestGuards().map(({ instance, metatype }) => instance ?? metatype),
-    ];
-    if (globals.some((guard) => this.isOurs(guard))) return;
-    if (globals.length + guards.length > 0) {
+    if (this.guards.hasOursGlobally) return;
+    if (this.guards.globals().length + guards.length > 0) {
       this.unclear.push(`${type.name}.${name}`); // Another guard may call ours.
       return;
     }
     this.problems.push(
       `@RateLimit on ${type.name}.${name}: no guard limits this route, since registerGuard is false; add @UseGuards(RateLimitGuard)`,
-    );
-  }
-
-  private isOurs(guard: unknown): boolean {
-    if (guard === this.guard || guard instanceof RateLimitGuard) return true;
-    return (
-      typeof guard === 'function' && (guard === RateLimitGuard || guard.prototype instanceof RateLimitGuard)
     );
   }
 

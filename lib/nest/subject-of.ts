@@ -1,28 +1,45 @@
-import type { Subject } from '../core/key.js';
-import { problem } from '../core/rate-limit-config.error.js';
-import { EVERYONE, headerSubject, ipSubject, userSubject, type HttpRequest } from '../http/subject.js';
+import type { Subject } from '../rules/key.js';
+import {
+  EVERYONE,
+  headerSubject,
+  ipSubject,
+  userSubject,
+  userSubjectOf,
+  type HttpRequest,
+} from '../http/subject.js';
 import { headerOf } from './by.js';
 import { WITHOUT_CLIENT } from './exchange.js';
-import { InvalidValueError } from './invalid-value.error.js';
 import type { RequestValues } from './request-values.js';
 import type { By, SubjectResolver } from './route-rule.js';
 
 type Found = ReturnType<SubjectResolver>;
+type Part = string | undefined | typeof UNUSABLE;
 type Finder = (request: HttpRequest, values: RequestValues) => Found;
 
-/** Finds who is asking; `undefined` if a part of the subject is missing. */
-export type SubjectOf = (
-  request: HttpRequest,
-  values: RequestValues,
-) => Subject | undefined | Promise<Subject | undefined>;
+/** Stands for a subject of which a function returned something that cannot be counted by, such as an object. */
+export const UNUSABLE = Symbol('unusable');
+
+/** A subject; `undefined` if a part of it is missing. */
+export type FoundSubject = Subject | undefined | typeof UNUSABLE;
+
+/** Finds the subject of a request. */
+export type SubjectOf = (request: HttpRequest, values: RequestValues) => FoundSubject | Promise<FoundSubject>;
 
 /**
  * The finder for what a rule says in `by`.
  *
- * @param path what a message calls the rule
+ * @param report called with a value that cannot be counted by
  */
-export function subjectOf(by: By | readonly By[], ipv6Prefix: number, path: string): SubjectOf {
-  const textOf = (found: Awaited<Found>): string | undefined => readSubject(found, path);
+export function subjectOf(
+  by: By | readonly By[],
+  ipv6Prefix: number,
+  report: (value: unknown) => void,
+): SubjectOf {
+  const textOf = (found: Awaited<Found>): Part => {
+    const text = readSubject(found);
+    if (text === UNUSABLE) report(found);
+    return text;
+  };
   if (!Array.isArray(by)) {
     const find = finderOf(by as By, ipv6Prefix);
     return (request, values) => {
@@ -75,13 +92,12 @@ function finderOf(by: By, ipv6Prefix: number): Finder {
   }
 }
 
-function readSubject(found: Awaited<Found>, path: string): string | undefined {
+function readSubject(found: Awaited<Found>): Part {
   if (found === null || found === undefined || found === '') return undefined;
-  if (typeof found === 'string' || Number.isFinite(found) || typeof found === 'bigint') return String(found);
-  const allowed = 'a function that gives a string or a number, or nothing';
-  throw new InvalidValueError([problem(`${path}.by`, found, allowed)]);
+  return userSubjectOf(found) ?? UNUSABLE;
 }
 
-function tupleOf(parts: readonly (string | undefined)[]): readonly string[] | undefined {
-  return parts.every((part) => part !== undefined) ? parts : undefined;
+function tupleOf(parts: readonly Part[]): readonly string[] | undefined | typeof UNUSABLE {
+  if (parts.includes(UNUSABLE)) return UNUSABLE;
+  return parts.every((part) => typeof part === 'string') ? parts : undefined;
 }

@@ -4,12 +4,15 @@ import { AddressCheck, TRUSTS_ALL } from './address-check.js';
 import { WITHOUT_CLIENT, type Exchange } from './exchange.js';
 import { HeaderCheck } from './header-check.js';
 import { trustsEveryProxy } from './proxy-trust.js';
+import type { RequestValues } from './request-values.js';
 import type { RouteLimit } from './route-limit.js';
+import type { SubjectResolver } from './route-rule.js';
+import { isSocketRequest, SocketAddressCheck, SOCKETS } from './socket-address-check.js';
 import { UserCheck } from './user-check.js';
 import { Warnings } from './warnings.js';
 
 /** Looks at a request; true once nothing is left to find out. */
-type Check = (exchange: Exchange) => boolean;
+type Check = (exchange: Exchange, values: RequestValues) => boolean;
 
 /**
  * Watches the requests of rules for signs that the subject is not the one meant, and warns. A rule is
@@ -18,7 +21,9 @@ type Check = (exchange: Exchange) => boolean;
 @Injectable()
 export class SubjectWatch {
   private readonly address: AddressCheck;
+  private readonly socketAddress: SocketAddressCheck;
   private readonly user: UserCheck;
+  private readonly functions = new WeakMap<object, UserCheck>();
   private readonly headers = new Map<string, HeaderCheck>();
   private countsByAddress = false;
 
@@ -27,16 +32,20 @@ export class SubjectWatch {
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
   ) {
     this.address = new AddressCheck(warnings);
+    this.socketAddress = new SocketAddressCheck(warnings);
     this.user = new UserCheck(warnings);
   }
 
   /** Begins to watch the requests of a rule. */
   follow(limit: RouteLimit): void {
     this.countsByAddress ||= limit.needsAddress;
+    const { path, outcomeOfMissing } = limit;
+    if (limit.sources.user)
+      limit.watchMissing = (request) => this.user.seeMissing(request, path, outcomeOfMissing);
     let checks = this.checksFor(limit);
     if (checks.length === 0) return;
-    limit.watch = (exchange) => {
-      checks = checks.filter((check) => !check(exchange));
+    limit.watch = (exchange, values) => {
+      checks = checks.filter((check) => !check(exchange, values));
       if (checks.length === 0) limit.watch = undefined;
     };
   }
@@ -50,18 +59,26 @@ export class SubjectWatch {
     }
   }
 
-  private checksFor({ needsAddress, sources, path }: RouteLimit): Check[] {
+  private checksFor(limit: RouteLimit): Check[] {
+    const { needsAddress, sources, path, name } = limit;
     const { warnings } = this;
     const checks: Check[] = [];
     if (needsAddress) checks.push((exchange) => this.seeTransport(exchange, path));
-    if (
-      needsAddress &&
-      (warnings.isPending('RL_FORWARDED_UNTRUSTED') || warnings.isPending('RL_TRUST_PROXY_ALL'))
-    ) {
-      checks.push((exchange) => this.address.see(exchange));
+    const { address, socketAddress } = this;
+    const untrusted = 'RL_FORWARDED_UNTRUSTED';
+    if (needsAddress && (warnings.isPending(untrusted) || warnings.isPending('RL_TRUST_PROXY_ALL'))) {
+      checks.push((exchange) => isSocketRequest(exchange.request) || address.see(exchange));
+    }
+    if (needsAddress && warnings.isPending(untrusted, SOCKETS)) {
+      checks.push((exchange) => !isSocketRequest(exchange.request) || socketAddress.see(exchange));
     }
     if (sources.user && warnings.isPending('RL_USER_AFTER_GUARD')) {
-      checks.push((exchange) => this.user.see(exchange, path));
+      checks.push((exchange, values) => this.user.see(exchange, limit, values));
+    }
+    for (const reader of sources.functions) {
+      const check = this.functionCheck(reader);
+      if (warnings.isPending('RL_USER_AFTER_GUARD', name))
+        checks.push((exchange, values) => check.see(exchange, limit, values));
     }
     for (const header of sources.headers) {
       const check = this.headerCheck(header);
@@ -81,6 +98,13 @@ export class SubjectWatch {
       );
     }
     return true;
+  }
+
+  /** One for all rules and routes that count by a function, since one user in time is enough. */
+  private functionCheck(reader: SubjectResolver): UserCheck {
+    const check = this.functions.get(reader) ?? new UserCheck(this.warnings, reader);
+    this.functions.set(reader, check);
+    return check;
   }
 
   private headerCheck(header: string): HeaderCheck {

@@ -1,5 +1,5 @@
-/** Injects the module's options as they were given. */
+/** Injection token of the module's options. */
 export const RATE_LIMIT_OPTIONS = Symbol('RATE_LIMIT_OPTIONS');
 
-/** Injects the store that counts: a `RedisStore` or a `MemoryStore`. */
+/** Injection token of the store: a `RedisStore` or a `MemoryStore`. */
 export const RATE_LIMIT_STORE = Symbol('RATE_LIMIT_STORE');

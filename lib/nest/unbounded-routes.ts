@@ -34,6 +34,6 @@ export class UnboundedRoutes {
 
 /** Whether a rule limits a client, whatever headers it sends. */
 function isBound({ sources, skipsMissing, isEnforced }: RouteLimit): boolean {
-  const canBeMissing = sources.user || sources.custom;
+  const canBeMissing = sources.user || sources.functions.length > 0;
   return isEnforced && sources.headers.length === 0 && !(skipsMissing && canBeMissing);
 }

@@ -1,6 +1,6 @@
 import type { Decision } from '../contracts/decision.js';
-import { DecidedHit } from '../core/decision.js';
-import { UNCOUNTED_RETRY_MS } from '../core/fallback.js';
+import { DecidedHit } from '../limiter/decision.js';
+import { UNCOUNTED_RETRY_MS } from '../layers/fallback/fallback.js';
 
 const DENIED = { allowed: false, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
 

@@ -9,14 +9,18 @@ export const WARNING_CODES = [
   'RL_INVALID_VALUE',
   'RL_LARGE_LOG',
   'RL_NO_CLIENT_ADDRESS',
+  'RL_NO_GUARD',
+  'RL_NO_RULES',
   'RL_TRUST_PROXY_ALL',
   'RL_UNREACHED_METHOD',
   'RL_USER_AFTER_GUARD',
+  'RL_USER_WITHOUT_ID',
 ] as const;
 
+/** Code of a warning. docs/warnings.md describes each. */
 export type WarningCode = (typeof WARNING_CODES)[number];
 
-/** Which warnings are logged: all or none, or by code. A code that is left out is logged. */
+/** Warnings to log: all (`true`), none (`false`), or by code. Codes that are not in the object are logged. */
 export type WarningsOption = boolean | Readonly<Partial<Record<WarningCode, boolean | undefined>>>;
 
 /** What `warnings` may be in the module's options, in the words of a message. */

@@ -3,7 +3,7 @@ import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';
 
-/** Logs what is probably a mistake in the application's setup: one line for each code, or for each rule. */
+/** Lists the warnings that were logged: setups in which a limit is probably not enforced as intended. */
 @Injectable()
 export class Warnings {
   private readonly logger = new Logger('RateLimit');
@@ -17,12 +17,16 @@ export class Warnings {
     this.option = (options as RateLimitModuleOptions | null | undefined)?.warnings;
   }
 
-  /** The warnings of this application that were logged: the message by its code. */
+  /** Messages of the warnings that were logged, by code. */
   get active(): ReadonlyMap<WarningCode, string> {
     return this.warned;
   }
 
-  /** Whether a warning with this code would still be logged: it is not turned off and was not logged yet. */
+  /**
+   * Whether a warning with this code would still be logged: it is not turned off and was not logged yet.
+   *
+   * @internal
+   */
   isPending(code: WarningCode, about = ''): boolean {
     return !this.logged.has(`${code} ${about}`) && !this.isOff(code);
   }
@@ -30,6 +34,7 @@ export class Warnings {
   /**
    * Logs a warning, unless one with this code was logged before or the code is turned off.
    *
+   * @internal
    * @param message a full sentence: what is wrong, and the fix
    * @param about what the warning is about, such as a rule, if each is logged once
    */

@@ -2,8 +2,8 @@ import { registerAs } from '@nestjs/config';
 import type { RateLimitModuleOptions } from 'nestjs-redis-rate-limit';
 
 /**
- * The limits that are configuration: what every route has, and figures that operations own.
- * `RATE_LIMIT__<RULE>__<FIELD>` in the environment goes on top, see `AppModule`.
+ * Limits that are configuration: the rule of every route, and values that operations set.
+ * `RATE_LIMIT__<RULE>__<FIELD>` in the environment overrides them, see `AppModule`.
  */
 export const rateLimitConfig = registerAs('rateLimit', () => {
   const options: RateLimitModuleOptions = {

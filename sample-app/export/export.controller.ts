@@ -4,7 +4,7 @@ import { RateLimit } from 'nestjs-redis-rate-limit';
 const ROWS_A_PERMIT = 100;
 const MOST_ROWS = 1000;
 
-/** The rows that a query asks for, whatever it says. */
+/** The number of rows to export: the query is a client's, so any value is possible. */
 function rowsOf(query: { rows?: unknown }): number {
   const rows = Math.trunc(Number(query.rows));
   return rows >= 1 ? Math.min(rows, MOST_ROWS) : ROWS_A_PERMIT;
@@ -18,7 +18,7 @@ function costOf(context: ExecutionContext): number {
 
 @Controller('export')
 export class ExportController {
-  /** How much in which window is configuration: see `config/rate-limit.config.ts`. */
+  /** Window and limit are configuration: see `config/rate-limit.config.ts`. */
   @RateLimit({ name: 'export', algorithm: 'fixed-window', by: 'user', cost: costOf })
   @Get()
   export(@Query() query: { rows?: unknown }) {

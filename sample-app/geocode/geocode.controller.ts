@@ -2,7 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { RateLimitService, type QueueRule } from 'nestjs-redis-rate-limit';
 import { Geocoder } from './geocoder.js';
 
-/** What the geocoder allows, shared by every process that calls it. */
+/** The limit of the geocoder, shared by all processes that call it. */
 const GEOCODER = {
   name: 'geocoder',
   algorithm: 'leaky-bucket',
@@ -19,7 +19,7 @@ export class GeocodeController {
     private readonly geocoder: Geocoder,
   ) {}
 
-  /** Calls out for eight addresses at once: each call waits for its place, none is refused over there. */
+  /** Locates eight addresses at once: each call waits for its turn, so the geocoder denies none. */
   @Get()
   async geocode() {
     await Promise.all(

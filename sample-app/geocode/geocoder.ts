@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** Somebody else's API, which allows five calls a second and remembers when they came. */
+/** Stands in for the API of another company, which allows five calls a second. It records the time of each call. */
 @Injectable()
 export class Geocoder {
   private readonly calls: number[] = [];
@@ -10,7 +10,7 @@ export class Geocoder {
     return { address };
   }
 
-  /** How many of the last `count` calls came in each second of the clock. */
+  /** Counts the last `count` calls by second of the clock. */
   callsEachSecond(count: number): number[] {
     const seconds = this.calls.slice(-count).map((at) => Math.floor(at / 1000));
     return [...new Set(seconds)].map((second) => seconds.filter((each) => each === second).length);

@@ -14,7 +14,7 @@ export const EXAMPLES: readonly Example[] = [
     prints: '401 401 401 401 401 429',
   },
   {
-    shows: 'The refusal in full.',
+    shows: 'The denial in full.',
     curl: 'curl -i -d user=ada -d password=lovelace localhost:3000/login',
     prints: '429',
   },
@@ -24,7 +24,7 @@ export const EXAMPLES: readonly Example[] = [
     prints: '201 201 201 429',
   },
   {
-    shows: 'Another user has a bucket of her own.',
+    shows: 'Another user has a separate bucket.',
     curl: `${codes} -X POST -H 'Authorization: Bearer grace' localhost:3000/orders`,
     prints: '201',
   },
@@ -39,12 +39,12 @@ export const EXAMPLES: readonly Example[] = [
     prints: '200 200 429',
   },
   {
-    shows: 'Reports: three rules, decided together.',
+    shows: 'Reports: three rules, all or nothing (token-bucket, sliding-window-counter, fixed-window).',
     curl: `${codes} 'localhost:3000/reports?[1-4]'`,
     prints: '200 200 200 429',
   },
   {
-    shows: 'Geocode: calls out eight times, five a second, each waiting for its place (leaky-bucket).',
+    shows: 'Geocode: eight outbound calls, five a second, each waits for its turn (leaky-bucket).',
     curl: 'curl -i localhost:3000/geocode',
     prints: '200',
   },

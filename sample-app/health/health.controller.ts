@@ -3,7 +3,7 @@ import { SkipRateLimit } from 'nestjs-redis-rate-limit';
 
 @Controller('health')
 export class HealthController {
-  /** For the load balancer, which asks from one address and often. */
+  /** The load balancer calls this often, from one address. */
   @SkipRateLimit()
   @Get()
   health() {

@@ -5,17 +5,14 @@ const PASSWORDS = new Map([['ada', 'lovelace']]);
 
 @Controller('login')
 export class LoginController {
-  /**
-   * Five failed attempts in any minute, exactly: nobody guesses twice as fast around the turn of a
-   * minute, and whoever knows the password is not counted.
-   */
+  /** Allows five failed attempts in any minute. Successful logins are not counted. */
   @RateLimit({
     name: 'login',
     window: '1m',
     limit: 5,
     algorithm: 'sliding-window-log',
     by: 'ip',
-    charge: 'failures',
+    count: 'failures',
   })
   @Post()
   @HttpCode(200)

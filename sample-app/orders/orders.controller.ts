@@ -5,7 +5,7 @@ import { RateLimit } from 'nestjs-redis-rate-limit';
 export class OrdersController {
   private placed = 0;
 
-  /** Three at once, then one every ten seconds; each user for themselves, others by their IP. */
+  /** Three at once, then one every ten seconds. Counts by user, and by IP without one. */
   @RateLimit({
     name: 'create-order',
     window: '1m',
@@ -20,7 +20,7 @@ export class OrdersController {
     return { order: this.placed };
   }
 
-  /** Only the module's `default` rule. */
+  /** Has only the module's rule `default`. */
   @Get()
   count() {
     return { placed: this.placed };

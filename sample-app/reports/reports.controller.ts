@@ -2,10 +2,10 @@ import { Controller, Get } from '@nestjs/common';
 import { RateLimit } from 'nestjs-redis-rate-limit';
 
 /**
- * Three rules, decided together: a request that one of them refuses is charged to none.
+ * Three rules, all or nothing: a request that one of them denies is charged to none.
  *
- * A burst of three and one a second; the module's `default`, made narrower; and a day's quota for
- * everyone together.
+ * A burst of three and one a second; the module's rule `default` with a lower limit; and a daily quota for
+ * all clients together.
  */
 @RateLimit({ name: 'burst', window: '1s', limit: 1, algorithm: 'token-bucket', burst: 3 })
 @RateLimit({ limit: 20 })

@@ -5,7 +5,7 @@ const CATALOG = ['black tea', 'green tea', 'filter coffee', 'mint'];
 
 @Controller('search')
 export class SearchController {
-  /** Five at once, and then evenly: one comes back every two seconds. */
+  /** Five at once, then one every two seconds. */
   @RateLimit({ name: 'search', window: '10s', limit: 5, algorithm: 'gcra' })
   @Get()
   search(@Query('q') query: unknown) {

@@ -5,7 +5,7 @@ import {
   RateLimiter,
   type AnyRule,
   type Decision,
-  type LeaseRule,
+  type ConcurrencyRule,
   type RedisStore,
   type Rule,
 } from '../../lib/index.js';
@@ -98,8 +98,8 @@ const hour = { window: '1h', algorithm: 'fixed-window' } as const;
     const single = new RateLimiter({ store: new MemoryStore({ clock: time.clock }), denyCache: false });
     const more: Rule[] = [
       { name: 'block', algorithm: 'fixed-window', limit: 4, window: '5s', block: '3s' },
-      { name: 'watched', algorithm: 'gcra', limit: 3, window: '5s', mode: 'observe' },
-      { name: 'tried', algorithm: 'token-bucket', limit: 6, window: '5s', candidate: { limit: 2 } },
+      { name: 'watched', algorithm: 'gcra', limit: 3, window: '5s', mode: 'shadow' },
+      { name: 'tried', algorithm: 'token-bucket', limit: 6, window: '5s', trial: { limit: 2 } },
     ];
     const rules = [...EVERY_RULE, ...more];
     let denied = 0;
@@ -159,8 +159,8 @@ const hour = { window: '1h', algorithm: 'fixed-window' } as const;
   });
 
   it('holds a permit on each node until it is released, and none when one node has none left', async () => {
-    const lease: LeaseRule = { algorithm: 'concurrency', limit: 2, lease: '1m' };
-    const places = apart<LeaseRule>(lease, { ...lease, limit: 1 }, lease);
+    const lease: ConcurrencyRule = { algorithm: 'concurrency', limit: 2, lease: '1m' };
+    const places = apart<ConcurrencyRule>(lease, { ...lease, limit: 1 }, lease);
     const held = limiter.permit(await ask(places));
     expect(held.allowed).toBe(true);
     for (let nth = 1; nth <= 2; nth++) {
@@ -173,7 +173,7 @@ const hour = { window: '1h', algorithm: 'fixed-window' } as const;
   });
 
   it('waits for the longest of its places, and gives all back when it is given up', async () => {
-    const queue: Rule = { algorithm: 'leaky-bucket', limit: 1, window: '1m', burst: 3 };
+    const queue: Rule = { algorithm: 'leaky-bucket', limit: 1, window: '1m', queue: 3 };
     const places = apart<Rule>(queue, { ...queue, window: '2m' }, queue);
     await ask(places);
     const before = await peek(places);
@@ -196,17 +196,17 @@ const hour = { window: '1h', algorithm: 'fixed-window' } as const;
   });
 
   it('reports a watched rule on another node and charges the rest', async () => {
-    const watched: Rule = { ...hour, name: 'watched', limit: 1, mode: 'observe' };
+    const watched: Rule = { ...hour, name: 'watched', limit: 1, mode: 'shadow' };
     const places = apart<Rule>({ ...hour, limit: 5 }, watched, { ...hour, limit: 5 });
     await ask(places);
     const decision = await ask(places);
     expect(decision.allowed).toBe(true);
-    expect(decision.decisions[1]).toMatchObject({ allowed: false, observed: true, remaining: 0 });
+    expect(decision.decisions[1]).toMatchObject({ allowed: false, shadow: true, remaining: 0 });
     expect(remainingOf(await peek(places))).toEqual([3, 0, 3]);
   });
 
   it('does not charge a watched rule when another denies', async () => {
-    const watched: Rule = { ...hour, name: 'watched', limit: 5, mode: 'observe' };
+    const watched: Rule = { ...hour, name: 'watched', limit: 5, mode: 'shadow' };
     const places = apart<Rule>({ ...hour, limit: 1 }, watched, { ...hour, limit: 5 });
     await ask(places);
     expect((await ask(places)).allowed).toBe(false);

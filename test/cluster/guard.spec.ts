@@ -20,12 +20,12 @@ const rules = {
 class Routes {
   @Get() get() {}
 
-  @RateLimit({ name: 'user', charge: 'failures' })
+  @RateLimit({ name: 'user', count: 'failures' })
   @HttpCode(401)
   @Post()
   fail() {}
 
-  @RateLimit({ name: 'user', charge: 'failures' })
+  @RateLimit({ name: 'user', count: 'failures' })
   @Get('success')
   succeed() {}
 }

@@ -1,11 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import calculateSlot from 'cluster-key-slot';
 import { Cluster } from 'ioredis';
-import { RateLimiter, RedisStore, type LeaseRule, type Rule, type StoreErrorEvent } from '../../lib/index.js';
+import {
+  RateLimiter,
+  RedisStore,
+  type ConcurrencyRule,
+  type Rule,
+  type StoreErrorEvent,
+} from '../../lib/index.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
-import type { SlotMover } from '../support/redis/slot-mover.js';
 import { until } from '../support/redis/until.mjs';
+import { HalfMove } from './half-move.js';
 import { hitsOn, type On } from './places.js';
 
 const hour = { limit: 500, window: '1h', algorithm: 'fixed-window' } as const;
@@ -13,18 +18,17 @@ const both: [Rule, Rule] = [
   { ...hour, name: 'a' },
   { ...hour, name: 'b' },
 ];
-const held: [LeaseRule, LeaseRule] = [
+const held: [ConcurrencyRule, ConcurrencyRule] = [
   { name: 'c', algorithm: 'concurrency', limit: 2, lease: '10m' },
   { name: 'd', algorithm: 'concurrency', limit: 2, lease: '10m' },
 ];
 
 (hasRedisBinary() ? describe : describe.skip)('a slot of which one of two keys has moved', () => {
   const subject = 'ann';
-  const slot = calculateSlot(subject);
   let cluster: RedisCluster;
   let mine: Cluster;
   let prefix: string;
-  let mover: SlotMover;
+  let move: HalfMove;
   const stores: RedisStore[] = [];
 
   beforeAll(async () => {
@@ -34,18 +38,12 @@ const held: [LeaseRule, LeaseRule] = [
 
   beforeEach(async () => {
     prefix = uniquePrefix();
-    const from = await cluster.ownerOf(slot);
-    mover = await cluster.mover(
-      from,
-      cluster.nodes.find((node) => node !== from)!,
-    );
+    move = await HalfMove.of(cluster, subject);
   });
 
   afterEach(async () => {
     await Promise.all(stores.splice(0).map((store) => store.close()));
-    await endMove();
-    mover.close();
-    await cluster.untilWhole();
+    await move.close();
   });
 
   afterAll(async () => {
@@ -66,15 +64,7 @@ const held: [LeaseRule, LeaseRule] = [
     return limiter;
   }
 
-  async function moveHalf(): Promise<void> {
-    await mover.begin(slot);
-    await mover.moveKeys(slot, [`${prefix}{${subject}}:a:fixed-window`]);
-  }
-
-  async function endMove(): Promise<void> {
-    await mover.moveKeys(slot);
-    await mover.finish(slot);
-  }
+  const moveHalf = () => move.begin(`${prefix}{${subject}}:a:fixed-window`);
 
   const remainingOf = async (limiter: RateLimiter) =>
     (await limiter.peek(both, subject)).decisions.map(({ remaining }) => remaining);
@@ -83,6 +73,8 @@ const held: [LeaseRule, LeaseRule] = [
     const limiter = await open(30_000);
     await limiter.consume(both, subject);
     await moveHalf();
+    const errors: StoreErrorEvent[] = [];
+    limiter.events.on('storeError', (event) => errors.push(event));
     let decided = 0;
     const asked = Array.from({ length: 20 }, async () => {
       const decision = await limiter.consume(both, subject);
@@ -91,10 +83,34 @@ const held: [LeaseRule, LeaseRule] = [
     });
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(decided).toBe(0);
-    await endMove();
+    await move.end();
     const decisions = await Promise.all(asked);
+    expect(errors).toEqual([]);
     expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['redis']));
     expect(await remainingOf(limiter)).toEqual([479, 479]);
+  });
+
+  it('decides requests for one key without those for both that were sent with them', async () => {
+    const limiter = await open(30_000);
+    await limiter.consume(both, subject);
+    await moveHalf();
+    let isDecided = false;
+    const waiting = limiter.consume(both, subject).finally(() => (isDecided = true));
+    const others = [both[0], both[1], both[0], both[1], both[0]].map((rule) =>
+      limiter.consume(rule, subject),
+    );
+    const decisions = await Promise.all(others);
+    expect(decisions.map(({ source, remaining }) => `${source} ${remaining}`)).toEqual([
+      'redis 498',
+      'redis 498',
+      'redis 497',
+      'redis 497',
+      'redis 496',
+    ]);
+    expect(isDecided).toBe(false);
+    await move.end();
+    expect(await waiting).toMatchObject({ allowed: true, source: 'redis' });
+    expect(await remainingOf(limiter)).toEqual([495, 496]);
   });
 
   it('leaves a request for both to onStoreError after the deadline, reports it, and charges it nowhere', async () => {
@@ -120,7 +136,7 @@ const held: [LeaseRule, LeaseRule] = [
     expect(errors.length).toBeGreaterThan(0);
     for (const { error } of errors) expect(String(error)).toContain('TRYAGAIN');
     expect(limiter.events.openCircuits.size).toBe(0);
-    await endMove();
+    await move.end();
     expect(await remainingOf(patient)).toEqual([399, 499]);
   });
 
@@ -131,7 +147,7 @@ const held: [LeaseRule, LeaseRule] = [
     const mine = await limiter.consume(both, subject, { cost: 7 });
     await moveHalf();
     await limiter.refund(mine);
-    await endMove();
+    await move.end();
     await until(async () => (await remainingOf(patient)).join() === '499,499', 'both to be given back');
     expect(await patient.refund(decision)).toBe(true);
     expect(await limiter.refund(mine)).toBe(false);
@@ -150,10 +166,9 @@ const held: [LeaseRule, LeaseRule] = [
       each.permit(await each.decide(hitsOn(each, places))),
     );
     expect((await Promise.all(permits)).every(({ allowed }) => allowed)).toBe(true);
-    await mover.begin(slot);
-    await mover.moveKeys(slot, [`${prefix}{${subject}}:c:concurrency`]);
+    await move.begin(`${prefix}{${subject}}:c:concurrency`);
     await (await permits[0]!).release();
-    await endMove();
+    await move.end();
     await until(async () => (await free()).join() === '1,1', 'one of them to be released on both');
     await (await permits[1]!).release();
     expect(await free()).toEqual([2, 2]);

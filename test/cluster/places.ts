@@ -1,6 +1,6 @@
 import calculateSlot from 'cluster-key-slot';
-import { compileRule } from '../../lib/core/compile-rule.js';
-import type { RuleHit } from '../../lib/core/rule-hit.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
+import type { RuleHit } from '../../lib/rules/rule-hit.js';
 import type { AnyRule, Decision, DecisionSource, RateLimiter } from '../../lib/index.js';
 import type { RedisCluster } from '../support/redis/cluster.js';
 

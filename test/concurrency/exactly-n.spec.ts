@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type LeaseRule, type Rule } from '../../lib/index.js';
+import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { Herd } from './herd.js';
@@ -27,7 +27,7 @@ describe(`${PROCESSES} processes that ask at once, ${EACH.inFlight} hits in flig
     { ...quota, algorithm: 'sliding-window-cells' },
     { ...quota, algorithm: 'token-bucket' },
     { ...quota, algorithm: 'gcra' },
-    { ...quota, algorithm: 'leaky-bucket', burst: 499 },
+    { ...quota, algorithm: 'leaky-bucket', queue: 499 },
   ])('are admitted exactly 500 times by $algorithm', async (rule) => {
     const counts = await herd.run({
       ...EACH,
@@ -44,16 +44,19 @@ describe(`${PROCESSES} processes that ask at once, ${EACH.inFlight} hits in flig
     { ...quota, algorithm: 'sliding-window-cells' },
     { ...quota, algorithm: 'token-bucket' },
     { ...quota, algorithm: 'gcra' },
-  ])('are admitted never more than 500 times by $algorithm with leases, and no lease less', async (rule) => {
-    const lease = { permits: 20, ttl: '1m' } as const;
-    const rules = [{ ...rule, lease } as Rule];
-    const counts = await herd.run({ ...EACH, url: redisUrl(), prefix: uniquePrefix(), rules });
-    expect(sum(counts)).toBeLessThanOrEqual(500);
-    expect(sum(counts)).toBeGreaterThan(500 - PROCESSES * lease.permits);
-  });
+  ])(
+    'are admitted never more than 500 times by $algorithm with prefetch, and no prefetch less',
+    async (rule) => {
+      const prefetch = { permits: 20, ttl: '1m' } as const;
+      const rules = [{ ...rule, prefetch } as Rule];
+      const counts = await herd.run({ ...EACH, url: redisUrl(), prefix: uniquePrefix(), rules });
+      expect(sum(counts)).toBeLessThanOrEqual(500);
+      expect(sum(counts)).toBeGreaterThan(500 - PROCESSES * prefetch.permits);
+    },
+  );
 
   it('are never more than 7 inside a concurrency limit of 7, and all who wait get in', async () => {
-    const rule: LeaseRule = { algorithm: 'concurrency', limit: 7, lease: '1m' };
+    const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 7, lease: '1m' };
     const prefix = uniquePrefix();
     const most = await herd.hold({ ...EACH, url: redisUrl(), prefix, rules: [rule] });
     expect(Math.max(...most)).toBe(7);

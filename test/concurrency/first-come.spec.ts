@@ -24,7 +24,7 @@ describe(`${PROCESSES} processes that wait for places of one rule`, () => {
     ['token-bucket', { ...pace, algorithm: 'token-bucket', burst: 1 }],
     ['token-bucket that warms up', { ...pace, algorithm: 'token-bucket', warmUp: '50ms' }],
     ['gcra', { ...pace, algorithm: 'gcra', burst: 1 }],
-    ['leaky-bucket', { ...pace, algorithm: 'leaky-bucket', burst: 0 }],
+    ['leaky-bucket', { ...pace, algorithm: 'leaky-bucket', queue: 0 }],
   ])('by %s', (_, rule) => {
     let places: Place[];
 

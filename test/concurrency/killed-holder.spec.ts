@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type LeaseRule, type RedisStore } from '../../lib/index.js';
+import { RateLimiter, type ConcurrencyRule, type RedisStore } from '../../lib/index.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { until } from '../support/redis/until.mjs';
@@ -8,7 +8,7 @@ import { Herd } from './herd.js';
 import { ms } from '../support/milliseconds.js';
 
 const LEASE = 300;
-const rule: LeaseRule = { algorithm: 'concurrency', limit: 7, lease: ms(LEASE) };
+const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 7, lease: ms(LEASE) };
 
 describe('three processes that hold two of seven permits each, of which one is killed', () => {
   const time = new VirtualTime();
@@ -52,7 +52,7 @@ describe('three processes that hold two of seven permits each, of which one is k
     }
     await goTo(300);
     expect(await free()).toBe(3);
-    const late = await limiter.enter(rule, 'everyone', { cost: 3 });
+    const late = await limiter.hold(rule, 'everyone', { cost: 3 });
     expect([late.allowed, await free()]).toEqual([true, 0]);
     await late.release();
     for (const at of [400, 500, 600, 700, 800, 900]) {

@@ -20,7 +20,7 @@ export async function hold({ rules: [rule], hits, inFlight }, { url, prefix, lim
   let most = 0;
   await inTurns(hits, inFlight, async () => {
     let permit;
-    do permit = await limiter.enter(rule, 'everyone');
+    do permit = await limiter.hold(rule, 'everyone');
     while (!permit.allowed);
     most = Math.max(most, await redis.incr(inside));
     await redis.decr(inside);
@@ -42,8 +42,8 @@ export async function acquire({ rules: [rule], hits, inFlight }, { url, store, o
     if (!allowed) throw new Error('Was given no place');
     const [seconds, microseconds] = await redis.time();
     places.push({
-      givenAt: outcome.now,
-      placeAt: outcome.now + outcome.verdicts[0].delay,
+      givenAt: outcome[0].now,
+      placeAt: outcome[0].now + outcome[0].delay,
       delayMs,
       wentAt: Number(seconds) * 1e6 + Number(microseconds),
     });
@@ -54,7 +54,7 @@ export async function acquire({ rules: [rule], hits, inFlight }, { url, store, o
 
 /** Enters and tells whether it was let in, holds its permits until it is told to leave, and gives them back. */
 export async function enter({ rules: [rule], cost }, { limiter, tell, next }) {
-  const permit = await limiter.enter(rule, 'everyone', { cost });
+  const permit = await limiter.hold(rule, 'everyone', { cost });
   tell(permit.allowed);
   await next();
   await permit.release();

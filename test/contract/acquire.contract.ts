@@ -10,7 +10,7 @@ const quota = { limit: 1, window: '1h' } as const;
 const RULES: readonly { readonly algorithm: string; slow: QueueRule }[] = [
   { algorithm: 'token-bucket', slow: { ...quota, algorithm: 'token-bucket', burst: 1 } },
   { algorithm: 'gcra', slow: { ...quota, algorithm: 'gcra', burst: 1 } },
-  { algorithm: 'leaky-bucket', slow: { ...quota, algorithm: 'leaky-bucket', burst: 0 } },
+  { algorithm: 'leaky-bucket', slow: { ...quota, algorithm: 'leaky-bucket', queue: 0 } },
 ];
 
 export function acquireContract(bench: () => Bench): void {

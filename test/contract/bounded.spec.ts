@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { compileRule } from '../../lib/core/compile-rule.js';
-import type { AnyRule, Counter, Store, Verdict } from '../../lib/index.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
+import type { AnyRule, Counter, Store, Result } from '../../lib/index.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
@@ -29,8 +29,8 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
     return { key: `${prefix}{ann}:${rule.name!}`, algorithm, parameters };
   };
 
-  async function hit(counter: Counter, cost: number, lease?: string, patience = 0): Promise<Verdict> {
-    return (await store.decide([{ ...counter, cost, lease }], { patience })).verdicts[0]!;
+  async function hit(counter: Counter, cost: number, lease?: string, patience = 0): Promise<Result> {
+    return (await store.decide([{ ...counter, cost, lease }], { patience }))[0]!;
   }
 
   async function fill(hits: number, each: (nth: number) => Promise<unknown>): Promise<void> {
@@ -52,10 +52,10 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
     await fill(500, () => hit(log, 1));
 
     const remaining = (await hit(log, 0)).remaining;
-    const refund = { ...log, kind: 'refund', cost: 1 } as const;
-    expect(await store.amend([{ ...refund, receipt }])).toEqual([false]);
+    const refund = { ...log, kind: 'refund', cost: 1, source: 'redis' } as const;
+    expect(await store.adjust([{ ...refund, receipt }])).toEqual([false]);
     expect((await hit(log, 0)).remaining).toBe(remaining);
-    expect(await store.amend([{ ...refund, receipt: recentReceipt }])).toEqual([true]);
+    expect(await store.adjust([{ ...refund, receipt: recentReceipt }])).toEqual([true]);
     expect((await hit(log, 0)).remaining).toBe(remaining + 1);
 
     time.now = receipt / 1000;
@@ -79,7 +79,9 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
       if (kind === 'redis') expect(await held()).toBe(left);
     }
     expect((await hit(slots, 0, '')).remaining).toBe(2996);
-    expect(await store.amend([{ ...slots, kind: 'renew', cost: 1, receipt: 'dead-7' }])).toEqual([false]);
+    expect(
+      await store.adjust([{ ...slots, kind: 'renew', source: 'redis', cost: 1, receipt: 'dead-7' }]),
+    ).toEqual([false]);
     await store.reset([slots]);
   });
 
@@ -90,9 +92,9 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
     }
     expect((await hit(slots, 0, '')).remaining).toBe(10_000 - 2513);
     for (const cost of [1000, 999, 513, 1]) {
-      const held = { ...slots, cost, receipt: `of-${cost}` } as const;
-      expect(await store.amend([{ ...held, kind: 'renew' }])).toEqual([true]);
-      expect(await store.amend([{ ...held, kind: 'refund' }])).toEqual([true]);
+      const held = { ...slots, cost, receipt: `of-${cost}`, source: 'redis' } as const;
+      expect(await store.adjust([{ ...held, kind: 'renew' }])).toEqual([true]);
+      expect(await store.adjust([{ ...held, kind: 'refund' }])).toEqual([true]);
     }
     expect((await hit(slots, 0, '')).remaining).toBe(10_000);
   });

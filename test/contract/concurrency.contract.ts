@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LeaseRule } from '../../lib/index.js';
+import type { ConcurrencyRule } from '../../lib/index.js';
 import { until } from '../support/redis/until.mjs';
 import type { Bench } from './limiter-bench.js';
 
-const rule: LeaseRule = { algorithm: 'concurrency', limit: 2, lease: '30s' };
+const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 2, lease: '30s' };
 /** Renewals come by the real clock, and leases end by the store's, which goes on only when it is told to. */
-const soonRenewed: LeaseRule = { ...rule, lease: '300ms' };
+const soonRenewed: ConcurrencyRule = { ...rule, lease: '300ms' };
 
 export function concurrencyContract(bench: () => Bench): void {
   describe('concurrency', () => {
@@ -19,24 +19,24 @@ export function concurrencyContract(bench: () => Bench): void {
 
     it('lets in as many as may be in at a time, and the next as soon as one has left', async () => {
       const { limiter, other } = bench();
-      const first = await limiter.enter(rule, 'ann');
-      const second = await other.enter(rule, 'ann');
+      const first = await limiter.hold(rule, 'ann');
+      const second = await other.hold(rule, 'ann');
       expect([first.allowed, second.allowed]).toEqual([true, true]);
-      const third = await limiter.enter(rule, 'ann');
+      const third = await limiter.hold(rule, 'ann');
       expect(third.decision).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 30_000 });
       await first.release();
-      expect((await limiter.enter(rule, 'ann')).allowed).toBe(true);
+      expect((await limiter.hold(rule, 'ann')).allowed).toBe(true);
       await limiter.close();
       await other.close();
     });
 
     it('takes as many permits as the cost says, all or none, and gives all of them back', async () => {
       const it = bench();
-      const both = await it.limiter.enter(rule, 'ann', { cost: 2 });
+      const both = await it.limiter.hold(rule, 'ann', { cost: 2 });
       expect(await freeOf(it)).toBe(0);
       await both.release();
-      const one = await it.limiter.enter(rule, 'ann');
-      expect((await it.limiter.enter(rule, 'ann', { cost: 2 })).allowed).toBe(false);
+      const one = await it.limiter.hold(rule, 'ann');
+      expect((await it.limiter.hold(rule, 'ann', { cost: 2 })).allowed).toBe(false);
       expect(await it.limiter.peek(rule, 'ann', { cost: 3 })).toMatchObject({ retryAfterMs: null });
       expect(await freeOf(it)).toBe(1);
       await one.release();
@@ -44,9 +44,9 @@ export function concurrencyContract(bench: () => Bench): void {
 
     it('gives a permit back once, however often and however it is released', async () => {
       const it = bench();
-      const kept = await it.other.enter(rule, 'ann');
+      const kept = await it.other.hold(rule, 'ann');
       {
-        await using permit = await it.limiter.enter(rule, 'ann');
+        await using permit = await it.limiter.hold(rule, 'ann');
         expect(await freeOf(it)).toBe(0);
         await permit.release();
         await permit.release();
@@ -59,15 +59,15 @@ export function concurrencyContract(bench: () => Bench): void {
 
     it('has nothing to release for who was not let in', async () => {
       const it = bench();
-      const held = await it.limiter.enter(rule, 'ann', { cost: 2 });
-      await (await it.limiter.enter(rule, 'ann')).release();
+      const held = await it.limiter.hold(rule, 'ann', { cost: 2 });
+      await (await it.limiter.hold(rule, 'ann')).release();
       expect(await freeOf(it)).toBe(0);
       await held.release();
     });
 
     it('keeps a permit for as long as its holder lives, well beyond the lease', async () => {
       const it = bench();
-      const permit = await it.limiter.enter(soonRenewed, 'ann');
+      const permit = await it.limiter.hold(soonRenewed, 'ann');
       for (let times = 0; times < 12; times++) {
         it.time.advance(299);
         expect([times, await freeOf(it)]).toEqual([times, 1]);
@@ -79,7 +79,7 @@ export function concurrencyContract(bench: () => Bench): void {
 
     it('takes a permit back when its holder has died, at the end of the lease and not before', async () => {
       const it = bench();
-      await it.limiter.enter(soonRenewed, 'ann');
+      await it.limiter.hold(soonRenewed, 'ann');
       it.time.advance(100);
       await isRenewed(it);
       await it.limiter.close();
@@ -91,10 +91,10 @@ export function concurrencyContract(bench: () => Bench): void {
 
     it('frees nobody else when a holder releases late', async () => {
       const it = bench();
-      const late = await it.limiter.enter(rule, 'ann', { cost: 2 });
+      const late = await it.limiter.hold(rule, 'ann', { cost: 2 });
       await it.limiter.close();
       it.time.advance(30_000);
-      const now = await it.other.enter(rule, 'ann', { cost: 2 });
+      const now = await it.other.hold(rule, 'ann', { cost: 2 });
       expect(now.allowed).toBe(true);
       await late.release();
       expect(await freeOf(it)).toBe(0);
@@ -104,8 +104,8 @@ export function concurrencyContract(bench: () => Bench): void {
 
     it('tells a holder who has lost the permit, and nobody else', async () => {
       const it = bench();
-      const lost = await it.limiter.enter(soonRenewed, 'ann');
-      const kept = await it.limiter.enter(soonRenewed, 'bob');
+      const lost = await it.limiter.hold(soonRenewed, 'ann');
+      const kept = await it.limiter.hold(soonRenewed, 'bob');
       await it.limiter.reset(soonRenewed, 'ann');
       await until(() => lost.signal.aborted, 'the loss to be noticed');
       expect([lost.signal.aborted, kept.signal.aborted]).toEqual([true, false]);
@@ -115,9 +115,9 @@ export function concurrencyContract(bench: () => Bench): void {
 
     it('starts afresh after a reset, and a permit from before frees nobody', async () => {
       const it = bench();
-      const before = await it.limiter.enter(rule, 'ann', { cost: 2 });
+      const before = await it.limiter.hold(rule, 'ann', { cost: 2 });
       await it.limiter.reset(rule, 'ann');
-      const after = await it.limiter.enter(rule, 'ann');
+      const after = await it.limiter.hold(rule, 'ann');
       await before.release();
       expect(await freeOf(it)).toBe(1);
       await after.release();

@@ -20,7 +20,7 @@ const NINE_OF_FIVE: Record<string, readonly [oneAt: number, fiveAt: number, rese
   'bucket with burst': [10_000, 18_000, 18_000],
   'bucket by interval': [10_000, 20_000, 20_000],
   'gcra with burst': [10_000, 18_000, 18_000],
-  'leaky, undelayed': [10_000, 18_000, 18_000],
+  'leaky, delayAfter': [10_000, 18_000, 18_000],
   'leaky, maxDelay': [10_000, 18_000, 18_000],
 };
 
@@ -85,9 +85,9 @@ export function debtContract(bench: () => Bench): void {
       expect(decisions.map(({ remaining }) => remaining)).toEqual([1, 1]);
     });
 
-    it('charges no observed rule that would have denied it, and settles with the others', async () => {
+    it('charges no shadow rule that would have denied it, and settles with the others', async () => {
       const it = bench();
-      const watched: Rule = { ...EVERY_RULE[0]!, name: 'watched', limit: 1, mode: 'observe' };
+      const watched: Rule = { ...EVERY_RULE[0]!, name: 'watched', limit: 1, mode: 'shadow' };
       await (await it.limiter.reserve([watched, ...EVERY_RULE], 'ann', { cost: 4 })).settle(2);
       expect(await remainingOf(it, [watched, ...EVERY_RULE])).toEqual([1, ...EVERY_RULE.map(() => 3)]);
     });

@@ -47,7 +47,7 @@ const EARLIER: Record<string, Earlier> = {
     state: '1700000065714285 5',
   },
   'leaky-bucket': {
-    rule: { ...quota, algorithm: 'leaky-bucket', burst: 4, undelayed: 4 },
+    rule: { ...quota, algorithm: 'leaky-bucket', queue: 4, delayAfter: 4 },
     state: '1700000076000000',
   },
 };
@@ -130,8 +130,11 @@ describe('a backlog in Redis', () => {
     const keys = new RedisKeys(redisUrl(), prefix);
     const store = await openRedisStore();
     const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
-    const burst = algorithm === 'gcra' ? {} : { burst: 10 };
-    await limiter.consume({ name: 'small', algorithm, limit, window, ...burst }, 'ann');
+    const rule: Rule =
+      algorithm === 'gcra'
+        ? { name: 'small', algorithm, limit, window }
+        : { name: 'small', algorithm, limit, window, queue: 10 };
+    await limiter.consume(rule, 'ann');
     const names = await keys.names();
     const forms = await Promise.all(names.map((name) => keys.redis.object('ENCODING', name)));
     expect(forms).toEqual(['int']);

@@ -10,8 +10,8 @@ export const EVERY_OPTION: readonly Rule[] = [
   { name: 'bucket with burst', algorithm: 'token-bucket', limit: 1, window: '2s', burst: 5 },
   { ...quota, name: 'bucket by interval', algorithm: 'token-bucket', refill: 'interval' },
   { name: 'gcra with burst', algorithm: 'gcra', limit: 1, window: '2s', burst: 5 },
-  { ...quota, name: 'leaky, undelayed', algorithm: 'leaky-bucket', burst: 4, undelayed: 2 },
-  { ...quota, name: 'leaky, maxDelay', algorithm: 'leaky-bucket', burst: 99, maxDelay: '8s' },
+  { ...quota, name: 'leaky, delayAfter', algorithm: 'leaky-bucket', queue: 4, delayAfter: 2 },
+  { ...quota, name: 'leaky, maxDelay', algorithm: 'leaky-bucket', queue: 99, maxDelay: '8s' },
 ];
 
 /** Every kind of rule there is, those too that do not let five through at once. */
@@ -21,8 +21,8 @@ export const EVERY_KIND: readonly AnyRule[] = [
   { ...quota, name: 'new bucket', algorithm: 'token-bucket', initial: 3 },
   { name: 'in flight', algorithm: 'concurrency', limit: 5, lease: '10s' },
   { ...quota, name: 'blocking', algorithm: 'gcra', block: '3s' },
-  { ...quota, name: 'observed', algorithm: 'fixed-window', limit: 3, mode: 'observe' },
-  { ...quota, name: 'observed and blocking', algorithm: 'gcra', mode: 'observe', block: '3s' },
-  { ...quota, name: 'with a candidate', algorithm: 'sliding-window-log', candidate: { limit: 3 } },
+  { ...quota, name: 'shadow', algorithm: 'fixed-window', limit: 3, mode: 'shadow' },
+  { ...quota, name: 'shadow and blocking', algorithm: 'gcra', mode: 'shadow', block: '3s' },
+  { ...quota, name: 'with a trial', algorithm: 'sliding-window-log', trial: { limit: 3 } },
   { ...quota, name: 'by instance', algorithm: 'sliding-window-counter', per: 'instance' },
 ];

@@ -11,5 +11,5 @@ export const EVERY_RULE: readonly Rule[] = [
   { ...quota, name: 'cells', algorithm: 'sliding-window-cells', cells: 5 },
   { ...quota, name: 'bucket', algorithm: 'token-bucket' },
   { ...quota, name: 'gcra', algorithm: 'gcra' },
-  { ...quota, name: 'leaky', algorithm: 'leaky-bucket', burst: 4 },
+  { ...quota, name: 'leaky', algorithm: 'leaky-bucket', queue: 4 },
 ];

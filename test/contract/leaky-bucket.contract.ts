@@ -4,7 +4,7 @@ import type { Bench } from './limiter-bench.js';
 
 export function leakyBucketContract(bench: () => Bench): void {
   describe('leaky-bucket', () => {
-    const rule = { algorithm: 'leaky-bucket', limit: 1, window: '1s', burst: 3 } as const satisfies Rule;
+    const rule = { algorithm: 'leaky-bucket', limit: 1, window: '1s', queue: 3 } as const satisfies Rule;
 
     /** The delay of each of so many hits at once, `no` for one that is denied. */
     async function delaysOf(hits: number, each: Rule, { limiter }: Bench): Promise<(number | 'no')[]> {
@@ -36,11 +36,11 @@ export function leakyBucketContract(bench: () => Bench): void {
     });
 
     it('lets so many go at once that need not wait, as nginx says with delay', async () => {
-      expect(await delaysOf(5, { ...rule, undelayed: 2 }, bench())).toEqual([0, 0, 0, 1000, 'no']);
+      expect(await delaysOf(5, { ...rule, delayAfter: 2 }, bench())).toEqual([0, 0, 0, 1000, 'no']);
     });
 
-    it('lets all of the burst go at once, as nginx says with nodelay', async () => {
-      expect(await delaysOf(5, { ...rule, undelayed: 3 }, bench())).toEqual([0, 0, 0, 0, 'no']);
+    it('lets all of the queue go at once, as nginx says with nodelay', async () => {
+      expect(await delaysOf(5, { ...rule, delayAfter: 3 }, bench())).toEqual([0, 0, 0, 0, 'no']);
     });
 
     it('denies who would be held back for longer than maxDelay', async () => {

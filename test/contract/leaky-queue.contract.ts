@@ -5,7 +5,7 @@ import { places } from './places.js';
 
 const SECOND = 1000;
 const MINUTE = 60_000;
-const rule = { algorithm: 'leaky-bucket', limit: 1, window: '1m', burst: 5 } as const satisfies QueueRule;
+const rule = { algorithm: 'leaky-bucket', limit: 1, window: '1m', queue: 5 } as const satisfies QueueRule;
 
 export function leakyQueueContract(bench: () => Bench): void {
   describe('the queue of a leaky bucket that is waited in', () => {
@@ -23,9 +23,9 @@ export function leakyQueueContract(bench: () => Bench): void {
       expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 3, resetAfterMs: 3 * MINUTE });
     });
 
-    it('is as long as their timeouts say: burst and maxDelay are for hits that are held', async () => {
+    it('is as long as their timeouts say: queue and maxDelay are for hits that are held', async () => {
       const { limiter } = bench();
-      const short: QueueRule = { ...rule, burst: 1, maxDelay: '30s' };
+      const short: QueueRule = { ...rule, queue: 1, maxDelay: '30s' };
       await limiter.consume(short, 'ann');
       expect(await limiter.consume(short, 'ann')).toMatchObject({ allowed: false });
       for (const minutes of [2, 3, 4]) {
@@ -41,7 +41,7 @@ export function leakyQueueContract(bench: () => Bench): void {
       const { limiter } = bench();
       const told: [boolean, number][] = [];
       for (let hit = 0; hit < 4; hit++) {
-        const place = acquire(limiter, { ...rule, undelayed: 2 }, { timeoutMs: 0 });
+        const place = acquire(limiter, { ...rule, delayAfter: 2 }, { timeoutMs: 0 });
         const { allowed, delayMs } = await place.answer;
         told.push([allowed, delayMs]);
       }

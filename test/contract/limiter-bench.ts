@@ -1,11 +1,11 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { RateLimiter, type Clock, type Rule, type Store, type Subject } from '../../lib/index.js';
+import { RateLimiter, type Clock, type Rule, type BaseStore, type Subject } from '../../lib/index.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
-import { expectTimeline, type Ask } from '../support/timeline.js';
+import { expectTimeline, type DecideOptions } from '../support/timeline.js';
 import { VirtualTime } from '../support/virtual-store.js';
 
 /** Makes a store that goes by this clock. */
-export type CreateStore = (clock: Clock) => Store | Promise<Store>;
+export type CreateStore = (clock: Clock) => BaseStore | Promise<BaseStore>;
 
 /** A limiter on the store under test, in virtual time, with nothing counted yet. */
 export interface Bench {
@@ -16,7 +16,7 @@ export interface Bench {
   /** Sets the time to so many milliseconds after the bench's start, which lies on a full minute. */
   goTo(at: number): void;
   /** A rule and a subject as `expectTimeline` asks them. */
-  ask(rule: Rule, subject?: Subject): Ask;
+  ask(rule: Rule, subject?: Subject): DecideOptions;
   expectTimeline(rule: Rule, table: string): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface Bench {
 export function benches(createStore: CreateStore): () => Bench {
   const time = new VirtualTime();
   const start = time.now;
-  let store: Store;
+  let store: BaseStore;
   beforeAll(async () => {
     store = await createStore(time.clock);
   });
@@ -37,7 +37,7 @@ export function benches(createStore: CreateStore): () => Bench {
     const goTo = (at: number) => {
       time.now = start + at;
     };
-    const ask = (rule: Rule, subject: Subject = 'ann'): Ask => {
+    const ask = (rule: Rule, subject: Subject = 'ann'): DecideOptions => {
       return (at, cost) => {
         goTo(at);
         return limiter.consume(rule, subject, { cost });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryStore, RateLimiter, type LeaseRule, type Rule } from '../../lib/index.js';
+import { MemoryStore, RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { VirtualTime } from '../support/virtual-store.js';
 import { EVERY_OPTION } from './every-option.js';
 
@@ -62,8 +62,8 @@ describe('a memory store by a clock of its own, which may step back', () => {
   });
 
   it('lends no permit twice that a crashed holder still has, when it steps back into the lease', async () => {
-    const rule: LeaseRule = { algorithm: 'concurrency', limit: 1, lease: '1m' };
-    await limiter.enter(rule, 'ann');
+    const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 1, lease: '1m' };
+    await limiter.hold(rule, 'ann');
     await limiter.close(); // As if its process had died: nobody renews.
     await sweepAt(60_000 + HOUR - 1);
     expect((await limiter.peek(rule, 'ann')).allowed).toBe(true);

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { compileRule } from '../../lib/core/compile-rule.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
 import { STEADY_PACES } from './steady-paces.js';
 
 const PERMITS = 1_000_000;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore, type Ask, type RedisStore, type Rule, type Verdict } from '../../lib/index.js';
+import { MemoryStore, type DecideOptions, type RedisStore, type Rule, type Result } from '../../lib/index.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
@@ -9,9 +9,9 @@ import { EVERY_KIND, EVERY_OPTION } from './every-option.js';
 import { EVERY_RULE } from './every-rule.js';
 import { decideInTurn, decideTogether, Requests, underPrefix, type Request } from './redis-batch.js';
 
-const peek: Ask = { dryRun: true };
-const patient: Ask = { patience: 4e6 };
-const debt: Ask = { patience: Infinity };
+const peek: DecideOptions = { dryRun: true };
+const patient: DecideOptions = { patience: 4e6 };
+const debt: DecideOptions = { patience: Infinity };
 
 describe('a list of requests in one call', () => {
   const time = new VirtualTime();
@@ -89,7 +89,7 @@ describe('a list of requests in one call', () => {
   it.each(EVERY_KIND)(
     'decides many of one key as if each had come alone: $algorithm ($name)',
     async (rule) => {
-      const ask = (cost: number, how?: Ask) => requests.of(rule, cost, how);
+      const ask = (cost: number, how?: DecideOptions) => requests.of(rule, cost, how);
       for (const advance of [0, 1234.567, 8000, 60_000]) {
         time.advance(advance);
         await expectAsInTurn(ask(2), ask(1, peek), ask(2), ask(2), ask(0), ask(6), ask(1, patient), ask(1));
@@ -102,7 +102,7 @@ describe('a list of requests in one call', () => {
     const request = fc.record({
       rules: fc.uniqueArray(fc.constantFrom(...EVERY_KIND), { minLength: 1, maxLength: 4 }),
       cost: fc.nat(6),
-      ask: fc.constantFrom<Ask>({}, {}, {}, peek, patient, debt),
+      ask: fc.constantFrom<DecideOptions>({}, {}, {}, peek, patient, debt),
       subject: fc.constantFrom('ann', 'ann', 'bob'),
     });
     const call = fc.tuple(fc.nat(9000), fc.array(request, { minLength: 2, maxLength: 10 }));
@@ -118,7 +118,7 @@ describe('a list of requests in one call', () => {
   });
 });
 
-function figures(verdicts: readonly Verdict[]) {
+function figures(verdicts: readonly Result[]) {
   return {
     allowed: verdicts.every(({ allowed }) => allowed),
     remaining: verdicts.map(({ remaining }) => remaining),

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { toMicroseconds } from '../../lib/contracts/clock.js';
-import { compileRule } from '../../lib/core/compile-rule.js';
-import { Keys } from '../../lib/core/keys.js';
-import type { AnyRule, Ask, Clock, Hit, Store, Verdict } from '../../lib/index.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
+import { Keys } from '../../lib/rules/keys.js';
+import type { AnyRule, DecideOptions, Clock, Hit, Store, Result } from '../../lib/index.js';
 import { Call } from '../../lib/stores/redis/call.js';
 import { ReplyReader, type DecideReply } from '../../lib/stores/redis/reply.js';
 import { assembleScript } from '../../lib/stores/redis/script.js';
@@ -10,7 +10,7 @@ import { assembleScript } from '../../lib/stores/redis/script.js';
 /** Hits that are decided all or nothing. */
 export interface Request {
   readonly hits: readonly Hit[];
-  readonly ask: Ask;
+  readonly options: DecideOptions;
 }
 
 /** Spells requests with keys of a prefix. */
@@ -21,17 +21,22 @@ export class Requests {
     this.keys = new Keys(prefix, clock);
   }
 
-  of(rules: AnyRule | readonly AnyRule[], cost?: number, ask: Ask = {}, subject = 'ann'): Request {
+  of(
+    rules: AnyRule | readonly AnyRule[],
+    cost?: number,
+    options: DecideOptions = {},
+    subject = 'ann',
+  ): Request {
     const keyed = [rules].flat().map((rule: AnyRule) => this.keys.keyed(compileRule(rule)));
-    return { hits: keyed.flatMap((each) => each.hits(subject, cost)), ask };
+    return { hits: keyed.flatMap((each) => each.hits(subject, cost)), options };
   }
 }
 
 /** The same requests under keys of another prefix. */
 export function underPrefix(from: string, to: string, requests: readonly Request[]): Request[] {
   const rename = (key: string) => key.replace(from, to);
-  return requests.map(({ hits, ask }) => ({
-    ask,
+  return requests.map(({ hits, options }) => ({
+    options,
     hits: hits.map(({ block, ...hit }) => ({
       ...hit,
       key: rename(hit.key),
@@ -45,26 +50,25 @@ export async function decideTogether(
   redis: Redis,
   clock: Clock,
   requests: readonly Request[],
-): Promise<Verdict[][]> {
+): Promise<Result[][]> {
   const call = new Call(toMicroseconds(clock()));
-  for (const { hits, ask } of requests) call.addRequest(hits, ask);
+  for (const { hits, options } of requests) call.addRequest(hits, options);
   const script = assembleScript(call.main, call.algorithms);
   const reply = await redis.eval(script, call.keys.all.length, ...call.keys.all, ...call.argv);
   const reader = new ReplyReader(reply as DecideReply);
-  return requests.map(({ hits }) => [...reader.next(hits.length).verdicts]);
+  return requests.map(({ hits }) => reader.next(hits.length).map(resultOf));
 }
 
 /** What a store says of them one after the other. */
-export async function decideInTurn(store: Store, requests: readonly Request[]): Promise<Verdict[][]> {
-  const said: Verdict[][] = [];
-  for (const { hits, ask } of requests) {
-    const { verdicts } = await store.decide(hits, ask);
-    said.push(verdicts.map(verdictOf));
+export async function decideInTurn(store: Store, requests: readonly Request[]): Promise<Result[][]> {
+  const said: Result[][] = [];
+  for (const { hits, options } of requests) {
+    said.push((await store.decide(hits, options)).map(resultOf));
   }
   return said;
 }
 
-/** The verdict without what a store may keep beside it. */
-function verdictOf({ allowed, remaining, retryAfter, resetAfter, delay }: Verdict): Verdict {
+/** The result without its origin. */
+function resultOf({ allowed, remaining, retryAfter, resetAfter, delay }: Result): Result {
   return { allowed, remaining, retryAfter, resetAfter, delay };
 }

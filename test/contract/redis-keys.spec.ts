@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type LeaseRule, type RedisStore, type Rule } from '../../lib/index.js';
+import { RateLimiter, type ConcurrencyRule, type RedisStore, type Rule } from '../../lib/index.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
@@ -59,13 +59,13 @@ describe('what a request leaves in Redis', () => {
   });
 
   it('is not touched by who finds no permit of a concurrency limit, or only asks', async () => {
-    const rule: LeaseRule = { algorithm: 'concurrency', limit: 3, lease: '1m' };
-    await limiter.enter(rule, 'ann', { cost: 3 });
+    const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 3, lease: '1m' };
+    await limiter.hold(rule, 'ann', { cost: 3 });
     await keys.persist();
     const before = await keys.contents();
     time.advance(100);
-    expect((await limiter.enter(rule, 'ann')).allowed).toBe(false);
-    expect((await limiter.enter(rule, 'ann', { cost: 4 })).allowed).toBe(false);
+    expect((await limiter.hold(rule, 'ann')).allowed).toBe(false);
+    expect((await limiter.hold(rule, 'ann', { cost: 4 })).allowed).toBe(false);
     await limiter.peek(rule, 'ann');
     expect(await keys.contents()).toEqual(before);
     await limiter.close();

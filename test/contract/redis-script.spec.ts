@@ -106,7 +106,7 @@ import { STRANGE_SUBJECTS } from './strange-subjects.js';
 
   it('goes on when the server forgets its scripts, and counts on from where it was', async () => {
     const rules = every.map((rule): Rule => {
-      return { ...rule, limit: 40, ...(rule.algorithm === 'leaky-bucket' && { burst: 39 }) } as Rule;
+      return { ...rule, limit: 40, ...(rule.algorithm === 'leaky-bucket' && { queue: 39 }) } as Rule;
     });
     const admitted: boolean[] = [];
     for (let round = 0; round < 10; round++) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LeaseRule, Rule } from '../../lib/index.js';
+import type { ConcurrencyRule, Rule } from '../../lib/index.js';
 import { EVERY_OPTION } from './every-option.js';
 import type { Bench } from './limiter-bench.js';
 
@@ -36,17 +36,17 @@ export function shortBlockContract(bench: () => Bench): void {
 
   it('a block of a second by concurrency keeps out who was refused, even when all have left', async () => {
     const { limiter, goTo } = bench();
-    const rule: LeaseRule = { algorithm: 'concurrency', limit: 2, lease: '1m', block: '1s' };
-    const inside = await limiter.enter(rule, 'ann', { cost: 2 });
-    expect((await limiter.enter(rule, 'ann')).allowed).toBe(false);
+    const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 2, lease: '1m', block: '1s' };
+    const inside = await limiter.hold(rule, 'ann', { cost: 2 });
+    expect((await limiter.hold(rule, 'ann')).allowed).toBe(false);
     await inside.release();
     for (const at of [0, 500, 999]) {
       goTo(at);
-      const refused = await limiter.enter(rule, 'ann');
+      const refused = await limiter.hold(rule, 'ann');
       expect([at, refused.decision]).toMatchObject([at, { allowed: false, retryAfterMs: 1000 - at }]);
     }
     goTo(1000);
-    const after = await limiter.enter(rule, 'ann', { cost: 2 });
+    const after = await limiter.hold(rule, 'ann', { cost: 2 });
     expect(after.allowed).toBe(true);
     await after.release();
   });

@@ -39,7 +39,7 @@ const THREE_PER_SEVEN_SECONDS: readonly Steady[] = [
   },
   { ...afterThree, rule: { ...threePerSevenSeconds, algorithm: 'token-bucket' } },
   { ...afterThree, rule: { ...threePerSevenSeconds, algorithm: 'gcra' } },
-  { ...afterThree, rule: { ...threePerSevenSeconds, algorithm: 'leaky-bucket', burst: 2 } },
+  { ...afterThree, rule: { ...threePerSevenSeconds, algorithm: 'leaky-bucket', queue: 2 } },
 ];
 
 const million = { limit: 1_000_000, window: '1s' } as const;
@@ -61,7 +61,7 @@ const A_MILLION_PER_SECOND: readonly Steady[] = [
   },
   { ...eachMicrosecond, rule: { ...million, algorithm: 'token-bucket', burst: 1 } },
   { ...eachMicrosecond, rule: { ...million, algorithm: 'gcra', burst: 1 } },
-  { ...eachMicrosecond, rule: { ...million, algorithm: 'leaky-bucket', burst: 0 } },
+  { ...eachMicrosecond, rule: { ...million, algorithm: 'leaky-bucket', queue: 0 } },
 ];
 
 /** Every algorithm at a rate that does not divide evenly, and at the highest that a clock can tell apart. */

@@ -5,7 +5,7 @@ import { concurrencyContract } from './concurrency.contract.js';
 import { debtContract } from './debt.contract.js';
 import { leakyBucketContract } from './leaky-bucket.contract.js';
 import { leakyQueueContract } from './leaky-queue.contract.js';
-import { observeContract } from './observe.contract.js';
+import { shadowContract } from './shadow.contract.js';
 import { peekAndResetContract } from './peek-and-reset.contract.js';
 import { refundContract } from './refund.contract.js';
 import { reservationContract } from './reservation.contract.js';
@@ -45,7 +45,7 @@ export function storeContract(name: string, createStore: CreateStore): void {
     debtContract(bench);
     acquireContract(bench);
     leakyQueueContract(bench);
-    observeContract(bench);
+    shadowContract(bench);
     steadyPaceContract(bench);
   });
 }

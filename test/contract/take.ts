@@ -9,7 +9,7 @@ export async function take(
 ): Promise<Decision> {
   const options = cost === undefined ? {} : { cost };
   if (rule.algorithm !== 'concurrency') return limiter.consume(rule, subject, options);
-  const { decision } = await limiter.enter(rule, subject, options);
+  const { decision } = await limiter.hold(rule, subject, options);
   await limiter.close(); // As if its process had died: nobody renews.
   return decision;
 }

@@ -101,7 +101,7 @@ const rule = { algorithm: 'gcra', limit: 2, window: '1h', block: 'manual' } as c
   });
 
   it('drops permits that were taken ahead when another process resets their counter', async () => {
-    const ahead: Rule = { limit: 12, window: '1h', algorithm: 'gcra', lease: { permits: 5, ttl: '1h' } };
+    const ahead: Rule = { limit: 12, window: '1h', algorithm: 'gcra', prefetch: { permits: 5, ttl: '1h' } };
     for (const subject of subjects) {
       await here.consume(ahead, subject);
       expect((await here.consume(ahead, subject)).source).toBe('cache'); // taken ahead

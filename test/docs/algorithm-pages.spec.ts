@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
-import type { Store } from '../../lib/index.js';
+import type { BaseStore } from '../../lib/index.js';
 import { pathOf, textOf } from '../readme/code-blocks.js';
 import { problemsOf } from '../readme/snippet-program.js';
 import { membersOf, tableOf } from '../readme/tables.js';
@@ -29,7 +29,7 @@ describe('docs/algorithms', () => {
     const blocks = names
       .flatMap((name) => examplesOf(pageOf(name)))
       .map(({ place, code }) => {
-        const imports = "import type { LeaseRule, Rule } from 'nestjs-redis-rate-limit'; ";
+        const imports = "import type { ConcurrencyRule, Rule } from 'nestjs-redis-rate-limit'; ";
         return { place, language: 'ts', text: imports + code };
       });
     expect(problemsOf(blocks)).toEqual([]);
@@ -45,7 +45,7 @@ describe.each(names)('the page of %s', (name) => {
     const type = `${name.replace(/(^|-)(\w)/g, (_match, _dash, letter: string) => letter.toUpperCase())}Options`;
     const sources = readdirSync(pathOf(`lib/algorithms/${name}`)).filter((file) => /^[\w-]+\.ts$/.test(file));
     const own = sources.flatMap((file) => [...membersOf(`lib/algorithms/${name}/${file}`, type)]);
-    const defaults = new Map([...membersOf('lib/algorithms/lease.ts', 'Leasable'), ...own]);
+    const defaults = new Map([...membersOf('lib/algorithms/prefetch.ts', 'Prefetchable'), ...own]);
     const rows = options.length > 0 ? tableOf(page, 'option') : [];
     expect(rows.map(({ option }) => option).toSorted()).toEqual(options.toSorted());
     const stated = rows.map(({ option, default: told }) => [option, told]);
@@ -70,7 +70,7 @@ describe.each(names)('the page of %s', (name) => {
 
 describe.each(STORES)('the examples on the %s store', (kind) => {
   const time = new VirtualTime();
-  let store: Store;
+  let store: BaseStore;
   beforeAll(() => {
     store = virtualStore(kind, time);
   });

@@ -27,6 +27,7 @@ const FIGURES = {
   'growth-limit': ['limit', 'scriptMicros'],
   'growth-processes': [...onRedis, 'processes'],
   'growth-cluster': [...onRedis, 'nodes'],
+  heartbeats: ['processes', 'inARow', 'apart'],
 };
 
 // The peers are installed by `npm ci --prefix bench`, and not with the package.

@@ -31,7 +31,7 @@ describe(PAGE, () => {
   });
 
   it('has the picture that the script draws', async () => {
-    expect(await runScript('scripts/draw-choosing.mjs', '--print')).toBe(textOf('docs/choosing.svg'));
+    expect(await runScript('scripts/draw-choosing.mjs', '--print')).toBe(textOf('docs/images/choosing.svg'));
   });
 
   it('tells the errors that the bench measures', async () => {

@@ -29,7 +29,7 @@ describe(PAGE, () => {
   });
 
   it.each([[PAGE], ['README.md']])('names every event: %s', (page) => {
-    const events = membersOf('lib/core/limiter-events.ts', 'RateLimitEventMap');
+    const events = membersOf('lib/limiter/events.ts', 'RateLimitEventMap');
     expect(tableOf(page, 'event').map(({ event }) => event)).toEqual([...events.keys()]);
   });
 });

@@ -1,10 +1,10 @@
 import {
   RateLimiter,
   type Decision,
-  type LeaseRule,
+  type ConcurrencyRule,
   type Permit,
   type Rule,
-  type Store,
+  type BaseStore,
 } from '../../lib/index.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import type { VirtualTime } from '../support/virtual-store.js';
@@ -14,13 +14,13 @@ const DAY = '2030-01-01';
 const UNITS = { ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Plays an example against a store and tells its table anew, as the store answers it. */
-export async function replay({ rule, rows }: Example, store: Store, time: VirtualTime): Promise<Row[]> {
+export async function replay({ rule, rows }: Example, store: BaseStore, time: VirtualTime): Promise<Row[]> {
   const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
   const permits = new Map<string, Permit>();
   const played: Row[] = [];
   for (const row of rows) {
     time.now = instantOf(row['at']!);
-    const decision = await ask(limiter, rule as Rule & LeaseRule, row, permits);
+    const decision = await ask(limiter, rule as Rule & ConcurrencyRule, row, permits);
     played.push({ ...row, ...answerOf(decision, row) });
   }
   await limiter.close();
@@ -30,13 +30,13 @@ export async function replay({ rule, rows }: Example, store: Store, time: Virtua
 /** A row's hit; with a column `who`, whether somebody enters or, with nothing to take, leaves. */
 async function ask(
   limiter: RateLimiter,
-  rule: Rule & LeaseRule,
+  rule: Rule & ConcurrencyRule,
   { who, cost }: Row,
   permits: Map<string, Permit>,
 ): Promise<Decision> {
   if (who === undefined) return limiter.consume(rule, 'ann', { cost: Number(cost) });
   if (cost !== '') {
-    const permit = await limiter.enter(rule, 'ann', { cost: Number(cost) });
+    const permit = await limiter.hold(rule, 'ann', { cost: Number(cost) });
     permits.set(who, permit);
     return permit.decision;
   }

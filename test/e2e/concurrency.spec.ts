@@ -73,7 +73,7 @@ interface Place {
 /** An app under the rule `exports`. */
 async function start({ framework, kind, time, prefix }: Place, rule: Partial<NamedRule> = {}) {
   const store = virtualStore(kind, time ?? new VirtualTime());
-  const amend = jest.spyOn(store, 'amend');
+  const adjust = jest.spyOn(store, 'adjust');
   const rules = { exports: { ...EXPORTS, ...rule } as NamedRule };
   const limits = RateLimitModule.forRoot({ rules, prefix: prefix ?? uniquePrefix() });
   const app = await startApp({ imports: [limits], controllers: [Exports] }, { framework, store });
@@ -91,15 +91,15 @@ async function start({ framework, kind, time, prefix }: Place, rule: Partial<Nam
     untilHeld: (count: number, client?: string) =>
       until(async () => (await held(client)) === count, `${count} permits to be held`),
     /** What has been done about permits of this kind, and whether there was anything to do. */
-    amended: (kind: 'refund' | 'renew') => amendedOf(amend, kind),
+    adjusted: (kind: 'refund' | 'renew') => adjustedOf(adjust, kind),
   };
 }
 
-async function amendedOf(amend: jest.Spied<Store['amend']>, kind: string): Promise<boolean[]> {
-  const results = await Promise.all(amend.mock.results.map(({ value }) => value as Promise<boolean[]>));
-  return amend.mock.calls
+async function adjustedOf(adjust: jest.Spied<Store['adjust']>, kind: string): Promise<boolean[]> {
+  const results = await Promise.all(adjust.mock.results.map(({ value }) => value as Promise<boolean[]>));
+  return adjust.mock.calls
     .slice(0, results.length)
-    .flatMap(([amendments], call) => results[call]!.filter((_, index) => amendments[index]!.kind === kind));
+    .flatMap(([adjustments], call) => results[call]!.filter((_, index) => adjustments[index]!.kind === kind));
 }
 
 beforeEach(() => {
@@ -112,7 +112,7 @@ afterEach(async () => {
 
 describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind', (setup) => {
   it('lets so many in at a time, refuses the others at once, and they hold nothing', async () => {
-    const { get, untilHeld, amended } = await start(setup);
+    const { get, untilHeld, adjusted } = await start(setup);
     for (let round = 1; round <= 2; round++) {
       const statuses: number[] = [];
       const asked = Array.from({ length: 6 }, async () => statuses.push((await get('/held')).status));
@@ -121,7 +121,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
       await Promise.all(asked);
       expect(statuses).toEqual([429, 429, 429, 429, 200, 200]);
       await untilHeld(0);
-      expect(await amended('refund')).toEqual(Array(2 * round).fill(true));
+      expect(await adjusted('refund')).toEqual(Array(2 * round).fill(true));
     }
     expect(gate.most).toBe(2);
   });
@@ -132,19 +132,19 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     ['a later guard that hides the route', '/hidden', 404],
     ['a pipe that refuses what it gets', '/item/1', 400],
   ])('gives the permit back once after %s', async (_title, path, status) => {
-    const { get, held, untilHeld, amended } = await start(setup);
+    const { get, held, untilHeld, adjusted } = await start(setup);
     const answer = get(path);
     await until(() => gate.inside === 1, 'the request to be in flight');
     expect(await held()).toBe(1);
-    expect(await amended('refund')).toEqual([]);
+    expect(await adjusted('refund')).toEqual([]);
     gate.open();
     expect((await answer).status).toBe(status);
     await untilHeld(0);
-    expect(await amended('refund')).toEqual([true]);
+    expect(await adjusted('refund')).toEqual([true]);
   });
 
   it('gives the permit back once when a client hangs up, not only when its handler ends', async () => {
-    const { port, get, untilHeld, amended } = await start(setup);
+    const { port, get, untilHeld, adjusted } = await start(setup);
     const client = await askAndWait(port, '/held');
     await until(() => gate.inside === 1, 'the request to be in flight');
     client.hangUp();
@@ -155,7 +155,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     gate.open();
     expect((await next).status).toBe(200);
     await untilHeld(0);
-    expect(await amended('refund')).toEqual([true, true]);
+    expect(await adjusted('refund')).toEqual([true, true]);
   });
 
   it('holds no permit for a client that has hung up before it is decided', async () => {
@@ -165,14 +165,14 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
       await gate.pass();
       return 'somebody';
     };
-    const { port, untilHeld, amended } = await start(setup, { by });
+    const { port, untilHeld, adjusted } = await start(setup, { by });
     const client = await askAndWait(port, '/held');
     await until(() => gate.inside === 1, 'the request to wait for its subject');
     client.hangUp();
     await until(() => hasClosed, 'the server to see that the client is gone');
     gate.open();
-    await until(async () => (await amended('refund')).length > 0, 'the permit to be given back');
-    expect(await amended('refund')).toEqual([true]);
+    await until(async () => (await adjusted('refund')).length > 0, 'the permit to be given back');
+    expect(await adjusted('refund')).toEqual([true]);
     await untilHeld(0, 'somebody');
   });
 
@@ -186,7 +186,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
 
   it('tells clients what it allows, without a window, which there is none', async () => {
     const { get, service } = await start(setup, { lease: '30s' });
-    const other = await service.enter('exports', CLIENT);
+    const other = await service.hold('exports', CLIENT);
     const answer = get('/held');
     await until(() => gate.inside === 1, 'the request to be in flight');
     const refused = await get('/held');
@@ -213,19 +213,19 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
 
   it('keeps the permit of a request that takes longer than its lease', async () => {
     const time = new VirtualTime();
-    const { get, held, untilHeld, amended } = await start({ ...setup, time }, { lease: '300ms' });
+    const { get, held, untilHeld, adjusted } = await start({ ...setup, time }, { lease: '300ms' });
     const answer = get('/held');
     await until(() => gate.inside === 1, 'the request to be in flight');
     for (let renewal = 1; renewal <= 4; renewal++) {
       time.advance(200);
-      const before = (await amended('renew')).length;
-      await until(async () => (await amended('renew')).length > before, 'the lease to be renewed');
+      const before = (await adjusted('renew')).length;
+      await until(async () => (await adjusted('renew')).length > before, 'the lease to be renewed');
       expect(await held()).toBe(1);
     }
     gate.open();
     expect((await answer).status).toBe(200);
     await untilHeld(0);
-    expect(new Set(await amended('renew'))).toEqual(new Set([true]));
+    expect(new Set(await adjusted('renew'))).toEqual(new Set([true]));
   });
 });
 
@@ -253,12 +253,12 @@ describe.each(FRAMEWORKS)('a limit on requests in flight of two processes, on %s
     time.advance(3_599_999);
     expect((await other.get('/held')).headers['retry-after']).toBe('1');
     time.advance(1);
-    const held = await other.service.enter('exports', CLIENT);
+    const held = await other.service.hold('exports', CLIENT);
     expect(held.allowed).toBe(true);
     gate.open();
     for (const answer of late) expect((await answer).status).toBe(200);
-    await until(async () => (await one.amended('refund')).length === 2, 'the late holders to let go');
-    expect(await one.amended('refund')).toEqual([false, false]);
+    await until(async () => (await one.adjusted('refund')).length === 2, 'the late holders to let go');
+    expect(await one.adjusted('refund')).toEqual([false, false]);
     expect(await other.held()).toBe(1);
   });
 

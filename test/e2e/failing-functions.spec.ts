@@ -24,30 +24,45 @@ const INVALID = '(RL_INVALID_VALUE, see docs/warnings.md)';
 describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) => {
   const LIMIT = 'an integer from 0 to 1000000000';
   const BY = 'a function that gives a string or a number, or nothing';
-  const broken: [string, Partial<RouteRule>, string][] = [
+  const BY_LAST =
+    'Such a request is limited by the last valid limit and window, and gets a 503 if there are none yet; correct the function.';
+  const CHARGED = 'Such a request takes 1 permit; correct the function.';
+  const BY_IP = 'Such a request counts by its IP; correct the function.';
+  const WINDOW = ALLOWED.duration;
+  const limits: [string, Partial<RouteRule>, string][] = [
     ['a negative limit', { limit: () => -1 }, `limit: got -1; allowed: ${LIMIT}`],
     ['no limit', { limit: () => NaN }, `limit: got NaN; allowed: ${LIMIT}`],
     ['an endless limit', { limit: () => Infinity }, `limit: got Infinity; allowed: ${LIMIT}`],
-    ['an endless cost', { cost: async () => Infinity }, `cost: got Infinity; allowed: ${LIMIT}`],
-    ['a cost with a sign', { cost: () => '+3' as never }, `cost: got "+3"; allowed: ${LIMIT}`],
-    ['a symbol for a cost', { cost: () => Symbol('2') as never }, `cost: got Symbol(2); allowed: ${LIMIT}`],
-    [
-      'a window of nonsense',
-      { window: () => '1x' as never },
-      `window: got "1x"; allowed: ${ALLOWED.duration}`,
-    ],
+    ['a window of nonsense', { window: () => '1x' as never }, `window: got "1x"; allowed: ${WINDOW}`],
     ['nothing at all', { limit: () => undefined as never }, `limit: missing; allowed: ${LIMIT}`],
-    ['a subject that is an object', { by: (() => ({ id: 1 })) as never }, `by: got {"id":1}; allowed: ${BY}`],
+  ];
+  const others: [string, Partial<RouteRule>, string][] = [
+    [
+      'an endless cost',
+      { limit: 1e9, algorithm: 'fixed-window', cost: async () => Infinity },
+      `cost: got Infinity; allowed: ${LIMIT}. ${CHARGED.replace('1 permit', '1000000000 permits')}`,
+    ],
+    ['a cost with a sign', { cost: () => '+3' as never }, `cost: got "+3"; allowed: ${LIMIT}. ${CHARGED}`],
+    [
+      'a symbol for a cost',
+      { cost: () => Symbol('2') as never },
+      `cost: got Symbol(2); allowed: ${LIMIT}. ${CHARGED}`,
+    ],
+    [
+      'a subject that is an object',
+      { by: (() => ({ id: 1 })) as never },
+      `by: got {"id":1}; allowed: ${BY}. ${BY_IP}`,
+    ],
     [
       'a promise of an object as subject',
       { by: (async () => ({ id: 1 })) as never },
-      `by: got {"id":1}; allowed: ${BY}`,
+      `by: got {"id":1}; allowed: ${BY}. ${BY_IP}`,
     ],
-    ['a subject that is no number', { by: () => NaN }, `by: got NaN; allowed: ${BY}`],
+    ['a subject that is no number', { by: () => NaN }, `by: got NaN; allowed: ${BY}. ${BY_IP}`],
     [
       'a part of a subject that is a symbol',
       { by: ['ip', (() => Symbol('a')) as never] },
-      `by: got Symbol(a); allowed: ${BY}`,
+      `by: got Symbol(a); allowed: ${BY}. ${BY_IP}`,
     ],
   ];
 
@@ -74,31 +89,40 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     return statuses;
   };
 
-  it.each(broken)(
-    'allows a request for which it returns %s, and says once what is allowed',
+  describe.each(['local', 'deny'] as const)('where onStoreError is %s', (onStoreError) => {
+    it.each(limits)(
+      'answers 503 to a request for which it returns %s, on its route only, and says once what is allowed',
+      async (_title, rule, reason) => {
+        const app = await start(rule, { onStoreError });
+        expect(await statusesOf(app)).toEqual([503, 503]);
+        expect((await app.get('/fine')).status).toBe(200);
+        expect(app.errors()).toEqual([]);
+        expect(app.warnings()).toEqual([`rule "login" of Broken.get.${reason}. ${BY_LAST} ${INVALID}`]);
+        expect([...app.app.get(Warnings).active.keys()]).toEqual(['RL_INVALID_VALUE']);
+      },
+    );
+  });
+
+  it.each(limits)(
+    'allows a request for which it returns %s where onStoreError is allow',
     async (_title, rule, reason) => {
-      const app = await start(rule, { onStoreError: 'local' });
+      const app = await start({ ...rule, onStoreError: 'allow' });
       expect(await statusesOf(app)).toEqual([200, 200]);
       expect(app.errors()).toEqual([]);
       expect(app.warnings()).toEqual([
         `rule "login" of Broken.get.${reason}. As \`onStoreError\` says, such a request is allowed without this rule; correct the function. ${INVALID}`,
       ]);
-      expect([...app.app.get(Warnings).active.keys()]).toEqual(['RL_INVALID_VALUE']);
     },
   );
 
-  it.each(broken)(
-    'answers 503 to a request for which it returns %s where limits fail closed',
-    async (_title, rule, reason) => {
-      const app = await start({ ...rule, onStoreError: 'deny' });
-      expect(await statusesOf(app)).toEqual([503, 503]);
-      expect((await app.get('/fine')).status).toBe(200);
+  describe.each(['local', 'allow', 'deny'] as const)('where onStoreError is %s', (onStoreError) => {
+    it.each(others)('applies its rule to a request for which it returns %s', async (_title, rule, reason) => {
+      const app = await start({ limit: 1, ...rule }, { onStoreError });
+      expect(await statusesOf(app)).toEqual([200, 429]);
       expect(app.errors()).toEqual([]);
-      expect(app.warnings()).toEqual([
-        `rule "login" of Broken.get.${reason}. As \`onStoreError\` says, such a request gets a 503; correct the function. ${INVALID}`,
-      ]);
-    },
-  );
+      expect(app.warnings()).toEqual([`rule "login" of Broken.get.${reason} ${INVALID}`]);
+    });
+  });
 
   it('tells the client of a rule with a wrong value when to come back, and operators that it was denied', async () => {
     const told: Decision[] = [];
@@ -129,7 +153,7 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     'is in the health of the application where onStoreError is %s',
     async (onStoreError) => {
       const app = await start({ limit: () => -1 }, { ...(onStoreError && { onStoreError }) });
-      expect(await statusesOf(app, 3)).toEqual(Array(3).fill(onStoreError === 'deny' ? 503 : 200));
+      expect(await statusesOf(app, 3)).toEqual(Array(3).fill(onStoreError === 'allow' ? 200 : 503));
       expect(app.warnings()).toHaveLength(1);
       const { rateLimit } = await app.app.get(RateLimitHealth).isHealthy();
       expect(rateLimit.warnings).toEqual(['RL_INVALID_VALUE']);
@@ -142,11 +166,11 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     expect(app.warnings()).toEqual([]);
   });
 
-  it("answers 503 where the module's limits fail closed, but not for an observed rule", async () => {
+  it("answers 503 where the module's limits fail closed, but not for a shadow rule", async () => {
     const limit = () => -1;
     expect(await statusesOf(await start({ limit }, { onStoreError: 'deny' }), 1)).toEqual([503]);
-    const observed = await start({ limit, mode: 'observe' }, { onStoreError: 'deny' });
-    expect(await statusesOf(observed, 1)).toEqual([200]);
+    const shadow = await start({ limit, mode: 'shadow' }, { onStoreError: 'deny' });
+    expect(await statusesOf(shadow, 1)).toEqual([200]);
   });
 
   it('leaves the other rules of the route in force', async () => {
@@ -155,12 +179,13 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     expect(await statusesOf(await start({ limit: () => -1 }, options))).toEqual([200, 429]);
   });
 
-  it('reports each rule once, and nothing when the warning is turned off', async () => {
+  it('reports each rule and field once, and nothing when the warning is turned off', async () => {
     const limit = () => -1;
     const rules = { first: { ...LOG, limit }, second: { ...LOG, limit } };
-    const both = await start({}, { rules, onStoreError: 'allow' });
+    const cost = () => -1;
+    const both = await start({ cost, by: cost as never }, { rules, onStoreError: 'allow' });
     await statusesOf(both, 3);
-    expect(both.warnings()).toHaveLength(2);
+    expect(both.warnings()).toHaveLength(3);
     const quiet = await start({ limit }, { warnings: { RL_INVALID_VALUE: false }, onStoreError: 'allow' });
     await statusesOf(quiet);
     expect(quiet.warnings()).toEqual([]);
@@ -182,12 +207,12 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
   });
 
   it('keeps the charge of a rule whose charge function forgets to return', async () => {
-    const app = await start({ ...LOG, limit: 1, charge: (() => undefined) as never });
+    const app = await start({ ...LOG, limit: 1, count: (() => undefined) as never });
     await app.get('/');
     await until(() => app.warnings().length > 0, 'the response to be settled');
     expect((await app.get('/')).status).toBe(429);
     expect(app.warnings()).toEqual([
-      `rule "login".charge: got undefined; allowed: a function that returns true or false. The request stays charged; correct the function. ${INVALID}`,
+      `rule "login".count: got undefined; allowed: a function that returns true or false. The request stays charged; correct the function. ${INVALID}`,
     ]);
   });
 

@@ -30,7 +30,7 @@ describe('a large limit without an algorithm, whose log would fill Redis unnotic
   it.each<[string, RouteRule, object?]>([
     ['in a decorator', { limit: 5000, window: '1h' }, {}],
     ['in an override', { limit: 5, window: '1h' }, { overrides: { default: { limit: '5000' } } }],
-    ['as a candidate', { limit: 5, window: '1h', candidate: { limit: 5000 } }, {}],
+    ['as a trial', { limit: 5, window: '1h', trial: { limit: 5000 } }, {}],
     ['from a function', { limit: () => 5000, window: '1h' }, {}],
   ])('is warned of with its bytes: %s', async (_title, rule, options) => {
     expect(await warningOf(rule, options)).toBe(
@@ -60,7 +60,7 @@ describe('a large limit without an algorithm, whose log would fill Redis unnotic
     expect(await warningOf(rule)).toBeUndefined();
   });
 
-  it('stops the application above 10,000, in a decorator, an override and a candidate', async () => {
+  it('stops the application above 10,000, in a decorator, an override and a trial', async () => {
     expect(await refusalToStart(metadataOf({ limit: 10_001, window: '1h' }))).toBe(
       configMessage(`rule "default" of Routes.get.limit: got 10001; ${TOO_LARGE}`),
     );
@@ -68,8 +68,8 @@ describe('a large limit without an algorithm, whose log would fill Redis unnotic
     expect(await refusalToStart(metadataOf({ limit: 5, window: '1h' }, { overrides }))).toBe(
       configMessage(`rule "default" of Routes.get.limit: got 20000; ${TOO_LARGE}`),
     );
-    expect(await refusalToStart(metadataOf({ limit: 5, window: '1h', candidate: { limit: 10_001 } }))).toBe(
-      configMessage(`rule "default" of Routes.get.candidate.limit: got 10001; ${TOO_LARGE}`),
+    expect(await refusalToStart(metadataOf({ limit: 5, window: '1h', trial: { limit: 10_001 } }))).toBe(
+      configMessage(`rule "default" of Routes.get.trial.limit: got 10001; ${TOO_LARGE}`),
     );
   });
 });

@@ -11,7 +11,7 @@ import { virtualStore, VirtualTime } from '../support/virtual-store.js';
 /** One request every 50 ms. */
 const SEARCH = { algorithm: 'leaky-bucket', window: '1s', limit: 20, scope: 'shared' } as const;
 /** One request an hour: a place behind another is as good as held for ever. */
-const REPORT = { algorithm: 'leaky-bucket', window: '1h', limit: 1, burst: 9, scope: 'shared' } as const;
+const REPORT = { algorithm: 'leaky-bucket', window: '1h', limit: 1, queue: 9, scope: 'shared' } as const;
 
 const HOUR = 3_600_000;
 
@@ -90,7 +90,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
   });
 
   it('are refused at once where the queue is full', async () => {
-    const { ask, get } = await start({ ...SEARCH, burst: 2 });
+    const { ask, get } = await start({ ...SEARCH, queue: 2 });
     for (const delay of [0, 50, 100]) expect((await ask('/a')).delayMs).toBe(delay);
     const refused = await get('/b');
     expect(refused.status).toBe(429);
@@ -114,8 +114,8 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     expect((await ask('/c')).delayMs).toBe(60);
   });
 
-  it('go on at once as far as the rule leaves them undelayed, and behind each other after that', async () => {
-    const { ask, get } = await start({ ...SEARCH, burst: 4, undelayed: 2 });
+  it('go on at once as far as the rule leaves them delayAfter, and behind each other after that', async () => {
+    const { ask, get } = await start({ ...SEARCH, queue: 4, delayAfter: 2 });
     for (const delay of [0, 0, 0, 50, 100]) expect((await ask('/a')).delayMs).toBe(delay);
     expect((await get('/b')).status).toBe(429);
   });

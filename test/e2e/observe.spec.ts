@@ -13,7 +13,7 @@ import { until } from '../support/redis/until.mjs';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';
 
 const LIVE = { window: '1m', limit: 3, algorithm: 'fixed-window', scope: 'shared' } as const;
-const STRICT = { ...LIVE, limit: 1, mode: 'observe' } as const;
+const STRICT = { ...LIVE, limit: 1, mode: 'shadow' } as const;
 
 @Controller()
 class Routes {
@@ -93,8 +93,8 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     ]);
   });
 
-  it('may be a candidate for the place of the live one, which still decides', async () => {
-    const { get, seen } = await start({ live: { ...LIVE, candidate: { limit: 2, window: '2m' } } });
+  it('may be a trial for the place of the live one, which still decides', async () => {
+    const { get, seen } = await start({ live: { ...LIVE, trial: { limit: 2, window: '2m' } } });
     const answers = [];
     for (let nth = 1; nth <= 4; nth++) answers.push(await get('/'));
     expect(answers.map((answer) => [answer.status, limitHeaders(answer)['ratelimit']])).toEqual([
@@ -124,8 +124,8 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     ]);
   });
 
-  it('may be a candidate beside a limit that depends on the request', async () => {
-    const { seen, statuses } = await start({ live: { ...LIVE, limit: () => 3, candidate: { limit: 1 } } });
+  it('may be a trial beside a limit that depends on the request', async () => {
+    const { seen, statuses } = await start({ live: { ...LIVE, limit: () => 3, trial: { limit: 1 } } });
     expect(await statuses(2)).toEqual([200, 200]);
     expect(seen).toEqual([
       [
@@ -139,8 +139,8 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     ]);
   });
 
-  it('may be a candidate beside a cost that depends on the request, and then costs as much', async () => {
-    const { seen, statuses } = await start({ live: { ...LIVE, cost: () => 2, candidate: { limit: 9 } } });
+  it('may be a trial beside a cost that depends on the request, and then costs as much', async () => {
+    const { seen, statuses } = await start({ live: { ...LIVE, cost: () => 2, trial: { limit: 9 } } });
     expect(await statuses(1)).toEqual([200]);
     expect(seen).toEqual([
       [
@@ -151,13 +151,13 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
   });
 
   it('may be looked up by programs', async () => {
-    const { statuses, service } = await start({ live: { ...LIVE, candidate: { limit: 1 } } });
+    const { statuses, service } = await start({ live: { ...LIVE, trial: { limit: 1 } } });
     await statuses(2);
     const { allowed, rule, decisions } = await service.peek('live', '127.0.0.1', { cost: 1 });
     expect({ allowed, rule }).toEqual({ allowed: true, rule: 'live' });
     expect(decisions).toMatchObject([
       { rule: 'live', allowed: true, remaining: 1 },
-      { rule: 'live?', allowed: false, remaining: 0, observed: true },
+      { rule: 'live?', allowed: false, remaining: 0, shadow: true },
     ]);
   });
 });

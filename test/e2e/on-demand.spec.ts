@@ -5,6 +5,8 @@ import {
   RateLimitModule,
   RateLimitService,
   SkipRateLimit,
+  type NamedRule,
+  type RouteRule,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
 import { ALLOWED, configMessage } from '../support/config-message.js';
@@ -102,11 +104,11 @@ describe.each(FRAMEWORKS)('rules on demand, on %s', (framework) => {
 });
 
 describe('a rule on demand that is wrong stops the app with a message that', () => {
-  const ON_ROUTE = "limit, cost, charge, skipIf, or any field with scope: 'route'";
-  const refusal = (options: RateLimitModuleOptions, ...rule: Parameters<typeof RateLimit>) => {
+  const ON_ROUTE = "limit, cost, count, skipIf, or any field with scope: 'route'";
+  const refusal = (options: RateLimitModuleOptions, rule: 'login' | RouteRule, fields?: NamedRule) => {
     @Controller()
     class Wrong {
-      @RateLimit(...rule)
+      @RateLimit(rule as 'login', fields)
       @Get()
       get() {}
     }
@@ -115,7 +117,7 @@ describe('a rule on demand that is wrong stops the app with a message that', () 
   };
 
   it('names a rule that is not there, since its route would not be limited', async () => {
-    expect(await refusal({}, 'lgoin')).toBe(
+    expect(await refusal({}, 'lgoin' as 'login')).toBe(
       configMessage('@RateLimit on Wrong.get: no rule is named "lgoin" in `onDemand`; allowed: "login"'),
     );
   });

@@ -82,7 +82,7 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
   });
 
   it('may change when a request counts', async () => {
-    const { get } = await startApp(await fromVariables({ RATE_LIMIT__LOGIN__CHARGE: 'failures' }), {
+    const { get } = await startApp(await fromVariables({ RATE_LIMIT__LOGIN__COUNT: 'failures' }), {
       framework,
     });
     const isFresh = async () =>
@@ -97,10 +97,10 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     expect((await get('/login')).headers['retry-after']).toBe('300');
   });
 
-  it('may make a limit one that only watches, and put a candidate beside another', async () => {
+  it('may make a limit one that only watches, and put a trial beside another', async () => {
     const metadata = await fromFile({
-      login: { mode: 'observe', limit: '0' },
-      'create-order': { candidate: { limit: 1 } },
+      login: { mode: 'shadow', limit: '0' },
+      'create-order': { trial: { limit: 1 } },
     });
     expect(await policies(metadata)).toEqual([undefined, '"create-order";q=10;w=2']);
   });
@@ -131,8 +131,8 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
 
   it('may change how long a queue is, and for how long it holds back', async () => {
     const metadata = await fromVariables({
-      RATE_LIMIT__JOBS__BURST: '1',
-      RATE_LIMIT__JOBS__UNDELAYED: '1',
+      RATE_LIMIT__JOBS__QUEUE: '1',
+      RATE_LIMIT__JOBS__DELAY_AFTER: '1',
       RATE_LIMIT__JOBS__MAX_DELAY: '1s',
     });
     const { get } = await startApp({ ...metadata, controllers: [Jobs] }, { framework });

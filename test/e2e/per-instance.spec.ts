@@ -43,12 +43,12 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
     expect(await other.statuses()).toEqual([200, 200, 429]);
   });
 
-  it('have a block and a candidate each, too', async () => {
+  it('have a block and a trial each, too', async () => {
     const { one, other } = await startTwo({
       ...FIXED,
       per: 'instance',
       block: '5m',
-      candidate: { limit: 1 },
+      trial: { limit: 1 },
     });
     expect(await one.statuses()).toEqual([200, 200, 429]);
     const { decisions } = await other.service.peek('local', '127.0.0.1');

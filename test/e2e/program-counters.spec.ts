@@ -101,7 +101,7 @@ describe.each(STORES)('with %s', (kind) => {
     'a program that names the route of failed logins and %s',
     (_title, by, headers, subject) => {
       it('sees them, forgets them, and blocks that client', async () => {
-        const { limits, logins, route } = await start({ ...FIVE, by, charge: 'failures' }, {}, headers);
+        const { limits, logins, route } = await start({ ...FIVE, by, count: 'failures' }, {}, headers);
         expect(await logins(6)).toEqual([401, 401, 401, 401, 401, 429]);
         const counter = { route, rule: 'default' };
         expect(await limits.peek(counter, subject)).toMatchObject({ allowed: false, remaining: 0 });
@@ -116,7 +116,7 @@ describe.each(STORES)('with %s', (kind) => {
       });
 
       it('sees, forgets and blocks the counter of a shared rule by its name', async () => {
-        const options = { onDemand: { login: { ...FIVE, by, charge: 'failures' } } } as const;
+        const options = { onDemand: { login: { ...FIVE, by, count: 'failures' } } } as const;
         const { limits, logins } = await start('login', options, headers);
         expect(await logins(6)).toEqual([401, 401, 401, 401, 401, 429]);
         expect(await limits.peek('login', subject)).toMatchObject({ allowed: false, remaining: 0 });
@@ -178,6 +178,54 @@ describe.each(STORES)('with %s', (kind) => {
   });
 });
 
+describe('a program that names a rule which is written in decorators only', () => {
+  const TOTAL = { ...FIVE, name: 'total', scope: 'shared' } as const;
+
+  @Controller()
+  class Shop {
+    @RateLimit(TOTAL)
+    @Post('buy')
+    @HttpCode(200)
+    buy() {}
+
+    @RateLimit(TOTAL)
+    @Post('sell')
+    @HttpCode(200)
+    sell() {}
+  }
+
+  async function start(options: RateLimitModuleOptions = {}) {
+    const { app, send } = await startApp(
+      { imports: [RateLimitModule.forRoot(options)], controllers: [Shop] },
+      { framework: 'express' },
+    );
+    const limits = app.get(RateLimitService);
+    return { limits, post: async (path: string) => (await send({ method: 'POST', path })).status };
+  }
+
+  it('is told where it is, and what to write instead', async () => {
+    const { limits } = await start();
+    await expect(limits.consume('total', IP)).rejects.toThrow(
+      'rule "total": not in the module\'s `onDemand` or `rules`, but only in a decorator (Shop.buy and 1 more). ' +
+        'Move it to `onDemand` and write @RateLimit("total"), or name a route: { route: [Shop, \'buy\'], rule: "total" }',
+    );
+  });
+
+  it('shares the counter of all its routes by the route of one of them', async () => {
+    const { limits, post } = await start();
+    const counter = { route: [Shop, 'buy'], rule: 'total' } as const;
+    expect(await limits.consume(counter, '127.0.0.1', { cost: 4 })).toMatchObject({ remaining: 1 });
+    expect([await post('/sell'), await post('/buy')]).toEqual([200, 429]);
+  });
+
+  it('is told the names that there are, and the one that was probably meant', async () => {
+    const { limits } = await start({ onDemand: { mail: FIVE, login: FIVE } });
+    await expect(limits.consume('logn', IP)).rejects.toThrow(
+      'rule "logn": not in the module\'s `onDemand` or `rules`; allowed: "mail", "login"; did you mean "login"?',
+    );
+  });
+});
+
 describe('a program that names what there is not', () => {
   async function start(rule: RouteRule) {
     const LoginController = loginController(rule);
@@ -190,7 +238,9 @@ describe('a program that names what there is not', () => {
   it('is told, instead of a reset that does nothing', async () => {
     const { limits, LoginController } = await start(FIVE);
     const Other = class Other extends LoginController {};
-    await expect(limits.reset('logn', IP)).rejects.toThrow('rule "logn": not in the module');
+    await expect(limits.reset('logn', IP)).rejects.toThrow(
+      'rule "logn": not in the module\'s `onDemand` or `rules`; allowed: none, since there are none',
+    );
     await expect(limits.reset({ route: [LoginController, 'logn'] }, IP)).rejects.toThrow(
       'route LoginController.logn: no handler of this application',
     );

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { inspect } from 'node:util';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -78,7 +79,8 @@ local('a Redis that refuses the limiter is reported in log and health at start',
     const { port } = await serverWith(...config);
     const { logs, health, get } = await start({ redis: `redis://limiter:s3cret@127.0.0.1:${port}` });
     await get('/');
-    const [line, ...others] = logs.ours();
+    // The first heartbeat may fail before the breaker opens, and has a line of its own then.
+    const [line, ...others] = logs.ours().filter(({ message }) => !message.includes('could not count'));
     expect(line).toMatchObject({ level: 'error', message: expect.stringMatching(reason) });
     expect(line!.message).toContain(`Redis at 127.0.0.1:${port}`);
     expect(others).toEqual([]);
@@ -89,6 +91,32 @@ local('a Redis that refuses the limiter is reported in log and health at start',
       servers: [{ server: '', reason: expect.stringMatching(reason) }],
     });
     expect(JSON.stringify([logs.lines, await health()])).not.toContain('s3cret');
+  });
+
+  it.each([
+    ['a wrong password', 'limiter:s3cret'],
+    ['a wrong password of the user without a name', ':s3cret'],
+  ])('without a password in what the events have: %s', async (_title, login) => {
+    const { port } = await serverWith('requirepass other', 'user limiter on >other ~* &* +@all');
+    const store = new RedisStore({ redis: `redis://${login}@127.0.0.1:${port}`, timeout: 10_000 });
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
+    const events: unknown[] = [];
+    for (const name of ['breaker', 'storeError'] as const)
+      limiter.events.on(name, (event) => events.push(event));
+    await limiter.consume({ window: '1m', limit: 2 }, 'ann');
+    expect(events).toHaveLength(2);
+    expect(inspect(events, { depth: Infinity, showHidden: true })).toContain('WRONGPASS');
+    expect(inspect(events, { depth: Infinity, showHidden: true })).not.toContain('s3cret');
+    await limiter.close();
+    await store.close();
+  });
+
+  it('when it does not speak TLS and the URL is rediss://, with TLS named', async () => {
+    const server = await serverWith();
+    const { logs, health } = await start({ redis: server.url.replace('redis:', 'rediss:') });
+    const reason = `no connection to Redis at 127.0.0.1:${server.port} over TLS`;
+    expect(logs.ours()).toMatchObject([{ level: 'warn', message: expect.stringContaining(reason) }]);
+    expect((await health()).reason).toContain(reason);
   });
 
   it('when there is no server, with the cause in words and health down where that was asked for', async () => {
@@ -133,6 +161,24 @@ local('one node of a Redis Cluster', () => {
     mine.disconnect();
   });
 
+  it.each([
+    [
+      'a database',
+      (node: RedisServer) => `${node.url}/3`,
+      'got database 3; a Redis Cluster has only database 0',
+    ],
+    [
+      'a Unix socket',
+      ({ folder }: RedisServer) => ({ path: `${folder}/redis.sock` }),
+      'is one node of a Redis Cluster',
+    ],
+  ])(
+    'stops the application that gives %s, by which no Cluster is reached',
+    async (_title, redis, problem) => {
+      expect(await refusalToStart(moduleWith({ redis: redis(cluster.nodes[0]!) }))).toContain(problem);
+    },
+  );
+
   it('opens the breaker by its first MOVED, where the topology was not asked for', async () => {
     const store = new RedisStore({ redis: cluster.nodes[0]!.url, timeout: 10_000 });
     const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
@@ -170,10 +216,33 @@ describe('keys that hold something else', () => {
     for (let nth = 1; nth <= 5; nth++) await limiter.consume(rule, 'ann');
     expect((await limiter.consume(rule, 'bob')).source).toBe('redis');
     expect(logs.ours()).toEqual([
-      { level: 'warn', message: expect.stringMatching(/^Redis could not decide a request \(.*WRONGTYPE/) },
+      {
+        level: 'warn',
+        message: expect.stringMatching(
+          /^Redis could not decide a request \(.*: a key of the limiter holds a value of another type \(WRONGTYPE\); set another `prefix`\)/,
+        ),
+      },
     ]);
+    expect(JSON.stringify(logs.ours())).not.toContain('ann');
     expect(await health()).toMatchObject({ degraded: true, servers: [] });
     expect((await health()).reason).toMatch(/WRONGTYPE/);
+  });
+
+  it('at the key of the heartbeats are named in log and health, with what to do, and decisions go on', async () => {
+    const prefix = uniquePrefix();
+    await redis.set(`${prefix}{instances}`, 'x', 'PX', 60_000);
+    const { app, logs, health } = await start({ redis: redisUrl(), prefix });
+    await until(async () => 'instancesStale' in (await health()), 'the first heartbeat');
+    expect((await app.get(RateLimiter).consume(rule, 'ann')).source).toBe('redis');
+    const { host } = new URL(redisUrl());
+    const reason = `Redis at ${host}: the key "${prefix}{instances}" holds a value of another type (WRONGTYPE); delete it, or set another \`prefix\``;
+    expect(await health()).toMatchObject({ degraded: false, instances: 1, instancesStale: reason });
+    expect(logs.ours()).toEqual([
+      {
+        level: 'warn',
+        message: `Redis could not count the processes that share the limits (${reason}); the last number applies, at least \`instances\`, which is 1 unless you set it; this kind of error is logged once.`,
+      },
+    ]);
   });
 
   it('open the breaker when three of them fail without a success between', async () => {

@@ -49,17 +49,17 @@ describe.each(STORES)('what a provider can do with RateLimitService, with %s', (
     const { limits } = await start({ exports: { algorithm: 'concurrency', limit: 1 } });
     const rule = 'exports';
     {
-      await using first = await limits.enter(rule, 'a');
+      await using first = await limits.hold(rule, 'a');
       expect(first.allowed).toBe(true);
-      expect((await limits.enter(rule, 'a')).allowed).toBe(false);
-      expect((await limits.enter(rule, 'b')).allowed).toBe(true);
+      expect((await limits.hold(rule, 'a')).allowed).toBe(false);
+      expect((await limits.hold(rule, 'b')).allowed).toBe(true);
     }
-    const next = await limits.enter(rule, 'a');
+    const next = await limits.hold(rule, 'a');
     expect(next.allowed).toBe(true);
     await next.release();
     await next.release();
     expect(await limits.peek(rule, 'a')).toMatchObject({ remaining: 1 });
-    await expect(limits.check('exports', 'a')).rejects.toThrow(
+    await expect(limits.consume('exports', 'a')).rejects.toThrow(
       'the algorithm of rule "exports" in consume: got "concurrency"; allowed: any algorithm but concurrency',
     );
   });
@@ -100,15 +100,15 @@ describe.each(STORES)('what a provider can do with RateLimitService, with %s', (
     });
     const rule = 'login';
     await limits.block(rule, 'a', '1h');
-    expect(await limits.check('login', 'a')).toMatchObject({ allowed: false, retryAfterMs: 3_600_000 });
-    expect(await limits.check('login', 'b')).toMatchObject({ allowed: true });
+    expect(await limits.consume('login', 'a')).toMatchObject({ allowed: false, retryAfterMs: 3_600_000 });
+    expect(await limits.consume('login', 'b')).toMatchObject({ allowed: true });
     time.advance(3_599_999);
-    expect(await limits.check('login', 'a')).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    expect(await limits.consume('login', 'a')).toMatchObject({ allowed: false, retryAfterMs: 1 });
     time.advance(1);
-    expect(await limits.check('login', 'a')).toMatchObject({ allowed: true });
+    expect(await limits.consume('login', 'a')).toMatchObject({ allowed: true });
 
     await limits.block(rule, 'a', '1h');
     await limits.reset(rule, 'a');
-    expect(await limits.check('login', 'a')).toMatchObject({ allowed: true, remaining: 4 });
+    expect(await limits.consume('login', 'a')).toMatchObject({ allowed: true, remaining: 4 });
   });
 });

@@ -97,9 +97,9 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
 
   it("checks a module's rule by its name, overrides included, together with the routes that share it", async () => {
     const { service, get } = await start();
-    expect(await service.check('total', 'everyone', { cost: 2 })).toMatchObject({ limit: 4, remaining: 2 });
+    expect(await service.consume('total', 'everyone', { cost: 2 })).toMatchObject({ limit: 4, remaining: 2 });
     expect((await get('/total')).headers['ratelimit']).toBe('"total";r=1;t=60');
-    expect(await service.check('total', 'everyone')).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await service.consume('total', 'everyone')).toMatchObject({ allowed: true, remaining: 0 });
     expect((await get('/total')).status).toBe(429);
     await service.reset('total', 'everyone');
     expect((await get('/total')).status).toBe(200);
@@ -108,15 +108,15 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
 
   it('says that there is no rule of a name, instead of letting everybody pass', async () => {
     const { service } = await start();
-    const answer = service.check('nobody', 'a');
+    const answer = service.consume('nobody', 'a');
     await expect(answer).rejects.toThrow(RateLimitConfigError);
     await expect(answer).rejects.toThrow(`rule "nobody": not in the module's \`onDemand\` or \`rules\``);
-    await expect(service.check('__proto__', 'a')).rejects.toThrow(RateLimitConfigError);
+    await expect(service.consume('__proto__', 'a')).rejects.toThrow(RateLimitConfigError);
   });
 
   it('says that a rule depends on a request, which a program does not have', async () => {
     const { service } = await start({ rules: { total: { window: '1m', limit: () => 3 } } });
-    await expect(service.check('total', 'a')).rejects.toThrow(
+    await expect(service.consume('total', 'a')).rejects.toThrow(
       'rule "total": depends on the request: limit given as a function',
     );
   });

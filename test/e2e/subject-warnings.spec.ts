@@ -7,9 +7,11 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   RateLimit,
+  RateLimitGuard,
   RateLimitModule,
   Warnings,
   type RouteRule,
@@ -143,6 +145,52 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     expect(codesOf(app)).toEqual([]);
   });
 
+  interface Request {
+    readonly ip: string;
+    readonly headers: Readonly<Record<string, string>>;
+    user?: { readonly id?: string };
+  }
+  const by = (find: (request: Request) => unknown) => (context: ExecutionContext) =>
+    find(context.switchToHttp().getRequest<Request>()) as string | undefined;
+
+  it.each<[string, (request: Request) => unknown]>([
+    ['the user', ({ user }) => user?.id],
+    ['the user, or the IP', ({ user, ip }) => user?.id ?? ip],
+    ['the user asynchronously', async ({ user }) => user?.id],
+  ])(
+    'that users are not told apart, when a function reads %s and it is set after the guard',
+    async (_t, find) => {
+      const app = await start([{ by: by(find) }], { framework });
+      await app.get('/');
+      expect(codesOf(app)).toEqual([]);
+      await app.get('/', { 'x-user': 'ann' });
+      await until(() => codesOf(app).length > 0, 'the warning');
+      await app.get('/', { 'x-user': 'ann' });
+      const lines = linesWith(app, 'RL_USER_AFTER_GUARD').map(({ message }) => message);
+      expect(lines).toEqual([
+        expect.stringMatching(/^rule "default" of .* by a function, which found no `request\.user`/),
+      ]);
+    },
+  );
+
+  it('that users are not told apart of each of two rules, whose functions read the user too early', async () => {
+    const rules = ['one', 'two'].map((name) => ({ name, by: by(({ user }) => user?.id) }));
+    const app = await start(rules, { framework });
+    for (let nth = 1; nth <= 3; nth += 1) await app.get('/', { 'x-user': 'ann' });
+    await until(() => linesWith(app, 'RL_USER_AFTER_GUARD').length === 2, 'both warnings');
+  });
+
+  it.each<[string, (request: Request) => unknown, Record<string, string>]>([
+    ['it reads a header only', ({ headers }) => headers['x-tenant'], {}],
+    ['one user was there in time', ({ user }) => user?.id, { 'x-early': 'bob' }],
+    ['it authenticates the client itself', (request) => (request.user ??= { id: 'ann' }).id, {}],
+  ])('of nothing about a function when %s', async (_title, find, headers) => {
+    const app = await start([{ by: by(find) }], { framework });
+    await app.get('/', headers);
+    for (let nth = 1; nth <= 3; nth += 1) await app.get('/', { 'x-user': 'ann' });
+    expect(codesOf(app)).toEqual([]);
+  });
+
   it('that a header never comes, after 1,000 requests without it', async () => {
     const app = await start([{}, { name: 'tenant', by: 'x-tenant' }], { framework });
     for (let nth = 1; nth < 1000; nth += 1) await app.get('/');
@@ -158,10 +206,88 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
   });
 
   it('of nothing that is turned off, and does not look for it', async () => {
-    const app = await start([{ by: ['user', 'x-tenant'] }], { framework, trustProxy: true }, false);
+    const app = await start(
+      [{ by: ['user', 'x-tenant', by(({ user }) => user?.id)] }],
+      { framework, trustProxy: true },
+      false,
+    );
     await app.get('/', { ...forwarded, 'x-user': 'ann' });
     expect(codesOf(app)).toEqual([]);
     expect(app.logs.ours().filter(({ level }) => level === 'warn')).toEqual([]);
+    expect(isWatching(app)).toBe(false);
+  });
+});
+
+describe('an application that limits the messages of sockets', () => {
+  const PROXY = '10.0.0.1';
+  const forwarded = { 'x-forwarded-for': '203.0.113.1' };
+
+  async function startGateway(rule: RouteRule) {
+    @Controller()
+    class Gateway {
+      @Get()
+      get() {}
+
+      message() {}
+    }
+    RateLimit({ ...LIMIT, ...rule })(Gateway);
+    const app = await startApp(
+      { imports: [RateLimitModule.forRoot({})], controllers: [Gateway] },
+      { framework: 'express' },
+    );
+    const receive = (type: 'ws' | 'graphql', ...args: unknown[]) => {
+      const context = new ExecutionContextHost(args, Gateway, Gateway.prototype.message);
+      context.setType(type);
+      return app.app.get(RateLimitGuard).canActivate(context);
+    };
+    return { app, receive };
+  }
+
+  /** A client of Socket.IO, connected through a proxy. */
+  const socket = (headers: Record<string, string>, address = PROXY) => ({
+    handshake: { address, headers },
+    conn: { remoteAddress: PROXY },
+  });
+
+  const subscriber = (headers: Record<string, string>) => {
+    const request = { socket: { remoteAddress: PROXY }, headers };
+    return [{}, {}, { req: { extra: { request } } }, {}];
+  };
+
+  it.each<[string, 'ws' | 'graphql', (headers: Record<string, string>) => unknown[]]>([
+    ['a client of Socket.IO', 'ws', (headers) => [socket(headers)]],
+    ['a subscription by graphql-ws', 'graphql', subscriber],
+  ])(
+    'is warned once that clients share the IP of the proxy, when %s has X-Forwarded-For',
+    async (_title, type, argumentsOf) => {
+      const { app, receive } = await startGateway({});
+      expect(await receive(type, ...argumentsOf({}))).toBe(true);
+      expect(codesOf(app)).toEqual([]);
+      for (let nth = 1; nth <= 2; nth++) await receive(type, ...argumentsOf(forwarded));
+      const lines = linesWith(app, 'RL_FORWARDED_UNTRUSTED');
+      expect(lines.map(({ message }) => message)).toEqual([
+        expect.stringMatching(/^The handshake of a socket/),
+      ]);
+    },
+  );
+
+  it.each<[string, RouteRule, object]>([
+    ['it counts by something else', { by: 'everyone' }, socket(forwarded)],
+    ['it has found the client in the handshake', {}, socket(forwarded, '203.0.113.1')],
+  ])('is warned of nothing when %s', async (_title, rule, client) => {
+    const { app, receive } = await startGateway(rule);
+    await receive('ws', client);
+    expect(codesOf(app)).toEqual([]);
+  });
+
+  it('is warned of sockets and of HTTP requests, once of each', async () => {
+    const { app, receive } = await startGateway({});
+    for (let nth = 1; nth <= 2; nth++) {
+      await receive('ws', socket(forwarded));
+      await app.get('/', forwarded);
+    }
+    const starts = linesWith(app, 'RL_FORWARDED_UNTRUSTED').map(({ message }) => message.slice(0, 27));
+    expect(starts).toEqual(['The handshake of a socket h', 'A request has X-Forwarded-F']);
     expect(isWatching(app)).toBe(false);
   });
 });
@@ -175,8 +301,8 @@ describe('a route on which clients choose their own subject', () => {
     ['an API key in a list with the IP', [{ ...KEY, by: ['ip', 'api-key'] }], ['RL_API_KEY_ALONE']],
     ['a header alone', [{ name: 'tenant', by: 'x-tenant' }], ['RL_HEADER_ALONE']],
     ['authorization alone', [{ name: 'token', by: 'authorization' }], ['RL_HEADER_ALONE']],
-    ['an API key and a rule that is only observed', [KEY, { ...IP, mode: 'observe' }], ['RL_API_KEY_ALONE']],
-    ['an API key that is only observed', [{ ...KEY, mode: 'observe' }], []],
+    ['an API key and a rule that is only shadow', [KEY, { ...IP, mode: 'shadow' }], ['RL_API_KEY_ALONE']],
+    ['an API key that is only shadow', [{ ...KEY, mode: 'shadow' }], []],
     [
       'an API key and users, where others pass',
       [KEY, { name: 'user', by: 'user', onMissingSubject: 'skip' }],

@@ -63,8 +63,8 @@ describe.each(FRAMEWORKS)('%s on a unix socket', (framework) => {
     expect(linesOf(door)).toHaveLength(1);
   });
 
-  it('refuses nothing for a rule that is only observed', async () => {
-    const door = await startDoor({ mode: 'observe' }, setup());
+  it('refuses nothing for a rule that is only shadow', async () => {
+    const door = await startDoor({ mode: 'shadow' }, setup());
     expect(await door.knock({}, {})).toEqual([200, 200]);
   });
 

@@ -19,7 +19,7 @@ describe('a wrong option of the module stops the app with one message that', () 
   it.each([
     ['a URL of another kind', { redis: 'http://x' }, `redis: got "http://x"; allowed: ${REDIS}`],
     ['a port for Redis', { redis: 6379 }, `redis: got 6379; allowed: ${REDIS}`],
-    ['an unknown option', { limit: 5 }, `limit: no such option; allowed: ${ALLOWED.options}`],
+    ['an unknown option', { limits: {} }, `limits: no such option; allowed: ${ALLOWED.options}`],
     ['an unknown style', { headers: 'draft-99' }, `headers: got "draft-99"; allowed: ${STYLES}`],
     ['true for a style', { headers: true }, `headers: got true; allowed: ${STYLES}`],
     [
@@ -84,10 +84,12 @@ describe('a wrong option of the module stops the app with one message that', () 
   );
 
   it('names every wrong option', async () => {
-    expect(await refusal({ redis: 'http://x', limit: 5, timeout: -1, headers: ['draft-7', 'draft-6'] })).toBe(
+    expect(
+      await refusal({ redis: 'http://x', limits: {}, timeout: -1, headers: ['draft-7', 'draft-6'] }),
+    ).toBe(
       configMessage(
         `redis: got "http://x"; allowed: ${REDIS}`,
-        `limit: no such option; allowed: ${ALLOWED.options}`,
+        `limits: no such option; allowed: ${ALLOWED.options}`,
         'timeout: got -1; allowed: an integer from 1, in milliseconds',
         `headers: got "draft-7", "draft-6"; allowed: ${TOGETHER}`,
       ),

@@ -66,6 +66,21 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
       { host: 'cache', port: Number.NaN },
       'redis.port: got NaN; allowed: an integer from 1 to 65535',
     ],
+    [
+      'a database from a variable that is not set',
+      { host: 'cache', db: Number.NaN },
+      'redis.db: got NaN; allowed: an integer from 0',
+    ],
+    [
+      'a database that is no number',
+      { host: 'cache', db: 'limits' },
+      'redis.db: got "limits"; allowed: an integer from 0',
+    ],
+    [
+      'a database in the query of a URL that is no number',
+      'redis://cache:6379?db=limits',
+      'redis: got "redis://cache:6379?db=limits", whose `db` is not the number of a database',
+    ],
     ['an empty host', { host: '' }, 'redis.host: got ""; allowed: the name or address of a host'],
     [
       'a host without a scheme',
@@ -97,6 +112,21 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
       'redis://cache:6379/limits',
       'redis: got "redis://cache:6379/limits", whose path is not the number of a database; write "redis://host:6379/0"',
     ],
+    [
+      'Sentinels without the name of a master',
+      { sentinels: [{ host: 'cache', port: 26379 }] },
+      'redis.name: missing; allowed: the name of the master that the Sentinels monitor',
+    ],
+    [
+      'an empty list of Sentinels beside a host',
+      { host: 'cache', sentinels: [], name: 'main' },
+      'redis.sentinels: got []; allowed: at least one, or leave it out',
+    ],
+    [
+      'the class of a client',
+      Redis,
+      'redis: got the class Redis; write redis: new Redis(…), or the URL: redis: "redis://host:6379"',
+    ],
     ['a port', 6379, `redis: got 6379; allowed: ${ALLOWED}`],
     ['nothing', null, `redis: got null; allowed: ${ALLOWED}`],
     ['a list of URLs', ['redis://cache'], `redis: got ["redis://cache"]; allowed: ${ALLOWED}`],
@@ -114,15 +144,71 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
   });
 
   it.each([
+    [
+      'a client with a database that is no number',
+      () => new Redis({ db: Number.NaN, lazyConnect: true }),
+      'redis.options.db: got NaN; allowed: an integer from 0',
+    ],
+    [
+      'a Cluster with a database, which ioredis leaves out',
+      () => new Cluster([{ host: 'cache', port: 1 }], { lazyConnect: true, redisOptions: { db: 2 } }),
+      'redis.options.redisOptions.db: got 2; a Redis Cluster has only database 0',
+    ],
+  ])('instead of counting in database 0, for %s', async (_title, create, problem) => {
+    expect(await refusal(create())).toBe(configMessage(problem));
+  });
+
+  it.each([
     'redis//:s3cret@cache:6379',
     'http://user:s3cret@cache',
     'redis://user:s3/cret@cache:6379/x',
+    'redis://user:s3cret',
+    'redis://user:s3cret/0',
+    'redis://:s3cret',
+    'user:s3cret',
+    'redis://cache?password=s3cret&db=first',
+    'redis://cache?username=s3cret&db=first',
     { url: 'redis://:s3cret@cache:6379' },
     { host: '', password: 's3cret' },
-  ])('and no password is in the message: %p', async (redis) => {
+    { host: 'redis://user:s3cret@cache' },
+    { host: 'user:s3cret@cache' },
+    { host: ['redis://user:s3cret@cache'] },
+    { host: 'cache', port: 'redis://user:s3cret@cache' },
+    { host: 'cache', db: 'redis://user:s3cret@cache' },
+    { path: 'redis://user:s3cret@cache' },
+    { sentinels: [{ host: 'redis://user:s3cret@cache', port: 26379 }], name: 'main' },
+    [{ host: 'cache', username: 's3cret', password: 's3cret' }],
+    [{ host: 'cache', options: { auth_pass: 's3cret' } }, 'redis//:s3cret@cache'],
+    () => 'redis://:s3cret@cache',
+    new Redis({ host: 'redis://user:s3cret@cache', lazyConnect: true }),
+    new Cluster(['redis://user:s3cret@cache'], { lazyConnect: true, redisOptions: { db: 2 } }),
+  ])('and no password is in the message: %#', async (redis) => {
     const message = await refusal(redis);
     expect(message).toContain('redis');
     expect(message).not.toMatch(/s3|cret/);
+  });
+
+  it.each(['redis://user:s3cret@cache', [{ redis: { host: 'cache', password: 's3cret' } }]])(
+    'and no password is in the message, where it is in the place of the options: %#',
+    async (options) => {
+      const message = await refusalToStart({
+        imports: [RateLimitModule.forRootAsync({ useFactory: () => options as never })],
+      });
+      expect(message).toContain('the options of RateLimitModule');
+      expect(message).not.toMatch(/s3|cret/);
+    },
+  );
+
+  it.each([
+    [
+      { host: 'redis://cache:6379' },
+      'redis.host: got "redis://cache:6379"; write redis: "redis://cache:6379"',
+    ],
+    [{ host: 'cache:6379' }, 'redis.host: got "cache:6379"; write redis: { host: "cache", port: 6379 }'],
+    [{ host: 'cache/0' }, 'redis.host: got "cache/0"; allowed: the name or address of a host'],
+    [{ path: 'redis://cache' }, 'redis.path: got "redis://cache"; write redis: "redis://cache"'],
+  ])('and a host that is more than a host names the fix: %j', async (redis, problem) => {
+    expect(await refusal(redis)).toBe(configMessage(problem));
   });
 });
 
@@ -132,6 +218,7 @@ describe('a right `redis` starts the application', () => {
   it.each([
     ['a URL', () => redisUrl()],
     ['a port alone', () => ({ port: Number(port) })],
+    ['an IPv6 address', () => ({ host: '::1', port })],
     ['a port as text', () => ({ host, port, keyPrefix: 'app:', lazyConnect: true, tls: undefined })],
     ['a client', () => new Redis(redisUrl(), { lazyConnect: true })],
     ['a Cluster', () => new Cluster([{ host, port: 1 }], { lazyConnect: true, slotsRefreshTimeout: 50 })],

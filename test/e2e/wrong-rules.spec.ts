@@ -1,6 +1,6 @@
 import { applyDecorators, Controller, Get, Injectable } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryStore, RateLimit, RateLimitModule, SkipRateLimit } from '../../lib/index.js';
+import { MemoryStore, RateLimit, RateLimitModule, SkipRateLimit, type RouteRule } from '../../lib/index.js';
 import { ALLOWED, configMessage, FIELDS_OF } from '../support/config-message.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 
@@ -10,7 +10,7 @@ const LOG = { window: '1m', limit: 3, algorithm: 'sliding-window-log' } as const
 function refusalOf(rule: unknown): Promise<string> {
   @Controller()
   class Routes {
-    @RateLimit(rule as never)
+    @RateLimit(rule as RouteRule)
     @Get()
     get() {}
   }
@@ -34,7 +34,7 @@ describe('a route whose rules need more keys than one call to Redis carries', ()
   it.each([
     [101, {}, 101],
     [51, { block: '1m' }, 102],
-    [26, { block: '1m', candidate: { limit: 1 } }, 104],
+    [26, { block: '1m', trial: { limit: 1 } }, 104],
   ])('stops the app: %i rules with %j', async (count, more, keys) => {
     expect(await refusalToStart(appOf(count, more))).toBe(
       configMessage(

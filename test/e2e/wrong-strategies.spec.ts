@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimitModule } from '../../lib/index.js';
+import { RateLimit, RateLimitModule, type RouteRule } from '../../lib/index.js';
 import { ALLOWED, configMessage, FIELDS_OF } from '../support/config-message.js';
 import { closeApps, refusalToStart } from '../support/nest-app.js';
 
@@ -18,7 +18,7 @@ const AT_ONCE = 'the most permits that can be had at once';
 function refusalOf(rule: unknown): Promise<string> {
   @Controller()
   class Routes {
-    @RateLimit(rule as never)
+    @RateLimit(rule as RouteRule)
     @Get()
     get() {}
   }
@@ -35,7 +35,7 @@ describe('an option that makes no sense stops the app with one message that', ()
       `block: got "1x"; allowed: ${ALLOWED.duration}; or "manual"`,
     ],
     ['a block of no time', { ...RULE, block: 0 }, `block: got 0; allowed: ${ALLOWED.duration}; or "manual"`],
-    ['an unknown mode', { ...RULE, mode: 'shadow' }, 'mode: got "shadow"; allowed: "enforce", "observe"'],
+    ['an unknown mode', { ...RULE, mode: 'watch' }, 'mode: got "watch"; allowed: "enforce", "shadow"'],
     [
       'an unknown owner of the counter',
       { ...RULE, per: 'process' },
@@ -43,18 +43,18 @@ describe('an option that makes no sense stops the app with one message that', ()
     ],
     [
       'an unknown time to charge',
-      { ...RULE, charge: 'never' },
-      'charge: got "never"; allowed: "always", "failures", "successes", or a function of the result',
+      { ...RULE, count: 'never' },
+      'count: got "never"; allowed: "all", "failures", "successes", or a function of the result',
     ],
     [
-      'a bare number for a candidate',
-      { ...RULE, candidate: 5 },
-      'candidate: got 5; allowed: an object with a limit, a window or both',
+      'a bare number for a trial',
+      { ...RULE, trial: 5 },
+      'trial: got 5; allowed: an object with a limit, a window or both',
     ],
     [
-      'a candidate that is no other limit',
-      { ...RULE, candidate: {} },
-      'candidate: got {}; allowed: an object with a limit, a window or both',
+      'a trial that is no other limit',
+      { ...RULE, trial: {} },
+      'trial: got {}; allowed: an object with a limit, a window or both',
     ],
     ['a lease of no time', { ...HELD, lease: 0 }, `lease: got 0; allowed: ${ALLOWED.duration}`],
     [
@@ -104,7 +104,7 @@ describe('an option that makes no sense stops the app with one message that', ()
       `window: got "day"; allowed: ${ALLOWED.window}`,
     ],
     ['a delay of nonsense', { ...QUEUE, maxDelay: '1x' }, `maxDelay: got "1x"; allowed: ${ALLOWED.duration}`],
-    ['a queue below nothing', { ...QUEUE, burst: -1 }, `burst: got -1; allowed: ${ALLOWED.count}`],
+    ['a queue below nothing', { ...QUEUE, queue: -1 }, `queue: got -1; allowed: ${ALLOWED.count}`],
   ])('names the handler, what it got and what it allows, for %s', async (_title, rule, problem) => {
     expect(await refusalOf(rule)).toBe(configMessage(`@RateLimit on Routes.get.${problem}`));
   });
@@ -125,18 +125,18 @@ describe('options that contradict each other stop the app with one message that'
     ],
     [
       'a cost that no queue takes',
-      { ...QUEUE, burst: 1, cost: 3 },
+      { ...QUEUE, queue: 1, cost: 3 },
       `.cost: got 3; allowed: at most 2, ${AT_ONCE}`,
     ],
     [
       'more that goes at once than there is room for',
-      { ...QUEUE, burst: 2, undelayed: 3 },
-      ': undelayed is 3; allowed: at most the burst, 2',
+      { ...QUEUE, queue: 2, delayAfter: 3 },
+      ': delayAfter is 3; allowed: at most the queue, 2',
     ],
     [
       'more that goes at once than the burst that nobody gave',
-      { ...QUEUE, undelayed: 4 },
-      ': undelayed is 4; allowed: at most the burst, 3',
+      { ...QUEUE, delayAfter: 4 },
+      ': delayAfter is 4; allowed: at most the queue, 3',
     ],
     [
       'more tokens at first than the bucket holds',
@@ -165,19 +165,19 @@ describe('options that contradict each other stop the app with one message that'
       ': limit is 10001; allowed: at most 10000 permits held at a time',
     ],
     [
-      'a candidate that the cost never fits into',
-      { ...RULE, cost: 2, candidate: { limit: 1 } },
-      `.candidate.cost: got 2; allowed: at most 1, ${AT_ONCE}`,
+      'a trial that the cost never fits into',
+      { ...RULE, cost: 2, trial: { limit: 1 } },
+      `.trial.cost: got 2; allowed: at most 1, ${AT_ONCE}`,
     ],
     [
-      'a candidate below nothing',
-      { ...RULE, candidate: { limit: -1 } },
-      `.candidate.limit: got -1; allowed: ${ALLOWED.count}`,
+      'a trial below nothing',
+      { ...RULE, trial: { limit: -1 } },
+      `.trial.limit: got -1; allowed: ${ALLOWED.count}`,
     ],
     [
       'what contradicts whatever a limit of each request may be',
-      { ...QUEUE, limit: () => 3, burst: 2, undelayed: 3 },
-      ': undelayed is 3; allowed: at most the burst, 2',
+      { ...QUEUE, limit: () => 3, queue: 2, delayAfter: 3 },
+      ': delayAfter is 3; allowed: at most the queue, 2',
     ],
   ])('names the rule and both, for %s', async (_title, rule, problem) => {
     expect(await refusalOf(rule)).toBe(configMessage(`rule "default" of Routes.get${problem}`));

@@ -74,7 +74,7 @@ const commands = {
   begin([place, index]) {
     escaped = [];
     current = { place, behave: behaviours[index] };
-    if (place === 'storeError') events.storeFailed(new Error('no answer'));
+    if (place === 'storeError') events.storeFailed(new Error('no answer'), 'decision');
     if (place === 'breaker') events.storeChanged({ server: '', error: new Error('no answer') });
     if (place === 'breaker') events.storeChanged({ server: '', error: undefined });
   },

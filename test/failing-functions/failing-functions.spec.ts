@@ -12,10 +12,13 @@ const program = fileURLToPath(new URL('application.mjs', import.meta.url));
 const behaviours = Object.keys(BEHAVIOURS);
 
 /** Functions that the limiter does not await: a request goes on whatever they do. */
-const NOT_AWAITED = /^(charge|onDecision|decision|denied|storeError|breaker|counter|histogram)/;
+const NOT_AWAITED = /^(count|onDecision|decision|denied|storeError|breaker|counter|histogram)/;
 
 /** Functions that make the body of a refusal: the request is refused whatever they do. */
 const REFUSED = /^(body|denied)/;
+
+/** Functions without which there is no limit: an invalid value is a 503. */
+const OF_LIMIT = /^(limit|window)/;
 
 describe.each(STORES)('an application whose own functions fail, with %s', (kind) => {
   let child: ChildProcess;
@@ -50,6 +53,7 @@ describe.each(STORES)('an application whose own functions fail, with %s', (kind)
       const { status } = await send(port, { path: `/${place}/${index}` });
       if (REFUSED.test(place)) expect(status).toBe(429);
       else if (NOT_AWAITED.test(place)) expect(status).toBe(200);
+      else if (OF_LIMIT.test(place)) expect([500, 503]).toContain(status);
       else expect([200, 500]).toContain(status);
     }
     expect(await ask('escaped')).toEqual([]);

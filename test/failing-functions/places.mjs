@@ -20,10 +20,10 @@ export const PLACES = {
     { ...RULE, limit: () => behave(), window: () => behave(), cost: () => behave(), by: () => behave() },
   ],
   skipIf: (behave) => [{ ...RULE, skipIf: behave }],
-  charge: (behave) => [{ ...RULE, charge: behave }],
-  'charge-of-two-rules': (behave) => [
-    { ...RULE, charge: () => behave() },
-    { ...RULE, name: 'second', charge: () => behave() },
+  count: (behave) => [{ ...RULE, count: behave }],
+  'count-of-two-rules': (behave) => [
+    { ...RULE, count: () => behave() },
+    { ...RULE, name: 'second', count: () => behave() },
   ],
   onDecision: () => [RULE],
   body: () => [{ ...RULE, limit: 0 }],

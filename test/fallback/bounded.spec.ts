@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { compileRule } from '../../lib/core/compile-rule.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { Decision, RateLimiter, Rule } from '../../lib/index.js';
 import { Dice } from '../flood/dice.js';
 import { EVERY_KIND, firstExcess, type Allowed, type Bounded } from './bounds.js';

@@ -111,7 +111,7 @@ export const EVERY_KIND: readonly Bounded[] = [
   {
     name: 'leaky-bucket, half of which goes at once',
     one: true,
-    rule: (limit) => ({ limit, window, algorithm: 'leaky-bucket', burst: limit, undelayed: half(limit) }),
+    rule: (limit) => ({ limit, window, algorithm: 'leaky-bucket', queue: limit, delayAfter: half(limit) }),
     capacity: (limit) => half(limit) + 1,
     within: atARate,
   },
@@ -126,7 +126,7 @@ export const EVERY_KIND: readonly Bounded[] = [
       limit,
       window,
       algorithm: 'gcra',
-      ...(limit >= 4 && { lease: { permits: Math.floor(limit / 2), ttl: '1s' } }),
+      ...(limit >= 4 && { prefetch: { permits: Math.floor(limit / 2), ttl: '1s' } }),
     }),
     within: atARate,
   },

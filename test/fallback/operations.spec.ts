@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   RateLimitStoreError,
-  type LeaseRule,
+  type ConcurrencyRule,
   type QueueRule,
   type RateLimiter,
   type Rule,
@@ -13,7 +13,7 @@ import { Fleet } from './fleet.js';
 const rule: Rule = { limit: 8, window: '1m', algorithm: 'sliding-window-log' };
 const blocking = { ...rule, name: 'login', block: 'manual' } as const;
 const queue: QueueRule = { limit: 8, window: '8s', algorithm: 'gcra' };
-const seats: LeaseRule = { name: 'seats', algorithm: 'concurrency', limit: 8 };
+const seats: ConcurrencyRule = { name: 'seats', algorithm: 'concurrency', limit: 8 };
 
 let fleet: Fleet;
 /** Four processes that have lost their store: each has two of eight permits. */
@@ -56,10 +56,11 @@ describe('while the store cannot decide', () => {
     const one = fleet.limiters[0]!;
     const decision = await one.consume(rule, 'ann');
     const errors: unknown[] = [];
-    one.events.on('storeError', ({ error }) => errors.push(error));
+    one.events.on('storeError', ({ error, call }) => errors.push([call, error]));
     fleet.loseStore();
     expect(await one.refund(decision)).toBe(false);
-    expect(errors).toEqual([new Error('the store is gone')]);
+    expect(errors).toEqual([['refund', new Error('the store is gone')]]);
+    expect(one.events.recentFailure).toBeUndefined(); // No request was decided by the fallback.
   });
 
   it('acquire waits for a place in the share, and denies at once what would wait for too long', async () => {
@@ -76,10 +77,10 @@ describe('while the store cannot decide', () => {
   it('enter holds at most the share in each process, and release gives it back', async () => {
     const [one, other] = lost();
     const held = [];
-    for (const limiter of [one, one, one, other, other, other]) held.push(await limiter.enter(seats, 'ann'));
+    for (const limiter of [one, one, one, other, other, other]) held.push(await limiter.hold(seats, 'ann'));
     expect(held.map(({ allowed }) => allowed)).toEqual([true, true, false, true, true, false]);
     await held[0]!.release();
-    expect(await one.enter(seats, 'ann')).toMatchObject({ allowed: true, decision: { fallback: 'local' } });
+    expect(await one.hold(seats, 'ann')).toMatchObject({ allowed: true, decision: { fallback: 'local' } });
   });
 
   it('block rejects, and blocks the subject in this process meanwhile', async () => {

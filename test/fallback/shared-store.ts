@@ -1,34 +1,39 @@
 import {
   MemoryStore,
-  type Ask,
+  type Adjustment,
+  type BaseStore,
   type Counter,
-  type Amendment,
+  type DecideOptions,
+  type Heartbeat,
   type Hit,
-  type Outcome,
-  type Store,
+  type HitResult,
+  type SharedStore as Shared,
 } from '../../lib/index.js';
+import { toMicroseconds } from '../../lib/contracts/clock.js';
+import { Heartbeats } from '../support/heartbeats.js';
+import { sharedBy } from '../support/shared-by.js';
 import type { VirtualTime } from '../support/virtual-store.js';
 
-/** A store that several limiters share, in virtual time. It can go away, and then knows nothing any more. */
-export class SharedStore extends MemoryStore implements Store {
+/** A store that several limiters share, in virtual time. It can go away, and then decides nothing any more. */
+export class SharedStore extends MemoryStore implements BaseStore {
   override readonly source = 'redis' as never;
-  readonly stopwatch: () => number;
+  override readonly shared: Shared & null;
   isGone = false;
-  private readonly alive = new Set<string>();
+  private readonly heartbeats = new Heartbeats();
 
   constructor(time: VirtualTime) {
     super({ clock: time.clock, maxKeys: 100 });
-    this.stopwatch = time.clock;
+    this.shared = sharedBy((heartbeat) => this.heartbeat(heartbeat));
   }
 
-  override decide(hits: readonly Hit[], ask: Ask): Outcome {
+  override decide(hits: readonly Hit[], options: DecideOptions): readonly HitResult[] {
     this.check();
-    return super.decide(hits, ask);
+    return super.decide(hits, options);
   }
 
-  override async amend(amendments: readonly Amendment[]): Promise<readonly boolean[]> {
+  override async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
     this.check();
-    return super.amend(amendments);
+    return super.adjust(adjustments);
   }
 
   override async block(counter: Counter, duration: number): Promise<void> {
@@ -41,11 +46,9 @@ export class SharedStore extends MemoryStore implements Store {
     return super.reset(counters);
   }
 
-  async heartbeat({ instance, duration }: { instance: string; duration: number }): Promise<number> {
+  private async heartbeat(heartbeat: Heartbeat): Promise<number> {
     this.check();
-    if (duration > 0) this.alive.add(instance);
-    else this.alive.delete(instance);
-    return this.alive.size;
+    return this.heartbeats.beat(heartbeat, toMicroseconds(this.clock()));
   }
 
   private check(): void {

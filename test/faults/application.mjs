@@ -14,7 +14,9 @@ const limiter = new RateLimiter({ store, prefix: 'faults:', onStoreError: 'allow
 const load = new Load(limiter, inFlight);
 const breaker = [];
 const warnings = [];
-limiter.events.on('breaker', ({ state }) => breaker.push({ state, at: performance.now() }));
+limiter.events.on('breaker', ({ state, error }) => {
+  breaker.push({ state, at: performance.now(), cause: error?.kind });
+});
 process.on('warning', ({ message }) => warnings.push(message));
 
 const commands = {

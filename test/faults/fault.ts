@@ -14,7 +14,7 @@ export interface Fault<At extends Place = Place> extends Ground {
    * `'either'`.
    */
   readonly deciding: 'fallback' | 'redis' | 'either';
-  /** What the breaker does: opens and closes once, or as often as it has reason to. */
+  /** What the breaker does: opens once and closes when the fault is over, or as often as it has reason to. */
   readonly breaker: 'once' | 'any';
   /** Whether the server loses what it has counted before. */
   readonly forgets?: boolean;

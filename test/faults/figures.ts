@@ -15,10 +15,17 @@ export interface PhaseFigures {
   readonly wait: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
+/** What the breaker told, and when. */
+export interface Turn {
+  readonly state: 'open' | 'closed';
+  readonly at: number;
+  /** The kind of the fault that opened it. */
+  readonly cause?: string;
+}
+
 export interface Figures {
   readonly phases: Readonly<Record<string, PhaseFigures>>;
-  /** What the breaker told, and when. */
-  readonly breaker: readonly { readonly state: 'open' | 'closed'; readonly at: number }[];
+  readonly breaker: readonly Turn[];
   readonly warnings: readonly string[];
 }
 

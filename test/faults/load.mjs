@@ -5,6 +5,7 @@ import { Phase } from './phase.mjs';
 /** What a guest may have, of every rule. */
 export const LIMIT = 5;
 const HITS_A_GUEST = 12;
+const PEEK_AGAIN_MS = 100;
 const PAUSE_MS = 5;
 
 // A day: whatever a fault takes, no window ends meanwhile.
@@ -71,11 +72,19 @@ export class Load {
   async tallies() {
     const charged = {};
     for (const name of this.#phases.keys()) {
-      const { remaining, source } = await this.#limiter.peek(TALLY, `tally-${name}`);
-      if (source !== 'redis') throw new Error(`Redis did not tell the tally of ${name}`);
-      charged[name] = TALLY.limit - remaining;
+      charged[name] = TALLY.limit - (await this.#remainingOf(name));
     }
     return charged;
+  }
+
+  /** What Redis states, asked again where a busy machine kept it from answering in time. */
+  async #remainingOf(name) {
+    for (let attempts = 50; attempts > 0; attempts -= 1) {
+      const { remaining, source } = await this.#limiter.peek(TALLY, `tally-${name}`);
+      if (source === 'redis') return remaining;
+      await sleep(PEEK_AGAIN_MS);
+    }
+    throw new Error(`Redis did not report the tally of ${name}`);
   }
 
   async #lane() {

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter, RedisStore, type LeaseRule, type Rule } from '../../lib/index.js';
+import { RateLimiter, RedisStore, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const rule: Rule = { limit: 500, window: '1d', algorithm: 'fixed-window' };
-const lease: LeaseRule = { name: 'held', algorithm: 'concurrency', limit: 2, lease: '1d' };
+const lease: ConcurrencyRule = { name: 'held', algorithm: 'concurrency', limit: 2, lease: '1d' };
 
 // Docker gives the shared server alone.
 (hasRedisBinary() ? describe : describe.skip)('what is given back while Redis cannot take it', () => {
@@ -28,7 +28,7 @@ const lease: LeaseRule = { name: 'held', algorithm: 'concurrency', limit: 2, lea
   });
 
   /** What the limiter says by itself counts for nothing here. */
-  const remaining = async (asked: Rule | LeaseRule) => {
+  const remaining = async (asked: Rule | ConcurrencyRule) => {
     const peeked = await limiter.peek(asked, 'ann');
     return peeked.source === 'redis' ? peeked.remaining : undefined;
   };
@@ -40,19 +40,22 @@ const lease: LeaseRule = { name: 'held', algorithm: 'concurrency', limit: 2, lea
     return taken;
   }
 
-  it('comes back when a full memory has room again', async () => {
+  it('comes back when a full memory has room again, and what work cost more is charged', async () => {
     const decision = await take(() => limiter.consume(rule, 'ann', { cost: 7 }));
-    const before = (await remaining(rule)) ?? 493;
+    const reservation = await take(() => limiter.reserve(rule, 'ann', { cost: 1 }));
+    const before = (await remaining(rule)) ?? 492;
     await askServer(server, 'CONFIG', 'SET', 'maxmemory', '1');
     expect(await limiter.refund(decision)).toBe(false);
+    await reservation.settle(21);
     await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
-    await until(async () => (await remaining(rule)) === before + 7, 'the permits to come back', 30_000);
+    await until(async () => (await remaining(rule)) === before + 7 - 20, 'both to be made', 30_000);
   });
 
-  it('comes back when a server that hung is asked again', async () => {
+  it('comes back when a server that hung is asked again, and what work cost more is charged', async () => {
     const decision = await take(() => limiter.consume(rule, 'ann', { cost: 7 }));
-    const permit = await take(() => limiter.enter(lease, 'ann'));
-    const before = (await remaining(rule)) ?? 493;
+    const reservation = await take(() => limiter.reserve(rule, 'ann', { cost: 1 }));
+    const permit = await take(() => limiter.hold(lease, 'ann'));
+    const before = (await remaining(rule)) ?? 492;
     await server.pause();
     await until(
       async () => {
@@ -63,9 +66,10 @@ const lease: LeaseRule = { name: 'held', algorithm: 'concurrency', limit: 2, lea
       30_000,
     );
     expect(await limiter.refund(decision)).toBe(false);
+    await reservation.settle(21);
     await permit.release();
     await server.resume();
-    await until(async () => (await remaining(rule)) === before + 7, 'the permits to come back', 30_000);
+    await until(async () => (await remaining(rule)) === before + 7 - 20, 'both to be made', 30_000);
     await until(async () => (await remaining(lease)) === 2, 'the lease to be released', 30_000);
   });
 });

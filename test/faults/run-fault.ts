@@ -1,7 +1,8 @@
+import { notRunSince } from '../support/not-run.js';
 import { until } from '../support/redis/until.mjs';
 import type { Application } from './started-application.js';
 import type { Fault } from './fault.js';
-import type { Figures, PhaseFigures, Rest } from './figures.js';
+import type { Figures, PhaseFigures, Rest, Turn } from './figures.js';
 import { PATIENCE_MS, scaled } from './scale.js';
 import { openSite, type Site } from './site.js';
 
@@ -21,7 +22,9 @@ export interface Run extends Figures {
   readonly tallies: Readonly<Record<string, number>>;
   readonly rest: { readonly before: Rest; readonly after: Rest };
   /** The breaker's events from the fault on. */
-  readonly turns: readonly string[];
+  readonly turns: readonly Turn[];
+  /** For how long the application, the server and the way between them did not run from the fault on. */
+  readonly notRunMs: number;
   /** Milliseconds from the fault's end to Redis's next decision. */
   readonly healMs: number;
 }
@@ -32,6 +35,7 @@ export async function runFault(fault: Fault<Site>): Promise<Run> {
   const { application } = site;
   try {
     const before = await warmUp(application);
+    const notRun = notRunSince(() => [site.server.pid, application.pid, process.pid]);
     await application.begin('onset');
     await fault.make(site);
     await application.begin('during');
@@ -41,8 +45,10 @@ export async function runFault(fault: Fault<Site>): Promise<Run> {
     await fault.heal(site);
     await application.begin('after');
     await decidesAgain(application, 'after');
+    const notRunMs = notRun();
     const after = await restLike(application, before);
-    return toldOf(await application.figures(), await application.tallies(), { before, after });
+    const told = toldOf(await application.figures(), await application.tallies(), { before, after });
+    return { ...told, notRunMs };
   } finally {
     await site.close();
   }
@@ -84,9 +90,9 @@ async function restLike(application: Application, before: Rest): Promise<Rest> {
   return rest;
 }
 
-function toldOf(figures: Figures, tallies: Run['tallies'], rest: Run['rest']): Run {
+function toldOf(figures: Figures, tallies: Run['tallies'], rest: Run['rest']): Omit<Run, 'notRunMs'> {
   const { before, onset, during, healing, after } = figures.phases as unknown as Run;
-  const turns = figures.breaker.filter(({ at }) => at >= onset.startedAt).map(({ state }) => state);
+  const turns = figures.breaker.filter(({ at }) => at >= onset.startedAt);
   const healMs = after.redisAt! - after.startedAt;
   return { ...figures, before, onset, during, healing, after, tallies, rest, turns, healMs };
 }

@@ -26,6 +26,10 @@ export class Application {
     this.exited.catch(() => undefined); // Who asks it next is told.
   }
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
   start = (): Promise<void> => this.ask('start');
   /** Hits that begin from now on count for this phase. */
   begin = (phase: string): Promise<void> => this.ask('phase', phase);

@@ -15,7 +15,7 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
     String(Math.max(...Object.values(phases).map(({ mostOfAGuest }) => mostOfAGuest))),
   'heap, MB': ({ rest }) => `${megabytes(rest.before.heap)} → ${megabytes(rest.after.heap)}`,
   handles: ({ rest }) => `${rest.before.handles.length} → ${rest.after.handles.length}`,
-  'breaker opened': ({ turns }) => String(turns.filter((turn) => turn === 'open').length),
+  'breaker opened': ({ turns }) => String(turns.filter(({ state }) => state === 'open').length),
   'healed after, ms': ({ healMs }) => String(Math.round(healMs)),
 };
 

@@ -15,17 +15,17 @@ export const wayFaults: readonly Fault[] = [
   {
     ...disturbed('cut before the reply, after the script', (connection) => connection.cutNextReply(0)),
     deciding: 'fallback',
-    breaker: 'any', // A connection that was made before the fault ended may still be disturbed after it.
+    breaker: 'once',
   },
   {
     ...disturbed('cut amid the reply', (connection) => connection.cutNextReply(7)),
     deciding: 'fallback',
-    breaker: 'any', // A connection that was made before the fault ended may still be disturbed after it.
+    breaker: 'once',
   },
   {
     ...disturbed('garbage', (connection) => connection.inject(GARBAGE)),
     deciding: 'fallback',
-    breaker: 'any', // A connection that was made before the fault ended may still be disturbed after it.
+    breaker: 'once',
   },
   {
     name: `${RESETS} connection resets`,

@@ -11,7 +11,7 @@ export function ruleOfEachAlgorithm(window: number): readonly AnyRule[] {
     { ...quota, algorithm: 'sliding-window-cells' },
     { ...quota, algorithm: 'token-bucket' },
     { ...quota, algorithm: 'gcra' },
-    { ...quota, algorithm: 'leaky-bucket', burst: 99 },
+    { ...quota, algorithm: 'leaky-bucket', queue: 99 },
     { name: 'login', limit: 100, algorithm: 'concurrency', lease: ms(window) },
   ];
 }
@@ -24,6 +24,6 @@ export function addressOf(nth: number): string {
 
 /** Whether the client is let in. Who enters is never released: its process has died. */
 export async function isLetIn(limiter: RateLimiter, rule: AnyRule, client: string): Promise<boolean> {
-  if (rule.algorithm === 'concurrency') return (await limiter.enter(rule, client)).allowed;
+  if (rule.algorithm === 'concurrency') return (await limiter.hold(rule, client)).allowed;
   return (await limiter.consume(rule, client)).allowed;
 }

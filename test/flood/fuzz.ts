@@ -14,7 +14,7 @@ const PLAIN: readonly Rule[] = [
   { ...quota, algorithm: 'sliding-window-cells' },
   { ...quota, algorithm: 'token-bucket' },
   { ...quota, algorithm: 'gcra' },
-  { ...quota, algorithm: 'leaky-bucket', burst: LIMIT - 1 },
+  { ...quota, algorithm: 'leaky-bucket', queue: LIMIT - 1 },
 ];
 
 /** What shares a call shares a script: there is one for each set of algorithms, whatever clients send. */

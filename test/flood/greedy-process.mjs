@@ -15,7 +15,7 @@ async function askForEver() {
   for (;;) {
     const subject = next++ % subjects;
     const rule = subject % rules.length;
-    await limiter.enter(lease, String(subject)); // Never released: the process will have died.
+    await limiter.hold(lease, String(subject)); // Never released: the process will have died.
     const sentAt = Date.now();
     const asked = Array.from({ length: burst }, () => limiter.consume(rules[rule], String(subject)));
     const decisions = await Promise.all(asked);

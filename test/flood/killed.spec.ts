@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RateLimiter, type LeaseRule, type RedisStore, type Rule } from '../../lib/index.js';
+import { RateLimiter, type ConcurrencyRule, type RedisStore, type Rule } from '../../lib/index.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
@@ -17,7 +17,7 @@ const WINDOW = 3000;
 
 const ON_THE_CLOCK: Rule = { algorithm: 'fixed-window', align: 'clock', limit: LIMIT, window: ms(WINDOW) };
 const BLOCKING: Rule = { algorithm: 'sliding-window-log', limit: LIMIT, window: ms(WINDOW), block: '1s' };
-const HOLDING: LeaseRule = { algorithm: 'concurrency', limit: 100, lease: '1500ms' };
+const HOLDING: ConcurrencyRule = { algorithm: 'concurrency', limit: 100, lease: '1500ms' };
 const RULES = [ON_THE_CLOCK, BLOCKING];
 
 // Docker gives the shared server alone.

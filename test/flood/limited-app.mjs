@@ -20,7 +20,7 @@ class Routes {
 const waiting = [];
 const quota = { window: '1s', limit: 10 };
 decorate('busy', { ...quota, algorithm: 'gcra', onStoreError: 'local' });
-decorate('held', { ...quota, algorithm: 'leaky-bucket', burst: 100 });
+decorate('held', { ...quota, algorithm: 'leaky-bucket', queue: 100 });
 decorate('slow', { algorithm: 'concurrency', limit: 100, lease: '1h' });
 Controller()(Routes);
 

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { LeaseRule, Rule } from '../../lib/index.js';
+import type { ConcurrencyRule, Rule } from '../../lib/index.js';
 
 /** What each life asks for. */
 export interface Task {
@@ -10,7 +10,7 @@ export interface Task {
   /** Each subject is asked about one of them, by turns. */
   readonly rules: readonly Rule[];
   /** What it holds when it is killed. */
-  readonly lease: LeaseRule;
+  readonly lease: ConcurrencyRule;
   readonly subjects: number;
   /** How often it asks for a subject at once. */
   readonly burst: number;

@@ -1,28 +1,34 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { RateLimiter, type LeaseRule, type RedisStore, type Store } from '../../lib/index.js';
+import {
+  RateLimiter,
+  type ConcurrencyRule,
+  type RedisStore,
+  type BaseStore,
+  type Store,
+} from '../../lib/index.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { openRedisStore } from '../support/redis-store.js';
 import { flood, PATIENCE_MS } from './scale.js';
 
 const HOLDERS = 15_000;
-const HELD: LeaseRule = { algorithm: 'concurrency', limit: 1, lease: '20s' };
+const HELD: ConcurrencyRule = { algorithm: 'concurrency', limit: 1, lease: '20s' };
 
 const renewed = new Set<string>();
 const lost: number[] = [];
 let store: RedisStore;
 
 /** The store, as one sees it who notes what is renewed. */
-const watched = (): Store =>
+const watched = (): BaseStore =>
   Object.create(store, {
-    amend: {
-      value: async (...[amendments, ask]: Parameters<Store['amend']>) => {
-        const amended = await store.amend(amendments, ask);
-        amendments.forEach(({ key }, index) => amended[index] && renewed.add(key));
-        return amended;
+    adjust: {
+      value: async (...[adjustments, options]: Parameters<Store['adjust']>) => {
+        const adjusted = await store.adjust(adjustments, options);
+        adjustments.forEach(({ key }, index) => adjusted[index] && renewed.add(key));
+        return adjusted;
       },
     },
-  }) as Store;
+  }) as BaseStore;
 
 beforeAll(async () => {
   store = await openRedisStore();
@@ -35,7 +41,7 @@ it(
   async () => {
     const limiter = new RateLimiter({ store: watched(), prefix: uniquePrefix(), onStoreError: 'deny' });
     await flood(HOLDERS, async (holder) => {
-      const { allowed, signal } = await limiter.enter(HELD, String(holder));
+      const { allowed, signal } = await limiter.hold(HELD, String(holder));
       if (!allowed) lost.push(holder);
       signal.addEventListener('abort', () => lost.push(holder));
     });

@@ -14,7 +14,7 @@ const rules = [
   { ...quota, algorithm: 'sliding-window-cells' },
   { ...quota, algorithm: 'token-bucket' },
   { ...quota, algorithm: 'gcra' },
-  { ...quota, algorithm: 'leaky-bucket', burst: 0 },
+  { ...quota, algorithm: 'leaky-bucket', queue: 0 },
 ];
 
 const store = new MemoryStore({ maxKeys });

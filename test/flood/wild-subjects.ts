@@ -1,4 +1,4 @@
-import { spellSubject } from '../../lib/core/key.js';
+import { spellSubject } from '../../lib/rules/key.js';
 import type { Subject } from '../../lib/index.js';
 import type { Dice } from './dice.js';
 

@@ -22,7 +22,8 @@ describe('the tarball', () => {
   it('holds what a user needs and nothing else', async () => {
     const files = await filesIn(tarball);
     const built = /^dist\/(esm|cjs)\/(?!.*[.]spec[.]).+[.](js|d[.]ts)$/;
-    expect(files.filter((file) => !built.test(file)).sort()).toEqual([
+    const docs = /^docs\/.+[.](md|svg)$/;
+    expect(files.filter((file) => !built.test(file) && !docs.test(file)).sort()).toEqual([
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
@@ -33,6 +34,7 @@ describe('the tarball', () => {
       expect(files).toContain(`dist/${format}/index.js`);
       expect(files).toContain(`dist/${format}/index.d.ts`);
     }
+    expect(files).toContain('docs/reference.md');
   });
 });
 

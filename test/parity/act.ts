@@ -1,4 +1,4 @@
-import type { Amendment, Ask, Hit, Store } from '../../lib/index.js';
+import type { Adjustment, DecideOptions, Hit, Store } from '../../lib/index.js';
 
 /** Asks a store, and tells all that it answered: one answer a hit or an amendment. */
 export type Act = (store: Store) => Promise<readonly unknown[]>;
@@ -13,17 +13,15 @@ export function silent(act: (store: Store) => Promise<void>): Act {
 }
 
 /** Requests that are made in one turn of the event loop, which a store may decide by one call. */
-export function decide(requests: readonly (readonly Hit[])[], ask: Ask): Act {
+export function decide(requests: readonly (readonly Hit[])[], options: DecideOptions): Act {
   return async (store) => {
-    const outcomes = await Promise.all(requests.map((hits) => store.decide(hits, ask)));
-    return outcomes.flatMap(({ verdicts, now }) =>
-      verdicts.map(({ allowed, remaining, retryAfter, resetAfter, delay }) => {
-        return { now, allowed, remaining, retryAfter, resetAfter, delay };
-      }),
-    );
+    const outcomes = await Promise.all(requests.map((hits) => store.decide(hits, options)));
+    return outcomes.flat().map(({ now, allowed, remaining, retryAfter, resetAfter, delay }) => {
+      return { now, allowed, remaining, retryAfter, resetAfter, delay };
+    });
   };
 }
 
-export function amend(amendments: readonly Amendment[]): Act {
-  return amendments.length === 0 ? nothing : (store) => store.amend(amendments);
+export function adjust(adjustments: readonly Adjustment[]): Act {
+  return adjustments.length === 0 ? nothing : (store) => store.adjust(adjustments);
 }

@@ -69,7 +69,7 @@ describe('100 an hour and 100 a second, by turns, ten times a second', () => {
       const time = new VirtualTime();
       const store = new MemoryStore({ clock: time.clock });
       const limiter = new RateLimiter({ store, denyCache: false });
-      const queue = algorithm === 'leaky-bucket' ? { burst: 9, undelayed: 9 } : {};
+      const queue = algorithm === 'leaky-bucket' ? { queue: 9, delayAfter: 9 } : {};
       const waits: number[] = [];
       for (let nth = 0; nth < 400; nth++) {
         const window = nth % 3 === 0 ? '1s' : '10s';

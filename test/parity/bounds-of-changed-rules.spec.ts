@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore } from '../../lib/index.js';
+import { MemoryStore, type HitResult } from '../../lib/index.js';
 import { VirtualTime } from '../support/virtual-store.js';
 import { counterOf, lengthOf, RULES_OF, story, type Hit, type Version } from './changing-rule.js';
 
@@ -29,8 +29,7 @@ async function play(name: string, deployed: readonly Version[], hits: readonly H
     if (after === 'retry') now += retryAfter;
     else now += after === 'long' ? shortest * 3 : Math.floor((shortest * after) / 12);
     time.now = now / 1000;
-    const { verdicts } = store.decide([{ ...counter, cost }], {});
-    const verdict = verdicts[0]!;
+    const [verdict] = store.decide([{ ...counter, cost }], {}) as [HitResult];
     retryAfter = verdict.allowed ? 0 : (verdict.retryAfter ?? 0);
     if (verdict.allowed) charges.push({ at: now, cost, resetAt: now + verdict.resetAfter });
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore, type RedisStore, type Store, type Verdict } from '../../lib/index.js';
+import { MemoryStore, type RedisStore, type Store, type Result } from '../../lib/index.js';
 import { STILL_REAL } from '../contract/still-real.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
@@ -64,7 +64,7 @@ describe('versions of an application with different windows and limits on one co
   ) {
     time.now = now / 1000;
     const hit = { ...counterOf(key, RULES_OF[name]!(version), now), cost, lease: `lease-${nth}` };
-    return (await store.decide([hit], {})).verdicts[0]!;
+    return (await store.decide([hit], {}))[0]!;
   }
 
   /** Plays a story; tells what was charged, and every lie. */
@@ -88,7 +88,7 @@ describe('versions of an application with different windows and limits on one co
       } else if (after === 'long') now += shortest * 3;
       else if (after !== 'retry') now += Math.floor((shortest * after) / 12);
 
-      const verdicts: Verdict[] = [];
+      const verdicts: Result[] = [];
       for (const store of [twin, lua]) verdicts.push(await ask(store, key, name, version, now, asked, nth));
       const [expected, said] = verdicts.map(({ allowed, remaining, retryAfter, resetAfter, delay }) => {
         return { allowed, remaining, retryAfter, resetAfter, delay };

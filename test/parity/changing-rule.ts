@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { compileRule } from '../../lib/core/compile-rule.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { AnyRule, Counter } from '../../lib/index.js';
 
 /** What two versions of an application may have in common and not. */
@@ -87,7 +87,7 @@ export const RULES_OF: Record<string, (version: Version) => AnyRule> = {
   },
   gcra: ({ limit, window, burst }) => ({ algorithm: 'gcra', limit, window: `${window}s`, burst }),
   'leaky-bucket': ({ limit, window, burst }) => {
-    return { algorithm: 'leaky-bucket', limit, window: `${window}s`, burst, undelayed: burst };
+    return { algorithm: 'leaky-bucket', limit, window: `${window}s`, queue: burst, delayAfter: burst };
   },
   concurrency: ({ limit, window }) => ({ algorithm: 'concurrency', limit, lease: `${window}s` }),
 };

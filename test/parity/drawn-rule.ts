@@ -9,7 +9,7 @@ export interface DrawnRule {
   burst: number;
   cells: number;
   initial: number;
-  undelayed: number;
+  delayAfter: number;
   maxDelay: number;
   warmUp: number;
   calendar: CalendarSketch;
@@ -27,7 +27,7 @@ export const drawnRules: fc.Arbitrary<DrawnRule> = fc.record({
   burst: fc.integer({ min: 1, max: 12 }),
   cells: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constant(1000)),
   initial: fc.integer({ min: 1, max: 8 }),
-  undelayed: fc.nat(8),
+  delayAfter: fc.nat(8),
   maxDelay: fc.constantFrom(1000, 3000, 333_000, 1e6, 5e6, 60e6),
   warmUp: fc.constantFrom(1000, 7000, 50_000, 1e6, 7e6, 60e6),
   calendar: calendars,

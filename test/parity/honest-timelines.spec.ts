@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
-import { MemoryStore, type Verdict } from '../../lib/index.js';
+import { MemoryStore, type Result } from '../../lib/index.js';
 import { foretellable } from './foretellable.js';
 import { FORWARD } from './forward-timeline.js';
 import { Play } from './play.js';
@@ -40,7 +40,7 @@ async function expectHonesty(timeline: Timeline, tally: Tally): Promise<void> {
     story.push(...answers.map((answer) => `  ${JSON.stringify(answer)}`));
 
     if (step.does !== 'consume' || step.patience === 'endless') continue;
-    const { allowed, retryAfter } = answers[0] as Verdict;
+    const { allowed, retryAfter } = answers[0] as Result;
     if (allowed || retryAfter === null) continue;
     const early = await play.foretell(retryAfter - 1, step, store);
     const onTime = await play.foretell(retryAfter, step, store);

@@ -14,8 +14,8 @@ function drawn(name: AlgorithmName): readonly object[] {
 describe('the random timelines, which would pass over an option that nobody draws', () => {
   it.each(names)('have every option of %s in some rules, and leave it out of others', (name) => {
     const rules = drawn(name);
-    // Permits are taken ahead by the limiter, and no store knows: see test/leases.
-    const isOfStores = (option: string): boolean => option !== 'lease' || name === 'concurrency';
+    // Permits are prefetched by a layer, not by the store: see test/prefetch.
+    const isOfStores = (option: string): boolean => option !== 'prefetch';
     const own = Object.keys(algorithms[name].options).filter(isOfStores);
     for (const option of [...own, ...ofEveryRule]) {
       const having = rules.filter((rule) => option in rule).length;

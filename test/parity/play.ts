@@ -1,4 +1,4 @@
-import type { Ask, Hit, Store, Verdict } from '../../lib/index.js';
+import type { DecideOptions, Hit, Store, Result } from '../../lib/index.js';
 import { decide, nothing, silent, type Act } from './act.js';
 import { Charges, isDenied, MOST_OWED } from './charges.js';
 import { PlayedRules } from './played-rules.js';
@@ -15,8 +15,8 @@ export class Play {
   /** Microseconds since the epoch. */
   now: number;
   private readonly charges = new Charges();
-  private verdicts: readonly Verdict[] = [];
-  private asked: { requests: readonly (readonly Hit[])[]; ask: Ask } | undefined;
+  private results: readonly Result[] = [];
+  private asked: { requests: readonly (readonly Hit[])[]; ask: DecideOptions } | undefined;
 
   constructor(timeline: Timeline, prefix: string) {
     this.rules = new PlayedRules(timeline, prefix);
@@ -49,34 +49,34 @@ export class Play {
         rules.change(deed.index, deed.to);
         return nothing;
       default:
-        return this.charges.amend(deed);
+        return this.charges.adjust(deed);
     }
   }
 
   /** How requests will be decided after so many microseconds if nothing happens meanwhile: the first hit. */
-  async foretell(wait: number, deed: Consume, store: Store): Promise<Verdict & { unblocked: Verdict }> {
+  async foretell(wait: number, deed: Consume, store: Store): Promise<Result & { unblocked: Result }> {
     this.now += wait;
     const [verdict] = await this.consume(deed, true)(store);
     const [unblocked] = await this.unblocked(store);
     this.now -= wait;
-    return { ...(verdict as Verdict), unblocked: unblocked! };
+    return { ...(verdict as Result), unblocked: unblocked! };
   }
 
   /** How each hit that is asked about now would be decided if nobody was blocked. */
-  async unblocked(store: Store): Promise<readonly Verdict[]> {
+  async unblocked(store: Store): Promise<readonly Result[]> {
     if (!this.asked) return [];
     const { requests, ask } = this.asked;
-    const hits = requests.flat().map((hit) => ({ ...hit, block: undefined, observe: true }));
-    return (await store.decide(hits, { ...ask, dryRun: true })).verdicts;
+    const hits = requests.flat().map((hit) => ({ ...hit, block: undefined, shadow: true }));
+    return store.decide(hits, { ...ask, dryRun: true });
   }
 
   /** Remembers what an answer has charged, and when it said to come back; tells whether all was denied. */
   note(answers: readonly unknown[]): boolean {
     if (!this.asked || this.asked.ask.dryRun) return false;
-    const verdicts = answers as readonly Verdict[];
-    this.verdicts = verdicts;
+    const results = answers as readonly Result[];
+    this.results = results;
     const denials = this.asked.requests.map((hits, index) => {
-      const own = verdicts.slice(index * hits.length, (index + 1) * hits.length);
+      const own = results.slice(index * hits.length, (index + 1) * hits.length);
       this.charges.note(hits, own, this.now);
       return isDenied(hits, own);
     });
@@ -102,14 +102,14 @@ export class Play {
   }
 
   private microsecondsUntil(gap: Gap): number {
-    const resetAfter = Math.max(0, ...this.verdicts.map((verdict) => verdict.resetAfter));
+    const resetAfter = Math.max(0, ...this.results.map((verdict) => verdict.resetAfter));
     switch (gap.after) {
       case 'microseconds':
         return gap.microseconds;
       case 'twelfths':
         return this.rules.share(gap.twelfths) + gap.nudge;
       case 'retry':
-        return Math.max(0, ...this.verdicts.map(({ retryAfter }) => retryAfter ?? 0)) + gap.nudge;
+        return Math.max(0, ...this.results.map(({ retryAfter }) => retryAfter ?? 0)) + gap.nudge;
       case 'reset':
         return resetAfter + gap.nudge;
       case 'memory':

@@ -65,8 +65,8 @@ export class PlayedRules {
   /** A request, by which each rule is hit once. */
   hits(now: number, cost: number | undefined, atMost = Infinity): Hit[] {
     return this.counters(now).map((counter, index) => {
-      const { algorithm, observe, cost: own } = this.compiled[index]!;
-      const hit = { ...counter, observe, cost: Math.min(cost ?? own, atMost) };
+      const { algorithm, shadow, cost: own } = this.compiled[index]!;
+      const hit = { ...counter, shadow, cost: Math.min(cost ?? own, atMost) };
       return algorithm.leases ? { ...hit, lease: `lease-${++this.leases}` } : hit;
     });
   }

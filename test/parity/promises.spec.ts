@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { gcra } from '../../lib/algorithms/gcra/gcra.js';
 import { leakyBucket } from '../../lib/algorithms/leaky-bucket/leaky-bucket.js';
 import { tokenBucket } from '../../lib/algorithms/token-bucket/token-bucket.js';
-import type { Verdict } from '../../lib/index.js';
+import type { Result } from '../../lib/index.js';
 import { Twin } from '../support/twin.js';
 import type { DrawnRule } from './drawn-rule.js';
 import { checkTimelines, EVERY_TWIN } from './every-twin.js';
@@ -68,6 +68,6 @@ function quotaOf({ limit, window, burst }: DrawnRule): Pick<DrawnRule, 'limit' |
   return { limit, window, burst };
 }
 
-function figures({ allowed, remaining, retryAfter, resetAfter, delay }: Verdict): Verdict {
+function figures({ allowed, remaining, retryAfter, resetAfter, delay }: Result): Result {
   return { allowed, remaining, retryAfter, resetAfter, delay };
 }

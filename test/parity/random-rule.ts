@@ -44,10 +44,10 @@ export function rules(algorithm: fc.Arbitrary<AlgorithmName>): fc.Arbitrary<Rule
     refill: once(2, fc.constantFrom('continuous', 'interval', 'interval')),
     initial: once(2, fc.nat(8)),
     warmUp: once(3, fc.constantFrom(1000, 7000, 50_000, 1e6, 7e6, 60e6, 3600e6)),
-    undelayed: once(2, fc.nat(12)),
+    delayAfter: once(2, fc.nat(12)),
     maxDelay: once(2, fc.constantFrom(1000, 3000, 1e6, 5e6, 60e6)),
     lease: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
     block: once(3, fc.constantFrom(0, 1000, 3000, 1e6, 7e6)),
-    observe: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
+    shadow: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
   });
 }

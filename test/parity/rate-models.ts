@@ -8,8 +8,8 @@ export const leakyBucket: Model = (admitted, now, terms) =>
 
 /** The same, where nobody is held longer than so long: some go at once, and count as ahead of their time. */
 export const delayingLeakyBucket: Model = (admitted, now, terms) => {
-  const { limit, window, burst, undelayed, maxDelay } = terms;
-  const held = smaller(undelayed, burst - 1n) * window + maxDelay * limit;
+  const { limit, window, burst, delayAfter, maxDelay } = terms;
+  const held = smaller(delayAfter, burst - 1n) * window + maxDelay * limit;
   return queue(admitted, now, terms, smaller((burst - 1n) * window, held));
 };
 

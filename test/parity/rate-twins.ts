@@ -12,7 +12,7 @@ import { ms } from '../support/milliseconds.js';
 const burstOf = ({ burst }: DrawnRule): number => burst;
 const initialOf = ({ burst, initial }: Pick<DrawnRule, 'burst' | 'initial'>): number =>
   Math.min(burst, initial);
-const undelayedOf = ({ burst, undelayed }: DrawnRule): number => Math.min(burst - 1, undelayed);
+const undelayedOf = ({ burst, delayAfter }: DrawnRule): number => Math.min(burst - 1, delayAfter);
 
 /** The algorithms that let permits through at a rate, with every refill and every delay. */
 export const RATE_TWINS: readonly TwinUnderTest[] = [
@@ -52,7 +52,7 @@ export const RATE_TWINS: readonly TwinUnderTest[] = [
   },
   {
     name: 'leaky-bucket',
-    create: ({ limit, window, burst }) => new Twin(leakyBucket, { limit, window, burst: burst - 1 }),
+    create: ({ limit, window, burst }) => new Twin(leakyBucket, { limit, window, queue: burst - 1 }),
     capacity: burstOf,
     model: models.leakyBucket,
   },
@@ -60,8 +60,8 @@ export const RATE_TWINS: readonly TwinUnderTest[] = [
     name: 'leaky-bucket with a longest delay',
     create: (rule) =>
       new Twin(leakyBucket, {
-        ...{ limit: rule.limit, window: rule.window, burst: rule.burst - 1 },
-        ...{ undelayed: undelayedOf(rule), maxDelay: ms(rule.maxDelay / 1000) },
+        ...{ limit: rule.limit, window: rule.window, queue: rule.burst - 1 },
+        ...{ delayAfter: undelayedOf(rule), maxDelay: ms(rule.maxDelay / 1000) },
       }),
     capacity: (rule) => {
       const { limit, window, burst, maxDelay } = rule;

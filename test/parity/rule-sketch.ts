@@ -15,13 +15,13 @@ export interface RuleSketch {
   initial: number | undefined;
   /** In the place of the bucket's other options. */
   warmUp: number | undefined;
-  undelayed: number | undefined;
+  delayAfter: number | undefined;
   maxDelay: number | undefined;
   /** Whether the lease is as long as the window; else it is the default. */
   lease: boolean;
   /** How long a denial blocks; 0: only who is told to. */
   block: number | undefined;
-  observe: boolean;
+  shadow: boolean;
 }
 
 export interface CalendarSketch {

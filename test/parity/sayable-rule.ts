@@ -58,14 +58,14 @@ function tokenBucket(sketch: RuleSketch): AnyRule {
 }
 
 function leakyBucket(sketch: RuleSketch): AnyRule {
-  const { limit, window, undelayed, maxDelay } = sketch;
+  const { limit, window, delayAfter, maxDelay } = sketch;
   const waiting = burstOf(sketch, limit + 1) - 1;
   return {
     algorithm: 'leaky-bucket',
     limit,
     window: ms(window / 1000),
-    ...((sketch.burst !== undefined || waiting !== limit) && { burst: waiting }),
-    ...(undelayed !== undefined && { undelayed: Math.min(undelayed, waiting) }),
+    ...((sketch.burst !== undefined || waiting !== limit) && { queue: waiting }),
+    ...(delayAfter !== undefined && { delayAfter: Math.min(delayAfter, waiting) }),
     ...(maxDelay !== undefined && { maxDelay: ms(maxDelay / 1000) }),
   };
 }

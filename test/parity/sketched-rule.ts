@@ -1,6 +1,6 @@
 import { NOMINAL_LENGTHS } from '../../lib/algorithms/calendar-length.js';
-import { compileRule } from '../../lib/core/compile-rule.js';
-import type { CompiledRule } from '../../lib/core/compiled-rule.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
+import type { CompiledRule } from '../../lib/rules/compiled-rule.js';
 import type { AnyRule } from '../../lib/index.js';
 import type { RuleSketch } from './rule-sketch.js';
 import { sayable } from './sayable-rule.js';
@@ -33,9 +33,9 @@ export function changed(sketch: RuleSketch, to: RuleSketch): RuleSketch {
   };
 }
 
-function penalty({ block, observe }: RuleSketch): Pick<AnyRule, 'block' | 'mode'> {
+function penalty({ block, shadow }: RuleSketch): Pick<AnyRule, 'block' | 'mode'> {
   return {
     ...(block !== undefined && { block: block === 0 ? 'manual' : ms(block / 1000) }),
-    ...(observe && { mode: 'observe' }),
+    ...(shadow && { mode: 'shadow' }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Verdict } from '../../lib/index.js';
+import type { Result } from '../../lib/index.js';
 import type { Deed } from './random-timeline.js';
 
 /** What can happen in a timeline. */
@@ -30,20 +30,20 @@ export class Tally {
   }
 
   /** @param unblocked how hits would have been decided if nobody was blocked */
-  note({ does }: Deed, answers: readonly unknown[], unblocked: readonly Verdict[]): void {
+  note({ does }: Deed, answers: readonly unknown[], unblocked: readonly Result[]): void {
     for (const [index, answer] of answers.entries()) {
       const event =
         typeof answer === 'boolean'
           ? answer && AMENDED[does]
           : does === 'settle'
-            ? 'settled for more'
-            : does === 'consume' && eventOf(answer as Verdict, unblocked[index]!);
+            ? (answer as { isCharged: boolean }).isCharged && 'settled for more'
+            : does === 'consume' && eventOf(answer as Result, unblocked[index]!);
       if (event) this.counts.set(event, this.of(event) + 1);
     }
   }
 }
 
-function eventOf({ allowed, retryAfter, delay }: Verdict, unblocked: Verdict): Event {
+function eventOf({ allowed, retryAfter, delay }: Result, unblocked: Result): Event {
   if (allowed) return delay > 0 ? 'held back' : 'let in';
   if (unblocked.allowed) return 'blocked';
   return retryAfter === null ? 'denied for ever' : 'denied';

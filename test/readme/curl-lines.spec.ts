@@ -6,11 +6,12 @@ import { runProgram, stopPrograms } from './node-program.js';
 import { startSampleApp } from './sample-app.js';
 import { sessionsOf, variablesOf, type Command } from './terminal.js';
 
-const sessions = sessionsOf(codeBlocks('README.md', 'sh', 'console'));
+const PAGES = ['README.md', 'sample-app/README.md'];
+const sessions = PAGES.flatMap((page) => sessionsOf(codeBlocks(page, 'sh', 'console')));
 const successful = sessions.filter(({ curls }) => curls.length > 0);
 const failing = sessions.filter(({ start }) => start.prints.includes('Error'));
 
-/** Times differ from run to run, and nothing else does. */
+/** Output without times, which differ from run to run. */
 function timeless(output: string): string {
   return output
     .replace(/(;t=|Retry-After: |try again in |"retryAfterMs":)\d+/gi, '$1…')
@@ -33,8 +34,8 @@ function expectPrinted(printed: string, { place, line, prints }: Command): void 
 
 afterEach(stopPrograms);
 
-// Whoever copies a line from the README sees what the README says, with Redis and without.
-describe.each(['memory', 'redis'])('the README against the sample app, counting in %s', (kind) => {
+// A line copied from a README prints what the README states, with Redis and without.
+describe.each(['memory', 'redis'])('the READMEs against the sample app, counting in %s', (kind) => {
   const place = () =>
     kind === 'redis'
       ? { REDIS_URL: redisUrl(), RATE_LIMIT_PREFIX: uniquePrefix(), RATE_LIMIT_TIMEOUT: '5000' }
@@ -67,11 +68,11 @@ describe.each(['memory', 'redis'])('the README against the sample app, counting 
 });
 
 describe('the sample app', () => {
-  it('lists at / what the README has', async () => {
+  it('lists at / what its README has', async () => {
     const { origin } = await startSampleApp();
     const guide = await curl('curl localhost:3000', origin);
     const [, examples] = guide.replaceAll(new URL(origin).host, 'localhost:3000').split(/(?<=:\n)\n/);
-    expect(textOf('README.md')).toContain(examples);
+    expect(textOf('sample-app/README.md')).toContain(examples);
   });
 
   it('closes when it is told to end', async () => {

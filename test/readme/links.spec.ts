@@ -2,12 +2,36 @@ import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { pathOf, textOf } from './code-blocks.js';
 
-const pages = [
+/** Pages of the package on npm. */
+const shipped = [
   'README.md',
-  ...readdirSync(pathOf('docs'))
+  'CHANGELOG.md',
+  ...readdirSync(pathOf('docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`),
 ];
+const pages = [...shipped, 'CONTRIBUTING.md', 'sample-app/README.md', 'bench/README.md'];
+
+const { files } = JSON.parse(textOf('package.json')) as { files: string[] };
+const inPackage = [...files, 'README.md', 'LICENSE', 'package.json'];
+
+interface Target {
+  /** As in the page. */
+  readonly link: string;
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly anchor: string | undefined;
+}
+
+function targetsOf(page: string): Target[] {
+  const links = Array.from(textOf(page).matchAll(/\]\(([^)]+)\)/g), ([, link = '']) => link);
+  return links
+    .filter((link) => !link.startsWith('https:'))
+    .map((link) => {
+      const [file = '', anchor] = link.split('#');
+      return { link, file: file === '' ? page : new URL(file, `file:///${page}`).pathname.slice(1), anchor };
+    });
+}
 
 function anchorsOf(page: string): string[] {
   const titles = textOf(page).matchAll(/^#+ (.*)$/gm);
@@ -19,24 +43,35 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-// A reader who follows a name finds what it names.
+/** The algorithm that CONTRIBUTING.md adds as an example. */
+const EXAMPLE = 'lib/algorithms/adaptive/';
+
+const linksOf = (targets: readonly Target[]): string[] => targets.map(({ link }) => link);
+
 describe.each(pages)('%s', (page) => {
-  it('links to pages and titles that are there', () => {
-    const targets = Array.from(textOf(page).matchAll(/\]\(([^)]+)\)/g), ([, target = '']) => target);
-    const broken = targets.filter((target) => {
-      if (target.startsWith('https:')) return false;
-      const [file = '', anchor] = target.split('#');
-      const found = file === '' ? page : new URL(file, `file:///${page}`).pathname.slice(1);
-      return !existsSync(pathOf(found)) || (anchor !== undefined && !anchorsOf(found).includes(anchor));
-    });
-    expect(broken).toEqual([]);
+  it('links to pages and titles that exist', () => {
+    const broken = targetsOf(page).filter(
+      ({ file, anchor }) =>
+        !existsSync(pathOf(file)) || (anchor !== undefined && !anchorsOf(file).includes(anchor)),
+    );
+    expect(linksOf(broken)).toEqual([]);
   });
 
-  it('names files that are there', () => {
+  it('names files that exist', () => {
     const named = Array.from(
       textOf(page).matchAll(/\b(?:lib|test|sample-app|scripts)\/[\w./-]+\.\w+/g),
       ([name]) => name,
     );
-    expect(named.filter((file) => !existsSync(pathOf(file)))).toEqual([]);
+    const missing = named.filter((file) => !existsSync(pathOf(file)) && !file.startsWith(EXAMPLE));
+    expect(missing).toEqual([]);
+  });
+});
+
+describe.each(shipped)('%s, in the package', (page) => {
+  it('links to files of the package only', () => {
+    const elsewhere = targetsOf(page).filter(
+      ({ file }) => !inPackage.some((entry) => file === entry || file.startsWith(`${entry}/`)),
+    );
+    expect(linksOf(elsewhere)).toEqual([]);
   });
 });

@@ -10,7 +10,9 @@ import { fileOf, problemsOf, transpiled } from './snippet-program.js';
 const readme = codeBlocks('README.md', 'ts');
 const snippets = [
   ...readme,
-  ...['configuration', 'lifecycle', 'operations'].flatMap((page) => codeBlocks(`docs/${page}.md`, 'ts')),
+  ...['comparison', 'configuration', 'lifecycle', 'operations', 'troubleshooting'].flatMap((page) =>
+    codeBlocks(`docs/${page}.md`, 'ts'),
+  ),
 ];
 const written: string[] = [];
 
@@ -65,12 +67,17 @@ describe('the snippets of README.md and docs', () => {
 
   const printing = readme.filter(({ text }) => text.includes('console.log('));
 
-  it.each(printing)('print what they say: $place', async (block) => {
+  it.each(
+    printing.flatMap((block) => [
+      { block, where: 'in memory', variables: {} },
+      { block, where: 'with REDIS_URL', variables: { REDIS_URL: redisUrl() } },
+    ]),
+  )('print what they say, and end, $where: $block.place', async ({ block, variables }) => {
     const said = Array.from(
       block.text.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm),
       ([, comment]) => comment,
     );
-    const program = run(block);
+    const program = run(block, variables);
     expect(await program.ended).toBe(0);
     const printed = program
       .printed()

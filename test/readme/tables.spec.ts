@@ -10,7 +10,7 @@ const TABLES = {
   field: options(
     ['lib/nest/route-rule.ts', 'RouteRuleFields'],
     ['lib/nest/route-rule.ts', 'RouteRule'],
-    ['lib/core/rule.ts', 'RuleBase'],
+    ['lib/rules/rule.ts', 'RuleBase'],
   )
     .set('algorithm', "'sliding-window-log'")
     .set('window', ''),

@@ -13,7 +13,7 @@ export function everySlidingRule(quota: Quota): Rule[] {
     { ...quota, algorithm: 'sliding-window-cells' },
     { ...quota, algorithm: 'token-bucket' },
     { ...quota, algorithm: 'gcra' },
-    { ...quota, algorithm: 'leaky-bucket', burst: quota.limit - 1 },
+    { ...quota, algorithm: 'leaky-bucket', queue: quota.limit - 1 },
   ];
 }
 

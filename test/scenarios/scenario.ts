@@ -4,7 +4,7 @@ import {
   RateLimiter,
   type Decision,
   type Rule,
-  type Store,
+  type BaseStore,
   type Subject,
 } from '../../lib/index.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
@@ -25,7 +25,7 @@ export function scenario(title: string, tell: (fresh: () => Scenario) => void): 
   describe.each(STORES)(`${title}, on %s`, (kind) => {
     const time = new VirtualTime();
     const start = time.now;
-    let store: Store;
+    let store: BaseStore;
 
     beforeAll(async () => {
       store =

@@ -24,13 +24,13 @@ export const ALLOWED = {
 } as const;
 
 const FIELDS =
-  'name, algorithm, limit, cost, block, mode, per, onStoreError, candidate, by, scope, onMissingSubject, charge, skipIf, allowList, ipv6Prefix';
+  'name, algorithm, limit, cost, block, mode, per, onStoreError, trial, by, scope, onMissingSubject, count, skipIf, allowList, ipv6Prefix';
 
 /** The fields that a rule on a route may have, by its algorithm. */
 export const FIELDS_OF = {
-  'fixed-window': `${FIELDS}, align, timeZone, anchor, lease, window`,
+  'fixed-window': `${FIELDS}, align, timeZone, anchor, prefetch, window`,
   'sliding-window-log': `${FIELDS}, window`,
-  'token-bucket': `${FIELDS}, burst, refill, initial, warmUp, lease, window`,
+  'token-bucket': `${FIELDS}, burst, refill, initial, warmUp, prefetch, window`,
   concurrency: `${FIELDS}, lease`,
 } as const;
 

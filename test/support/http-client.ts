@@ -5,6 +5,7 @@ export interface Question {
   /** Sent as it stands: nothing is decoded, encoded or normalised. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
 }
 
 /** An HTTP response, read to its end. */
@@ -20,7 +21,10 @@ export interface Answer {
  *
  * @param to a port of 127.0.0.1, or the path of a unix socket
  */
-export function send(to: number | string, { method = 'GET', path, headers = {} }: Question): Promise<Answer> {
+export function send(
+  to: number | string,
+  { method = 'GET', path, headers = {}, body: given }: Question,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const server = typeof to === 'string' ? { socketPath: to } : { host: '127.0.0.1', port: to };
     const options = { ...server, method, path, headers, agent: false as const };
@@ -40,7 +44,7 @@ export function send(to: number | string, { method = 'GET', path, headers = {} }
       );
     });
     sent.on('error', reject);
-    sent.end();
+    sent.end(given);
   });
 }
 

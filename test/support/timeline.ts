@@ -9,7 +9,7 @@ export type Answer = Pick<RuleDecision, 'allowed' | 'remaining' | 'retryAfterMs'
  *
  * @param at milliseconds since the timeline's start, fractions allowed
  */
-export type Ask = (at: number, cost: number) => Answer | Promise<Answer>;
+export type DecideOptions = (at: number, cost: number) => Answer | Promise<Answer>;
 
 const COLUMNS = ['at', 'cost', '|', 'allowed', 'remaining', 'retry', 'reset'];
 
@@ -26,7 +26,7 @@ const COLUMNS = ['at', 'cost', '|', 'allowed', 'remaining', 'retry', 'reset'];
  *   10000     6 | no               5  never      0
  * `);
  */
-export async function expectTimeline(ask: Ask, table: string): Promise<void> {
+export async function expectTimeline(ask: DecideOptions, table: string): Promise<void> {
   const [header = [], ...rows] = table.trim().split('\n').map(cellsOf);
   if (header.join() !== COLUMNS.join()) throw new Error(`A timeline's columns are: ${COLUMNS.join(' ')}`);
   const played: string[][] = [];

@@ -1,7 +1,7 @@
 import type { AlgorithmDefinition, Quota, Variant } from '../../lib/algorithms/definition.js';
 import type { Receipt, Step } from '../../lib/contracts/algorithm.js';
 import { toMicroseconds, toMilliseconds } from '../../lib/contracts/clock.js';
-import type { Ask } from './timeline.js';
+import type { DecideOptions } from './timeline.js';
 
 type Serving<Options extends object, State, Parameter extends string> = Variant<Options, State, Parameter>;
 
@@ -70,7 +70,7 @@ export class Twin<Options extends object, State, Parameter extends string> {
   }
 
   /** The twin as a timeline asks it: in milliseconds since an instant, given in milliseconds. */
-  since(start: number): Ask {
+  since(start: number): DecideOptions {
     return (at, cost) => {
       const { allowed, remaining, retryAfter, resetAfter } = this.hit(toMicroseconds(start + at), cost);
       const retryAfterMs = retryAfter === null ? null : toMilliseconds(retryAfter);

@@ -1,4 +1,4 @@
-import { MemoryStore, RedisStore, type Store } from '../../lib/index.js';
+import { MemoryStore, RedisStore, type BaseStore } from '../../lib/index.js';
 import { redisUrl } from './redis/shared-redis.js';
 
 export const STORES = ['memory', 'redis'] as const;
@@ -15,7 +15,7 @@ export class VirtualTime {
 }
 
 /** A store in virtual time. On Redis, give the module a `uniquePrefix()`. */
-export function virtualStore(kind: StoreKind, { clock }: VirtualTime): Store {
+export function virtualStore(kind: StoreKind, { clock }: VirtualTime): BaseStore {
   return kind === 'memory'
     ? new MemoryStore({ clock })
     : new RedisStore({ redis: redisUrl(), clock, timeout: 10_000, connectTimeout: 30_000 });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MemoryStore, RateLimiter, RedisStore, type LeaseRule, type Rule } from '../../lib/index.js';
+import { MemoryStore, RateLimiter, RedisStore, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 
-const RULE: Rule = { algorithm: 'gcra', limit: 1000, window: '1h', lease: { permits: 10 } };
-const HELD: LeaseRule = { algorithm: 'concurrency', limit: 5, lease: '75d' };
+const RULE: Rule = { algorithm: 'gcra', limit: 1000, window: '1h', prefetch: { permits: 10 } };
+const HELD: ConcurrencyRule = { algorithm: 'concurrency', limit: 5, lease: '75d' };
 
 (hasRedisBinary() ? describe : describe.skip)(
   'a limiter and its store that are closed more than once',
@@ -22,7 +22,7 @@ const HELD: LeaseRule = { algorithm: 'concurrency', limit: 5, lease: '75d' };
       const store = await openRedisStore({ redis: server.url });
       const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
       const calls = Array.from({ length: 500 }, (_, nth) => limiter.consume(RULE, String(nth % 7)));
-      const permit = await limiter.enter(HELD, 'ann');
+      const permit = await limiter.hold(HELD, 'ann');
       await Promise.all([limiter.close(), limiter.close()]);
       await Promise.all([store.close(), store.close()]);
       await store.close();
@@ -37,7 +37,7 @@ const HELD: LeaseRule = { algorithm: 'concurrency', limit: 5, lease: '75d' };
       await limiter.close();
       await store.close();
       expect(await limiter.consume(RULE, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
-      expect((await limiter.enter(HELD, 'ann')).allowed).toBe(false);
+      expect((await limiter.hold(HELD, 'ann')).allowed).toBe(false);
       expect(await limiter.peek(RULE, 'ann')).toMatchObject({ source: 'fallback' });
       await expect(limiter.reset(RULE, 'ann')).rejects.toThrow('the store is closed');
     });

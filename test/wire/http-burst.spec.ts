@@ -15,7 +15,7 @@ class Routes {
 
 afterEach(closeApps);
 
-// A machine that is busy with other work may not run Redis for longer than the default of 50 ms.
+// A machine that is busy with other work may not run Redis for longer than the default of 50 ms: see burst.spec.ts.
 const TIMEOUT_MS = 500;
 
 (hasRedisBinary() ? describe : describe.skip).each(FRAMEWORKS)('a burst of requests, on %s', (framework) => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type LeaseRule, type RedisStore, type Rule } from '../../lib/index.js';
+import { RateLimiter, type ConcurrencyRule, type RedisStore, type Rule } from '../../lib/index.js';
 import { askInfo } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
@@ -7,7 +7,12 @@ import { until } from '../support/redis/until.mjs';
 import { openRedisStore } from '../support/redis-store.js';
 
 const MANY = 20_000;
-const AHEAD: Rule = { algorithm: 'fixed-window', limit: 10, window: '1d', lease: { permits: 5, ttl: '1d' } };
+const AHEAD: Rule = {
+  algorithm: 'fixed-window',
+  limit: 10,
+  window: '1d',
+  prefetch: { permits: 5, ttl: '1d' },
+};
 const PATIENCE_MS = 180_000;
 
 (hasRedisBinary() ? describe : describe.skip)('a process that holds very much', () => {
@@ -36,21 +41,21 @@ const PATIENCE_MS = 180_000;
   it(
     'keeps 20,000 permits, renewed by calls of at most 100 keys that are spread over the interval',
     async () => {
-      const rule: LeaseRule = { algorithm: 'concurrency', limit: 1, lease: '30s' };
+      const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 1, lease: '30s' };
       const lost: number[] = [];
       const permits = await Promise.all(
         Array.from({ length: MANY }, async (_, nth) => {
-          const permit = await limiter.enter(rule, String(nth));
+          const permit = await limiter.hold(rule, String(nth));
           permit.signal.addEventListener('abort', () => lost.push(nth));
           return permit;
         }),
       );
       expect(permits.filter(({ allowed }) => !allowed)).toEqual([]);
       const renewals: number[] = [];
-      const amend = store.amend.bind(store);
-      store.amend = async (amendments, ask) => {
-        renewals.push(amendments.length);
-        return amend(amendments, ask);
+      const adjust = store.adjust.bind(store);
+      store.adjust = async (adjustments, options) => {
+        renewals.push(adjustments.length);
+        return adjust(adjustments, options);
       };
       const renewed = () => renewals.reduce((sum, each) => sum + each, 0);
       await until(() => Promise.resolve(renewed() >= MANY), 'every permit to be renewed', 60_000);

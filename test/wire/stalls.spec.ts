@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { RateLimiter, RedisStore, type LeaseRule, type Rule } from '../../lib/index.js';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { RateLimiter, RedisStore, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const PERMITS = 10;
-const HELD: LeaseRule = { name: 'jobs', algorithm: 'concurrency', limit: PERMITS, lease: '1d' };
+const HELD: ConcurrencyRule = { name: 'jobs', algorithm: 'concurrency', limit: PERMITS, lease: '1d' };
 const AHEAD: Rule = {
   algorithm: 'fixed-window',
   limit: 1000,
   window: '1d',
-  lease: { permits: 200, ttl: '1d' },
+  prefetch: { permits: 200, ttl: '1d' },
 };
 const PATIENCE_MS = 60_000;
 
@@ -59,7 +59,7 @@ const PATIENCE_MS = 60_000;
     async (milliseconds) => {
       const sources: string[] = [];
       await stall(milliseconds, async () => {
-        const enter = () => limiter.enter(HELD, 'ann');
+        const enter = () => limiter.hold(HELD, 'ann');
         const permits = await Promise.all(Array.from({ length: PERMITS }, enter));
         for (const { decision } of permits) sources.push(decision.source);
       });
@@ -75,9 +75,9 @@ const PATIENCE_MS = 60_000;
   it(
     'is released when a permit is freed during a stall',
     async () => {
-      let permit = await limiter.enter(HELD, 'ann');
+      let permit = await limiter.hold(HELD, 'ann');
       await until(
-        async () => permit.decision.source === 'redis' || !!(permit = await limiter.enter(HELD, 'ann')),
+        async () => permit.decision.source === 'redis' || !!(permit = await limiter.hold(HELD, 'ann')),
         'Redis to decide',
       );
       await stall(300, () => permit.release());
@@ -91,7 +91,7 @@ const PATIENCE_MS = 60_000;
     async () => {
       // The server gets the call, and its reply goes nowhere.
       proxy.each((connection) => connection.cutNextReply(0));
-      await Promise.all(Array.from({ length: PERMITS }, () => limiter.enter(HELD, 'ann')));
+      await Promise.all(Array.from({ length: PERMITS }, () => limiter.hold(HELD, 'ann')));
       proxy.each(() => undefined);
       await until(async () => (await free()) === PERMITS, 'every permit to be free', PATIENCE_MS);
     },
@@ -108,5 +108,24 @@ const PATIENCE_MS = 60_000;
       }
     },
     2 * PATIENCE_MS,
+  );
+
+  it(
+    'is nothing when the process was blocked for longer than a handshake may take, and the reply lies unread',
+    async () => {
+      const own = new RedisStore({ redis: server.url });
+      const blocked = new RateLimiter({ store: own, prefix: uniquePrefix(), onStoreError: 'allow' });
+      await until(async () => (await blocked.peek(HELD, 'ann')).source === 'redis', 'Redis to decide');
+      await server.pause();
+      const held = blocked.hold(HELD, 'ann');
+      await sleep(10); // It is on the wire.
+      await setImmediate(); // From here on timers come before replies.
+      process.kill(server.pid, 'SIGCONT');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10_500);
+      expect((await held).decision.source).toBe('redis');
+      await blocked.close();
+      await own.close();
+    },
+    PATIENCE_MS,
   );
 });

@@ -5,7 +5,8 @@ import { durationOption } from '../option-checks.js';
 /** Options of `algorithm: 'concurrency'`, which has no window. */
 export interface ConcurrencyOptions {
   /**
-   * How long permits outlive a holder that died, up to 366 days. While it lives it renews them.
+   * How long permits survive without renewal, up to 366 days. A process renews the permits that it holds, so this
+   * is the time until the permits of a process that died are available again.
    * @default '30s'
    */
   readonly lease?: Duration;

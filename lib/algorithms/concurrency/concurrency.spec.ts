@@ -14,7 +14,7 @@ interface Holder {
 const moves = fc.array(
   fc.record({
     after: fc.nat(11),
-    does: fc.constantFrom('enter', 'enter', 'enter', 'release', 'crash', 'release late'),
+    does: fc.constantFrom('hold', 'hold', 'hold', 'release', 'crash', 'release late'),
     which: fc.nat(20),
     permits: fc.integer({ min: 1, max: 4 }),
   }),
@@ -34,7 +34,7 @@ describe('concurrency, while holders renew, release and crash', () => {
         for (const { lease } of living) expect(twin.renew(now, lease)).toBe(true);
         const at = which % Math.max(1, living.length);
         const { lease } = twin;
-        if (does === 'enter' && twin.hit(now, permits).allowed) {
+        if (does === 'hold' && twin.hit(now, permits).allowed) {
           entered++;
           living.push({ lease, permits });
         } else if (does === 'release') {

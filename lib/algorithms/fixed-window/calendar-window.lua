@@ -8,7 +8,8 @@
 --       limit (permits), previous, current, coming, last (microseconds: the starts of four windows in
 --       a row, around now by the caller's clock)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
--- Needs  window-starts.lua
+--
+-- @needs window-starts
 
 -- The longest debt, 71 years (microseconds), see rate.lua.
 local LONGEST = 2 ^ 51

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectTimeline, type Ask } from '../../../test/support/timeline.js';
+import { expectTimeline, type DecideOptions } from '../../../test/support/timeline.js';
 import { MemoryStore, RateLimitConfigError, RateLimiter, type Rule } from '../../index.js';
-import { compileRule } from '../../core/compile-rule.js';
+import { compileRule } from '../../rules/compile-rule.js';
 import { calendarWindow } from './calendar-window.js';
 import type { FixedWindowState } from './window-state.js';
 import { windowsAround, type Calendar } from './calendar.js';
@@ -13,7 +13,7 @@ type CalendarRule = Extract<Rule, { algorithm: 'fixed-window' }>;
 type Changes = Partial<Omit<CalendarRule, 'algorithm'>>;
 
 /** Three a day, unless told otherwise, asked for by one client since an instant. */
-function threeADay(start: string, changes: Changes = {}): Ask {
+function threeADay(start: string, changes: Changes = {}): DecideOptions {
   let now = 0;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
   const rule = { algorithm: 'fixed-window', limit: 3, window: 'day', ...changes } as Rule;
@@ -294,7 +294,7 @@ describe('a calendar window that cannot be meant', () => {
     { ...daily, window: 'week', anchor: 7, timeZone: 'America/New_York' },
     { ...daily, window: 'month', anchor: 28 },
     { ...daily, limit: 0 },
-    { ...daily, timeZone: 'Asia/Kolkata', candidate: { limit: 5 } },
+    { ...daily, timeZone: 'Asia/Kolkata', trial: { limit: 5 } },
   ])('but not: %j', (rule) => {
     expect(() => compileRule(rule)).not.toThrow();
   });

@@ -1,12 +1,11 @@
 import { NEVER, type Variant } from '../definition.js';
-import { endOfWindow } from '../lease.js';
+import { endOfWindow } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
 import { calendarWindowTerms, type CalendarWindowParameter } from './calendar-window-options.js';
 import lua from './calendar-window.lua.js';
 import type { FixedWindowOptions } from './fixed-window-options.js';
 import { startOf, windowAt, type WindowStarts } from './window-starts.js';
 import type { FixedWindowState } from './window-state.js';
-import windowStartsLua from './window-starts.lua.js';
 
 /** The window as it is now. */
 interface Window {
@@ -83,7 +82,7 @@ function write({ count, start, debt, end }: Window): FixedWindowState {
 export const calendarWindow: Variant<FixedWindowOptions, FixedWindowState, CalendarWindowParameter> = {
   name: 'calendar-window',
   ...calendarWindowTerms,
-  lua: windowStartsLua + lua,
+  lua,
   spendBy: endOfWindow,
 
   step(state, now, cost, { limit, ...starts }, patience = 0) {

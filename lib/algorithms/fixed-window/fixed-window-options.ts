@@ -1,24 +1,24 @@
 import type { Terms } from '../definition.js';
-import { leaseOption, type Leasable } from '../lease.js';
+import { prefetchOption, type Prefetchable } from '../prefetch.js';
 import { integer } from '../option-checks.js';
 import { isTimeZone } from './calendar.js';
 
-/** Options of `algorithm: 'fixed-window'`, whose window may also be a `'day'`, a `'week'` or a `'month'`. */
-export interface FixedWindowOptions extends Leasable {
+/** Options of `algorithm: 'fixed-window'`. Its window may also be a calendar window: `'day'`, `'week'`, `'month'`. */
+export interface FixedWindowOptions extends Prefetchable {
   /**
-   * When a window that is a duration starts: at the first hit after the last one ended, or at the
-   * multiples of the window since the Unix epoch (UTC), the same for every subject.
+   * Start of a window that is a duration: with `'first-hit'` the first request after the previous window ended,
+   * with `'clock'` the multiples of the window since the Unix epoch (UTC), the same for every subject.
    * @default 'first-hit'
    */
   readonly align?: 'first-hit' | 'clock';
   /**
-   * The time zone of a `'day'`, a `'week'` or a `'month'`, by its IANA name, such as `'Europe/Berlin'`.
+   * Time zone of a calendar window: an IANA name such as `'Europe/Berlin'`.
    * @default 'UTC'
    */
   readonly timeZone?: string;
   /**
-   * On what a `'week'` or a `'month'` starts: the ISO weekday, 1 (Monday) to 7 (Sunday), or the day of the
-   * month, 1 to 28, which every month has.
+   * First day of a calendar window: of a `'week'` the ISO weekday from 1 (Monday) to 7 (Sunday), of a `'month'` the
+   * day from 1 to 28.
    * @default 1
    */
   readonly anchor?: number;
@@ -43,7 +43,7 @@ export const fixedWindowTerms: Terms<FixedWindowOptions, FixedWindowParameter> =
       allowed:
         'with the window "week" an ISO weekday from 1 (Monday) to 7 (Sunday), with "month" a day from 1 to 28',
     },
-    lease: leaseOption,
+    prefetch: prefetchOption,
   },
   check(rule) {
     const field = (['timeZone', 'anchor'] as const).find((name) => rule[name] !== undefined);

@@ -1,5 +1,5 @@
 import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
-import { endOfWindow } from '../lease.js';
+import { endOfWindow } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
 import { calendarWindow } from './calendar-window.js';
 import {

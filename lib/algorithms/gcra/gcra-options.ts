@@ -1,13 +1,13 @@
 import { burstOption, checkRate } from '../burst.js';
 import type { Terms } from '../definition.js';
-import { leaseOption, type Leasable } from '../lease.js';
+import { prefetchOption, type Prefetchable } from '../prefetch.js';
 import { NO_TIME, spanOf } from '../rate.js';
 import { shareOf } from '../share.js';
 
 /** Options of `algorithm: 'gcra'`. */
-export interface GcraOptions extends Leasable {
+export interface GcraOptions extends Prefetchable {
   /**
-   * Permits that may come at once after a pause, an integer from 1 to 1,000,000,000.
+   * Permits that can be taken at once after a pause: an integer from 1 to 1,000,000,000.
    * @default the rule's `limit`
    */
   readonly burst?: number;
@@ -18,7 +18,7 @@ export type GcraParameter = 'limit' | 'window' | 'burst' | 'full' | 'fullPart';
 /** What a rule may say, and its numbers for script and twin. */
 export const gcraTerms: Terms<GcraOptions, GcraParameter> = {
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart'],
-  options: { burst: burstOption, lease: leaseOption },
+  options: { burst: burstOption, prefetch: prefetchOption },
   check: checkRate,
   capacity: ({ burst }) => burst,
   share: ({ limit, burst = limit }, processes) => ({ burst: shareOf(burst, processes) }),

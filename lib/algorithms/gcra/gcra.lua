@@ -6,12 +6,13 @@
 --       limit (permits), window (microseconds), burst (permits), full and full_part (the time in which
 --       a burst comes back: microseconds, part)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
--- Needs  rate.lua, backlog.lua
+--
+-- @needs rate, backlog
 
 local function step(key, now, cost, patience, _, own_limit, own_window, burst, own_full, own_full_part)
   if own_limit == 0 then return false, 0, -1, 0 end
 
-  local ahead, part, limit, window, slow_for = read(key, now, own_limit, own_window)
+  local ahead, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
   local full, full_part = own_full, own_full_part
   if slow_for > 0 then full, full_part = span_of(burst, limit, window) end
   local free, free_part = full - ahead, full_part - part
@@ -40,7 +41,7 @@ local function step(key, now, cost, patience, _, own_limit, own_window, burst, o
   ahead, part = ahead + need, part + need_part
   if part >= limit then ahead, part = ahead + 1, part - limit end
   if ahead >= LONGEST then ahead, part = LONGEST, 0 end
-  local state, expires_after = write(now, ahead, part, limit, window, slow_for)
+  local state, expires_after = write_backlog(now, ahead, part, limit, window, slow_for)
   local reset_after = expires_after
   if slow_for > 0 then reset_after = rates().length_of(ahead, part, limit, window, slow_for, own_limit, own_window) end
   return true, math.max(0, remaining - cost), wait, reset_after, state, expires_after
@@ -50,7 +51,7 @@ end
 -- is left of it is given back.
 local function refund(key, now, cost, receipt, only_last, own_limit, own_window)
   if own_limit == 0 then return nil end
-  local ahead, part, limit, window, slow_for = read(key, now, own_limit, own_window)
+  local ahead, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
   local ends_at = now + (slow_for > 0 and rates().length_of(ahead, part, limit, window, slow_for, own_limit, own_window) or (part > 0 and ahead + 1 or ahead))
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 
@@ -60,7 +61,7 @@ local function refund(key, now, cost, receipt, only_last, own_limit, own_window)
   ahead, part = ahead - back, part - back_part
   if part < 0 then ahead, part = ahead - 1, part + limit end
   if ahead < 0 then ahead, part = 0, 0 end
-  return write(now, ahead, part, limit, window, slow_for)
+  return write_backlog(now, ahead, part, limit, window, slow_for)
 end
 
 return { step = step, refund = refund }

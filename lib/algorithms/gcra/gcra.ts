@@ -1,9 +1,7 @@
 import { join, leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
-import backlogLua from '../backlog.lua.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
-import { slotOf } from '../lease.js';
+import { slotOf } from '../prefetch.js';
 import { minus, permitsIn, spanOf } from '../rate.js';
-import rateLua from '../rate.lua.js';
 import { gcraTerms, type GcraOptions, type GcraParameter } from './gcra-options.js';
 import lua from './gcra.lua.js';
 
@@ -20,8 +18,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
   ...gcraTerms,
   queues: true,
   spendBy: slotOf,
-  prelude: rateLua,
-  lua: backlogLua + lua,
+  lua,
 
   step(state, now, cost, parameters, patience = 0) {
     const { limit, window, burst, full, fullPart } = parameters;

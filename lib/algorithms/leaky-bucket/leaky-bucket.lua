@@ -5,31 +5,32 @@
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), capacity (the most permits that fit),
 --       longest and longest_part (the longest queue that a permit may join: microseconds, part),
---       undelayed and undelayed_part (the longest that does not hold it back: microseconds, part)
+--       delay_after and delay_after_part (the longest that does not hold it back: microseconds, part)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
--- Needs  rate.lua, backlog.lua
+--
+-- @needs rate, backlog
 
 -- Returns: a span less another, in whole microseconds rounded up; at least 0.
 local function beyond(whole, part, less, less_part)
   return math.max(0, part > less_part and whole - less + 1 or whole - less)
 end
 
-local function step(key, now, cost, patience, _, own_limit, own_window, capacity, own_longest, own_longest_part, own_undelayed, own_undelayed_part)
+local function step(key, now, cost, patience, _, own_limit, own_window, capacity, own_longest, own_longest_part, own_delay_after, own_delay_after_part)
   if own_limit == 0 then return false, 0, -1, 0 end
 
-  local queue, part, limit, window, slow_for = read(key, now, own_limit, own_window)
-  local longest, longest_part, undelayed, undelayed_part = own_longest, own_longest_part, own_undelayed, own_undelayed_part
+  local queue, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
+  local longest, longest_part, delay_after, delay_after_part = own_longest, own_longest_part, own_delay_after, own_delay_after_part
   if slow_for > 0 then
     -- As many permits may wait, and go at once, as the rule says.
     longest, longest_part = span_of(capacity - 1, limit, window)
-    undelayed, undelayed_part = span_of(permits_in(undelayed, undelayed_part, own_limit, own_window), limit, window)
+    delay_after, delay_after_part = span_of(permits_in(delay_after, delay_after_part, own_limit, own_window), limit, window)
   end
   local room, room_part = longest - queue, longest_part - part
   if room_part < 0 then room, room_part = room - 1, room_part + limit end
   local remaining = room < 0 and 0 or permits_in(room, room_part, limit, window) + 1
-  local delay = cost > 0 and beyond(queue, part, undelayed, undelayed_part) or 0
+  local delay = cost > 0 and beyond(queue, part, delay_after, delay_after_part) or 0
   if slow_for > 0 and delay >= slow_for then
-    delay = rates().wait(queue, part, limit, window, slow_for, own_limit, own_window, own_undelayed, own_undelayed_part)
+    delay = rates().wait(queue, part, limit, window, slow_for, own_limit, own_window, own_delay_after, own_delay_after_part)
   end
 
   local is_full = cost > remaining and (cost > capacity or patience == 0)
@@ -56,7 +57,7 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
   queue, part = queue + taken, part + taken_part
   if part >= limit then queue, part = queue + 1, part - limit end
   if queue >= LONGEST then queue, part = LONGEST, 0 end
-  local state, expires_after = write(now, queue, part, limit, window, slow_for)
+  local state, expires_after = write_backlog(now, queue, part, limit, window, slow_for)
   local reset_after = expires_after
   if slow_for > 0 then reset_after = rates().length_of(queue, part, limit, window, slow_for, own_limit, own_window) end
   return true, math.max(0, remaining - cost), delay, reset_after, state, expires_after
@@ -65,7 +66,7 @@ end
 -- A place is given back only while nobody waits behind it: who does has been told when to go.
 local function refund(key, now, cost, receipt, _, own_limit, own_window)
   if own_limit == 0 then return nil end
-  local queue, part, limit, window, slow_for = read(key, now, own_limit, own_window)
+  local queue, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
   local length = slow_for > 0 and rates().length_of(queue, part, limit, window, slow_for, own_limit, own_window) or (part > 0 and queue + 1 or queue)
   if now + length ~= receipt or receipt <= now then return nil end
 
@@ -73,7 +74,7 @@ local function refund(key, now, cost, receipt, _, own_limit, own_window)
   queue, part = queue - back, part - back_part
   if part < 0 then queue, part = queue - 1, part + limit end
   if queue < 0 then queue, part = 0, 0 end
-  return write(now, queue, part, limit, window, slow_for)
+  return write_backlog(now, queue, part, limit, window, slow_for)
 end
 
 return { step = step, refund = refund }

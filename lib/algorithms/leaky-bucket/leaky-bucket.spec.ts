@@ -4,7 +4,7 @@ import { leakyBucket } from './leaky-bucket.js';
 
 describe('leaky-bucket over a million hits', () => {
   it('does not drift by a microsecond at 3 per 7 s', () => {
-    const twin = new Twin(leakyBucket, { limit: 3, window: 7e6, burst: 2 });
+    const twin = new Twin(leakyBucket, { limit: 3, window: 7e6, queue: 2 });
     twin.hit(0, 3);
     let early = 0;
     let late = 0;
@@ -17,7 +17,7 @@ describe('leaky-bucket over a million hits', () => {
   }, 120_000);
 
   it('holds the last of a million in the queue back for exactly as long as it takes, at 3 per 7 s', () => {
-    const twin = new Twin(leakyBucket, { limit: 3, window: 7e6, burst: 1_000_000 });
+    const twin = new Twin(leakyBucket, { limit: 3, window: 7e6, queue: 1_000_000 });
     let off = 0;
     for (let hit = 0; hit <= 1_000_000; hit++) {
       if (twin.hit(0, 1).delay !== Math.ceil((hit * 7e6) / 3)) off++;
@@ -26,7 +26,7 @@ describe('leaky-bucket over a million hits', () => {
   }, 120_000);
 
   it('lets one go each microsecond at 1,000,000 per second', () => {
-    const twin = new Twin(leakyBucket, { limit: 1_000_000, window: 1e6, burst: 0 });
+    const twin = new Twin(leakyBucket, { limit: 1_000_000, window: 1e6, queue: 0 });
     let refused = 0;
     let twice = 0;
     for (let hit = 0; hit < 1_000_000; hit++) {

@@ -1,8 +1,6 @@
 import { join, leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
-import backlogLua from '../backlog.lua.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { minus, permitsIn, spanOf, type Span } from '../rate.js';
-import rateLua from '../rate.lua.js';
 import {
   leakyBucketTerms,
   type LeakyBucketOptions,
@@ -22,8 +20,7 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
   name: 'leaky-bucket',
   ...leakyBucketTerms,
   queues: true,
-  prelude: rateLua,
-  lua: backlogLua + lua,
+  lua,
 
   step(state, now, cost, parameters, patience = 0) {
     const { limit, window, capacity } = parameters;
@@ -33,19 +30,19 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
     const { ahead, rate, slowFor } = queue;
     const own = {
       longest: { whole: parameters.longest, part: parameters.longestPart },
-      undelayed: { whole: parameters.undelayed, part: parameters.undelayedPart },
+      delayAfter: { whole: parameters.delayAfter, part: parameters.delayAfterPart },
     };
-    let { longest, undelayed } = own;
+    let { longest, delayAfter } = own;
     if (slowFor > 0) {
       // As many permits may wait, and go at once, as the rule says.
       longest = spanOf(capacity - 1, rate.limit, rate.window);
-      undelayed = spanOf(permitsIn(undelayed, limit, window), rate.limit, rate.window);
+      delayAfter = spanOf(permitsIn(delayAfter, limit, window), rate.limit, rate.window);
     }
     const room = minus(longest, ahead, rate.limit);
     const remaining = room.whole < 0 ? 0 : permitsIn(room, rate.limit, rate.window) + 1;
     const wait = (most: Span, ownMost: Span): number =>
       Math.max(0, waitFor(queue, parameters, most, ownMost));
-    const delay = cost > 0 ? wait(undelayed, own.undelayed) : 0;
+    const delay = cost > 0 ? wait(delayAfter, own.delayAfter) : 0;
 
     const isFull = cost > remaining && (cost > capacity || patience === 0);
     if (patience < Infinity && (isFull || (patience > 0 && delay > patience))) {

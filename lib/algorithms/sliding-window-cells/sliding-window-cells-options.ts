@@ -1,13 +1,13 @@
 import type { Terms } from '../definition.js';
-import { leaseOption, type Leasable } from '../lease.js';
+import { prefetchOption, type Prefetchable } from '../prefetch.js';
 import { integer } from '../option-checks.js';
 import { shareOf } from '../share.js';
 
 /** Options of `algorithm: 'sliding-window-cells'`. */
-export interface SlidingWindowCellsOptions extends Leasable {
+export interface SlidingWindowCellsOptions extends Prefetchable {
   /**
-   * Parts that the window is counted in, an integer from 1 to 1,000 and at most `limit`. A permit
-   * comes back at most one part later than the window says: more parts, less wait, more memory.
+   * Number of cells that the window is divided into: an integer from 1 to 1,000, at most `limit`. A permit is
+   * available again at most one cell after its window: more cells shorten that wait and take more memory.
    * @default 10, or `limit` if that is less
    */
   readonly cells?: number;
@@ -22,7 +22,7 @@ export const slidingWindowCellsTerms: Terms<SlidingWindowCellsOptions, SlidingWi
   parameters: ['limit', 'window', 'cells'],
   options: {
     cells: { ...integer(1, 1000), allowed: 'an integer from 1 to 1000, at most the limit' },
-    lease: leaseOption,
+    prefetch: prefetchOption,
   },
   check({ limit, window, cells = 1 }) {
     if (cells > limit) return `cells is ${cells}; allowed: at most the limit, ${limit}`;

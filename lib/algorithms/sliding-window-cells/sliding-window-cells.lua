@@ -9,7 +9,8 @@
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), cells
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
--- Needs  cell-grid.lua
+--
+-- @needs cell-grid
 
 -- The most permits that a cell counts.
 local LONGEST = 2 ^ 51

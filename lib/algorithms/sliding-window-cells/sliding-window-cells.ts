@@ -1,8 +1,7 @@
 import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { cellAt, expiryOf } from './cell-grid.js';
-import { endOfFirstWindow } from '../lease.js';
+import { endOfFirstWindow } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
-import cellGridLua from './cell-grid.lua.js';
 import {
   slidingWindowCellsTerms,
   type SlidingWindowCellsOptions,
@@ -112,7 +111,7 @@ export const slidingWindowCells: AlgorithmDefinition<
 > = {
   name: 'sliding-window-cells',
   ...slidingWindowCellsTerms,
-  lua: cellGridLua + lua,
+  lua,
   spendBy: endOfFirstWindow,
 
   step(state, now, cost, parameters, patience = 0) {

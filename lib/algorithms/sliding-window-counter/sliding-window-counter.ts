@@ -1,10 +1,10 @@
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
-import { endOfFirstWindow, leaseOption, type Leasable } from '../lease.js';
+import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
 import lua from './sliding-window-counter.lua.js';
 
 /** Options of `algorithm: 'sliding-window-counter'`. */
-export type SlidingWindowCounterOptions = Leasable;
+export type SlidingWindowCounterOptions = Prefetchable;
 
 export interface SlidingWindowCounterState {
   /** The current window's start on the clock's grid, in microseconds. */
@@ -121,7 +121,7 @@ export const slidingWindowCounter: AlgorithmDefinition<
   name: 'sliding-window-counter',
   exact: false,
   parameters: ['limit', 'window', 'unit'],
-  options: { lease: leaseOption },
+  options: { prefetch: prefetchOption },
   spendBy: endOfFirstWindow,
   compile: ({ limit, window }) => ({
     limit,

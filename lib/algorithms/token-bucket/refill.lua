@@ -1,7 +1,7 @@
 -- How tokens come: `limit` of them a window, one by one at an even pace, or all at once after each
 -- whole window (interval: 1). They are credited up to an instant (microseconds, part).
 --
--- Needs  rate.lua
+-- @needs rate
 
 -- Returns: how many whole tokens come within a span; 0 for a negative one.
 local function tokens_in(span, part, limit, window, interval)
@@ -35,9 +35,13 @@ local function credit_up_to(now, missing, instant, part, limit, window, interval
   return missing - earned, instant, part
 end
 
--- Returns: the most tokens that can come in a time of microseconds that has been rounded up to whole ones.
-local function most_in(time, limit, window, interval)
-  local rounded_up = window % limit == 0 and 0 or 1
-  if interval == 0 then return permits_in(time - rounded_up, 0, limit, window) end
-  return math.ceil(time / window) * limit
+-- Returns: the bucket after a refund: how many tokens are missing, and the instant up to which it is credited
+-- (microseconds, part). The refund is limited to the tokens that come within a time (microseconds, rounded up). With
+-- continuous refill it is exact, since the rest of a token counts as time.
+local function give_back(tokens, time, now, missing, instant, part, limit, window, interval)
+  if interval == 1 then return missing - math.min(tokens, math.ceil(time / window) * limit), instant, part end
+  local left = window % limit == 0 and time or time - 1
+  local whole, fine = span_for(tokens, limit, window, interval)
+  if whole < left or (whole == left and fine == 0) then return missing - tokens, instant, part end
+  return credit_up_to(now, missing, instant - left, part, limit, window, interval)
 end

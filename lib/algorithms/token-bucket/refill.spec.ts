@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectTimeline } from '../../../test/support/timeline.js';
 import { Twin } from '../../../test/support/twin.js';
-import { compileRule } from '../../core/compile-rule.js';
+import { compileRule } from '../../rules/compile-rule.js';
 import type { Rule } from '../../index.js';
 import type { Quota } from '../definition.js';
 import { tokenBucket, type TokenBucketOptions } from './token-bucket.js';

@@ -1,5 +1,5 @@
 import type { Numbers } from '../definition.js';
-import { isSameRate, LONGEST, minus, permitsIn, plus, spanOf, type Span } from '../rate.js';
+import { isLonger, isSameRate, LONGEST, minus, permitsIn, plus, spanOf, type Span } from '../rate.js';
 
 /**
  * How tokens come: `limit` of them a `window` of microseconds, one by one at an even pace, or all at
@@ -56,9 +56,26 @@ export function creditUpTo(
   return { missing: missing - earned, credited: { instant: credited.whole, part: credited.part } };
 }
 
-/** The most tokens that can come in a time of microseconds that has been rounded up to whole ones. */
-export function mostIn(time: number, { limit, window, interval }: Refill): number {
-  const roundedUp = window % limit === 0 ? 0 : 1;
-  if (interval === 0) return permitsIn({ whole: time - roundedUp, part: 0 }, limit, window);
-  return Math.ceil(time / window) * limit;
+/**
+ * The bucket after a refund: how many tokens are missing, and the instant up to which it is credited. The refund is
+ * limited to the tokens that come within a time (microseconds, rounded up). With continuous refill it is exact,
+ * since the rest of a token counts as time.
+ */
+export function giveBack(
+  tokens: number,
+  time: number,
+  now: number,
+  missing: number,
+  credited: Credited,
+  refill: Refill,
+): { readonly missing: number; readonly credited: Credited } {
+  const { limit, window, interval } = refill;
+  if (interval === 1) {
+    return { missing: missing - Math.min(tokens, Math.ceil(time / window) * limit), credited };
+  }
+  const left = window % limit === 0 ? time : time - 1;
+  if (!isLonger(spanFor(tokens, refill), { whole: left, part: 0 })) {
+    return { missing: missing - tokens, credited };
+  }
+  return creditUpTo(now, missing, { ...credited, instant: credited.instant - left }, refill);
 }

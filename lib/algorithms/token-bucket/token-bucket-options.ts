@@ -1,33 +1,32 @@
 import type { Duration } from '../../contracts/duration.js';
 import { burstOption, checkRate } from '../burst.js';
 import type { Terms } from '../definition.js';
-import { leaseOption, type Leasable } from '../lease.js';
+import { prefetchOption, type Prefetchable } from '../prefetch.js';
 import { durationOption, integer } from '../option-checks.js';
 import { shareOf } from '../share.js';
 
 /** Options of `algorithm: 'token-bucket'`. */
-export interface TokenBucketOptions extends Leasable {
+export interface TokenBucketOptions extends Prefetchable {
   /**
-   * Tokens that the bucket holds when full, an integer from 1 to 1,000,000,000.
+   * Capacity of the bucket in tokens: an integer from 1 to 1,000,000,000.
    * @default the rule's `limit`
    */
   readonly burst?: number;
   /**
-   * How tokens come: one by one, evenly spread over the window, or `limit` of them at once after each
-   * whole window. A full bucket's window starts with the hit that takes of it.
+   * `'continuous'` adds tokens one by one, evenly over the window; `'interval'` adds `limit` tokens after each
+   * whole window, which starts with the request that takes from a full bucket.
    * @default 'continuous'
    */
   readonly refill?: 'continuous' | 'interval';
   /**
-   * Tokens that the bucket of a new subject starts with, from the rule's `cost` to `burst`. A subject is
-   * new again a day after its bucket was full.
+   * Tokens in the bucket of a new subject: an integer from the rule's `cost` to `burst`. A subject is new again a
+   * day after its bucket was full.
    * @default the rule's `burst`
    */
   readonly initial?: number;
   /**
-   * Instead of a burst: how long the bucket takes from cold, where a permit takes three times as long,
-   * to its full rate (Guava: `RateLimiter.create(limit, warmUp)`), up to 366 days. Goes with none of the
-   * other options.
+   * Time in which the rate rises after a pause from a third to the full rate, up to 366 days, as in Guava's
+   * `RateLimiter.create(limit, warmUp)`. It replaces the burst and cannot be combined with other options.
    * @default no warm-up
    */
   readonly warmUp?: Duration;
@@ -46,10 +45,10 @@ export const tokenBucketTerms: Terms<TokenBucketOptions, TokenBucketParameter> =
     },
     initial: integer(0, 1e9),
     warmUp: durationOption,
-    lease: leaseOption,
+    prefetch: prefetchOption,
   },
-  check({ limit, window, burst = limit, initial = burst, cost = 1, refill, lease }) {
-    if (lease && refill === 'interval') return `lease: allowed only with the refill "continuous"`;
+  check({ limit, window, burst = limit, initial = burst, cost = 1, refill, prefetch }) {
+    if (prefetch && refill === 'interval') return `prefetch: allowed only with the refill "continuous"`;
     if (initial > burst) return `initial is ${initial}; allowed: at most the burst, ${burst}`;
     if (initial < Math.min(cost, burst)) {
       return `initial is ${initial}; allowed: at least the cost, ${cost}, since a new subject's denial starts no bucket`;

@@ -10,7 +10,8 @@
 --       limit (permits), window (microseconds), burst (permits), interval (1: tokens come after each
 --       whole window; 0: one by one), initial (tokens of a new bucket)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
--- Needs  rate.lua, refill.lua
+--
+-- @needs rate, refill
 
 -- How long a full bucket is remembered, where a new one would not be full (microseconds).
 local MEMORY = 86400000000
@@ -140,8 +141,11 @@ local function refund(key, now, cost, receipt, only_last, rule_limit, rule_windo
   local full_at = now + full_after(now)
   if receipt <= now or full_at <= now or (only_last and full_at ~= receipt) then return nil end
 
-  if full_at ~= receipt then cost = math.min(cost, most_in(receipt - now, limit, window, interval)) end
-  used = used - cost
+  if full_at == receipt then
+    used = used - cost
+  else
+    used, instant, part = give_back(cost, receipt - now, now, used, instant, part, limit, window, interval)
+  end
   if used <= 0 then used, instant, part = 0, math.max(instant, now), 0 end
   return write(now)
 end

@@ -37,6 +37,35 @@ describe('token-bucket, 1 per second, burst 4', () => {
   });
 });
 
+describe('a refund of token-bucket behind which others came', () => {
+  it('gives back what is left of the charge, a part of a token as time', () => {
+    const twin = new Twin(tokenBucket, { limit: 1, window: 1e6, burst: 10 });
+    twin.hit(0, 5);
+    twin.hit(250_000, 1);
+    expect(twin.refund(500_000, 5, 5e6)).toBe(true);
+    // Without the refund it would be full at 6 s; of the charge 4.5 s were left.
+    expect(twin.peek(500_000, 0)).toMatchObject({ remaining: 9, resetAfter: 1e6 });
+    expect(twin.peek(1_499_999, 0)).toMatchObject({ remaining: 9, resetAfter: 1 });
+  });
+
+  it('gives back all of it where none of it has come back', () => {
+    const twin = new Twin(tokenBucket, { limit: 1, window: 1e6, burst: 10 });
+    twin.hit(0, 3);
+    twin.hit(0, 4);
+    twin.hit(500_000, 1);
+    expect(twin.refund(500_000, 4, 7e6)).toBe(true);
+    expect(twin.peek(500_000, 0)).toMatchObject({ remaining: 6, resetAfter: 3.5e6 });
+  });
+
+  it('gives back whole windows of tokens by the interval', () => {
+    const twin = new Twin(tokenBucket, { limit: 2, window: 1e6, burst: 10, refill: 'interval' });
+    twin.hit(0, 4);
+    twin.hit(250_000, 1);
+    expect(twin.refund(1_500_000, 4, 2e6)).toBe(true);
+    expect(twin.peek(1_500_000, 0)).toMatchObject({ remaining: 9, resetAfter: 0.5e6 });
+  });
+});
+
 describe('token-bucket over a million hits', () => {
   it('does not drift by a microsecond at 3 per 7 s', () => {
     const twin = new Twin(tokenBucket, { limit: 3, window: 7e6 });

@@ -1,9 +1,7 @@
 import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
-import { slotOf } from '../lease.js';
-import rateLua from '../rate.lua.js';
+import { slotOf } from '../prefetch.js';
 import { expiryOf, fill, instantWith, take, type TokenBucketState } from './bucket.js';
-import { mostIn } from './refill.js';
-import refillLua from './refill.lua.js';
+import { giveBack } from './refill.js';
 import {
   tokenBucketTerms,
   type TokenBucketOptions,
@@ -31,8 +29,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
   resolve: (rule) => (rule.warmUp === undefined ? undefined : warmUp),
   queues: true,
   spendBy: slotOf,
-  prelude: rateLua,
-  lua: refillLua + lua,
+  lua,
 
   step(state, now, cost, parameters, patience = 0) {
     const { limit, burst, initial } = parameters;
@@ -75,10 +72,13 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     const endsAt = now + fullAfter(bucket, now, parameters);
     if (Number(receipt) <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
 
-    const { used, instant, refill } = bucket;
-    const back = endsAt === receipt ? cost : Math.min(cost, mostIn(Number(receipt) - now, refill));
-    let next = { ...bucket, used: used - back };
-    if (next.used <= 0) next = { ...next, used: 0, instant: Math.max(instant, now), part: 0 };
+    const { used, refill } = bucket;
+    let next = { ...bucket, used: used - cost };
+    if (endsAt !== receipt) {
+      const { missing, credited } = giveBack(cost, Number(receipt) - now, now, used, bucket, refill);
+      next = { ...bucket, ...credited, used: missing };
+    }
+    if (next.used <= 0) next = { ...next, used: 0, instant: Math.max(next.instant, now), part: 0 };
     return { state: next, expiresAfter: expiryOf(next, now, parameters) };
   },
 };

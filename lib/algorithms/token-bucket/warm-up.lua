@@ -7,7 +7,8 @@
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), warm_up (microseconds)
 -- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
--- Needs  rate.lua
+--
+-- @needs rate
 
 -- Returns: how it is now (next_free, part, stored), and how long until the next hit may go.
 local function read(key, now, limit, warm_up)

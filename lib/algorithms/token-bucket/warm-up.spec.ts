@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectTimeline, type Ask } from '../../../test/support/timeline.js';
-import { compileRule } from '../../core/compile-rule.js';
+import { expectTimeline, type DecideOptions } from '../../../test/support/timeline.js';
+import { compileRule } from '../../rules/compile-rule.js';
 import { MemoryStore, RateLimiter, type QueueRule, type Rule } from '../../index.js';
 import { warmUp, type WarmUpState } from './warm-up.js';
 
@@ -84,7 +84,7 @@ class Guava {
 
 describe('a bucket that warms up in 4 s to 10 per second', () => {
   /** The rule as everybody asks it: now or not at all. */
-  function tenPerSecond(): Ask {
+  function tenPerSecond(): DecideOptions {
     let now = 0;
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
     const rule: Rule = { algorithm: 'token-bucket', limit: 10, window: '1s', warmUp: '4s' };

@@ -1,7 +1,6 @@
 import type { Next } from '../../contracts/algorithm.js';
 import { NEVER, type Variant } from '../definition.js';
 import { LONGEST, minus, plus, roundUp, spanOf, type Span } from '../rate.js';
-import rateLua from '../rate.lua.js';
 import type { TokenBucketOptions } from './token-bucket-options.js';
 import { warmUpTerms, type WarmUpParameter } from './warm-up-options.js';
 import lua from './warm-up.lua.js';
@@ -68,7 +67,6 @@ export const warmUp: Variant<TokenBucketOptions, WarmUpState, WarmUpParameter> &
   name: 'token-bucket-warm-up',
   ...warmUpTerms,
   queues: true,
-  prelude: rateLua,
   lua,
 
   step(state, now, cost, { limit, window, warmUp }, patience = 0) {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryStore, RateLimiter, type LeaseRule, type Rule } from '../../index.js';
+import { MemoryStore, RateLimiter, type ConcurrencyRule, type Rule } from '../../index.js';
 
 const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '10s' };
 
@@ -90,7 +90,7 @@ describe('the memory that a memory store takes', () => {
     }
   });
 
-  it.each<[string, Rule | LeaseRule, number]>([
+  it.each<[string, Rule | ConcurrencyRule, number]>([
     ['a log, one for 16 entries', { limit: 1000, window: '1h' }, 63],
     ['cells, one for 32', { algorithm: 'sliding-window-cells', limit: 1000, cells: 1000, window: '1h' }, 32],
     ['permits held, one for 2 holders', { algorithm: 'concurrency', limit: 1000 }, 502],
@@ -98,7 +98,7 @@ describe('the memory that a memory store takes', () => {
     open({ maxKeys: 1000 });
     for (const subject of subjects(999)) await limiter.consume(rule, subject);
     for (let times = 0; times < 1000; times++) {
-      if (large.algorithm === 'concurrency') await limiter.enter(large, 'large');
+      if (large.algorithm === 'concurrency') await limiter.hold(large, 'large');
       else await limiter.consume(large, 'large');
     }
     expect(store.size).toBe(1001 - size);

@@ -1,17 +1,18 @@
-import type { Algorithm, Denied, Patience, Step } from '../../contracts/algorithm.js';
+import type { Algorithm, Denied, Next, Patience, Step } from '../../contracts/algorithm.js';
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
-import type { Amendment, Ask, Counter, Hit, Outcome, Store } from '../../contracts/store.js';
+import type { Adjustment, BaseStore, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import { Entries } from './entries.js';
 
+/** The options of a `MemoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * Tells the time in milliseconds since the epoch.
+   * Clock, such as one that a test controls.
    * @default Date.now
    */
   readonly clock?: Clock;
   /**
-   * The most keys held, an integer from 1. Beyond it the least recently used are forgotten. A key counts by
-   * its size, as one for each 250 to 750 bytes of heap: a log of 1,000 requests is 63.
+   * Maximum number of keys, an integer from 1. Beyond it, the least recently used keys are deleted. A key counts by
+   * its size, as one for each 250 to 750 bytes of heap: a log of 1,000 requests counts as 63.
    * @default 100_000
    */
   readonly maxKeys?: number;
@@ -22,56 +23,67 @@ type BlockableStep = Step<unknown> & { readonly isBlocked?: boolean };
 /** A clock that is not the system's may step back further: states are kept an hour longer, as in Redis. */
 const SLACK = 3600e6;
 
-/** Holds the state in this process, decides exactly as Redis does, and is gone with the process. */
-export class MemoryStore implements Store {
+/**
+ * Stores the state in the memory of this process. It decides like Redis, and a restart clears it.
+ *
+ * @example
+ * const store = new MemoryStore({ clock: () => now });
+ */
+export class MemoryStore implements BaseStore {
   readonly source = 'memory';
+  readonly shared = null;
   readonly clock: Clock;
+  readonly stopwatch: Clock;
   private readonly entries: Entries;
 
-  /** @throws RangeError if `maxKeys` is not an integer from 1 */
+  /** @throws RangeError if `maxKeys` is invalid */
   constructor({ clock, maxKeys = 100_000 }: MemoryStoreOptions = {}) {
     if (!Number.isInteger(maxKeys) || maxKeys < 1) {
       throw new RangeError(`maxKeys: got ${String(maxKeys)}; allowed: an integer from 1`);
     }
     this.clock = clock ?? Date.now;
+    this.stopwatch = clock ?? (() => performance.now());
     const slack = clock ? SLACK : 0;
     this.entries = new Entries(maxKeys, (expiresAt) => expiresAt + slack <= toMicroseconds(this.clock()));
   }
 
-  /** Keys held now, those that have expired but not been swept yet included. */
+  /** Number of keys, including keys that have expired and are not deleted yet. */
   get size(): number {
     return this.entries.count;
   }
 
-  decide(hits: readonly Hit[], { dryRun = false, patience = 0 }: Ask): Outcome {
+  decide(
+    hits: readonly Hit[],
+    { dryRun = false, patience = 0, prefetch }: DecideOptions,
+  ): readonly HitResult[] {
     const now = toMicroseconds(this.clock());
-    const verdicts = new Array<BlockableStep>(hits.length);
+    const steps = new Array<BlockableStep>(hits.length);
     let isDenied = false;
     for (let index = 0; index < hits.length; index += 1) {
       const hit = hits[index]!;
-      const step = this.stepOrBlock(hit, now, patience);
-      if (!step.allowed && !hit.observe) isDenied = true;
-      verdicts[index] = step;
+      const step = this.stepOrBlock(hit, now, prefetch?.permits ?? hit.cost, patience);
+      if (!step.allowed && !hit.shadow) isDenied = true;
+      steps[index] = step;
     }
+    const results = new Array<HitResult>(hits.length);
     for (let index = 0; index < hits.length; index += 1) {
       const hit = hits[index]!;
-      const step = verdicts[index]!;
-      if (step.allowed && (dryRun || isDenied)) verdicts[index] = this.step(hit, now, 0);
+      let step = steps[index]!;
+      if (step.allowed && (dryRun || isDenied)) step = this.step(hit, now, 0);
       else if (!dryRun) this.charge(hit, step, now);
+      const { allowed, remaining, retryAfter, resetAfter, delay } = step;
+      results[index] = { allowed, remaining, retryAfter, resetAfter, delay, source: 'memory', now };
     }
-    return { verdicts, now };
+    return results;
   }
 
-  async amend(amendments: readonly Amendment[]): Promise<readonly boolean[]> {
+  async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
     const now = toMicroseconds(this.clock());
-    return amendments.map((amendment) => {
-      const { key, algorithm, parameters, kind, cost, receipt } = amendment;
+    return adjustments.map((adjustment) => {
+      const { key, algorithm, kind } = adjustment;
       const state = this.entries.get(key);
-      if (state === undefined) return false;
-      const next =
-        kind === 'renew'
-          ? algorithm.renew?.(state, now, parameters, String(receipt))
-          : algorithm.refund(state, now, cost, parameters, receipt, kind === 'refund-last');
+      if (state === undefined && kind !== 'charge') return false;
+      const next = nextOf(adjustment, state, now);
       if (next) this.entries.set(key, next.state, now + next.expiresAfter, sizeOf(algorithm, next.state));
       return next !== undefined;
     });
@@ -104,8 +116,8 @@ export class MemoryStore implements Store {
   }
 
   /** What the algorithm decides; a denial begins a block, unless the cost can never fit. */
-  private stepOrBlock(hit: Hit, now: number, patience: Patience): BlockableStep {
-    const { block, cost, lease } = hit;
+  private stepOrBlock(hit: Hit, now: number, cost: number, patience: Patience): BlockableStep {
+    const { block, lease } = hit;
     if (!block) return this.step(hit, now, cost, patience, lease);
     const blockedUntil = this.entries.get(block.key) as number | undefined;
     if (blockedUntil !== undefined && blockedUntil > now) {
@@ -136,6 +148,20 @@ export class MemoryStore implements Store {
   private blockUntil(key: string, until: number): void {
     this.entries.set(key, until, until, 1);
   }
+}
+
+/** The state after an adjustment; `undefined` if there was nothing to adjust. */
+function nextOf(
+  { algorithm, parameters, kind, cost, receipt }: Adjustment,
+  state: unknown,
+  now: number,
+): Next<unknown> | undefined {
+  if (kind === 'renew') return algorithm.renew?.(state, now, parameters, String(receipt));
+  if (kind !== 'charge') {
+    return algorithm.refund(state, now, cost, parameters, receipt, kind === 'refund-last');
+  }
+  const step = algorithm.step(state, now, cost, parameters, Infinity);
+  return step.allowed ? step : undefined;
 }
 
 function sizeOf(algorithm: Algorithm, state: unknown): number {

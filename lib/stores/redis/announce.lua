@@ -1,4 +1,7 @@
--- Tells who remembers a counter that it has changed. An ACL without the channel is no reason to fail.
+-- Announces that a counter has changed, or was reset, to the processes that cache its denials. An ACL without the
+-- channel is no reason to fail.
+--
+-- KEYS, ARGV  none
 local function announce(key, is_reset)
   redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'changes', is_reset and ' ' .. key or key)
 end

@@ -21,7 +21,7 @@ export class Announcements {
   /** @param keyPrefix what the user's client puts in front of every key */
   constructor(
     private readonly announcers: Announcers,
-    private readonly servers: Pick<Servers, 'of'>,
+    private readonly site: { readonly servers: Pick<Servers, 'of'> },
     private readonly keyPrefix: string,
   ) {}
 
@@ -30,10 +30,9 @@ export class Announcements {
     const known = this.followers.get(channel);
     this.followers.set(channel, (known ?? new Set()).add(follower));
     for (const subscriber of this.subscribers.values()) void subscriber.subscribe(channel);
-    this.update();
-    if (this.isWatching) return;
+    if (this.isWatching) this.update();
+    else this.announcers.watch(() => this.update());
     this.isWatching = true;
-    this.announcers.watch(() => this.update());
   }
 
   unfollow(prefix: string, follower: Follower): void {
@@ -49,7 +48,7 @@ export class Announcements {
   /** Whether every change of a counter is told: its server is listened to. */
   hears(key: string): boolean {
     if (this.keyPrefix.includes('{')) return false; // the scripts take what stands before a brace for the prefix
-    const subscriber = this.subscribers.get(this.servers.of(key));
+    const subscriber = this.subscribers.get(this.site.servers.of(key));
     return subscriber?.hears(this.channelOf(prefixOf(key))) ?? false;
   }
 

@@ -2,13 +2,14 @@ import type { Bounds } from './bounded-options.js';
 import { connect, connectToNode } from './connection.js';
 import type { ClusterNode, StoreClient } from './connection.js';
 import type { RedisConnection } from './redis-option.js';
+import type { Site } from './site.js';
 import type { SubscriberClient } from './subscriber.js';
 
 /** The servers on which scripts announce changes. */
 export interface Announcers {
   /** Opens a connection to each, by its address: `''` where there is only one. */
   all(): ReadonlyMap<string, () => SubscriberClient>;
-  /** Calls a listener whenever there may be others. */
+  /** Calls a listener now, and whenever there may be others. */
   watch(listener: () => void): void;
 }
 
@@ -16,32 +17,31 @@ export interface Announcers {
 interface ClusterClient extends StoreClient {
   nodes(role: 'master'): readonly ClusterNode[];
   on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: '+node' | '-node' | 'refresh' | 'ready' | 'close', listener: () => void): unknown;
+  on(event: '+node' | '-node' | 'refresh' | 'connect' | 'ready' | 'close', listener: () => void): unknown;
 }
 
 /** The server behind a client, or all masters of a cluster: each announces what it has changed itself. */
-export function announcersOf(client: StoreClient, redis: RedisConnection, bounds: Bounds): Announcers {
-  if (client.isCluster) return new ClusterMasters(client as ClusterClient, bounds);
+export function announcersOf(site: Site, redis: RedisConnection, bounds: Bounds): Announcers {
   const only = new Map([['', () => connect(redis, bounds) as SubscriberClient]]);
-  return { all: () => only, watch: () => undefined };
+  return {
+    all: () => (site.client.isCluster ? mastersOf(site.client as ClusterClient, bounds) : only),
+    watch: (listener) =>
+      site.watch((client) => {
+        listener();
+        if (client.isCluster) watchMasters(client as ClusterClient, listener);
+      }),
+  };
 }
 
-class ClusterMasters implements Announcers {
-  constructor(
-    private readonly client: ClusterClient,
-    private readonly bounds: Bounds,
-  ) {}
+function mastersOf(client: ClusterClient, bounds: Bounds): ReadonlyMap<string, () => SubscriberClient> {
+  return new Map(
+    client.nodes('master').map((node) => {
+      const { host, port } = node.options;
+      return [`${host}:${port}`, () => connectToNode(node, bounds) as SubscriberClient];
+    }),
+  );
+}
 
-  all(): ReadonlyMap<string, () => SubscriberClient> {
-    return new Map(
-      this.client.nodes('master').map((node) => {
-        const { host, port } = node.options;
-        return [`${host}:${port}`, () => connectToNode(node, this.bounds) as SubscriberClient];
-      }),
-    );
-  }
-
-  watch(listener: () => void): void {
-    for (const event of ['+node', '-node', 'refresh'] as const) this.client.on(event, listener);
-  }
+function watchMasters(client: ClusterClient, listener: () => void): void {
+  for (const event of ['+node', '-node', 'refresh'] as const) client.on(event, listener);
 }

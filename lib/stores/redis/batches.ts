@@ -1,6 +1,6 @@
 import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers';
-import { MOST_KEYS, type Ask, type Hit, type Outcome } from '../../contracts/store.js';
+import { MOST_KEYS, type DecideOptions, type Hit, type HitResult } from '../../contracts/store.js';
 import { StoreFault } from '../../contracts/store-fault.js';
 import { Call } from './call.js';
 import { takeBack, type Refund, type Request } from './lost-calls.js';
@@ -8,7 +8,7 @@ import { ReplyReader, type DecideReply } from './reply.js';
 import type { Servers } from './servers.js';
 
 interface Waiting extends Request {
-  readonly resolve: (outcome: Outcome) => void;
+  readonly resolve: (results: readonly HitResult[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -18,9 +18,9 @@ class Batch {
 
   constructor(readonly call: Call) {}
 
-  add(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
-    this.call.addRequest(hits, ask);
-    return new Promise((resolve, reject) => this.waiting.push({ hits, ask, resolve, reject }));
+  add(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+    this.call.addRequest(hits, options);
+    return new Promise((resolve, reject) => this.waiting.push({ hits, options, resolve, reject }));
   }
 
   /** Its requests one by one, if another one may be why they failed: its keys are on two servers of a Cluster. */
@@ -28,7 +28,7 @@ class Batch {
     if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
     return this.waiting.map((request) => {
       const part = new Batch(new Call(this.call.now));
-      part.call.addRequest(request.hits, request.ask);
+      part.call.addRequest(request.hits, request.options);
       part.waiting.push(request);
       return part;
     });
@@ -62,13 +62,13 @@ export class Batches {
   constructor(
     private readonly now: () => number | '',
     private readonly run: (call: Call) => Promise<unknown>,
-    private readonly servers: Pick<Servers, 'sendTogether'>,
+    private readonly site: { readonly servers: Pick<Servers, 'sendTogether'> },
     private readonly refund: Refund,
   ) {}
 
   /** @param place what can be decided by one script: a slot */
-  decide(place: number, hits: readonly Hit[], ask: Ask): Promise<Outcome> {
-    return this.batch(place, keysOf(hits, ask)).add(hits, ask);
+  decide(place: number, hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+    return this.batch(place, keysOf(hits, options)).add(hits, options);
   }
 
   /** Sends what waits now, so that what is asked for afterwards comes after it. */
@@ -79,7 +79,7 @@ export class Batches {
     this.open = new Map();
     const send = (): void => batches.forEach((batch) => void this.send(batch));
     if (batches.size === 1) send();
-    else this.servers.sendTogether(send);
+    else this.site.servers.sendTogether(send);
   };
 
   private batch(place: number, keys: number): Batch {
@@ -117,8 +117,8 @@ export class Batches {
   }
 }
 
-function keysOf(hits: readonly Hit[], { takesAhead }: Ask): number {
-  let keys = takesAhead ? 2 * hits.length : hits.length;
+function keysOf(hits: readonly Hit[], { prefetch }: DecideOptions): number {
+  let keys = prefetch ? 2 * hits.length : hits.length;
   for (const { block } of hits) if (block) keys += 1;
   return keys;
 }

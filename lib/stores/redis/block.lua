@@ -1,8 +1,10 @@
--- Blocks a counter's subject from now on. What protocol.lua reads stands above.
+-- Blocks a counter's subject from now on.
 --
--- KEYS  the block's key, and the counter's; without that one, nobody is told
+-- KEYS  the block's key, and the counter's; without that one, nothing is announced
 -- ARGV  see protocol.lua, without rules; the arguments are duration (microseconds)
 -- Returns  1
+--
+-- @needs prologue, protocol, announce
 
 local block_key, key, duration = KEYS[1], KEYS[2], arguments[1]
 

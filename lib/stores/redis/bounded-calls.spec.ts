@@ -1,17 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { algorithms } from '../../algorithms/registry.js';
-import type { Amendment } from '../../contracts/store.js';
+import type { Adjustment } from '../../contracts/store.js';
 import { boundedParts, forEachPart } from './bounded-calls.js';
 
 function amendments(
   count: number,
   cost = 1,
-  algorithm: Amendment['algorithm'] = algorithms.gcra,
-): Amendment[] {
+  algorithm: Adjustment['algorithm'] = algorithms.gcra,
+): Adjustment[] {
   return Array.from({ length: count }, (_, nth) => ({
     key: `key-${nth}`,
     algorithm,
     parameters: {},
+    source: 'redis',
     kind: 'refund',
     cost,
     receipt: 1,

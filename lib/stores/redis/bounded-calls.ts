@@ -1,5 +1,4 @@
-import { MOST_KEYS, type Amendment } from '../../contracts/store.js';
-import { isRefundOfTake } from './call.js';
+import { MOST_KEYS, type Adjustment } from '../../contracts/store.js';
 
 /** Elements that a call reads, writes or moves one by one at most. */
 const MOST_ELEMENTS = 1000;
@@ -10,18 +9,18 @@ const MOST_AT_ONCE = 2;
 /** A short list goes all at once, so that what is asked for next comes behind it. */
 const SHORT = 8;
 
-/** Parts amendments of one slot so that each part is within the bounds of a call. */
-export function boundedParts(amendments: readonly Amendment[]): Amendment[][] {
-  const parts: Amendment[][] = [];
+/** Parts adjustments of one slot so that each part is within the bounds of a call. */
+export function boundedParts(adjustments: readonly Adjustment[]): Adjustment[][] {
+  const parts: Adjustment[][] = [];
   let [keys, elements] = [MOST_KEYS, 0];
-  for (const amendment of amendments) {
-    const weight = amendment.algorithm.leases ? amendment.cost : 1;
-    const width = isRefundOfTake(amendment) ? 2 : 1;
+  for (const adjustment of adjustments) {
+    const weight = adjustment.algorithm.leases ? adjustment.cost : 1;
+    const width = adjustment.once ? 2 : 1;
     if (keys + width > MOST_KEYS || elements + weight > MOST_ELEMENTS) {
       parts.push([]);
       [keys, elements] = [0, 0];
     }
-    parts.at(-1)!.push(amendment);
+    parts.at(-1)!.push(adjustment);
     keys += width;
     elements += weight;
   }

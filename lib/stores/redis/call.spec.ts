@@ -3,7 +3,7 @@ import { algorithms } from '../../algorithms/registry.js';
 import type { Hit } from '../../contracts/store.js';
 import { Call } from './call.js';
 
-const GCRA = { limit: 10, window: 60e6, burst: 10, full: 60e6, full_part: 0 };
+const GCRA = { limit: 10, window: 60e6, burst: 10, full: 60e6, fullPart: 0 };
 
 function hit(key: string, more: Partial<Hit> = {}): Hit {
   return { key, algorithm: algorithms.gcra, parameters: GCRA, cost: 1, ...more };
@@ -41,17 +41,17 @@ describe('a call', () => {
     expect(told([hit('a')], [hit('b', { parameters: other })], [hit('c')])[0]).toEqual([
       1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1,
     ]);
-    expect(told([hit('a')], [hit('b', { observe: true })])[0]).toEqual([1, 1, 1, 1, 1, 1, 2, 1]);
+    expect(told([hit('a')], [hit('b', { shadow: true })])[0]).toEqual([1, 1, 1, 1, 1, 1, 2, 1]);
   });
 
-  it('names the receipt of permits that are taken ahead, which is kept for a minute or the time to use them', () => {
+  it('names the receipt of permits that are taken ahead, and for how long it is kept', () => {
     const call = new Call('');
-    call.addRequest([hit('a', { cost: 9 })], { takesAhead: { name: 'x-1', ttl: 1e6 } });
-    call.addRequest([hit('a', { cost: 9 })], { takesAhead: { name: 'x-2', ttl: 90e6 } });
+    call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-1', keptFor: 61e6 } });
+    call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-2', keptFor: 150e6 } });
     expect(call.main).toBe('decide');
     expect(call.keys.all).toEqual(['a', 'a:take:x-1', 'a:take:x-2']);
     expect(call.argv.slice(2).map((text) => JSON.parse(text as string) as unknown)).toEqual([
-      [1, -1, 2, 60e6, 1, 9, 1, -1, 2, 90e6, 1, 9],
+      [1, -1, 2, 61e6, 1, 9, 1, -1, 2, 150e6, 1, 9],
       [1, 2, 1, 3],
     ]);
   });
@@ -76,6 +76,26 @@ describe('a call', () => {
       [4, 1, 1, 1],
       [1, 2, 1, 3],
       ['a', 'b', 'c'],
+    ]);
+  });
+
+  it('is written as the worked example in protocol.lua states', () => {
+    const api = { limit: 100, window: 60e6, burst: 100, full: 60e6, fullPart: 0 };
+    const log: Partial<Hit> = {
+      algorithm: algorithms['sliding-window-log'],
+      parameters: { limit: 5, window: 3600e6 },
+      block: { key: 'rl{ann}login:block', duration: 60e6 },
+    };
+    const call = new Call('');
+    call.addRequest([hit('rl{ann}api', { parameters: api })], {});
+    call.addRequest([hit('rl{bob}api', { parameters: api })], {});
+    call.addRequest([hit('rl{ann}api', { parameters: api }), hit('rl{ann}login', log)], { dryRun: true });
+    expect([call.keys.all.join('  '), ...call.argv]).toEqual([
+      'rl{ann}api  rl{bob}api  rl{ann}login  rl{ann}login:block',
+      '',
+      '[[1,-1,0,[100,60000000,100,60000000,0]],[2,60000000,0,[5,3600000000]]]',
+      '[2,1,1,1,1,-2,1,0,1,1,2,1]',
+      '[1,2,1,3,4]',
     ]);
   });
 

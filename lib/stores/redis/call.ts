@@ -1,20 +1,28 @@
 import type { Algorithm, Parameters } from '../../contracts/algorithm.js';
 import { CallKeys } from './call-keys.js';
+import { commandsOf } from './rights.js';
 import type { ScriptMain } from './script.js';
-import type { Amendment, Ask, Counter, Hit } from '../../contracts/store.js';
+import type { Adjustment, Counter, DecideOptions, Hit } from '../../contracts/store.js';
 
-const KINDS = { refund: 0, 'refund-last': 1, renew: 2 } as const;
-const REFUND_OF_TAKE = 3;
+const KINDS = { refund: 0, 'refund-last': 1, renew: 2, charge: 4 } as const;
+const REFUND_OF_PREFETCH = 3;
 
 /** What the head of a request states about it. */
-const ASKS = { charge: 0, dryRun: 1, takeAhead: 2 } as const;
+const MODES = { charge: 0, dryRun: 1, prefetch: 2 } as const;
 
-/** For how long the receipt of permits taken ahead is kept at least, in microseconds. */
-export const RECEIPT_KEPT_FOR = 60e6;
+/** For how long an adjustment is repeated that may have been made, in microseconds. */
+export const REPEATED_FOR = 60e6;
+/** For how long the server remembers the name of a charge. */
+const CHARGE_KNOWN_FOR = 2 * REPEATED_FOR;
 
 /** Where the receipt of a take is: the same slot as the counter. */
 function receiptKey(key: string, take: string): string {
   return `${key}:take:${take}`;
+}
+
+/** Where the name of a charge is that is made once. */
+function chargeKey(key: string, name: string): string {
+  return `${key}:charge:${name}`;
 }
 
 type Argument = string | number | readonly Argument[];
@@ -24,7 +32,7 @@ interface CallRule {
   readonly algorithm: Algorithm;
   readonly parameters: Parameters;
   readonly block: number;
-  readonly observe: number;
+  readonly shadow: number;
 }
 
 /** KEYS and ARGV of one call, as protocol.lua reads them and the script's own part after it. */
@@ -87,8 +95,8 @@ export class Call {
     const { algorithms } = this;
     const { places } = this.keys;
     const rules = this.rules.map(
-      ({ algorithm, parameters, block, observe }) =>
-        `[${algorithms.indexOf(algorithm) + 1},${block},${observe},${spell(algorithm, parameters)}]`,
+      ({ algorithm, parameters, block, shadow }) =>
+        `[${algorithms.indexOf(algorithm) + 1},${block},${shadow},${spell(algorithm, parameters)}]`,
     );
     const argv = [this.now, `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
     return places ? [...argv, JSON.stringify(places)] : argv;
@@ -98,14 +106,14 @@ export class Call {
     this.arguments.push(...args);
   }
 
-  addRequest(hits: readonly Hit[], { dryRun = false, patience = 0, takesAhead }: Ask): void {
+  addRequest(hits: readonly Hit[], { dryRun = false, patience = 0, prefetch }: DecideOptions): void {
     this.requests += 1;
-    const isPlain = !dryRun && patience === 0 && !takesAhead;
+    const isPlain = !dryRun && patience === 0 && !prefetch;
     this.lone = isPlain && hits.length === 1 && this.keys.meant === 0 ? hits[0]!.cost : undefined;
     for (const { key, block } of hits) {
       this.keys.add(key);
       if (block) this.keys.add(block.key);
-      if (takesAhead) this.keys.add(receiptKey(key, takesAhead.name));
+      if (prefetch) this.keys.add(receiptKey(key, prefetch.name));
     }
     if (isPlain && this.isAsBefore(hits)) {
       (this.arguments[this.run] as number) += 1;
@@ -113,54 +121,56 @@ export class Call {
     }
     this.run = isPlain ? this.arguments.length : -1;
     if (isPlain) this.addRun(hits, [hits.length]);
-    else if (takesAhead) {
-      this.addRun(hits, [-hits.length, ASKS.takeAhead, Math.max(RECEIPT_KEPT_FOR, takesAhead.ttl)]);
+    else if (prefetch) {
+      this.addRun(hits, [-hits.length, MODES.prefetch, prefetch.keptFor], prefetch.permits);
     } else {
-      const ask = dryRun ? ASKS.dryRun : ASKS.charge;
-      this.addRun(hits, [-hits.length, ask, patience === Infinity ? -1 : patience]);
+      const mode = dryRun ? MODES.dryRun : MODES.charge;
+      this.addRun(hits, [-hits.length, mode, patience === Infinity ? -1 : patience]);
     }
   }
 
-  /** Calls on keys of their own, beside the first, that do what this one does: the same script, with each rule. */
+  /**
+   * Calls on keys of their own, beside the first, that try what this one may take: each command of its algorithms,
+   * in whatever state its counters are, and the same script with each rule.
+   */
   get probes(): readonly Call[] {
     const key = `${this.keys.all[0]!}:probe`;
-    if (this.script && this.script !== 'amend') {
-      const same = new Call(this.now, this.script);
-      same.keys.add(key);
-      same.add(...this.arguments);
-      return [same];
-    }
+    const rights = new Call(0, 'rights'); // with a time, or TIME could not be missing by its name
+    rights.keys.add(key);
+    rights.add(...commandsOf(this.algorithms));
+    if (this.rules.length === 0) return [rights];
     const decides = new Call(this.now);
-    const amends = new Call(this.now, 'amend');
-    for (const [index, { algorithm, parameters, block, observe }] of this.rules.entries()) {
+    const adjusts = new Call(this.now, 'adjust');
+    for (const [index, { algorithm, parameters, block, shadow }] of this.rules.entries()) {
       const hit: Hit = {
         key: `${key}${index}`,
         algorithm,
         parameters,
         cost: 1,
         block: block < 0 ? undefined : { key: `${key}${index}:block`, duration: block },
-        observe: observe === 1,
+        shadow: shadow === 1,
         ...(algorithm.leases && { lease: 'probe' }),
       };
       decides.addRequest([hit], {});
       if (!this.isLone) decides.addRequest([hit], {});
-      amends.addAmendment({ ...hit, kind: 'refund', receipt: hit.lease ?? 0 });
+      adjusts.addAdjustment({ ...hit, kind: 'refund', receipt: hit.lease ?? 0, source: 'redis' });
     }
-    // Twice, since a counter that is there takes other commands than one that is not.
-    return this.script ? [decides, amends] : [decides, decides];
+    return this.script ? [rights, decides, adjusts] : [rights, decides];
   }
 
-  addAmendment(amendment: Amendment): void {
-    const { kind, key, cost, receipt } = amendment;
+  addAdjustment(adjustment: Adjustment): void {
+    const { kind, key, cost, receipt, once } = adjustment;
     this.keys.add(key);
-    const isOfTake = isRefundOfTake(amendment);
-    if (isOfTake) this.keys.add(receiptKey(key, String(receipt)));
-    this.arguments.push([
-      isOfTake ? REFUND_OF_TAKE : KINDS[kind],
-      this.ruleOf(amendment),
-      cost,
-      isOfTake ? 0 : receipt,
-    ]);
+    const rule = this.ruleOf(adjustment);
+    if (!once) {
+      this.arguments.push([KINDS[kind], rule, cost, receipt]);
+    } else if (kind === 'charge') {
+      this.keys.add(chargeKey(key, once.name));
+      this.arguments.push([KINDS.charge, rule, cost, CHARGE_KNOWN_FOR]);
+    } else {
+      this.keys.add(receiptKey(key, once.name));
+      this.arguments.push([REFUND_OF_PREFETCH, rule, cost, 0]);
+    }
   }
 
   /** Whether a request differs from the last one in its keys only. */
@@ -175,31 +185,26 @@ export class Call {
     return true;
   }
 
-  private addRun(hits: readonly Hit[], head: readonly number[]): void {
+  private addRun(hits: readonly Hit[], head: readonly number[], permits?: number): void {
     this.arguments.push(1, ...head);
     for (const hit of hits) {
-      this.arguments.push(this.ruleOf(hit), hit.cost);
+      this.arguments.push(this.ruleOf(hit), permits ?? hit.cost);
       if (hit.algorithm.leases) this.arguments.push(hit.lease ?? '');
     }
   }
 
   /** The number of a counter's rule, from 1. */
-  private ruleOf({ algorithm, parameters, block, observe }: Counter & Pick<Partial<Hit>, 'observe'>): number {
+  private ruleOf({ algorithm, parameters, block, shadow }: Counter & Pick<Partial<Hit>, 'shadow'>): number {
     const duration = block ? block.duration : -1;
-    const observed = observe ? 1 : 0;
+    const isShadow = shadow ? 1 : 0;
     const { rules } = this;
     for (let index = 0; index < rules.length; index += 1) {
       const rule = rules[index]!;
       const isSame = rule.parameters === parameters && rule.algorithm === algorithm;
-      if (isSame && rule.block === duration && rule.observe === observed) return index + 1;
+      if (isSame && rule.block === duration && rule.shadow === isShadow) return index + 1;
     }
-    return this.rules.push({ algorithm, parameters, block: duration, observe: observed });
+    return this.rules.push({ algorithm, parameters, block: duration, shadow: isShadow });
   }
-}
-
-/** Whether an amendment refunds permits that were taken ahead, by the name of the take. */
-export function isRefundOfTake({ algorithm, receipt }: Amendment): boolean {
-  return typeof receipt === 'string' && !algorithm.leases;
 }
 
 const spelled = new WeakMap<Parameters, string>();

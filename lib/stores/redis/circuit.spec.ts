@@ -71,6 +71,14 @@ describe('a circuit', () => {
     expect(circuit.isOpen).toBe(false);
   });
 
+  it('reports each change of what its probes fail by, so that the newest cause is known', async () => {
+    const causes = [LOST, MUTE, MUTE, LOST];
+    circuit.failed(LOST, () => Promise.reject(causes[probes.push(Date.now()) - 1] ?? LOST), true);
+    while (probes.length < causes.length) await pass(100);
+    expect(changes).toEqual([LOST, MUTE, LOST]);
+    expect(() => circuit.check()).toThrow(LOST);
+  });
+
   it('stops probing for good when it is closed down', async () => {
     fail(LOST, true);
     circuit.close();

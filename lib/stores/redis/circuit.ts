@@ -1,4 +1,4 @@
-/** Tells that a circuit has opened, and because of what; or, without an error, that it has closed. */
+/** Called with an error when a circuit opens and when its cause changes, and without one when it closes. */
 export type CircuitListener = (error?: unknown) => void;
 
 /** Asks a server something that only one that could decide can answer; rejects if it cannot. */
@@ -14,7 +14,8 @@ const LATEST_PROBE_MS = 2000;
  *
  * It opens after three failures in a row, at once when it is pointless to ask again, or after failures that may
  * be about a key on three different keys without a success between. While it is open it probes in the
- * background, with exponential backoff and jitter, and closes when a probe is answered.
+ * background, with exponential backoff and jitter, and closes when a probe is answered. Its cause is what the
+ * last probe failed by: a server that comes back may refuse the user.
  */
 export class Circuit {
   private failures = 0;
@@ -82,12 +83,18 @@ export class Circuit {
     this.timer = setTimeout(() => this.retry(), backoff * (0.5 + Math.random() / 2)).unref();
   }
 
+  private failedAgain(error: unknown): void {
+    const isNew = String(error) !== String(this.cause);
+    this.cause = error;
+    if (isNew) this.listener(error);
+    this.probeLater();
+  }
+
   private async probeNow(probe: Probe): Promise<void> {
     try {
       await probe();
     } catch (error) {
-      this.cause = error;
-      if (this.probe === probe) this.probeLater();
+      if (this.probe === probe) this.failedAgain(error);
       return;
     }
     if (this.probe !== probe) return;

@@ -1,5 +1,6 @@
 import { Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { boundedCluster, boundedNodes, boundedOptions, boundedUrl, type Bounds } from './bounded-options.js';
+import { LONGEST_TIMER_MS } from '../../contracts/timer.js';
 import { Deadline } from './deadline.js';
 import { isUserClient, type RedisConnection } from './redis-option.js';
 
@@ -14,15 +15,19 @@ export interface StoreClient {
     readonly path?: string | undefined;
     readonly sentinels?: unknown;
     readonly name?: string | undefined;
+    readonly tls?: unknown;
+    /** A Cluster's, for its nodes. */
+    readonly redisOptions?: { readonly tls?: unknown } | undefined;
   };
   defineCommand(name: string, definition: { lua: string }): void;
   ping(): Promise<string>;
+  quit(): Promise<unknown>;
   /** A cluster's connections. */
   nodes?(role: 'master'): readonly StoreClient[];
   /** The socket, while there is one. */
   readonly stream?: { cork(): void; uncork(): void } | undefined;
   on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'ready' | 'close', listener: () => void): unknown;
+  on(event: 'connect' | 'ready' | 'close', listener: () => void): unknown;
   once(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
   disconnect(reconnect?: boolean): void;
 }
@@ -58,12 +63,32 @@ export function connectToNode(node: ClusterNode, bounds: Bounds): StoreClient {
   return node.duplicate(boundedOptions(bounds));
 }
 
+interface ConnectsToNodes {
+  on(event: '+node', listener: (node: StoreClient) => void): unknown;
+}
+
+/**
+ * Bounds the handshake of a connection by the `socketTimeout` of ioredis, and nothing after it. It ends a connection
+ * on which a reply is late, also where the process was busy for as long and the reply lies unread.
+ */
+export function boundHandshake(client: StoreClient): void {
+  if (client.isCluster) {
+    (client as unknown as ConnectsToNodes).on('+node', boundHandshake);
+    return;
+  }
+  const options = client.options as { socketTimeout?: number };
+  const { socketTimeout } = options;
+  if (socketTimeout === undefined) return;
+  client.on('ready', () => (options.socketTimeout = LONGEST_TIMER_MS));
+  client.on('close', () => (options.socketTimeout = socketTimeout));
+}
+
 /** Where a client connects to, for messages; empty for a Cluster. */
 export function addressOf({ isCluster, options = {} }: StoreClient): string {
-  const { host, port, path, sentinels, name } = options;
+  const { host, port, path, sentinels, name, tls } = options;
   if (isCluster) return '';
   if (sentinels) return `Sentinel "${name}"`;
-  return path ?? `${host}:${port}`;
+  return path ?? `${host}:${port}${tls ? ' over TLS' : ''}`;
 }
 
 /**

@@ -1,6 +1,5 @@
 -- Decides a list of requests one after the other, each all or nothing: checks every hit of a request,
--- and charges them only if all are allowed. What the call needs stands above: the algorithms in use, as
--- `algorithms[1]`, `algorithms[2]`, …, and states.lua, protocol.lua and requests.lua.
+-- and charges them only if all are allowed.
 --
 -- KEYS  for each hit of each request, in order: its key, its block's key if its rule can block, and its
 --       receipt's key if permits are taken ahead; each once
@@ -11,6 +10,8 @@
 -- Returns  now (microseconds), then three integers a hit: remaining (permits), wait (microseconds; from 0:
 --          allowed, and held back so long; -1: never allowed; below: allowed after -2 - wait),
 --          reset_after (microseconds); the first of a request that failed is the error, a string
+--
+-- @needs prologue, states, protocol, requests
 
 -- Where in the reply the first request begins that was charged: from there on they saw what is not saved yet.
 local unsure
@@ -50,7 +51,7 @@ local function check_all()
     tell(hit, allowed, remaining, wait, reset_after)
     hit_allowed[hit], hit_state[hit], hit_expiry[hit] = allowed, state, expires_after
     hit_blocks[hit] = not allowed and not blocked and wait >= 0 -- a cost that can never fit begins no block
-    if not allowed and not rule.observe then denied = true end
+    if not allowed and not rule.shadow then denied = true end
   end
   return denied
 end

@@ -1,11 +1,17 @@
--- Notes that a process is alive, and counts those that are. What protocol.lua reads stands above.
+-- Notes that a process is alive, and counts those that are.
 --
 -- KEYS  a sorted set: each process by the instant until which its heartbeat counts
 -- ARGV  see protocol.lua, without rules; the arguments are instance (a name), duration (microseconds; 0: it is gone)
--- Returns  how many processes are alive; text if they cannot be counted: why
+-- Returns  how many processes are alive; a list of one text if they cannot be counted: why
 --
--- An error is returned as text, since it says nothing of whether requests can be decided: the rights to
+-- An error is returned in a list, since it says nothing of whether requests can be decided: the rights to
 -- decide them may be there while those for a sorted set are not.
+--
+-- @needs prologue, protocol
+
+-- How many expired heartbeats go with a call: no call moves more. Those that stay behind are not counted, and go
+-- with the calls to come.
+local MOST_MOVED = 1000
 
 local key, instance, duration = KEYS[1], arguments[1], arguments[2]
 local failure
@@ -16,12 +22,13 @@ local function run(...)
   return reply
 end
 
-run('ZREMRANGEBYSCORE', key, '-inf', string.format(INTEGER, now))
 if duration > 0 then
   run('ZADD', key, string.format(INTEGER, now + duration), instance)
   run('PEXPIRE', key, milliseconds(duration))
 else
   run('ZREM', key, instance)
 end
-local alive = run('ZCARD', key)
-return failure or alive
+local all, gone = run('ZCARD', key), run('ZCOUNT', key, '-inf', string.format(INTEGER, now))
+if failure then return { failure } end
+if gone > 0 then run('ZREMRANGEBYRANK', key, 0, math.min(gone, MOST_MOVED) - 1) end
+return failure and { failure } or all - gone

@@ -1,18 +1,18 @@
 import type { StoreChange } from '../../contracts/store.js';
 import type { StoreFault } from '../../contracts/store-fault.js';
 import { Call } from './call.js';
-import type { Circuit } from './circuit.js';
 import { Circuits } from './circuits.js';
 import type { Bounds } from './bounded-options.js';
-import { addressOf, firstConnection, type StoreClient } from './connection.js';
+import { addressOf, firstConnection } from './connection.js';
+import { ConnectionState } from './connection-state.js';
 import { Deadline, DeadlineError } from './deadline.js';
 import { Lane } from './lane.js';
-import { askUntilMoved, isOnTheMove } from './moving-slot.js';
+import { isOnTheMove, sendUntilMoved } from './moving-slot.js';
 import { faultOf, opensAtOnce } from './fault.js';
-import { hasDoneNothing } from './refund-retries.js';
+import { hasDoneNothing } from './done-nothing.js';
 import { failureIn } from './reply.js';
 import { Scripts } from './scripts.js';
-import type { Servers } from './servers.js';
+import type { Site } from './site.js';
 
 /** A new call is refused while another one has waited for so many timeouts, to be written. */
 const LONGEST_WAIT = 40;
@@ -25,14 +25,14 @@ const SILENCE_MS = 2000;
  * room on the wire, is written, and has its deadline from then on. It is never sent twice.
  */
 export class Line {
-  private readonly scripts: Scripts;
+  private scripts!: Scripts;
   private readonly deadline: Deadline;
   private readonly silence: Deadline;
   private readonly circuits = new Circuits();
   private readonly lanes = new Map<string, Lane>();
+  private connection!: ConnectionState;
   private connecting: Promise<void> | undefined;
-  /** Why there is no connection, which a command that finds none cannot tell. */
-  private connectionError: Error | undefined;
+  private trials: () => readonly Call[] = () => [];
   private pending = 0;
   private closing: Promise<void> | undefined;
   /** Called when nothing is pending any more. */
@@ -42,18 +42,17 @@ export class Line {
    * @param bounds after how long a call is given up, unless it says otherwise
    */
   constructor(
-    private readonly client: StoreClient,
-    private readonly servers: Servers,
+    private readonly site: Site,
     private readonly bounds: Bounds,
   ) {
-    this.scripts = new Scripts(client);
     this.deadline = new Deadline(bounds.timeout);
     this.silence = new Deadline(Math.max(SILENCE_MS, 5 * bounds.timeout));
-    client.on('error', (error) => {
-      this.connectionError = error;
+    site.watch((client) => {
+      this.scripts = new Scripts(client);
+      this.connection = new ConnectionState(client);
+      client.on('ready', () => this.circuits.retry());
     });
-    client.on('ready', () => this.circuits.retry());
-    this.connecting = firstConnection(client, bounds.connectTimeout).then(() => {
+    this.connecting = firstConnection(site.client, bounds.connectTimeout).then(() => {
       this.connecting = undefined;
     });
     this.circuits.watch(({ server, error }) => {
@@ -73,28 +72,31 @@ export class Line {
     return this.connecting.then(() => this.send(call, timeout));
   }
 
-  /** Waits until the first connection stands or has failed, which opens the circuit. */
-  async ready(): Promise<void> {
+  /** Waits until the first connection stands or has failed. */
+  async connected(): Promise<void> {
     await this.connecting;
-    if (this.closing || this.client.status === 'ready') return;
-    const fault = this.faultOf('', this.connectionError ?? new Error('no connection yet'));
-    this.circuits.of('').failed(fault, () => this.deadline.within(this.client.ping()), true);
   }
 
   /**
-   * Runs a call that any server in order answers. Whatever it fails by is about the server.
+   * Waits for the first connection, and probes every server as the circuits do.
    *
-   * @param timeout in milliseconds
+   * @param trials a call for each server
    */
-  async try(call: Call, timeout: number): Promise<void> {
-    const key = call.keys.all[0]!;
-    const server = this.servers.of(key);
+  async ready(trials: () => readonly Call[]): Promise<void> {
+    await this.connecting;
+    this.trials = trials;
+    await this.tryAll();
+  }
+
+  /** Does what the call may take. Whatever that fails by is about the server, and opens its circuit. */
+  private async try(call: Call): Promise<void> {
+    const server = this.serverOf(call);
     if (this.closing || this.circuits.of(server).isOpen) return;
     try {
-      const failure = failureIn(await this.write(call, timeout, server));
-      if (failure) throw failure;
+      if (await this.site.settle()) await this.tryAll();
+      else await this.repeat(call, this.site.patience);
     } catch (error) {
-      if (!this.closing) this.open(call, this.faultOf(server, error));
+      this.open(server, call, this.reasonOf(server, error));
     }
   }
 
@@ -107,33 +109,40 @@ export class Line {
     return (this.closing ??= this.drainAndHangUp());
   }
 
+  private async tryAll(): Promise<void> {
+    await Promise.all(this.trials().map((call) => this.try(call)));
+  }
+
   private async drainAndHangUp(): Promise<void> {
     this.circuits.close();
     if (this.pending > 0) await new Promise<void>((resolve) => (this.drained = resolve));
     this.deadline.close();
     this.silence.close();
-    this.client.disconnect();
+    this.site.close();
   }
 
   /** compose(circuitBreaker, lane, deadline)(script) */
   private send(call: Call, timeout: number | undefined): Promise<unknown> {
     if (this.closing) return Promise.reject(new Error('the store is closed'));
-    const key = call.keys.all[0]!;
-    const server = this.servers.of(key);
-    const circuit = this.circuits.of(server);
-    circuit.check();
+    const server = this.serverOf(call);
+    this.circuits.of(server).check();
     const lane = this.laneOf(server);
-    const answered = (answer: unknown): unknown => this.answered(call, circuit, answer);
+    const answered = (answer: unknown): unknown => this.answered(server, call, answer);
     const failed = (failure: unknown): never => {
       const isSlow = failure instanceof DeadlineError && (timeout !== undefined || !lane.isSilentSince(call));
-      throw this.failed(call, failure, isSlow);
+      throw this.failed(server, call, failure, isSlow);
     };
     this.pending += 1;
     return lane.send(call, timeout).then(answered, (failure: unknown) => {
-      if (call.isShared || !isOnTheMove(failure)) return failed(failure);
+      if (!isOnTheMove(failure, call)) return failed(failure);
       const until = call.writtenAt + (timeout ?? this.bounds.timeout);
-      return askUntilMoved((within) => lane.send(call, within), failure, until).then(answered, failed);
+      const send = (within: number): Promise<unknown> => lane.send(call, within);
+      return sendUntilMoved(call, send, failure, until).then(answered, failed);
     });
+  }
+
+  private serverOf({ keys }: Call): string {
+    return this.site.servers.of(keys.all[0]!);
   }
 
   private laneOf(server: string): Lane {
@@ -155,13 +164,19 @@ export class Line {
   /** A reply that is late may still come; without any, the connection may be cut where nobody sees it. */
   private expectLate(reply: Promise<unknown>, server: string): void {
     if (this.silence.isWaiting) return;
-    this.silence.within(reply, () => this.servers.hangUp(server)).catch(() => undefined);
+    this.silence
+      .within(reply, () => this.site.servers.hangUp(server))
+      .catch((error: unknown) => {
+        if (error instanceof DeadlineError) this.connection.gaveUp(error);
+      });
   }
 
-  private answered(call: Call, circuit: Circuit, answer: unknown): unknown {
+  private answered(server: string, call: Call, answer: unknown): unknown {
+    const { refusal } = this.connection;
+    if (refusal) throw this.failed(server, call, refusal, false);
     const failure = failureIn(answer);
-    if (failure) this.noteFailure(call, this.faultOf(this.servers.of(call.keys.all[0]!), failure));
-    else circuit.succeeded();
+    if (failure) this.noteFailure(server, call, this.faultOf(server, failure));
+    else this.circuits.of(server).succeeded();
     this.ended();
     return answer;
   }
@@ -172,16 +187,12 @@ export class Line {
    * @param isSlow whether it timed out while others were answered in time, or had less than the usual time
    * @returns what to report
    */
-  private failed(call: Call, failure: unknown, isSlow: boolean): unknown {
+  private failed(server: string, call: Call, failure: unknown, isSlow: boolean): unknown {
     const isWritten = call.reply !== undefined;
     if (hasDoneNothing(failure)) call.isSent = false;
-    const isGone = this.client.status !== 'ready';
-    const fault = this.faultOf(
-      this.servers.of(call.keys.all[0]!),
-      isGone ? (this.connectionError ?? failure) : failure,
-    );
-    if (isGone) this.open(call, fault);
-    else if (isWritten && !isSlow) this.noteFailure(call, fault);
+    const fault = this.reasonOf(server, failure);
+    if (!this.connection.isReady) this.open(server, call, fault);
+    else if (isWritten && !isSlow) this.noteFailure(server, call, fault);
     this.ended();
     return fault;
   }
@@ -192,40 +203,68 @@ export class Line {
   }
 
   /** Counts a failure by what it says about the server. A slot on the move says nothing. */
-  private noteFailure(call: Call, fault: StoreFault): void {
-    const decides = call.main !== 'heartbeat'; // What a heartbeat is refused, decisions may be granted.
-    if (opensAtOnce(fault) && (decides || fault.kind !== 'access')) this.open(call, fault);
+  private noteFailure(server: string, call: Call, fault: StoreFault): void {
+    // A server that refuses a heartbeat, or has no memory for one, may still decide.
+    const decides = call.main !== 'heartbeat';
+    if (opensAtOnce(fault) && (decides || fault.kind === 'connection')) this.open(server, call, fault);
     if (this.closing) return;
-    const key = call.keys.all[0]!;
-    const circuit = this.circuits.of(this.servers.of(key));
+    const circuit = this.circuits.of(server);
     if (fault.kind === 'timeout') circuit.failed(fault, () => this.probe(call), false);
-    if (fault.kind === 'other' && decides) circuit.failedOn(key, fault, () => this.probe(call));
+    if (fault.kind === 'other' && decides) circuit.failedOn(call.keys.all[0]!, fault, () => this.probe(call));
   }
 
-  private open(call: Call, fault: StoreFault): void {
+  private open(server: string, call: Call, fault: StoreFault): void {
     if (this.closing) return;
-    this.circuits.of(this.servers.of(call.keys.all[0]!)).failed(fault, () => this.probe(call), true);
+    this.circuits.of(server).failed(fault, () => this.probe(call), true);
+  }
+
+  /** The fault behind what the server answered about a key that may be named. */
+  faultOn(key: string, error: unknown): StoreFault {
+    const { client, servers } = this.site;
+    const prefix = String(client.options?.keyPrefix ?? '');
+    return faultOf(error, servers.of(key) || addressOf(client), { key: prefix + key });
   }
 
   private faultOf(server: string, error: unknown): StoreFault {
-    return faultOf(error, server || addressOf(this.client));
+    const fault = faultOf(error, server || addressOf(this.site.client), { way: this.connection });
+    if (fault.code === 'MOVED') this.site.isNode = true;
+    return fault;
+  }
+
+  /** The fault behind an error; without a connection, why there is none. */
+  private reasonOf(server: string, error: unknown): StoreFault {
+    return this.faultOf(server, this.connection.reasonOf(error));
+  }
+
+  /** What a reply failed by. Without a ready check it may come from database 0, right after SELECT failed. */
+  private failureIn(reply: unknown): Error | undefined {
+    return this.connection.refusal ?? failureIn(reply);
   }
 
   /** Does what has failed on keys of its own, and leaves nothing behind: succeeds only if decisions would. */
   private async probe(call: Call): Promise<void> {
+    try {
+      if (await this.site.settle()) await this.tryAll();
+      await this.repeat(call);
+    } catch (error) {
+      throw this.reasonOf(this.serverOf(call), error);
+    }
+  }
+
+  /** @param timeout milliseconds for each script, if not the usual ones */
+  private async repeat(call: Call, timeout?: number): Promise<void> {
     const { probes } = call;
-    const [{ keys, now }] = probes as [Call];
-    const server = this.servers.of(keys.all[0]!);
+    const server = this.serverOf(call);
     try {
       for (const probe of probes) {
-        const failure = failureIn(await this.write(probe, undefined, server));
+        const failure = this.failureIn(await this.write(probe, timeout, server));
         if (failure) throw failure;
       }
     } finally {
-      const reset = new Call(now, 'reset');
-      for (const key of keys.all) reset.keys.add(key);
+      const reset = new Call(call.now, 'reset');
+      for (const { keys } of probes) for (const key of keys.all) reset.keys.add(key);
       // What cannot be deleted ends by itself.
-      if (this.client.status === 'ready') this.write(reset, undefined, server).catch(() => undefined);
+      if (this.site.client.status === 'ready') this.write(reset, undefined, server).catch(() => undefined);
     }
   }
 }

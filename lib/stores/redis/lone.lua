@@ -1,10 +1,11 @@
 -- Decides one hit on a plain rule that comes alone, as decide.lua does: what a call costs that is shared
--- with nobody is mostly what it has to define and to read. What it needs stands above: prologue.lua,
--- lone-state.lua, and the algorithm as `algorithms[1]`.
+-- with no other is mostly what it has to define and to read. The algorithm stands above as `algorithms[1]`.
 --
 -- KEYS  the hit's key
 -- ARGV  now (see prologue.lua), cost (permits), then the rule's parameters
 -- Returns  as decide.lua
+--
+-- @needs prologue, lone-state
 
 local key, cost = KEYS[1], tonumber(ARGV[2])
 local parameters = {}

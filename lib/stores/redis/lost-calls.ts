@@ -1,16 +1,17 @@
-import type { Amendment, Ask, Hit, Outcome } from '../../contracts/store.js';
+import type { Adjustment, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import type { Call } from './call.js';
-import { hasDoneNothing } from './refund-retries.js';
+import { isDenied } from '../../contracts/undo.js';
+import { hasDoneNothing } from './done-nothing.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 
 /** A request of a call. */
 export interface Request {
   readonly hits: readonly Hit[];
-  readonly ask: Ask;
+  readonly options: DecideOptions;
 }
 
 /** Refunds sooner or later; `isCertain` is false where the charge may not have been made yet, or never. */
-export type Refund = (amendments: readonly Amendment[], isCertain: boolean) => void;
+export type Refund = (adjustments: readonly Adjustment[], isCertain: boolean) => void;
 
 /**
  * Refunds what a call without a reply in time holds: concurrency permits, and permits that were taken ahead.
@@ -31,36 +32,43 @@ export function takeBack({ reply }: Call, requests: readonly Request[], refund: 
   );
 }
 
-function holds({ hits, ask }: Request): boolean {
-  return !ask.dryRun && (ask.takesAhead !== undefined || hits.some(({ algorithm }) => algorithm.leases));
+function holds({ hits, options }: Request): boolean {
+  return (
+    !options.dryRun && (options.prefetch !== undefined || hits.some(({ algorithm }) => algorithm.leases))
+  );
 }
 
-function heldOf(reply: DecideReply, requests: readonly Request[]): Amendment[] {
+function heldOf(reply: DecideReply, requests: readonly Request[]): Adjustment[] {
   const reader = new ReplyReader(reply);
   return requests.flatMap((request) => {
-    let outcome: Outcome;
+    let results: readonly HitResult[];
     try {
-      outcome = reader.next(request.hits.length);
+      results = reader.next(request.hits.length);
     } catch {
       return []; // The request has failed, and holds nothing.
     }
-    return holds(request) ? chargedOf(request, outcome) : [];
+    return holds(request) ? chargedOf(request, results) : [];
   });
 }
 
-function chargedOf({ hits, ask }: Request, { verdicts }: Outcome): Amendment[] {
-  if (hits.some(({ observe }, index) => !observe && !verdicts[index]!.allowed)) return [];
+function chargedOf({ hits, options }: Request, results: readonly HitResult[]): Adjustment[] {
+  if (isDenied(hits, results)) return [];
   return hits.flatMap((hit, index) => {
-    return verdicts[index]!.allowed && hit.cost > 0 ? refundOf(hit, ask) : [];
+    return results[index]!.allowed && hit.cost > 0 ? refundOf(hit, options) : [];
   });
 }
 
-function possiblyHeldOf(requests: readonly Request[]): Amendment[] {
-  return requests.flatMap(({ hits, ask }) => (ask.dryRun ? [] : hits.flatMap((hit) => refundOf(hit, ask))));
+function possiblyHeldOf(requests: readonly Request[]): Adjustment[] {
+  return requests.flatMap(({ hits, options }) =>
+    options.dryRun ? [] : hits.flatMap((hit) => refundOf(hit, options)),
+  );
 }
 
 /** The refund of what a hit holds by a name, if it does. */
-function refundOf(hit: Hit, { takesAhead }: Ask): Amendment[] {
-  const receipt = hit.lease ?? takesAhead?.name;
-  return receipt === undefined ? [] : [{ ...hit, kind: 'refund', receipt }];
+function refundOf(hit: Hit, { prefetch }: DecideOptions): Adjustment[] {
+  const { key, algorithm, parameters, block, cost, lease } = hit;
+  const refund = { key, algorithm, parameters, block, kind: 'refund', source: 'redis' } as const;
+  if (lease !== undefined) return [{ ...refund, cost, receipt: lease }];
+  if (!prefetch) return [];
+  return [{ ...refund, cost: prefetch.permits, receipt: 0, once: { name: prefetch.name, until: Infinity } }];
 }

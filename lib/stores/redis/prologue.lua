@@ -1,5 +1,6 @@
 -- What every script begins with: names, numbers and the time.
 --
+-- KEYS  none
 -- ARGV  now (microseconds since the epoch, or '' for the server's time), then what stands below
 
 -- A name that is found here is found faster than a global one.

@@ -1,18 +1,21 @@
 import type { RedisOptions } from 'ioredis';
+import { shown } from '../../contracts/shown.js';
 import { closestRedisOption, isRedisOption } from './redis-option-names.js';
+import { placeProblems } from './redis-place.js';
+import { REDIS_ALLOWED, urlProblems } from './redis-url.js';
 
-/** An ioredis client or Cluster that the user owns. It is duplicated, never changed and never closed. */
+/** An ioredis client or Cluster that you own. It is duplicated, never changed and never closed. */
 export interface UserRedisClient {
+  /** Set by ioredis on a Cluster. */
   readonly isCluster?: boolean;
+  /** The options that the client was made with. */
   readonly options?: object;
+  /** Returns a client with the same options. */
   duplicate(...args: never[]): unknown;
 }
 
-/** Where Redis is: a `redis://` or `rediss://` URL, ioredis options, or a client or Cluster you own. */
+/** A Redis server: a `redis://` or `rediss://` URL, ioredis options, or an ioredis client or Cluster that you own. */
 export type RedisConnection = string | RedisOptions | UserRedisClient;
-
-export const REDIS_ALLOWED =
-  'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
 
 /** Methods that clients of Redis have, and options have not. */
 const CLIENT_METHODS = ['sendCommand', 'send_command', 'customCommand', 'quit', 'disconnect', 'duplicate'];
@@ -25,10 +28,15 @@ const CLUSTER_NAMES = ['nodes', 'startupNodes', 'rootNodes', 'redisOptions', 'cl
 /** Says what is wrong with the option `redis`, as far as that shows without a connection; never a password. */
 export function redisProblems(value: unknown): string[] {
   if (typeof value === 'string') return urlProblems(value);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return [`redis: got ${JSON.stringify(value) ?? String(value)}; allowed: ${REDIS_ALLOWED}`];
+  if (isClientClass(value)) {
+    return [
+      `redis: got the class ${value.name}; write redis: new ${value.name}(…), or the URL: redis: "redis://host:6379"`,
+    ];
   }
-  if (isUserClient(value)) return [];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return [`redis: got ${shown(value)}; allowed: ${REDIS_ALLOWED}`];
+  }
+  if (isUserClient(value)) return clientProblems(value);
   if (has(value, CLIENT_METHODS, 'some')) {
     const name = value.constructor?.name || 'Object';
     return [
@@ -36,6 +44,12 @@ export function redisProblems(value: unknown): string[] {
     ];
   }
   return optionsProblems(value as Record<string, unknown>);
+}
+
+function isClientClass(value: unknown): value is { readonly name: string } {
+  if (typeof value !== 'function') return false;
+  const { prototype = {} } = value as { readonly prototype?: object };
+  return has(prototype, CLIENT_METHODS, 'some');
 }
 
 /** Whether a value is an ioredis client or Cluster. */
@@ -52,31 +66,20 @@ function has(value: object, methods: readonly string[], which: 'some' | 'every')
   return methods[which]((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 }
 
-function urlProblems(given: string): string[] {
-  if (given === '') {
-    return [
-      'redis: got an empty string; write a redis:// or rediss:// URL, or leave `redis` undefined to count in the memory of each process',
-    ];
-  }
-  const shown = `redis: got ${JSON.stringify(withoutPassword(given))}`;
-  if (!/^\w[\w+.-]*:\/\//.test(given) && /^[\w.-]+(:\d+)?(\/\d*)?$/.test(given)) {
-    return [`${shown}, which has no scheme; write "redis://${given}"`];
-  }
-  if (given.startsWith('/')) return [`${shown}; write redis: { path: ${JSON.stringify(given)} }`];
-  if (!/^rediss?:\/\//.test(given) || !URL.canParse(given)) return [`${shown}; allowed: ${REDIS_ALLOWED}`];
-  const { hostname, pathname } = new URL(given);
-  if (hostname === '' || /^(undefined|null|nan)$/i.test(hostname)) {
-    return [`${shown}, which names no host; write "redis://host:6379"`];
-  }
-  if (/^\/?\d*$/.test(pathname)) return [];
-  return [`${shown}, whose path is not the number of a database; write "redis://host:6379/0"`];
+/** What ioredis would take for another place. */
+function clientProblems({ isCluster, options = {} }: UserRedisClient): string[] {
+  if (!isCluster) return placeProblems('redis.options', options);
+  const { redisOptions }: { redisOptions?: RedisOptions } = options;
+  if (!redisOptions?.db || String(redisOptions.db) === '0') return [];
+  return [
+    `redis.options.redisOptions.db: got ${shown(redisOptions.db)}; a Redis Cluster has only database 0`,
+  ];
 }
 
 function optionsProblems(options: Record<string, unknown>): string[] {
   const { url, socket } = options;
   if (typeof url === 'string') {
-    const shown = JSON.stringify(withoutPassword(url));
-    return [`redis.url: no option of ioredis; write redis: ${shown} instead of redis: { url: … }`];
+    return [`redis.url: no option of ioredis; write redis: ${shown(url)} instead of redis: { url: … }`];
   }
   if (typeof socket === 'object') {
     return ['redis.socket: no option of ioredis; write redis: { host: "…", port: 6379 } without `socket`'];
@@ -91,29 +94,13 @@ function optionsProblems(options: Record<string, unknown>): string[] {
     const closest = closestRedisOption(name);
     return `redis.${name}: no option of ioredis${closest ? `; did you mean "${closest}"?` : ''}`;
   });
-  return problems.length > 0 ? problems : placeProblems(options);
+  const wrong = [...problems, ...placeProblems('redis', options)];
+  return isNowhere(options) && wrong.length === 0
+    ? ['redis: names no server; write redis: { host: "…", port: 6379 }']
+    : wrong;
 }
 
-/** Options that name no server would lead to localhost:6379. */
-function placeProblems({ host, port, path, sentinels, Connector }: RedisOptions): string[] {
-  const problems: string[] = [];
-  if (host !== undefined && (typeof host !== 'string' || host === '')) {
-    problems.push(`redis.host: got ${JSON.stringify(host)}; allowed: the name or address of a host`);
-  }
-  if (port !== undefined && !isPort(port)) {
-    problems.push(`redis.port: got ${String(port)}; allowed: an integer from 1 to 65535`);
-  }
-  const isNowhere = [host, port, path, Connector].every((value) => value === undefined) && !sentinels?.length;
-  if (isNowhere) problems.push('redis: names no server; write redis: { host: "…", port: 6379 }');
-  return problems;
-}
-
-function isPort(port: unknown): boolean {
-  const number = typeof port === 'string' && /^\d+$/.test(port) ? Number(port) : port;
-  return Number.isInteger(number) && (number as number) >= 1 && (number as number) <= 65_535;
-}
-
-/** A text with what may be a password in it taken out. */
-export function withoutPassword(text: string): string {
-  return text.replace(/^(\w[\w+.-]*:\/\/)?.*@/s, '$1***@').replace(/(password=)[^&]*/gi, '$1***');
+/** Whether options name no server, which would lead to localhost:6379. */
+function isNowhere({ host, port, path, sentinels, Connector }: RedisOptions): boolean {
+  return [host, port, path, Connector].every((value) => value === undefined) && !sentinels?.length;
 }

@@ -2,22 +2,23 @@ import type { Clock } from '../../contracts/clock.js';
 import type { Bounds } from './bounded-options.js';
 import { redisProblems, type RedisConnection } from './redis-option.js';
 
+/** The options of a `RedisStore`. */
 export interface RedisStoreOptions {
-  /** A `redis://` or `rediss://` URL, ioredis options, or a client or Cluster you own (it is duplicated). */
+  /** The Redis server: a `redis://` or `rediss://` URL, ioredis options, or a client or Cluster that you own. */
   readonly redis: RedisConnection;
   /**
-   * Milliseconds after which an unanswered command is given up, an integer from 1.
+   * Maximum time in milliseconds that a call waits for Redis, an integer from 1.
    * @default 50
    */
   readonly timeout?: number;
   /**
-   * Milliseconds for which the first calls wait for the first connection, an integer from 1.
+   * Maximum time in milliseconds that the first calls wait for the first connection, an integer from 1.
    * @default 1000
    */
   readonly connectTimeout?: number;
   /**
-   * Tells the time in milliseconds since the epoch, so that a timeline can be replayed in tests.
-   * @default the Redis server's own time
+   * Clock for tests that replay a timeline.
+   * @default the time of the Redis server
    */
   readonly clock?: Clock;
 }

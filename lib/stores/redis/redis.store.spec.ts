@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { openRedisStore } from '../../../test/support/redis-store.js';
-import { redisUrl, uniquePrefix } from '../../../test/support/redis/shared-redis.js';
+import { startRedisServer } from '../../../test/support/redis/redis-server.mjs';
+import { hasRedisBinary, redisUrl, uniquePrefix } from '../../../test/support/redis/shared-redis.js';
 import { RateLimiter, RedisStore, type RedisConnection, type Rule } from '../../index.js';
 
 const rule: Rule = { algorithm: 'gcra', limit: 2, window: '1m' };
@@ -147,5 +150,49 @@ describe('a Redis store that is closed under load', () => {
     );
     expect(new Set(sources)).toEqual(new Set(['redis true']));
     expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
+  });
+});
+
+describe('a Redis that hangs while a store starts is waited for once', () => {
+  const connectTimeout = 2000;
+  const rule: Rule = { algorithm: 'gcra', limit: 2, window: '1m' };
+
+  /** How often the whole time to connect has passed before a start has ended. */
+  async function waitsOf(start: Promise<unknown>): Promise<number> {
+    let waits = 0;
+    const counting = setInterval(() => (waits += 1), connectTimeout);
+    await start;
+    clearInterval(counting);
+    return waits;
+  }
+
+  it('when it accepts connections and never answers', async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const start = async () => {
+      const store = await RedisStore.open({ redis: `redis://127.0.0.1:${port}`, connectTimeout });
+      const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
+      await limiter.ready();
+      expect((await limiter.consume(rule, 'ann')).source).toBe('fallback');
+      await limiter.close();
+      await store.close();
+    };
+    expect(await waitsOf(start())).toBeLessThan(2);
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+
+  (hasRedisBinary() ? it : it.skip)('when it hangs once it is connected', async () => {
+    const server = await startRedisServer();
+    const store = await RedisStore.open({ redis: server.url, connectTimeout });
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
+    await server.pause();
+    expect(await waitsOf(limiter.ready())).toBeLessThan(2);
+    expect((await limiter.consume(rule, 'ann')).source).toBe('fallback');
+    await limiter.close();
+    await store.close();
+    await server.stop();
   });
 });

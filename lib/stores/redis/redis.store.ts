@@ -1,13 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import type {
-  Amendment,
-  Ask,
+  Adjustment,
+  BaseStore,
   Counter,
+  DecideOptions,
   Follower,
   Heartbeat,
   Hit,
-  Outcome,
-  Store,
+  HitResult,
+  SharedStore,
   StoreChange,
 } from '../../contracts/store.js';
 import { Announcements } from './announcements.js';
@@ -15,15 +17,15 @@ import { announcersOf } from './announcers.js';
 import { Batches } from './batches.js';
 import { boundedParts, forEachPart } from './bounded-calls.js';
 import { Call } from './call.js';
-import { connect } from './connection.js';
+import { hasDoneNothing } from './done-nothing.js';
 import { Line } from './line.js';
 import { takeBack, type Refund } from './lost-calls.js';
 import { checkOptions, type RedisStoreOptions } from './redis.store.options.js';
 import { RefundRetries } from './refund-retries.js';
-import { ReplyReader, type DecideReply } from './reply.js';
+import { failureIn, ReplyReader, type DecideReply } from './reply.js';
 import type { ScriptMain } from './script.js';
-import { withTopology } from './topology.js';
-import { serversOf, type Servers } from './servers.js';
+import { Site } from './site.js';
+import { Split } from './split.js';
 
 /** Subjects that are tried until there is one for each server; only one that serves next to nothing has none. */
 const MOST_TRIALS = 1000;
@@ -34,23 +36,38 @@ const HANDSHAKE_MS = 10_000;
 /** How long the subscriber's server may take to answer a PING. */
 const SUBSCRIBER_MS = 250;
 
-/** Holds the state in Redis: every request is decided there by one script, in one round trip. */
-export class RedisStore implements Store {
+/**
+ * Stores the state in Redis. One script decides all rules of a request in one round trip.
+ *
+ * @example
+ * const store = await RedisStore.open({ redis: 'redis://localhost' });
+ */
+export class RedisStore implements BaseStore, SharedStore {
   readonly source = 'redis';
+  readonly shared: SharedStore = this;
   readonly clock: Clock;
   readonly stopwatch: Clock;
   readonly timeout: number;
-  private readonly connectTimeout: number;
-  private readonly servers: Servers;
+  private readonly site: Site;
   private readonly line: Line;
   private readonly batches: Batches;
+  private readonly split: Split;
   private readonly retries: RefundRetries;
   private readonly announcements: Announcements;
   private readonly replayed: Clock | undefined;
   private closing: Promise<void> | undefined;
-  private readonly refund: Refund = (amendments, isCertain) => this.retries.add(amendments, isCertain);
+  private readonly instance = randomBytes(6).toString('hex');
+  private charges = 0;
+  private readonly refund: Refund = (adjustments, isCertain) => {
+    // A server that has just answered can take it at once; what fails is made later.
+    if (isCertain) this.adjust(adjustments).catch(() => undefined);
+    else this.retries.add(adjustments, { isUncertain: true });
+  };
 
-  /** @throws TypeError or RangeError if an option is not as allowed */
+  /**
+   * @throws TypeError if `redis` is invalid
+   * @throws RangeError if another option is invalid
+   */
   constructor({ redis, timeout = 50, connectTimeout = 1000, clock }: RedisStoreOptions) {
     checkOptions(redis, { timeout, connectTimeout });
     const bounds = { timeout, connectTimeout, socketTimeout: Math.max(HANDSHAKE_MS, 5 * timeout) };
@@ -58,55 +75,64 @@ export class RedisStore implements Store {
     this.stopwatch = clock ?? (() => performance.now());
     this.replayed = clock; // It stands in for the server's.
     this.timeout = timeout;
-    this.connectTimeout = connectTimeout;
-    const client = connect(redis, bounds);
-    this.servers = serversOf(client);
-    this.line = new Line(client, this.servers, bounds);
+    this.site = new Site(redis, bounds, () => this.batches.flush());
+    this.line = new Line(this.site, bounds);
     this.batches = new Batches(
       () => this.now(),
       (call) => this.line.run(call),
-      this.servers,
+      this.site,
       this.refund,
     );
+    this.split = new Split(this, (part, how) => this.decideTogether(part, how));
     this.retries = new RefundRetries(
-      (amendments) => this.amendTogether(amendments),
-      (all) => this.servers.partition(all),
+      (adjustments) => this.adjustTogether(adjustments),
+      (all) => this.site.servers.partition(all),
       this.clock,
     );
+    this.line.watch(({ error }) => {
+      if (error === undefined) this.retries.retryNow();
+    });
     const subscriber = { ...bounds, socketTimeout: Math.max(SUBSCRIBER_MS, 5 * timeout) };
-    const announcers = announcersOf(client, redis, subscriber);
-    this.announcements = new Announcements(announcers, this.servers, String(client.options?.keyPrefix ?? ''));
+    const announcers = announcersOf(this.site, redis, subscriber);
+    const keyPrefix = String(this.site.client.options?.keyPrefix ?? '');
+    this.announcements = new Announcements(announcers, this.site, keyPrefix);
   }
 
   /**
-   * Opens a store and finds out first whether a URL or options lead to a node of a Redis Cluster: it is
-   * connected to as a Cluster then.
+   * Opens a store and waits for the first connection. If the server is a node of a Redis Cluster, it connects to the
+   * whole Cluster.
    *
-   * @throws TypeError or RangeError if an option is not as allowed; Error if a client that is none of a Cluster
-   *   leads to a node of one
+   * @throws TypeError if `redis` is invalid
+   * @throws RangeError if another option is invalid
+   * @throws Error if the server is a node of a Redis Cluster and cannot be connected as a Cluster
    */
   static async open(options: RedisStoreOptions): Promise<RedisStore> {
-    const { redis, timeout = 50, connectTimeout = 1000 } = options;
-    checkOptions(redis, { timeout, connectTimeout });
-    const bounds = { timeout, connectTimeout, socketTimeout: HANDSHAKE_MS };
-    return new RedisStore({ ...options, redis: await withTopology(redis, bounds) });
+    const store = new RedisStore(options);
+    await store.line.connected();
+    await store.site.settle().catch(() => undefined); // ready() reports what may pass
+    const { problem } = store.site;
+    if (!problem) return store;
+    await store.close();
+    throw new Error(`redis: ${problem.message}`);
   }
 
-  decide(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
-    if (ask.within !== undefined) return this.decideAlone(hits, ask);
-    return this.batches.decide(this.servers.slotOf(hits[0]!.key), hits, ask);
+  decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+    const parts = this.site.servers.partition(hits);
+    return parts ? this.split.decide(hits, parts, options) : this.decideTogether(hits, options);
   }
 
-  partition(hits: readonly Hit[]): readonly (readonly Hit[])[] {
-    return this.servers.partition(hits) ?? [hits];
-  }
-
-  async amend(amendments: readonly Amendment[], ask?: Pick<Ask, 'within'>): Promise<readonly boolean[]> {
-    const parts = (this.servers.partition(amendments) ?? [amendments]).flatMap(boundedParts);
-    if (parts.length === 1) return this.amendTogether(amendments, ask?.within);
-    const replies = await forEachPart(parts, (part) => this.amendTogether(part, ask?.within));
-    const amended = new Map(parts.flatMap((part, at) => part.map((each, nth) => [each, replies[at]![nth]!])));
-    return amendments.map((amendment) => amended.get(amendment)!);
+  async adjust(
+    adjustments: readonly Adjustment[],
+    options?: Pick<DecideOptions, 'within'>,
+  ): Promise<readonly boolean[]> {
+    const named = adjustments.map((each) => this.named(each));
+    const parts = (this.site.servers.partition(named) ?? [named]).flatMap(boundedParts);
+    if (parts.length === 1) return this.adjustTogether(named, options?.within);
+    const replies = await forEachPart(parts, (part) => this.adjustTogether(part, options?.within));
+    const adjusted = new Map(
+      parts.flatMap((part, at) => part.map((each, nth) => [each, replies[at]![nth]!])),
+    );
+    return named.map((adjustment) => adjusted.get(adjustment)!);
   }
 
   async block({ key, block }: Counter, duration: number): Promise<void> {
@@ -127,7 +153,7 @@ export class RedisStore implements Store {
     if (this.closing) return 0;
     const alive = await this.run(this.call('heartbeat', [key], instance, duration));
     if (typeof alive === 'number') return alive;
-    throw Object.assign(new Error(String(alive)), { name: 'ReplyError' });
+    throw this.line.faultOn(key, failureIn(alive) ?? alive);
   }
 
   follow(prefix: string, follower: Follower): void {
@@ -146,23 +172,23 @@ export class RedisStore implements Store {
     this.line.watch(listener);
   }
 
-  async ready(trial?: (subject: string) => Hit): Promise<void> {
-    await this.line.ready();
-    if (trial) await Promise.all(this.trials(trial).map((call) => this.line.try(call, this.connectTimeout)));
+  async ready(trial?: (subject: string) => readonly Hit[]): Promise<void> {
+    await this.line.ready(() => (trial ? this.trials(trial) : []));
   }
 
   /** A call that decides, for each server. */
-  private trials(trial: (subject: string) => Hit): Call[] {
-    const hits = new Map<string, Hit>();
+  private trials(trial: (subject: string) => readonly Hit[]): Call[] {
+    const hits = new Map<string, readonly Hit[]>();
+    const { count } = this.site.servers;
     for (let nth = 0; nth < MOST_TRIALS; nth += 1) {
-      const hit = trial(`ready-${nth}`);
-      const server = this.servers.of(hit.key);
-      if (!hits.has(server)) hits.set(server, hit);
-      if (hits.size >= this.servers.count) break;
+      const some = trial(`ready-${nth}`);
+      const server = this.site.servers.of(some[0]!.key);
+      if (!hits.has(server)) hits.set(server, some);
+      if (hits.size >= count) break;
     }
-    return Array.from(hits.values(), (hit) => {
+    return Array.from(hits.values(), (some) => {
       const call = new Call(this.now());
-      call.addRequest([hit], {});
+      call.addRequest(some, {});
       return call;
     });
   }
@@ -178,25 +204,46 @@ export class RedisStore implements Store {
     await this.line.close();
   }
 
-  private async decideAlone(hits: readonly Hit[], ask: Ask): Promise<Outcome> {
+  private decideTogether(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+    if (options.within !== undefined) return this.decideAlone(hits, options);
+    return this.batches.decide(this.site.servers.slotOf(hits[0]!.key), hits, options);
+  }
+
+  private async decideAlone(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     const call = new Call(this.now());
-    call.addRequest(hits, ask);
-    const reply = await this.run(call, ask.within).catch((error: unknown) => {
-      takeBack(call, [{ hits, ask }], this.refund);
+    call.addRequest(hits, options);
+    const reply = await this.run(call, options.within).catch((error: unknown) => {
+      takeBack(call, [{ hits, options }], this.refund);
       throw error;
     });
     return new ReplyReader(reply as DecideReply).next(hits.length);
   }
 
-  private async amendTogether(amendments: readonly Amendment[], within?: number): Promise<boolean[]> {
-    const call = new Call(this.now(), 'amend');
-    for (const amendment of amendments) call.addAmendment(amendment);
+  private async adjustTogether(adjustments: readonly Adjustment[], within?: number): Promise<boolean[]> {
+    const call = new Call(this.now(), 'adjust');
+    for (const adjustment of adjustments) call.addAdjustment(adjustment);
     const reply = (await this.run(call, within).catch((error: unknown) => {
-      this.retries.add(call.isSent ? amendments.filter(isNamed) : amendments);
+      if (!call.isSent) this.retries.add(adjustments);
+      else this.retryIfNotMade(call, adjustments);
       throw error;
     })) as number[];
-    for (const { key, kind } of amendments) if (kind !== 'renew') this.announcements.changed(key, false);
-    return reply.map((amended) => amended === 1);
+    for (const { key, kind } of adjustments)
+      if (kind !== 'renew' && kind !== 'charge') this.announcements.changed(key, false);
+    return reply.map((adjusted) => adjusted === 1);
+  }
+
+  /** What has a name can be made again at once; anything else only once the server has said that it was not made. */
+  private retryIfNotMade({ reply }: Call, adjustments: readonly Adjustment[]): void {
+    this.retries.add(adjustments.filter(isNamed), { isSent: true });
+    reply?.catch((late: unknown) => {
+      if (hasDoneNothing(late)) this.retries.add(adjustments.filter((adjustment) => !isNamed(adjustment)));
+    });
+  }
+
+  /** A charge has a name, so that it can be sent again when its reply is lost. */
+  private named(adjustment: Adjustment): Adjustment {
+    if (adjustment.kind !== 'charge') return adjustment;
+    return { ...adjustment, once: { name: `${this.instance}-${++this.charges}`, until: Infinity } };
   }
 
   /** Microseconds by the clock that is replayed; `''` for the server's time. */
@@ -218,7 +265,7 @@ export class RedisStore implements Store {
   }
 }
 
-/** Whether an amendment can be repeated: what has a name is given back once. */
-function isNamed({ receipt }: Amendment): boolean {
-  return typeof receipt === 'string';
+/** Whether an adjustment can be repeated: what has a name is given back once. */
+function isNamed({ receipt, once }: Adjustment): boolean {
+  return once !== undefined || typeof receipt === 'string';
 }

@@ -1,29 +1,29 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { concurrency } from '../../algorithms/concurrency/concurrency.js';
 import { gcra } from '../../algorithms/gcra/gcra.js';
-import type { Amendment } from '../../contracts/store.js';
-import { hasDoneNothing, RefundRetries } from './refund-retries.js';
+import type { Adjustment } from '../../contracts/store.js';
+import { RefundRetries } from './refund-retries.js';
 
 describe('a refund that a server could not make', () => {
   let now = 1e12;
   let isAvailable = false;
   let found = true;
-  let made: Amendment[][] = [];
+  let made: Adjustment[][] = [];
   let retries: RefundRetries;
 
   beforeEach(() => {
     jest.useFakeTimers();
     [now, isAvailable, found, made] = [1e12, false, true, []];
-    const amend = (amendments: readonly Amendment[]): Promise<readonly boolean[]> => {
+    const adjust = (adjustments: readonly Adjustment[]): Promise<readonly boolean[]> => {
       if (isAvailable) {
-        made.push([...amendments]);
-        return Promise.resolve(amendments.map(() => found));
+        made.push([...adjustments]);
+        return Promise.resolve(adjustments.map(() => found));
       }
-      retries.add(amendments);
+      retries.add(adjustments);
       return Promise.reject(new Error('not now'));
     };
     retries = new RefundRetries(
-      amend,
+      adjust,
       () => undefined,
       () => now,
     );
@@ -31,13 +31,14 @@ describe('a refund that a server could not make', () => {
 
   afterEach(() => void jest.useRealTimers());
 
-  const refund = (expiresInMs: number, kind: Amendment['kind'] = 'refund'): Amendment => ({
+  const refund = (expiresInMs: number, kind: Adjustment['kind'] = 'refund'): Adjustment => ({
     key: 'k',
     algorithm: gcra,
     parameters: {},
     kind,
     cost: 1,
     receipt: (now + expiresInMs) * 1000,
+    source: 'redis',
   });
 
   async function goBy(milliseconds: number): Promise<void> {
@@ -48,13 +49,13 @@ describe('a refund that a server could not make', () => {
   }
 
   it('is repeated where the charge may still come, until it is found', async () => {
-    const lease: Amendment = {
+    const lease: Adjustment = {
       ...refund(0),
       algorithm: concurrency,
       parameters: { lease: 30e6 },
       receipt: 'a',
     };
-    retries.add([lease], false);
+    retries.add([lease], { isUncertain: true });
     [isAvailable, found] = [true, false];
     await goBy(10_000);
     expect(made.length).toBeGreaterThan(5);
@@ -67,13 +68,13 @@ describe('a refund that a server could not make', () => {
   });
 
   it('is repeated no longer than the lease lasts from when the server has answered', async () => {
-    const lease: Amendment = {
+    const lease: Adjustment = {
       ...refund(0),
       algorithm: concurrency,
       parameters: { lease: 30e6 },
       receipt: 'a',
     };
-    retries.add([lease], false);
+    retries.add([lease], { isUncertain: true });
     await goBy(40_000);
     [isAvailable, found] = [true, false];
     await goBy(35_000);
@@ -92,6 +93,100 @@ describe('a refund that a server could not make', () => {
     await goBy(60_000);
     expect(made).toHaveLength(1);
     expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is made at once when a server has recovered, however often it failed before', async () => {
+    const mine = refund(60_000);
+    retries.add([mine]);
+    await goBy(20_000);
+    isAvailable = true;
+    retries.retryNow();
+    expect(made).toEqual([[mine]]);
+    await goBy(60_000);
+    expect(made).toHaveLength(1);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is made at once when a server recovers while the attempt before it fails', async () => {
+    const mine = refund(60_000);
+    retries.add([mine]);
+    retries.retryNow();
+    isAvailable = true;
+    retries.retryNow();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(made).toEqual([[mine]]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  describe('of prefetched permits', () => {
+    const rest = (): Adjustment => ({ ...refund(60_000), once: { name: 'a', until: (now + 30_000) * 1000 } });
+
+    it('is made by their name as long as the server remembers it', async () => {
+      const mine = rest();
+      retries.add([mine], { isSent: true });
+      await goBy(20_000);
+      isAvailable = true;
+      retries.retryNow();
+      expect(made).toEqual([[mine]]);
+    });
+
+    it('is made without their name when the server has forgotten it, if it was never sent', async () => {
+      const mine = rest();
+      retries.add([mine]);
+      await goBy(31_000);
+      isAvailable = true;
+      retries.retryNow();
+      const { once: _once, ...unnamed } = mine;
+      expect(made).toEqual([[unnamed]]);
+    });
+
+    it('is given up when the server has forgotten their name, if it may have been made', async () => {
+      retries.add([rest()], { isSent: true });
+      await goBy(31_000);
+      isAvailable = true;
+      await goBy(60_000);
+      expect(made).toEqual([]);
+      expect(jest.getTimerCount()).toBe(0);
+    });
+  });
+
+  describe('of a reservation that cost more, which is a charge by name', () => {
+    const charge = (expiresInMs: number): Adjustment => ({
+      ...refund(expiresInMs, 'charge'),
+      once: { name: 'a', until: Infinity },
+    });
+
+    it('is made until the reservation would have expired, if it was never sent', async () => {
+      const mine = charge(600_000);
+      retries.add([mine, charge(300_000)]);
+      await goBy(400_000);
+      isAvailable = true;
+      retries.retryNow();
+      expect(made).toEqual([[mine]]);
+    });
+
+    it('is made within a minute where the reservation has expired before the work was done', async () => {
+      const mine = charge(-5000);
+      retries.add([mine]);
+      await goBy(50_000);
+      isAvailable = true;
+      retries.retryNow();
+      expect(made).toEqual([[mine]]);
+    });
+
+    it('is repeated for a minute, once it may have been made, as the server remembers its name for two', async () => {
+      const mine = charge(600_000);
+      retries.add([mine]);
+      await goBy(100_000);
+      retries.add([mine], { isSent: true });
+      await goBy(50_000);
+      retries.add([mine], { isSent: true });
+      await goBy(20_000);
+      isAvailable = true;
+      await goBy(10_000);
+      expect(made).toEqual([]);
+      expect(jest.getTimerCount()).toBe(0);
+    });
   });
 
   it('is given up when the charge is gone by itself', async () => {
@@ -131,27 +226,5 @@ describe('a refund that a server could not make', () => {
     await retries.close();
     expect(made).toEqual([[mine]]);
     expect(jest.getTimerCount()).toBe(0);
-  });
-});
-
-describe('an error', () => {
-  it.each([
-    'Too many Cluster redirections. Last error: ReplyError: MOVED 1 127.0.0.1:1',
-    'TRYAGAIN Multiple keys request during rehashing of slot',
-    'LOADING Redis is loading the dataset in memory',
-    "OOM command not allowed when used memory > 'maxmemory'.",
-    "Stream isn't writeable and enableOfflineQueue options is false",
-    "Cluster isn't ready and enableOfflineQueue options is false",
-  ])('says that nothing was executed: %s', (message) => {
-    expect(hasDoneNothing(new Error(message))).toBe(true);
-  });
-
-  it.each([
-    'Connection is closed.',
-    'no answer within 50 ms',
-    'ERR user_script:1: attempt to index a nil value',
-    'read ECONNRESET',
-  ])('leaves open whether something was executed: %s', (message) => {
-    expect(hasDoneNothing(new Error(message))).toBe(false);
   });
 });

@@ -1,5 +1,4 @@
-import type { Verdict } from '../../contracts/algorithm.js';
-import type { Outcome } from '../../contracts/store.js';
+import type { HitResult } from '../../contracts/store.js';
 
 /** The reply of decide.lua: the instant, then three integers a hit; the first of a request may be an error. */
 export type DecideReply = readonly [now: number, ...rest: readonly (number | string)[]];
@@ -23,7 +22,7 @@ function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
-/** Reads the outcomes of requests in the reply of decide.lua, one after the other. */
+/** Reads the results of requests in the reply of decide.lua, one after the other. */
 export class ReplyReader {
   private at = 1;
 
@@ -33,22 +32,25 @@ export class ReplyReader {
    * @param hits how many the request had
    * @throws Error what failed while the request was decided
    */
-  next(hits: number): Outcome {
+  next(hits: number): HitResult[] {
     const { reply, at } = this;
     this.at += FIELDS * hits;
     const failure = reply[at];
     if (typeof failure !== 'number') throw replyError(failure ?? 'a list that is too short');
-    const verdicts = new Array<Verdict>(hits);
-    for (let hit = 0; hit < hits; hit += 1) verdicts[hit] = this.verdict(at + FIELDS * hit);
-    return { verdicts, now: reply[0] };
+    const results = new Array<HitResult>(hits);
+    for (let hit = 0; hit < hits; hit += 1) results[hit] = this.result(at + FIELDS * hit);
+    return results;
   }
 
-  private verdict(at: number): Verdict {
+  private result(at: number): HitResult {
     const reply = this.reply as readonly number[];
+    const now = reply[0]!;
+    const source = 'redis';
     const remaining = reply[at]!;
     const wait = reply[at + 1]!;
     const resetAfter = reply[at + 2]!;
-    if (wait >= 0) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: wait };
-    return { allowed: false, remaining, retryAfter: wait === NEVER ? null : -2 - wait, resetAfter, delay: 0 };
+    if (wait >= 0) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: wait, source, now };
+    const retryAfter = wait === NEVER ? null : -2 - wait;
+    return { allowed: false, remaining, retryAfter, resetAfter, delay: 0, source, now };
   }
 }

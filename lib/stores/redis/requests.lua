@@ -1,5 +1,8 @@
--- Reads the requests of a call one by one, and tells what became of them: see decide.lua for both. What
--- protocol.lua reads stands above.
+-- Reads the requests of a call one by one, and writes what became of them into the reply.
+--
+-- KEYS, ARGV, Returns  see decide.lua
+--
+-- @needs protocol
 
 local FIELDS = 3
 

@@ -1,36 +1,46 @@
 import type { Algorithm } from '../../contracts/algorithm.js';
-import amend from './amend.lua.js';
-import announce from './announce.lua.js';
+import type { LuaModule } from '../../contracts/lua-module.js';
+import adjust from './adjust.lua.js';
 import block from './block.lua.js';
 import decide from './decide.lua.js';
 import heartbeat from './heartbeat.lua.js';
 import loneState from './lone-state.lua.js';
 import lone from './lone.lua.js';
-import prologue from './prologue.lua.js';
-import protocol from './protocol.lua.js';
-import requests from './requests.lua.js';
 import reset from './reset.lua.js';
+import rights from './rights.lua.js';
 import states from './states.lua.js';
 
-const MAINS = {
-  decide: requests + decide,
-  amend: announce + amend,
-  block: announce + block,
-  reset: announce + reset,
-  heartbeat,
-  lone,
-};
+const MAINS = { decide, adjust, block, reset, heartbeat, lone, rights };
 
 /** What a script does with the algorithms in front of it. */
 export type ScriptMain = keyof typeof MAINS;
 
-/** The Lua that serves the given algorithms, and no others: what it need not define costs nothing. */
+/**
+ * The Lua that serves the given algorithms, and no others: what it need not define costs nothing. In front stands
+ * what every algorithm may use: the time, the forms of numbers, and `get` for a state that is a string.
+ */
 export function assembleScript(main: ScriptMain, algorithms: readonly Algorithm[]): string {
-  const preludes = new Set(algorithms.map(({ prelude }) => prelude).filter((text) => text !== undefined));
+  const inFront = withNeeds([
+    main === 'lone' ? loneState : states,
+    ...algorithms.flatMap(({ lua }) => lua.needs),
+  ]);
+  const behind = withNeeds([MAINS[main]]).filter((module) => !inFront.includes(module));
   const modules = algorithms.map(
-    ({ name, lua }, index) => `-- ${name}\nalgorithms[${index + 1}] = (function()\n${lua}end)()\n`,
+    ({ lua: { name, text } }, index) => `-- ${name}\nalgorithms[${index + 1}] = (function()\n${text}end)()\n`,
   );
-  const [state, reader] = main === 'lone' ? [loneState, ''] : [states, protocol];
-  const parts = [prologue, state, ...preludes, 'local algorithms = {}\n', ...modules, reader, MAINS[main]];
-  return parts.join('\n');
+  return [...inFront.map(textOf), 'local algorithms = {}\n', ...modules, ...behind.map(textOf)].join('\n');
+}
+
+/** What the scripts consist of without which requests of these algorithms cannot be decided, adjusted, blocked and reset. */
+export function modulesOf(algorithms: readonly Algorithm[]): readonly LuaModule[] {
+  return withNeeds([decide, adjust, block, reset, loneState, lone, ...algorithms.map(({ lua }) => lua)]);
+}
+
+/** The modules, each once and behind those that it needs. */
+function withNeeds(modules: readonly LuaModule[]): LuaModule[] {
+  return [...new Set(modules.flatMap((module) => [...withNeeds(module.needs), module]))];
+}
+
+function textOf({ text }: LuaModule): string {
+  return text;
 }

@@ -3,7 +3,7 @@ import type { StoreClient } from './connection.js';
 
 /** Knows on which server of a Redis a key is. */
 export interface Servers {
-  /** How many servers decide. */
+  /** How many servers decide, those included to which there is no connection; counted when asked for. */
   readonly count: number;
   /** The address of the server, `''` where there is only one or it is not known. */
   of(key: string): string;
@@ -57,7 +57,7 @@ class ClusterServers implements Servers {
   }
 
   get count(): number {
-    return this.client.nodes?.('master').length ?? 0;
+    return new Set(this.client.slots?.map(([master]) => master)).size;
   }
 
   of(key: string): string {

@@ -3,6 +3,8 @@
 --
 -- KEYS  those of the call; one that holds another kind of value counts as absent
 -- ARGV  none
+--
+-- @needs prologue
 
 local states, unsaved, expiries = nil, {}, {}
 

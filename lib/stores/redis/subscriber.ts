@@ -6,7 +6,7 @@ export interface SubscriberClient extends StoreClient {
   unsubscribe(...channels: string[]): Promise<unknown>;
   on(event: 'message', listener: (channel: string, message: string) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'ready' | 'close', listener: () => void): unknown;
+  on(event: 'connect' | 'ready' | 'close', listener: () => void): unknown;
 }
 
 const PING_EVERY_MS = 1000;

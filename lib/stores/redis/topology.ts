@@ -1,70 +1,87 @@
 import { Cluster, type RedisOptions } from 'ioredis';
-import type { Bounds } from './bounded-options.js';
-import { addressOf, connect, firstConnection, type StoreClient } from './connection.js';
-import { Deadline } from './deadline.js';
+import { StoreFault } from '../../contracts/store-fault.js';
+import { addressOf, type StoreClient } from './connection.js';
 import { nodeOfCluster } from './fault.js';
-import { isUserClient, type RedisConnection } from './redis-option.js';
+import type { RedisConnection } from './redis-option.js';
 
 const SLOTS = 16_384;
 
 /** The part of an ioredis client that reports what its server is. */
 interface Scout extends StoreClient {
-  info(section: string): Promise<string>;
+  info(): Promise<string>;
   cluster(subcommand: 'SLOTS'): Promise<unknown>;
 }
 
+/** `node`: of a Redis Cluster; `sentinel`: with the name of a master that it monitors. */
+export type ServerRole =
+  { readonly kind: 'server' | 'node' } | { readonly kind: 'sentinel'; readonly master: string | undefined };
+
 type SlotRange = readonly [first: number, last: number, master: readonly [host: string, port: number]];
 
+/** What a client's server is. */
+export async function roleOf(client: StoreClient): Promise<ServerRole> {
+  const info = await (client as Scout).info();
+  if (/^cluster_enabled:1/m.test(info)) return { kind: 'node' };
+  if (!/^(redis|server)_mode:sentinel/m.test(info)) return { kind: 'server' };
+  return { kind: 'sentinel', master: /^master0:name=([^,]*),/m.exec(info)?.[1] };
+}
+
+/** Whether no node of a Redis Cluster serves any slot, as far as this one knows. */
+export async function servesNoSlots(client: StoreClient): Promise<boolean> {
+  return (await slotsOf(client)).length === 0;
+}
+
+/** Whether a node of a Redis Cluster serves all slots alone. */
+export async function servesAllSlots(client: StoreClient): Promise<boolean> {
+  const ranges = await slotsOf(client);
+  const masters = new Set(ranges.map(([, , [host, port]]) => `${host}:${port}`));
+  const served = ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+  return masters.size === 1 && served === SLOTS;
+}
+
+async function slotsOf(client: StoreClient): Promise<readonly SlotRange[]> {
+  return (await (client as Scout).cluster('SLOTS')) as readonly SlotRange[];
+}
+
 /**
- * The connection to use for what the user gave: a Cluster where a URL or options lead to a node of one.
- * What cannot be found out stays as it is: the first MOVED will open the circuit breaker.
+ * A Cluster with the options of a client of one of its nodes. It is only the model for the store's own.
  *
- * @throws Error if the user's own client is none of a Cluster, and its server does not serve all slots
+ * @throws StoreFault if the options cannot lead to a Cluster
  */
-export async function withTopology(redis: RedisConnection, bounds: Bounds): Promise<RedisConnection> {
-  if (isCluster(redis)) return redis;
-  const scout = connect(redis, bounds) as Scout;
-  scout.on('error', () => undefined); // The store's own connection reports it.
-  try {
-    await firstConnection(scout, bounds.connectTimeout);
-    if (scout.status !== 'ready') return redis;
-    const served = await new Deadline(bounds.connectTimeout).within(slotsServed(scout)).catch(() => SLOTS);
-    if (served === undefined) return redis;
-    if (typeof redis === 'string' || !isUserClient(redis)) return clusterOf(scout);
-    if (served < SLOTS) throw new Error(`redis: ${nodeOfCluster(`Redis at ${addressOf(scout)}`)}`);
-    return redis;
-  } finally {
-    scout.disconnect();
-  }
-}
-
-function isCluster(redis: RedisConnection): boolean {
-  return typeof redis === 'object' && isUserClient(redis) && redis.isCluster === true;
-}
-
-/** How many slots a node of a Cluster serves alone; `undefined` where there is no Cluster. */
-async function slotsServed(scout: Scout): Promise<number | undefined> {
-  if (!/^cluster_enabled:1/m.test(await scout.info('cluster'))) return undefined;
-  const ranges = (await scout.cluster('SLOTS')) as readonly SlotRange[];
-  const masters = new Map<string, number>();
-  for (const [first, last, [host, port]] of ranges) {
-    const master = `${host}:${port}`;
-    masters.set(master, (masters.get(master) ?? 0) + last - first + 1);
-  }
-  return masters.size === 1 ? [...masters.values()][0] : 0;
-}
-
-/** A Cluster that is only the model for the store's own. */
-function clusterOf(scout: Scout): RedisConnection {
-  const { host, port, path, db, sentinels, ...redisOptions } = scout.options as RedisOptions;
-  if (path !== undefined || sentinels) {
-    throw new Error(`redis: ${nodeOfCluster(`Redis at ${addressOf(scout)}`)}`);
-  }
-  if (db) throw new Error(`redis: got database ${db}; a Redis Cluster has only database 0`);
+export function clusterOf(client: StoreClient): RedisConnection {
+  const { host, port, path, db, sentinels, ...redisOptions } = client.options as RedisOptions;
+  if (path !== undefined || sentinels) throw oneOfSeveral(client);
+  if (db) throw fault(`got database ${db}; a Redis Cluster has only database 0`);
   return new Cluster([{ host: host!, port: port! }], {
     lazyConnect: true,
     // Names of hosts are kept, since certificates are for names.
     dnsLookup: (address, callback) => callback(null, address),
     redisOptions: redisOptions as object,
   });
+}
+
+/** The fault of a client that has only one server of several. */
+export function oneOfSeveral(client: StoreClient): StoreFault {
+  return fault(nodeOfCluster(`Redis at ${addressOf(client)}`));
+}
+
+/** The fault of a client that has a Sentinel for its server. */
+export function noServer(client: StoreClient, master = 'mymaster'): StoreFault {
+  const { host, port } = client.options ?? {};
+  const fix = `redis: { sentinels: [{ host: ${JSON.stringify(host)}, port: ${port} }], name: ${JSON.stringify(master)} }`;
+  return new StoreFault(
+    'topology',
+    'SENTINEL',
+    `Redis at ${addressOf(client)} is a Sentinel and decides nothing; write ${fix}`,
+  );
+}
+
+/** The fault of a node whose Cluster does not exist yet. */
+export function noSlots(client: StoreClient): StoreFault {
+  const what = `Redis at ${addressOf(client)} is a node of a Redis Cluster that serves no slots (CLUSTERDOWN)`;
+  return new StoreFault('state', 'CLUSTERDOWN', `${what}; create the Cluster, or let the node join it`);
+}
+
+function fault(message: string): StoreFault {
+  return new StoreFault('topology', 'MOVED', message);
 }

@@ -7,18 +7,19 @@
 //
 //   { kind: 'rule', rule, type, limit, windowMs }    type: 'any-window' (at most `limit` in any window of `windowMs`) or
 //                                                    'held' (at most `limit` held at a time)
-//   { kind: 'request', rule, subject, permit, sentAt, answeredAt, allowed, source }
-//   { kind: 'release', rule, subject, permit, sentAt, endedAt }         `permit` names the request that took it
+//   { kind: 'request', process, rule, subject, permit, sentAt, answeredAt, allowed, source }
+//   { kind: 'release', process, rule, subject, permit, sentAt, endedAt }    `permit` names the request that took it
 //   { kind: 'fault', from, to, forgets, fallback }   while it was on Redis may not have decided; `forgets`: Redis lost
 //                                                    its state; `fallback`: the most that all processes together may
 //                                                    allow a subject by the fallback, for a rule of limit L: 'L', or a number
-//   { kind: 'report', at, event: 'storeError' }      a call failed or was lost; other reports are not looked at
+//   { kind: 'report', process, at, event: 'storeError' }    a call failed or was lost; other reports are not looked at
 //   { kind: 'charged', rule, subject, at, used }     permits that Redis had charged, read when all was quiet
 import { readFileSync } from 'node:fs';
 import { argv, exit } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { checkHeld } from './check-held.mjs';
 import { checkWindows } from './check-windows.mjs';
+import { LostCalls } from './lost-calls.mjs';
 
 /** The lines of a history as objects. */
 export function parseHistory(text) {
@@ -31,15 +32,12 @@ export function parseHistory(text) {
 /** Every promise that a history breaks, one sentence each. */
 export function violationsIn(history) {
   const faults = history.filter(({ kind }) => kind === 'fault');
-  // A call that was lost at any time may hold a permit until it is released again.
-  const lost = history.filter(({ event }) => event === 'storeError').map(({ at }) => ({ from: at, to: at }));
-  const disturbances = [...faults, ...lost];
+  const lostCalls = new LostCalls(history);
   const rules = history.filter(({ kind }) => kind === 'rule');
-  return rules.flatMap((rule) =>
-    subjectsOf(rule, history).flatMap((lines) =>
-      rule.type === 'held' ? checkHeld(rule, lines, disturbances) : checkWindows(rule, lines, faults),
-    ),
-  );
+  return rules.flatMap((rule) => {
+    const check = rule.type === 'held' ? checkHeld : checkWindows;
+    return subjectsOf(rule, history).flatMap((lines) => check(rule, lines, faults, lostCalls));
+  });
 }
 
 /** The lines of a rule, a list for each subject. */

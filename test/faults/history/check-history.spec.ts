@@ -6,19 +6,21 @@ const RULE = { kind: 'rule', rule: 'login', type: 'any-window', limit: LIMIT, wi
 const HELD = { kind: 'rule', rule: 'jobs', type: 'held', limit: 1 };
 const FAULT = { kind: 'fault', from: 100, to: 200, forgets: false, fallback: 'L' };
 
+const OF_ADA = { process: 1, rule: 'login', subject: 'ada' };
+
 let permits = 0;
 
 /** A request that was sent at an instant and answered 2 ms later. */
 function request(sentAt: number, change: HistoryLine = {}): HistoryLine {
   const answered = { sentAt, answeredAt: sentAt + 2, allowed: true, source: 'redis' };
-  return { kind: 'request', rule: 'login', subject: 'ada', permit: (permits += 1), ...answered, ...change };
+  return { ...OF_ADA, kind: 'request', permit: (permits += 1), ...answered, ...change };
 }
 
 const denied = { allowed: false };
 const byFallback = { source: 'fallback' };
 
 function charged(at: number, used: number): HistoryLine {
-  return { kind: 'charged', rule: 'login', subject: 'ada', at, used };
+  return { ...OF_ADA, kind: 'charged', at, used };
 }
 
 function hold(sentAt: number, permit: string, change: HistoryLine = {}): HistoryLine {
@@ -26,8 +28,15 @@ function hold(sentAt: number, permit: string, change: HistoryLine = {}): History
 }
 
 function release(sentAt: number, permit: string): HistoryLine {
-  return { kind: 'release', rule: 'jobs', subject: 'ada', permit, sentAt, endedAt: sentAt + 2 };
+  return { ...OF_ADA, kind: 'release', rule: 'jobs', permit, sentAt, endedAt: sentAt + 2 };
 }
+
+/** Decisions of Redis, one sent after the other was answered: by then what the process lost is free. */
+function decisions(from: number, change: HistoryLine = {}): HistoryLine[] {
+  return [0, 5, 10, 15].map((after) => request(from + after, { subject: after, ...change }));
+}
+
+const LOST = { kind: 'report', process: 1, event: 'storeError' };
 
 describe('The checker of histories', () => {
   it.each<[string, readonly HistoryLine[]]>([
@@ -38,7 +47,7 @@ describe('The checker of histories', () => {
     ],
     [
       'requests that may belong to either window',
-      [RULE, request(0), request(1), request(2), request(997, { answeredAt: 1001 })],
+      [RULE, request(0), request(1), request(2), request(998, { answeredAt: 1000 })],
     ],
     [
       'the limit by the fallback on top of the limit by Redis',
@@ -53,22 +62,30 @@ describe('The checker of histories', () => {
       'a denial after a call that timed out, which Redis may have run',
       [RULE, FAULT, request(100, byFallback), request(210), request(220), request(230, denied)],
     ],
+    [
+      'the limit by the fallback again when its clock shows that the window is over',
+      [RULE, FAULT, ...[110, 120, 130, 1107].map((at) => request(at, byFallback))],
+    ],
     ['a counter that has charged what was allowed', [RULE, request(0), request(1), charged(500, 2)]],
     ['a permit that is held again after its release', [HELD, hold(0, 'a'), release(10, 'a'), hold(13, 'b')]],
     ['a denial while the only permit is held', [HELD, hold(0, 'a'), hold(5, 'b', denied), release(10, 'a')]],
     [
-      'a denial soon after a release whose call was lost',
-      [
-        HELD,
-        hold(0, 'a'),
-        release(10, 'a'),
-        { kind: 'report', at: 12, event: 'storeError' },
-        hold(20, 'b', denied),
-      ],
+      'a denial after a release that was lost, before Redis has decided several requests',
+      [HELD, hold(0, 'a'), release(10, 'a'), { ...LOST, at: 11 }, ...decisions(20), hold(30, 'b', denied)],
     ],
     [
-      'a denial soon after a fault in which a call was lost',
+      'a denial after a request that was lost, before Redis has decided several others',
       [HELD, FAULT, hold(100, 'a', byFallback), hold(1000, 'b', denied)],
+    ],
+    [
+      'a denial after a request that was lost, however many Redis has decided of another process',
+      [
+        HELD,
+        FAULT,
+        hold(100, 'a', byFallback),
+        ...decisions(200, { process: 2 }),
+        hold(300, 'b', { ...denied, process: 2 }),
+      ],
     ],
   ])('accepts %s', (_name, history) => {
     expect(violationsIn(history)).toEqual([]);
@@ -79,6 +96,11 @@ describe('The checker of histories', () => {
       'one request more than the limit in a window',
       [RULE, ...[0, 1, 2, 900].map((at) => request(at))],
       /Redis allowed 4 in one window, the bound is 3/,
+    ],
+    [
+      'one request more than the limit just before a window is over',
+      [RULE, request(0), request(1), request(2), request(998, { answeredAt: 999.9 })],
+      /Redis allowed 4 in one window/,
     ],
     [
       'a request allowed by the deny cache beyond the limit',
@@ -120,6 +142,17 @@ describe('The checker of histories', () => {
       [RULE, ...[0, 1, 2].map((at) => request(at)), request(1010, denied)],
       /denied at 1010 with at most 0 of 3 used/,
     ],
+    [
+      'a denial after the window is over in which calls were lost',
+      [
+        RULE,
+        FAULT,
+        ...[110, 120, 130].map((at) => request(at, byFallback)),
+        ...decisions(200),
+        request(1300, denied),
+      ],
+      /denied at 1300 with at most 0 of 3 used/,
+    ],
     ['two holders of one permit', [HELD, hold(0, 'a'), hold(5, 'b')], /2 held at once, the limit is 1/],
     [
       'a denial while no permit is held',
@@ -127,9 +160,27 @@ describe('The checker of histories', () => {
       /denied at 20 with at most 0 of 1 held/,
     ],
     [
-      'a permit that a lost call took and that was never released',
-      [HELD, FAULT, hold(100, 'a', byFallback), hold(6000, 'b', denied)],
-      /denied at 6000 with at most 0 of 1 held/,
+      'a permit that a lost request took and that stays held when Redis has decided several others',
+      [HELD, FAULT, hold(100, 'a', byFallback), ...decisions(200), hold(220, 'b', denied)],
+      /denied at 220 with at most 0 of 1 held/,
+    ],
+    [
+      'a permit whose release was lost and that stays held when Redis has decided several requests',
+      [HELD, hold(0, 'a'), release(10, 'a'), { ...LOST, at: 11 }, ...decisions(20), hold(40, 'b', denied)],
+      /denied at 40 with at most 0 of 1 held/,
+    ],
+    [
+      'a permit that stays held after its release though no call of it has failed',
+      [
+        HELD,
+        hold(0, 'a'),
+        { ...LOST, at: 9 },
+        release(10, 'a'),
+        { ...LOST, at: 13 },
+        { ...LOST, at: 11, process: 2 },
+        hold(14, 'b', denied),
+      ],
+      /denied at 14 with at most 0 of 1 held/,
     ],
   ])('finds %s', (_name, history, expected) => {
     const violations = violationsIn(history);

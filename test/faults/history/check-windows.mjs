@@ -1,19 +1,19 @@
 // Checks the requests of one subject on a rule that allows at most `limit` in any window.
 
-/** The resolution of the clock that the memory store reads. */
+/** The fallback counts by `Date.now`, which rounds down: what it takes for a window may lack as much. */
 const RESOLUTION_MS = 1;
 
 const byRedis = ({ source }) => source === 'redis' || source === 'cache';
 const byFallback = ({ source }) => source === 'fallback';
 
 /** Every promise that the requests of one subject break. */
-export function checkWindows(rule, lines, faults) {
+export function checkWindows(rule, lines, faults, lostCalls) {
   const requests = lines.filter(({ kind }) => kind === 'request').toSorted((a, b) => a.sentAt - b.sentAt);
   return [
     ...exceeded(rule, requests, faults),
     ...exceededByFallback(rule, requests, faults),
     ...lost(rule, lines, requests, faults),
-    ...deniedWithoutCause(rule, requests),
+    ...deniedWithoutCause(rule, requests, lostCalls),
   ];
 }
 
@@ -31,7 +31,7 @@ function exceeded({ rule, limit, windowMs }, requests, faults) {
 function exceededByFallback({ rule, limit, windowMs }, requests, faults) {
   const allowed = requests.filter((request) => request.allowed && byFallback(request));
   const bound = faults.reduce((sum, { fallback }) => sum + (fallback === 'L' ? limit : fallback), 0);
-  const most = mostSurelyWithin(allowed, windowMs);
+  const most = mostSurelyWithin(allowed, windowMs - RESOLUTION_MS);
   if (most <= bound) return [];
   return [
     `${rule} of ${requests[0].subject}: the fallback allowed ${most} in one window, the bound is ${bound}`,
@@ -62,22 +62,21 @@ function mayBeCharged(request) {
 }
 
 /** Redis denies only what would exceed the limit, counting all that may have been charged by then. */
-function deniedWithoutCause({ rule, limit, windowMs }, requests) {
+function deniedWithoutCause({ rule, limit, windowMs }, requests, lostCalls) {
+  const charges = requests.filter(mayBeCharged).map((request) => {
+    const { sentAt: from, answeredAt } = request;
+    // Redis may have run a call that was lost after the fallback had answered the request.
+    return { request, from, to: byFallback(request) ? lostCalls.overAfter(request) : answeredAt };
+  });
   return requests
     .filter((request) => !request.allowed && byRedis(request))
     .flatMap((denied) => {
-      const used = requests.filter(
-        (other) =>
-          other !== denied &&
-          mayBeCharged(other) &&
-          other.sentAt < denied.answeredAt &&
-          // One that the fallback answered may have been charged whenever Redis got to it.
-          (byFallback(other) || other.answeredAt > denied.sentAt - windowMs),
+      const { subject, sentAt, answeredAt } = denied;
+      const used = charges.filter(
+        ({ request, from, to }) => request !== denied && from < answeredAt && to > sentAt - windowMs,
       ).length;
       if (used >= limit) return [];
-      return [
-        `${rule} of ${denied.subject}: denied at ${denied.sentAt} with at most ${used} of ${limit} used`,
-      ];
+      return [`${rule} of ${subject}: denied at ${sentAt} with at most ${used} of ${limit} used`];
     });
 }
 
@@ -85,7 +84,7 @@ function deniedWithoutCause({ rule, limit, windowMs }, requests) {
 function mostSurelyWithin(requests, windowMs) {
   let most = 0;
   for (let first = 0; first < requests.length; first += 1) {
-    const end = requests[first].sentAt + windowMs - RESOLUTION_MS;
+    const end = requests[first].sentAt + windowMs;
     let within = 0;
     for (let index = first; index < requests.length && requests[index].sentAt < end; index += 1) {
       if (requests[index].answeredAt < end) within += 1;

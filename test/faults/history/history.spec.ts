@@ -14,12 +14,14 @@ interface Report {
   readonly level?: string;
   readonly message?: string;
   readonly event?: string;
+  readonly call?: string;
   readonly state?: string;
   readonly status?: string;
   readonly degraded?: boolean;
+  readonly askedAt?: number;
 }
 
-/** How long health stays degraded after a decision of the fallback. */
+/** How long health stays degraded after a decision that failed. */
 const DEGRADED_FOR_MS = 10_000;
 
 // Docker starts one shared server, which no fault may stop.
@@ -57,15 +59,18 @@ const DEGRADED_FOR_MS = 10_000;
     }
   });
 
-  it('leaves health degraded for 10 s after the last decision of the fallback, and no longer', () => {
+  it('leaves health degraded while the breaker is open and for 10 s after a decision that failed, and no longer', () => {
     for (const own of byProcess()) {
-      const last = own.findLast(({ by }) => by === 'health')!;
-      expect(last.status).toBe('up');
-      const recent = history.filter(
-        ({ process, source, answeredAt }) =>
-          process === last.process && source === 'fallback' && Number(answeredAt) > last.at - DEGRADED_FOR_MS,
-      );
-      if (recent.length === 0) expect(last.degraded).toBe(false);
+      const last = own.findLastIndex(({ by }) => by === 'health');
+      const { status, degraded, askedAt = 0, at } = own[last]!;
+      const turn = own.slice(0, last).findLastIndex(({ event }) => event === 'breaker');
+      if ((own[turn]?.at ?? 0) > askedAt) continue; // The breaker turned while health was asked for.
+      const failures = own.slice(turn + 1, last).filter(({ call }) => call === 'decision');
+      const hasFailedAfter = (instant: number) =>
+        own[turn]?.state === 'open' || failures.some((failure) => failure.at > instant);
+      expect(status).toBe('up');
+      if (hasFailedAfter(at - DEGRADED_FOR_MS)) expect(degraded).toBe(true);
+      if (!hasFailedAfter(askedAt - DEGRADED_FOR_MS)) expect(degraded).toBe(false);
     }
   });
 

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../support/redis/until.mjs';
 import type { Fault } from '../fault.js';
 import { PATIENCE_MS, scaled } from '../scale.js';
@@ -14,10 +13,12 @@ const PROCESSES = 2;
 /** Requests that each process makes while a fault is on. */
 const REQUESTS = scaled(3000, 400);
 
-/** Longer than what a lost call took may stay held; see check-held.mjs. */
-const WATCHED_AFTER_MS = 5500;
+/** Decisions in a row, of each process: before a fault, and after it to show what is left of it. */
+const BEFORE = 200;
+const AFTER = 1000;
 
-const now = (): number => performance.timeOrigin + performance.now();
+/** As in recording-application.mjs. */
+const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 /** Runs two applications into a fault and out of it, and returns what they wrote down, the rules and the fault. */
 export async function recordFault(fault: Fault): Promise<HistoryLine[]> {
@@ -29,8 +30,7 @@ export async function recordFault(fault: Fault): Promise<HistoryLine[]> {
     const from = now();
     await meet(fault, place, recorders);
     const to = now();
-    await untilEach(recorders, ({ inARow }) => inARow >= 200, 'Redis to decide again');
-    await sleep(Math.max(0, to + WATCHED_AFTER_MS - now()));
+    await untilEach(recorders, ({ inARow }) => inARow >= AFTER, 'Redis to decide again');
     await Promise.all(recorders.map((recorder) => recorder.quiet()));
     await recorders[0]!.charged(subjectsIn((await readAll(recorders)).flat()));
     const histories = await Promise.all(recorders.map((recorder) => recorder.end()));
@@ -48,7 +48,7 @@ async function startAll(place: Place, folder: string): Promise<Recorder[]> {
     ),
   );
   for (const recorder of recorders) closeWith(place, recorder);
-  await untilEach(recorders, ({ inARow }) => inARow >= 200, 'Redis to decide');
+  await untilEach(recorders, ({ inARow }) => inARow >= BEFORE, 'Redis to decide');
   return recorders;
 }
 

@@ -3,7 +3,6 @@
 //
 //   node recording-application.mjs '{ "url", "file", "instances" }'
 import { createWriteStream } from 'node:fs';
-import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import {
@@ -23,8 +22,10 @@ const { url, file, instances } = JSON.parse(process.argv[2]);
 const history = createWriteStream(file);
 let lines = 0;
 const write = (line) => history.write(`${JSON.stringify(line)}\n`) && (lines += 1);
-const now = () => performance.timeOrigin + performance.now();
+const now = () => Number(process.hrtime.bigint()) / 1e6; // one clock for all processes of a machine
 const report = (by, what) => write({ kind: 'report', at: now(), process: process.pid, by, ...what });
+
+globalThis.__trace = (what, more) => write({ kind: 'trace', at: now(), process: process.pid, what, ...more });
 
 /** Nest's logger, as a list of what it was given. */
 const logger = Object.fromEntries(
@@ -44,7 +45,9 @@ const limits = app.get(RateLimitService);
 const health = app.get(RateLimitHealth);
 const events = app.get(RateLimitEvents);
 events.on('breaker', ({ state, server }) => report('event', { event: 'breaker', state, server }));
-events.on('storeError', ({ error }) => report('event', { event: 'storeError', message: String(error) }));
+events.on('storeError', ({ error, call }) =>
+  report('event', { event: 'storeError', call, message: String(error) }),
+);
 process.on('unhandledRejection', (error) => report('process', { message: `unhandled: ${String(error)}` }));
 
 let isOn = true;
@@ -84,12 +87,20 @@ async function lane(nth) {
 /** Takes a permit, holds it for a moment and releases it. */
 async function job() {
   while (isOn) {
-    const { allowed, permit, held } = await request(JOBS.name, 'pool', () => limits.enter(JOBS, 'pool'));
+    const { allowed, permit, held } = await request(JOBS.name, 'pool', () => limits.hold(JOBS, 'pool'));
     if (allowed) {
       await sleep(HELD_MS);
       const sentAt = now();
       await held.release();
-      write({ kind: 'release', rule: JOBS.name, subject: 'pool', permit, sentAt, endedAt: now() });
+      write({
+        kind: 'release',
+        process: process.pid,
+        rule: JOBS.name,
+        subject: 'pool',
+        permit,
+        sentAt,
+        endedAt: now(),
+      });
     }
     await sleep(PAUSE_MS);
   }
@@ -104,15 +115,18 @@ async function peekInRedis(rule, subject) {
   }
 }
 
+let known = '';
+
+async function lookAtHealth() {
+  const askedAt = now();
+  const { rateLimit } = await health.isHealthy();
+  const { status, degraded } = rateLimit;
+  if (known !== `${status} ${degraded}`) report('health', { askedAt, status, degraded, details: rateLimit });
+  known = `${status} ${degraded}`;
+}
+
 async function watchHealth() {
-  let known = '';
-  while (isOn) {
-    const { rateLimit } = await health.isHealthy();
-    const { status, degraded } = rateLimit;
-    if (known !== `${status} ${degraded}`) report('health', { status, degraded, details: rateLimit });
-    known = `${status} ${degraded}`;
-    await sleep(HEALTH_EVERY_MS);
-  }
+  for (; isOn; await sleep(HEALTH_EVERY_MS)) await lookAtHealth();
 }
 
 const load = [...Array.from({ length: LANES }, (_, nth) => lane(nth)), job(), job(), watchHealth()];
@@ -123,6 +137,8 @@ const commands = {
   async quiet() {
     isOn = false;
     await Promise.all(load);
+    known = '';
+    await lookAtHealth();
   },
   /** What Redis has charged each of some subjects, read when no request is under way. */
   async charged(subjects) {

@@ -106,9 +106,14 @@ function writeProgram(building, folder, program) {
   const loader = found.find((path) => path.includes('ld-linux'));
   const libraries = dirname(found.find((path) => path.endsWith('libc.so.6')) ?? '');
   const usr = join('root', 'usr', libraries.slice(libraries.indexOf('lib')));
-  const path = [libraries, usr].map((each) => join(folder, each)).join(':');
-  const run = `exec "${join(folder, loader)}" --argv0 ${program} --library-path "${path}"`;
+  const path = [libraries, usr].map((each) => join('$here', each)).join(':');
+  // Paths relative to the program itself: the project's folder may be moved or copied.
+  const lines = [
+    '#!/bin/sh',
+    'here=$(cd "$(dirname "$0")" && pwd)',
+    `exec "$here/${loader}" --argv0 ${program} --library-path "${path}" "$here/root/usr/bin/${program}" "$@"`,
+  ];
   const file = join(building, program);
-  writeFileSync(file, `#!/bin/sh\n${run} "${join(folder, 'root/usr/bin', program)}" "$@"\n`);
+  writeFileSync(file, `${lines.join('\n')}\n`);
   chmodSync(file, 0o755);
 }

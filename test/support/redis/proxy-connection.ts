@@ -12,6 +12,7 @@ type Pass = (replies: Buffer) => void;
 export class ProxyConnection {
   private readonly pass: Pass = (replies) => void this.client.write(replies);
   private next: Pass | undefined;
+  private takesRequests = true;
   private delayMs = 0;
   private delivered: Promise<unknown> = Promise.resolve();
 
@@ -19,7 +20,7 @@ export class ProxyConnection {
     private readonly client: Socket,
     private readonly server: Socket,
   ) {
-    client.on('data', (requests) => server.write(requests));
+    client.on('data', (requests) => this.send(requests));
     server.on('data', (replies) => this.deliver(replies));
     for (const [side, other] of [
       [client, server],
@@ -38,6 +39,11 @@ export class ProxyConnection {
   /** The next reply never comes, though the command has run; the one after it comes in its place. */
   dropNextReply(): void {
     this.next = () => undefined;
+  }
+
+  /** The next request never arrives, and the connection ends. */
+  cutNextRequest(): void {
+    this.takesRequests = false;
   }
 
   /** The next reply breaks off after so many bytes, though the command has run, and the connection ends. */
@@ -67,6 +73,11 @@ export class ProxyConnection {
     // A socket that is ending already cannot be reset any more.
     if (this.client.readableEnded || this.client.writableEnded) this.client.destroy();
     else this.client.resetAndDestroy();
+  }
+
+  private send(requests: Buffer): void {
+    if (this.takesRequests) this.server.write(requests);
+    else this.client.destroy();
   }
 
   private deliver(replies: Buffer): void {

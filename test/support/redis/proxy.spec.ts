@@ -75,6 +75,13 @@ describe('a proxy in front of Redis', () => {
     await until(() => proxy.connections.length === 0, 'the connection to be gone');
   });
 
+  it('cuts a request, and no command is run', async () => {
+    connection().cutNextRequest();
+    await expect(redis.incr(key)).rejects.toThrow('Connection is closed');
+    await until(() => proxy.connections.length === 0, 'the connection to be gone');
+    expect(await direct.exists(key)).toBe(0);
+  });
+
   it('sends bytes of its own', async () => {
     const reason = new Promise((resolve) => redis.once('error', resolve));
     connection().inject('garbage\r\n');

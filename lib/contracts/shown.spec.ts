@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { shown, withoutPassword } from './shown.js';
+
+describe('a value in a message', () => {
+  it.each([
+    ['60', '"60"'],
+    [60, '60'],
+    [Number.NaN, 'NaN'],
+    [60n, '60'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+    [() => 's3cret', 'a function'],
+    [{ window: '1m', limit: 5 }, '{"window":"1m","limit":5}'],
+    [{ token: 's3cret', auth: { pass: 's3cret' } }, '{"token":"***","auth":{"pass":"***"}}'],
+    [{ url: 'redis://ann:s3cret@cache' }, '{"url":"redis://***@cache"}'],
+    ['x'.repeat(100), `"${'x'.repeat(79)}…`],
+  ])('is as it was written, without passwords: %#', (value, text) => {
+    expect(shown(value)).toBe(text);
+  });
+
+  it('is no JSON where JSON cannot hold it', () => {
+    const circle: { self?: unknown } = {};
+    circle.self = circle;
+    expect(shown(circle)).toBe('a value that JSON cannot hold');
+  });
+});
+
+describe('an address in a message', () => {
+  it.each([
+    ['redis://cache:6379/0', 'redis://cache:6379/0'],
+    ['redis://[::1]:6379', 'redis://[::1]:6379'],
+    ['cache:6379', 'cache:6379'],
+    ['/run/redis.sock', '/run/redis.sock'],
+    ['redis://ann:s3cret@cache:6379', 'redis://***@cache:6379'],
+    ['redis://ann:s3/cr@et@cache', 'redis://***@cache'],
+    ['redis//:s3cret@cache:6379', '***@cache:6379'],
+    ['redis://cache?password=s3cret&db=1', 'redis://cache?password=***&db=1'],
+    ['redis://ann:s3cret', 'redis://ann:***'],
+    ['redis://:12345', 'redis://:***'],
+    ['ann:s3cret', 'ann:***'],
+  ])('has no password: %s', (text, masked) => {
+    expect(withoutPassword(text)).toBe(masked);
+  });
+});

@@ -1,0 +1,147 @@
+import { LRUCache } from 'lru-cache';
+import { toMicroseconds } from '../../contracts/clock.js';
+import type {
+  Adjustment,
+  CachingOptions,
+  Counter,
+  DecideOptions,
+  Follower,
+  Hit,
+  HitResult,
+  Store,
+} from '../../contracts/store.js';
+import { then, type MaybePromise } from '../../contracts/thenable.js';
+import { Denial } from './denial.js';
+
+const MOST_DENIALS = 10_000;
+
+/** Also bounds how long a denial outlives a key that is deleted by hand, in microseconds. */
+const LONGEST_DENIAL = 1e6;
+
+/**
+ * Denies again what the store denied, without asking it, for as long as the store would.
+ *
+ * A counter with nothing left stays as it is until its `retryAfter`, since nothing can be charged to it: until then
+ * the same request is denied, unless permits are refunded, or the counter is reset or blocked, which the store
+ * reports. The store is asked again after a second in any case. See docs/adr/0015-deny-cache.md.
+ */
+export class DenyCache implements Store, Follower {
+  private readonly denials = new LRUCache<string, Denial>({ max: MOST_DENIALS });
+  private isFollowing = false;
+  private isClosed = false;
+  private isTrusted = false;
+  /** How many changes were reported, to notice one while the store decides. */
+  private changes = 0;
+
+  constructor(
+    private readonly next: Store,
+    private readonly options: CachingOptions,
+  ) {}
+
+  decide(hits: readonly Hit[], options: DecideOptions): MaybePromise<readonly HitResult[]> {
+    if (options.patience || options.dryRun) return this.next.decide(hits, options);
+    const known = this.find(hits);
+    if (known) return known;
+    const since = this.now();
+    const { changes } = this;
+    return then(this.next.decide(hits, options), (results) => {
+      for (const { allowed } of results) {
+        if (allowed) continue;
+        this.keep(hits, results, since, changes);
+        break;
+      }
+      return results;
+    });
+  }
+
+  adjust(
+    adjustments: readonly Adjustment[],
+    options?: Pick<DecideOptions, 'within'>,
+  ): Promise<readonly (boolean | undefined)[]> {
+    return this.next.adjust(adjustments, options);
+  }
+
+  block(counter: Counter, duration: number): Promise<void> {
+    return this.next.block(counter, duration);
+  }
+
+  reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
+    return this.next.reset(counters);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.options.shared.unfollow(this.options.prefix, this);
+    this.isFollowing = false;
+    this.trusted(false);
+    await this.next.close();
+  }
+
+  changed(key: string): void {
+    this.changes += 1;
+    this.denials.delete(key);
+  }
+
+  trusted(isTrusted: boolean): void {
+    this.changes += 1;
+    this.isTrusted = isTrusted;
+    this.denials.clear();
+  }
+
+  /** The results that a request would get, `undefined` if only the store knows. */
+  private find(hits: readonly Hit[]): readonly HitResult[] | undefined {
+    if (this.denials.size === 0) return undefined;
+    for (const { key } of hits) {
+      // They end within a second, so that those kept for longest are evicted first.
+      const denial = this.denials.peek(key);
+      if (!denial?.isOf(hits)) continue;
+      const results = denial.at(this.now());
+      if (!results) this.denials.delete(key);
+      return results;
+    }
+    return undefined;
+  }
+
+  /**
+   * Keeps a denial, if it lasts.
+   *
+   * @param since when the store was asked
+   * @param changes how many changes had been reported then
+   */
+  private keep(hits: readonly Hit[], results: readonly HitResult[], since: number, changes: number): void {
+    let denied: Hit | undefined;
+    let wait = LONGEST_DENIAL;
+    for (const [index, { allowed, retryAfter, remaining, source }] of results.entries()) {
+      const hit = hits[index]!;
+      if (source === 'fallback' || source === 'cache' || !isSteady(hit, allowed)) return;
+      if (allowed || hit.shadow) continue;
+      // A request of a higher cost waits for longer than until the first permit is back.
+      if (hit.cost > 1 || remaining > 0 || retryAfter === null) return;
+      denied ??= hit;
+      wait = Math.min(wait, retryAfter);
+    }
+    if (!denied || !this.isListening(hits) || changes !== this.changes) return;
+    this.denials.set(denied.key, new Denial(hits, results, since, since + wait));
+  }
+
+  private now(): number {
+    return toMicroseconds(this.options.stopwatch());
+  }
+
+  /** Whether the store reports changes of all these; begins to listen with the first denial. */
+  private isListening(hits: readonly Hit[]): boolean {
+    if (this.isClosed) return false;
+    const { shared, prefix } = this.options;
+    if (!this.isFollowing) {
+      this.isFollowing = true;
+      shared.follow(prefix, this);
+    }
+    return this.isTrusted && hits.every((hit) => shared.hears(hit));
+  }
+}
+
+/** Whether the store would change nothing for such a hit of a denied request, now and until it is allowed. */
+function isSteady({ algorithm, block, shadow, cost }: Hit, allowed: boolean): boolean {
+  if (algorithm.leases || cost === 0) return false;
+  return !block || block.duration === 0 || (!allowed && !shadow);
+}

@@ -1,0 +1,161 @@
+import type { Result } from '../../contracts/algorithm.js';
+import { toMilliseconds } from '../../contracts/clock.js';
+import type { Fallback } from '../../contracts/decision.js';
+import type { Adjustment, Counter, DecideOptions, HitResult, Store } from '../../contracts/store.js';
+import type { StoreCall } from '../../contracts/store-fault.js';
+import type { MaybePromise } from '../../contracts/thenable.js';
+import { isDenied, undo } from '../../contracts/undo.js';
+import type { CompiledRule } from '../../rules/compiled-rule.js';
+import type { RuleHit } from '../../rules/rule-hit.js';
+import { RETRY_AFTER, type LocalShare } from './local-share.js';
+
+/** The `retryAfterMs` of a request that was denied without being counted. */
+export const UNCOUNTED_RETRY_MS = toMilliseconds(RETRY_AFTER);
+
+const ALLOWED: Result = { allowed: true, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0 };
+const DENIED: Result = { ...ALLOWED, allowed: false, retryAfter: RETRY_AFTER };
+
+export interface FallbackOptions {
+  /** The fallback of rules that state none. */
+  readonly onStoreError: Fallback;
+  readonly local: LocalShare;
+  /** The milliseconds that a request may wait for the store. */
+  readonly timeout: number;
+  /** Called with each error of the store. */
+  readonly failed: (error: unknown, call: Exclude<StoreCall, 'heartbeat'>) => void;
+}
+
+/** Decides the hits that the store could not, each rule by its own `onStoreError` or that of the limiter. */
+export class FallbackLayer implements Store<RuleHit> {
+  constructor(
+    private readonly next: Store,
+    private readonly options: FallbackOptions,
+  ) {}
+
+  decide(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<readonly HitResult[]> {
+    if (options.unavailable !== undefined) return this.decideAll(hits, options, options.unavailable);
+    // Only several hits can be decided in part, and only where others share the store.
+    const startedAt = hits.length > 1 && this.options.timeout < Infinity ? performance.now() : 0;
+    try {
+      const results = this.next.decide(hits, options);
+      if (!(results instanceof Promise)) return this.completed(hits, results, options, startedAt);
+      return results.then(
+        (found) => this.completed(hits, found, options, startedAt),
+        (error: unknown) => this.decideAll(hits, options, error),
+      );
+    } catch (error) {
+      return this.decideAll(hits, options, error);
+    }
+  }
+
+  async adjust(
+    adjustments: readonly Adjustment[],
+    options?: Pick<DecideOptions, 'within'>,
+  ): Promise<readonly (boolean | undefined)[]> {
+    const isLocal = ({ source }: Adjustment): boolean => source === 'fallback';
+    const local = adjustments.filter(isLocal);
+    const [own, others] = await Promise.all([
+      this.options.local.adjust(local),
+      this.adjustNext(
+        local.length === 0 ? adjustments : adjustments.filter((each) => !isLocal(each)),
+        options,
+      ),
+    ]);
+    if (local.length === 0) return others;
+    const [ownResults, otherResults] = [own.values(), others.values()];
+    return adjustments.map((each) => (isLocal(each) ? ownResults : otherResults).next().value);
+  }
+
+  /** @throws what the store threw; this process has blocked the subject nevertheless */
+  async block(counter: Counter, duration: number): Promise<void> {
+    await Promise.all([this.next.block(counter, duration), this.options.local.block(counter, duration)]);
+  }
+
+  /** @throws what the store threw; this process has deleted its own state nevertheless */
+  async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
+    const [hadState] = await Promise.all([this.next.reset(counters), this.options.local.reset(counters)]);
+    return hadState;
+  }
+
+  /** Closes nothing: both stores are closed by their owner. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private async adjustNext(
+    adjustments: readonly Adjustment[],
+    options?: Pick<DecideOptions, 'within'>,
+  ): Promise<readonly (boolean | undefined)[]> {
+    if (adjustments.length === 0) return [];
+    try {
+      return await this.next.adjust(adjustments, options);
+    } catch (error) {
+      this.options.failed(error, 'refund');
+      return adjustments.map(() => undefined);
+    }
+  }
+
+  private completed(
+    hits: readonly RuleHit[],
+    results: readonly HitResult[],
+    options: DecideOptions,
+    startedAt: number,
+  ): MaybePromise<readonly HitResult[]> {
+    for (const { unavailable } of results) {
+      if (unavailable !== undefined) return this.complete(hits, results, options, startedAt);
+    }
+    return results;
+  }
+
+  /** Decides the hits that are missing, and refunds the others if one of those is denied. */
+  private async complete(
+    hits: readonly RuleHit[],
+    results: readonly HitResult[],
+    options: DecideOptions,
+    startedAt: number,
+  ): Promise<readonly HitResult[]> {
+    const errors = new Set(results.map(({ unavailable }) => unavailable));
+    errors.delete(undefined);
+    for (const error of errors) this.options.failed(error, 'decision');
+    const isKnown = (index: number): boolean => results[index]!.unavailable === undefined;
+    const missing = hits.filter((_hit, index) => !isKnown(index));
+    const known = hits.filter((_hit, index) => isKnown(index));
+    const knownResults = results.filter((_result, index) => isKnown(index));
+    // What is denied already must not be charged here.
+    const isRefused = isDenied(known, knownResults);
+    const decided = await this.decideMissing(missing, isRefused ? { ...options, dryRun: true } : options);
+    const isUndone = !isRefused && !options.dryRun && isDenied(missing, decided);
+    const within = Math.max(1, this.options.timeout - (performance.now() - startedAt));
+    const others = isUndone
+      ? await undo(this.next, known, knownResults, () => true, { within })
+      : knownResults;
+    const [decidedResults, otherResults] = [decided.values(), others.values()];
+    return hits.map((_hit, index) => (isKnown(index) ? otherResults : decidedResults).next().value!);
+  }
+
+  private decideAll(hits: readonly RuleHit[], options: DecideOptions, error: unknown): Promise<HitResult[]> {
+    this.options.failed(error, 'decision');
+    return this.decideMissing(hits, options, error ?? new Error('the store could not decide'));
+  }
+
+  /** Decides hits all or nothing. */
+  private async decideMissing(
+    hits: readonly RuleHit[],
+    { dryRun = false, patience = 0 }: DecideOptions,
+    unavailable?: unknown,
+  ): Promise<HitResult[]> {
+    const isDenied = hits.some(({ rule }) => !rule.shadow && this.of(rule) === 'deny');
+    const local = hits.filter(({ rule }) => this.of(rule) === 'local');
+    const counted = await this.options.local.decide(local, { dryRun: dryRun || isDenied, patience });
+    return hits.map((hit) => {
+      const fallback = this.of(hit.rule);
+      if (fallback === 'local') return { ...counted.shift()!, unavailable };
+      const result = fallback === 'deny' ? DENIED : ALLOWED;
+      return { ...result, source: 'fallback', now: 0, fallback, unavailable };
+    });
+  }
+
+  private of({ onStoreError = this.options.onStoreError }: CompiledRule): Fallback {
+    return onStoreError;
+  }
+}

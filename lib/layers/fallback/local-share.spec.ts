@@ -1,0 +1,129 @@
+import { describe, expect, it } from '@jest/globals';
+import { sharedBy } from '../../../test/support/shared-by.js';
+import { MemoryStore, RateLimiter, type BaseStore, type Rule } from '../../index.js';
+
+/** A store that all processes share, and that has gone; it knew how many there are. */
+class LostStore extends MemoryStore implements BaseStore {
+  override readonly source = 'redis' as never;
+  override readonly shared;
+
+  constructor(instances: number) {
+    super();
+    this.shared = sharedBy(async () => instances);
+  }
+
+  override decide(): never {
+    throw new Error('gone');
+  }
+}
+
+const ALGORITHMS = [
+  'fixed-window',
+  'sliding-window-log',
+  'sliding-window-counter',
+  'sliding-window-cells',
+  'token-bucket',
+  'gcra',
+  'leaky-bucket',
+] as const;
+
+/** A process among so many, with a clock that stands still. */
+async function processAmong(instances: number, rule: Rule) {
+  const fallback = new MemoryStore({ clock: () => 1_700_000_000_000 });
+  const limiter = new RateLimiter({ store: new LostStore(instances), fallback });
+  await limiter.peek(rule, 'nobody'); // The first heartbeat is answered meanwhile.
+  return limiter;
+}
+
+describe('a limiter whose store is gone', () => {
+  it.each(ALGORITHMS)('lets a process have its part of the limit, by %s', async (algorithm) => {
+    const rule = { algorithm, limit: 10, window: '1m' } as Rule;
+    const limiter = await processAmong(3, rule);
+    const decisions = [];
+    for (let nth = 1; nth <= 4; nth++) decisions.push(await limiter.consume(rule, 'ann'));
+    expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
+      [true, 'fallback'],
+      [true, 'fallback'],
+      [true, 'fallback'],
+      [false, 'fallback'],
+    ]);
+    expect(decisions.map(({ remaining }) => remaining)).toEqual([2, 1, 0, 0]);
+  });
+
+  it('allows one permit a process where there are more processes than permits', async () => {
+    const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m' };
+    const limiter = await processAmong(100, rule);
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: true, limit: 1, remaining: 0 });
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, limit: 1, fallback: 'local' });
+  });
+
+  it('denies a cost that fits the limit and not the share, as one that Redis may soon allow', async () => {
+    const rule: Rule = { algorithm: 'fixed-window', limit: 8, window: '1m' };
+    const limiter = await processAmong(4, rule);
+    const denied = { allowed: false, source: 'fallback', fallback: 'deny', retryAfterMs: 1000 };
+    expect(await limiter.consume(rule, 'ann', { cost: 3 })).toMatchObject(denied);
+    expect(await limiter.consume(rule, 'ann', { cost: 2 })).toMatchObject({ allowed: true, remaining: 0 });
+    const never = { allowed: false, fallback: 'local', retryAfterMs: null };
+    expect(await limiter.consume(rule, 'ann', { cost: 9 })).toMatchObject(never);
+  });
+
+  it('divides a burst apart from the limit, so that a small burst does not leave each process the full rate', async () => {
+    const rule: Rule = { algorithm: 'gcra', limit: 60, window: '1m', burst: 1 };
+    const limiter = await processAmong(4, rule);
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: true });
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 4000 });
+  });
+
+  it('gives back what it charged itself', async () => {
+    const rule: Rule = { algorithm: 'fixed-window', limit: 9, window: '1m' };
+    const limiter = await processAmong(3, rule);
+    const reservation = await limiter.reserve(rule, 'ann', { cost: 3 });
+    await reservation.settle(1);
+    expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
+    const decision = await limiter.consume(rule, 'ann', { cost: 2 });
+    expect(await limiter.refund(decision)).toBe(true);
+    expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
+  });
+
+  it('is charged nothing where another rule of the request is refused', async () => {
+    const local: Rule = { name: 'local', algorithm: 'gcra', limit: 5, window: '1m' };
+    const strict: Rule = { name: 'strict', algorithm: 'gcra', limit: 5, window: '1m', onStoreError: 'deny' };
+    const limiter = await processAmong(1, local);
+    expect(await limiter.consume([local, strict], 'ann')).toMatchObject({
+      allowed: false,
+      rule: 'strict',
+      source: 'fallback',
+      decisions: [
+        { rule: 'local', allowed: true, remaining: 5, source: 'fallback' },
+        { rule: 'strict', allowed: false, retryAfterMs: 1000, source: 'fallback' },
+      ],
+    });
+  });
+
+  it('goes together with rules that let through, whose figures nobody knows', async () => {
+    const local: Rule = { name: 'local', algorithm: 'gcra', limit: 5, window: '1m' };
+    const open: Rule = { name: 'open', algorithm: 'gcra', limit: 5, window: '1m', onStoreError: 'allow' };
+    const limiter = await processAmong(1, local);
+    expect(await limiter.consume([open, local], 'ann')).toMatchObject({
+      allowed: true,
+      rule: 'local',
+      source: 'fallback',
+    });
+  });
+
+  it('counts in a store of its own where none is given', async () => {
+    const limiter = new RateLimiter({ store: new LostStore(1) });
+    const rule: Rule = { limit: 1, window: '1h' };
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({
+      allowed: true,
+      source: 'fallback',
+      fallback: 'local',
+    });
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({
+      allowed: false,
+      source: 'fallback',
+      fallback: 'local',
+    });
+    await limiter.close();
+  });
+});

@@ -1,0 +1,75 @@
+import type {
+  Adjustment,
+  BaseStore,
+  Counter,
+  DecideOptions,
+  HitResult,
+  Share,
+} from '../../contracts/store.js';
+import type { RuleHit } from '../../rules/rule-hit.js';
+
+/** After how long to retry a request that only the store could allow, in microseconds. */
+export const RETRY_AFTER = 1e6;
+
+/**
+ * Decides in the memory of this process while the store that all processes share cannot. Each rule has the
+ * share of one process: all together allow at most max(limit, processes) permits. See docs/adr/0039-local-shares.md.
+ */
+export class LocalShare {
+  private opened: BaseStore | undefined;
+
+  /**
+   * @param open creates the store, when it is first needed
+   * @param instances how many processes share the limits, from 1
+   * @param isShared whether other processes share the limits at all
+   */
+  constructor(
+    private readonly open: () => BaseStore,
+    private readonly instances: () => number,
+    private readonly isShared: boolean,
+  ) {}
+
+  async decide(hits: readonly RuleHit[], options: DecideOptions): Promise<HitResult[]> {
+    if (hits.length === 0) return [];
+    const shares = hits.map((hit) => this.shareOf(hit));
+    const shared = hits.map((hit, index) => ({ ...hit, parameters: shares[index]!.parameters }));
+    const results = await this.store.decide(shared, options);
+    return results.map((result, index) => localResult(result, hits[index]!, shares[index]!));
+  }
+
+  async adjust(adjustments: readonly Adjustment[]): Promise<readonly (boolean | undefined)[]> {
+    return adjustments.length === 0 ? [] : this.store.adjust(adjustments);
+  }
+
+  /** Blocks the subject of a counter in this process. */
+  async block(counter: Counter, duration: number): Promise<void> {
+    if (this.isShared) await this.store.block(counter, duration);
+  }
+
+  /** Deletes what this process has counted. */
+  async reset(counters: readonly Counter[]): Promise<void> {
+    await this.opened?.reset(counters);
+  }
+
+  private get store(): BaseStore {
+    return (this.opened ??= this.open());
+  }
+
+  private shareOf({ rule }: RuleHit): Share {
+    const amounts = rule.among(rule.perInstance ? 1 : this.instances());
+    const parameters = amounts.parametersAt?.(this.store.clock()) ?? amounts.parameters;
+    const { capacity, capacityWindowMs } = amounts;
+    return { parameters, capacity, capacityWindowMs };
+  }
+}
+
+/**
+ * A hit that fits the limit, but never the share, is denied until the store decides again: the client is not to
+ * blame, and may retry soon.
+ */
+function localResult(result: HitResult, hit: RuleHit, share: Share): HitResult {
+  const isTooLarge = !result.allowed && hit.cost > share.capacity && hit.cost <= hit.rule.capacity;
+  const local: HitResult = { ...result, source: 'fallback', fallback: 'local', share };
+  if (!isTooLarge) return local;
+  return { ...local, retryAfter: Math.max(RETRY_AFTER, result.retryAfter ?? 0), fallback: 'deny' };
+}

@@ -1,0 +1,99 @@
+import { toMilliseconds } from '../contracts/clock.js';
+import {
+  compareStrictness,
+  type Decision,
+  type DecisionSource,
+  type Fallback,
+  type RuleDecision,
+} from '../contracts/decision.js';
+import type { HitResult } from '../contracts/store.js';
+import type { RuleHit } from '../rules/rule-hit.js';
+import { Charge } from './charge.js';
+
+/** The answer for a hit: that of the strictest rule that is enforced, and all of them. */
+export class DecidedHit implements Decision {
+  readonly allowed: boolean;
+  readonly rule: string;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly remaining: number;
+  readonly retryAfterMs: number | null;
+  readonly resetAfterMs: number;
+  readonly delayMs: number;
+  readonly source: DecisionSource;
+  readonly fallback: Fallback | undefined;
+  readonly #charge: Charge | undefined;
+
+  constructor(
+    readonly decisions: readonly RuleDecision[],
+    source: DecisionSource,
+    charge?: Charge,
+  ) {
+    const strictest = strictestOf(decisions);
+    this.allowed = strictest.allowed || strictest.shadow === true;
+    this.rule = strictest.rule;
+    this.limit = strictest.limit;
+    this.windowMs = strictest.windowMs;
+    this.remaining = strictest.remaining;
+    this.retryAfterMs = this.allowed ? 0 : strictest.retryAfterMs;
+    this.resetAfterMs = strictest.resetAfterMs;
+    this.delayMs = this.allowed ? longestDelay(decisions) : 0;
+    this.source = strictest.source ?? source;
+    this.fallback = strictest.fallback;
+    this.#charge = charge;
+  }
+
+  /** What a decision has charged; nothing if it denied, or was only asked. */
+  static chargeOf(decision: Decision): Charge | undefined {
+    return decision instanceof DecidedHit && decision.allowed ? decision.#charge : undefined;
+  }
+}
+
+/** The decision for a request, from the results of its hits. */
+export function decisionOf(
+  hits: readonly RuleHit[],
+  results: readonly HitResult[],
+  isDryRun: boolean,
+): DecidedHit {
+  const { source } = results[0]!;
+  let isMixed = source === 'fallback';
+  for (const result of results) if (result.source !== source) isMixed = true;
+  const decisions = new Array<RuleDecision>(hits.length);
+  for (let index = 0; index < hits.length; index += 1) {
+    decisions[index] = ruleDecision(hits[index]!, results[index]!, isMixed);
+  }
+  return new DecidedHit(decisions, source, isDryRun ? undefined : new Charge(hits, results));
+}
+
+/** The result for one rule, from the store's microseconds to the user's milliseconds. */
+function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): RuleDecision {
+  const { allowed, remaining, retryAfter, resetAfter, delay, share = rule, source, fallback } = result;
+  const decision: { -readonly [Field in keyof RuleDecision]: RuleDecision[Field] } = {
+    allowed,
+    rule: rule.name,
+    limit: share.capacity,
+    windowMs: share.capacityWindowMs,
+    remaining,
+    retryAfterMs: retryAfter === null ? null : toMilliseconds(retryAfter),
+    resetAfterMs: toMilliseconds(resetAfter),
+    delayMs: toMilliseconds(delay),
+  };
+  if (rule.shadow) decision.shadow = true;
+  if (isMixed) decision.source = source;
+  if (fallback) decision.fallback = fallback;
+  return decision;
+}
+
+function strictestOf(decisions: readonly RuleDecision[]): RuleDecision {
+  let strictest = decisions[0]!;
+  for (let index = 1; index < decisions.length; index += 1) {
+    if (compareStrictness(decisions[index]!, strictest) < 0) strictest = decisions[index]!;
+  }
+  return strictest;
+}
+
+function longestDelay(decisions: readonly RuleDecision[]): number {
+  let longest = 0;
+  for (const { delayMs, shadow } of decisions) if (!shadow && delayMs > longest) longest = delayMs;
+  return longest;
+}

@@ -1,0 +1,178 @@
+import type { Algorithm, Patience } from '../contracts/algorithm.js';
+import type { Decision } from '../contracts/decision.js';
+import type { Adjustment, BaseStore, DecideOptions, Hit, Store } from '../contracts/store.js';
+import type { StoreCall } from '../contracts/store-fault.js';
+import { then, type MaybePromise } from '../contracts/thenable.js';
+import { Instances } from '../layers/fallback/instances.js';
+import { LocalShare } from '../layers/fallback/local-share.js';
+import type { CompiledRule } from '../rules/compiled-rule.js';
+import type { KeyedRule } from '../rules/keyed-rule.js';
+import { Keys } from '../rules/keys.js';
+import type { RuleHit } from '../rules/rule-hit.js';
+import { isPaid } from './charge.js';
+import { DecidedHit, decisionOf } from './decision.js';
+import { RateLimitEvents } from './events.js';
+import { holdBack } from './hold-back.js';
+import { Leases } from './leases.js';
+import { checkInstances, type LimiterOptions, type RefundOptions } from './options.js';
+import { Permit } from './permit.js';
+import { pipelineOf } from './pipeline.js';
+
+/** Decides hits of compiled rules, and does what a decision leaves to do. */
+export abstract class HitLimiter {
+  protected readonly base: BaseStore;
+  /** The store inside of its layers. */
+  protected readonly store: Store<RuleHit>;
+  protected readonly keys: Keys;
+  protected readonly instances: Instances;
+  private readonly leases: Leases<Adjustment>;
+  /** A rule of each algorithm that is in use. */
+  protected readonly samples = new Map<Algorithm, KeyedRule>();
+  private closing: Promise<void> | undefined;
+  /** Events of this limiter, for logs and metrics. */
+  readonly events = new RateLimitEvents();
+
+  /** @throws RateLimitConfigError if the prefix or `instances` is not as allowed */
+  constructor(options: LimiterOptions) {
+    const {
+      store,
+      prefix = 'rl:',
+      onStoreError = 'local',
+      instances = 1,
+      openFallback,
+      denyCache = true,
+      becomesReady = false,
+    } = options;
+    checkInstances(instances);
+    this.base = store;
+    this.keys = new Keys(prefix, store.clock);
+    const { keys, events } = this;
+    const failed = (error: unknown, call: StoreCall): void => events.storeFailed(error, call);
+    // While the circuit is open, a missing count is no news.
+    const uncounted = (error: unknown): void => {
+      if (events.openCircuits.size === 0) failed(error, 'heartbeat');
+    };
+    this.instances = new Instances(
+      store.shared,
+      keys.shared('instances'),
+      keys.instance,
+      instances,
+      uncounted,
+    );
+    const local = new LocalShare(openFallback, () => this.instances.count, store.shared !== null);
+    this.store = pipelineOf(store, { prefix, onStoreError, denyCache, local, failed });
+    this.leases = new Leases<Adjustment>((renewals) => this.store.adjust(renewals));
+    store.shared?.watch((change) => this.events.storeChanged(change));
+    this.instances.start();
+    if (!becomesReady) void this.instances.beat();
+  }
+
+  /**
+   * Decides hits that may differ in subject, all or nothing: at once if the store answers at once. Never
+   * fails because of the store.
+   *
+   * @internal
+   */
+  decide(
+    hits: readonly RuleHit[],
+    options: { readonly dryRun?: boolean; readonly patience?: Patience } = NOW,
+  ): MaybePromise<Decision> {
+    if (options.dryRun || !this.events.followsDecisions) return this.decisionOf(hits, options);
+    return this.decideAndEmit(hits, options);
+  }
+
+  /**
+   * Refunds the permits that a decision charged, once. A charge that has expired is not refunded.
+   *
+   * @returns whether anything was refunded
+   */
+  async refund(decision: Decision, { onlyLast = false, rules }: RefundOptions = {}): Promise<boolean> {
+    const charge = DecidedHit.chargeOf(decision);
+    const isMeant = (hit: Hit, index: number): boolean =>
+      isPaid(hit) && (rules === undefined || rules.includes(decision.decisions[index]!.rule));
+    const refunds = charge?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
+    return (await this.store.adjust(refunds)).includes(true);
+  }
+
+  /**
+   * The permits that a decision holds by leases, renewed until they are released.
+   *
+   * @internal
+   */
+  permit(decision: Decision): Permit {
+    const isHeld = (hit: Hit): boolean => hit.lease !== undefined && isPaid(hit);
+    const held = DecidedHit.chargeOf(decision)?.take('renew', isHeld) ?? [];
+    const lost = new AbortController();
+    this.leases.hold(held, lost);
+    return new Permit(decision, lost.signal, async () => {
+      this.leases.drop(held);
+      await this.store.adjust(held.map((lease) => ({ ...lease, kind: 'refund' })));
+    });
+  }
+
+  /**
+   * Waits as long as a decision delays its request.
+   *
+   * @internal
+   * @throws the signal's reason if it aborts; the permits are refunded if no later request was charged
+   */
+  async holdBack(decision: Decision, signal?: AbortSignal): Promise<void> {
+    try {
+      await holdBack(decision.delayMs, signal);
+    } catch (error) {
+      await this.refund(decision, { onlyLast: true });
+      throw error;
+    }
+  }
+
+  /**
+   * Makes a compiled rule, and its trial limit if it has one, ready for any subject.
+   *
+   * @internal
+   */
+  keyed(rule: CompiledRule, owner?: string): KeyedRule {
+    const keyed = this.keys.keyed(rule, owner);
+    for (const { algorithm } of [rule, ...(rule.trial ? [rule.trial] : [])]) {
+      if (!this.samples.has(algorithm)) this.samples.set(algorithm, keyed);
+    }
+    return keyed;
+  }
+
+  /** Number of processes that share the limits: the last count, at least `instances`. */
+  get instanceCount(): number {
+    return this.instances.count;
+  }
+
+  /** The error of the last heartbeat, with which `instanceCount` may be out of date; `undefined` if it succeeded. */
+  get instanceCountError(): unknown {
+    return this.instances.error;
+  }
+
+  /** Refunds prefetched permits, and stops renewals and heartbeats. It does not close the store. */
+  close(): Promise<void> {
+    return (this.closing ??= this.closeAll());
+  }
+
+  private async closeAll(): Promise<void> {
+    this.leases.close();
+    await this.store.close();
+    await this.instances.stop();
+  }
+
+  private decisionOf(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<Decision> {
+    return then(this.store.decide(hits, options), (results) =>
+      decisionOf(hits, results, options.dryRun === true),
+    );
+  }
+
+  private async decideAndEmit(hits: readonly RuleHit[], options: DecideOptions): Promise<Decision> {
+    const startedAt = performance.now();
+    const decision = await this.decisionOf(hits, options);
+    const subjects = hits.map(({ subject }) => subject);
+    this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt });
+    return decision;
+  }
+}
+
+/** A request that is charged at once or denied. */
+const NOW: DecideOptions = {};

@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { algorithms } from '../algorithms/registry.js';
+import type { Adjustment } from '../contracts/store.js';
+import { Leases } from './leases.js';
+
+const SECOND_MS = 1000;
+const DAY_MS = 86_400_000;
+
+describe('the renewals of held permits', () => {
+  let calls: { at: number; renewals: readonly Adjustment[] }[];
+  let leases: Leases<Adjustment>;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    calls = [];
+    leases = new Leases((renewals) => {
+      calls.push({ at: performance.now(), renewals });
+      return Promise.resolve(renewals.map(() => true));
+    });
+  });
+
+  afterEach(() => {
+    leases.close();
+    jest.useRealTimers();
+  });
+
+  function hold(count: number, leaseMs: number): Adjustment[] {
+    const held: Adjustment[] = [];
+    for (let nth = 0; nth < count; nth += 1) {
+      const key = `key-${nth}`;
+      const parameters = { limit: 1, lease: leaseMs * 1000 };
+      const renewal: Adjustment = {
+        ...{ key, parameters, algorithm: algorithms.concurrency },
+        ...{ source: 'redis' as const, kind: 'renew', cost: 1, receipt: 'name' },
+      };
+      leases.hold([renewal], new AbortController());
+      held.push(renewal);
+    }
+    return held;
+  }
+
+  it('of 10,000 permits are spread over the interval, at most 100 a call, each before a third has passed', async () => {
+    const start = performance.now();
+    hold(10_000, 30 * SECOND_MS);
+    await jest.advanceTimersByTimeAsync(10_600);
+    const renewed = new Set(calls.flatMap(({ renewals }) => renewals.map(({ key }) => key)));
+    expect(renewed.size).toBe(10_000);
+    expect(Math.max(...calls.map(({ renewals }) => renewals.length))).toBe(100);
+    const perSecond = new Map<number, number>();
+    for (const { at, renewals } of calls) {
+      const second = Math.floor((at - start) / SECOND_MS);
+      perSecond.set(second, (perSecond.get(second) ?? 0) + renewals.length);
+    }
+    expect(Math.max(...perSecond.values())).toBeLessThan(3000);
+  });
+
+  it('come again for as long as the permit is held, each before the lease would end', async () => {
+    hold(1, 30 * SECOND_MS);
+    await jest.advanceTimersByTimeAsync(300 * SECOND_MS);
+    const instants = calls.map(({ at }) => at);
+    const gaps = instants.slice(1).map((at, index) => at - instants[index]!);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(5 * SECOND_MS);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(10 * SECOND_MS + 500);
+    expect(calls.length).toBeGreaterThanOrEqual(28);
+  });
+
+  it('need no timer any more once the last permit is released', async () => {
+    const held = hold(2, 30 * SECOND_MS);
+    leases.drop(held.slice(1));
+    expect(jest.getTimerCount()).toBe(1);
+    leases.drop(held);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('of a lease of 75 days come every few weeks, not all the time', async () => {
+    hold(3, 75 * DAY_MS);
+    await jest.advanceTimersByTimeAsync(10 * 60 * SECOND_MS);
+    expect(calls).toEqual([]);
+  });
+});

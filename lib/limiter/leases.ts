@@ -1,0 +1,109 @@
+import { every, type Timer } from '../contracts/timer.js';
+import type { Adjustment } from '../contracts/store.js';
+
+const MICROSECONDS_PER_MS = 1000;
+const RENEWALS_PER_LEASE = 3;
+/** A renewal is due a while before a third of the lease has passed, each another while. */
+const SPREAD = 0.5;
+const GOLDEN_RATIO = 0.618_033_988_749;
+const LOOKS_PER_RENEWAL = 20;
+const LOOK_AT_MOST_EVERY_MS = 5;
+const LOOK_AT_LEAST_EVERY_MS = 1000;
+const MOST_AT_ONCE = 100;
+
+/** Lets leases last anew; says of each whether it was still there, `undefined` if nobody knows. */
+export type Renew<Held> = (renewals: readonly Held[]) => Promise<readonly (boolean | undefined)[]>;
+
+interface Renewal {
+  /** Aborted when the lease is lost. */
+  readonly lost: AbortController;
+  readonly everyMs: number;
+  /** By `performance.now()`. */
+  dueAt: number;
+}
+
+/**
+ * Renews the leases that this process holds, each three times before it would expire, with one timer.
+ *
+ * Renewals are spread over the interval and go to the store at most 100 at a time, so that very many do not
+ * keep it busy at once.
+ */
+export class Leases<Held extends Adjustment> {
+  private readonly held = new Map<Held, Renewal>();
+  private timer: Timer | undefined;
+  private lookEveryMs = Infinity;
+  private isRenewing = false;
+  private isClosed = false;
+  private turn = 0;
+
+  constructor(private readonly renew: Renew<Held>) {}
+
+  hold(renewals: readonly Held[], lost: AbortController): void {
+    if (this.isClosed) return;
+    for (const renewal of renewals) {
+      const lease = renewal.parameters['lease'] ?? Infinity;
+      const everyMs = lease / MICROSECONDS_PER_MS / RENEWALS_PER_LEASE;
+      this.held.set(renewal, { lost, everyMs, dueAt: this.nextDue(everyMs) });
+      this.lookEvery(everyMs / LOOKS_PER_RENEWAL);
+    }
+  }
+
+  drop(renewals: readonly Held[]): void {
+    for (const renewal of renewals) this.held.delete(renewal);
+    if (this.held.size === 0) this.stop();
+  }
+
+  /** Lets everything that is held lapse. */
+  close(): void {
+    this.isClosed = true;
+    this.held.clear();
+    this.stop();
+  }
+
+  private stop(): void {
+    this.timer?.stop();
+    this.timer = undefined;
+    this.lookEveryMs = Infinity;
+  }
+
+  /** Permits that were taken together are not renewed together. */
+  private nextDue(everyMs: number): number {
+    this.turn = (this.turn + GOLDEN_RATIO) % 1;
+    return performance.now() + everyMs * (1 - SPREAD * this.turn);
+  }
+
+  private lookEvery(milliseconds: number): void {
+    const bounded = Math.min(Math.max(milliseconds, LOOK_AT_MOST_EVERY_MS), LOOK_AT_LEAST_EVERY_MS);
+    if (bounded >= this.lookEveryMs) return;
+    this.timer?.stop();
+    this.lookEveryMs = bounded;
+    this.timer = every(bounded, () => void this.renewDue());
+  }
+
+  private async renewDue(): Promise<void> {
+    if (this.isRenewing) return;
+    this.isRenewing = true;
+    const now = performance.now();
+    const due: Held[] = [];
+    for (const [renewal, { dueAt }] of this.held) if (dueAt <= now) due.push(renewal);
+    for (let at = 0; at < due.length; at += MOST_AT_ONCE) {
+      await this.renewAll(due.slice(at, at + MOST_AT_ONCE).filter((renewal) => this.held.has(renewal)));
+    }
+    this.isRenewing = false;
+  }
+
+  private async renewAll(renewals: readonly Held[]): Promise<void> {
+    const renewed = await this.renew(renewals);
+    for (const [index, renewal] of renewals.entries()) {
+      const held = this.held.get(renewal);
+      if (!held) continue;
+      if (renewed[index] === false) this.lose(renewal, held);
+      else held.dueAt = this.nextDue(held.everyMs);
+    }
+  }
+
+  private lose(renewal: Held, { lost }: Renewal): void {
+    lost.abort(new Error('the lease has ended'));
+    this.drop([renewal]);
+  }
+}

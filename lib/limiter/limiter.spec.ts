@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  MemoryStore,
+  RateLimitConfigError,
+  RateLimiter,
+  type Rule,
+  type Store,
+  type Subject,
+} from '../index.js';
+
+const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m' };
+
+describe('what a limiter refuses to be asked', () => {
+  const limiter = new RateLimiter({ store: new MemoryStore() });
+
+  it.each([-1, 0.5, NaN, 1e9 + 1, '1'])('a cost that is none: %p', async (cost) => {
+    await expect(limiter.consume(rule, 'ann', { cost: cost as number })).rejects.toThrow(
+      `cost: got ${typeof cost === 'string' ? `"${cost}"` : cost}; allowed: an integer from 0 to 1000000000`,
+    );
+  });
+
+  it('two rules of one name, of which a decision could name neither', async () => {
+    const twice: Rule[] = [rule, { ...rule, limit: 5 }];
+    await expect(limiter.consume(twice, 'ann')).rejects.toThrow(
+      'rules: got ["default","default"]; allowed: one rule or more, each of another name',
+    );
+  });
+
+  it('rules that need more keys than one call carries, blocks included', async () => {
+    const many = (count: number, more: object = {}): Rule[] =>
+      Array.from({ length: count }, (_, nth) => ({ ...rule, name: `rule-${nth}`, ...more }));
+    const message = (keys: number): string => `rules: got ${keys} keys (one for each rule and trial limit`;
+    expect((await limiter.consume(many(100), 'ann')).allowed).toBe(true);
+    await expect(limiter.consume(many(101), 'ann')).rejects.toThrow(message(101));
+    expect((await limiter.consume(many(50, { block: '1m' }), 'bob')).allowed).toBe(true);
+    await expect(limiter.consume(many(51, { block: '1m' }), 'bob')).rejects.toThrow(message(102));
+    await expect(limiter.consume(many(51, { trial: { limit: 1 } }), 'bob')).rejects.toThrow(message(102));
+  });
+
+  it('no rule at all, which would allow everything', async () => {
+    await expect(limiter.consume([], 'ann')).rejects.toThrow(RateLimitConfigError);
+  });
+
+  it.each<unknown>([undefined, null, NaN, {}, [], ['acme', undefined]])(
+    'a subject that is no text, as from an untyped request: %p is a mistake and no reason to let it through',
+    async (subject) => {
+      await expect(limiter.consume(rule, subject as Subject)).rejects.toThrow(/subject/);
+    },
+  );
+
+  it.each(['{', 'a}', 'a b', '\n', 'x'.repeat(65), 'caf\u00e9', 5, null])('a prefix of %j', (prefix) => {
+    const store = new MemoryStore();
+    expect(() => new RateLimiter({ store, prefix: prefix as string })).toThrow(
+      'allowed: 0 to 64 printable ASCII characters without braces and spaces',
+    );
+  });
+});
+
+describe('a limiter without an answer from its store', () => {
+  /** Fails as long as it is told to. */
+  class FragileStore extends MemoryStore implements Store {
+    broken = true;
+    override decide(...asked: Parameters<MemoryStore['decide']>) {
+      if (this.broken) throw new Error('out of order');
+      return super.decide(...asked);
+    }
+  }
+
+  it('counts in memory unless told otherwise', async () => {
+    const limiter = new RateLimiter({ store: new FragileStore() });
+    const expected = { allowed: true, source: 'fallback', fallback: 'local', remaining: 1, retryAfterMs: 0 };
+    expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
+  });
+
+  it("allows every request with 'allow'", async () => {
+    const limiter = new RateLimiter({ store: new FragileStore(), onStoreError: 'allow' });
+    const expected = { allowed: true, source: 'fallback', fallback: 'allow', remaining: 0, retryAfterMs: 0 };
+    expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
+  });
+
+  it('refuses everybody for a second if told so', async () => {
+    const limiter = new RateLimiter({ store: new FragileStore(), onStoreError: 'deny' });
+    const expected = { allowed: false, source: 'fallback', remaining: 0, retryAfterMs: 1000 };
+    expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
+  });
+
+  it('tells each time, to whoever listens', async () => {
+    const store = new FragileStore();
+    const limiter = new RateLimiter({ store });
+    const said: string[] = [];
+    const off = limiter.events.on('storeError', ({ error }) => said.push(String(error)));
+    for (const broken of [true, false, true]) {
+      store.broken = broken;
+      await limiter.consume(rule, 'ann');
+    }
+    off();
+    store.broken = true;
+    await limiter.consume(rule, 'ann');
+    expect(said).toEqual(['Error: out of order', 'Error: out of order']);
+  });
+});

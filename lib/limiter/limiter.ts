@@ -1,0 +1,180 @@
+import { toMicroseconds } from '../contracts/clock.js';
+import type { Decision } from '../contracts/decision.js';
+import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
+import { settlement } from './charge.js';
+import { DecidedHit } from './decision.js';
+import { HitLimiter } from './hit-limiter.js';
+import type { SubjectValue } from '../rules/key.js';
+import type { AcquireOptions, HitOptions } from './options.js';
+import { checkOperation, type Operation } from './operation.js';
+import type { Permit } from './permit.js';
+import { problem, RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import { RateLimitStoreError } from './rate-limit-store.error.js';
+import { Reservation } from './reservation.js';
+import { RuleCache } from '../rules/rule-cache.js';
+import type { RuleHit } from '../rules/rule-hit.js';
+import type { CompiledRule } from '../rules/compiled-rule.js';
+import type { KeyedRule } from '../rules/keyed-rule.js';
+import type { BlockingRule, ConcurrencyRule, QueueRule, Rule, AnyRule } from '../rules/rule.js';
+
+/** A rule, or several rules that are decided together, all or nothing. */
+export type Rules<Each> = Each | readonly Each[];
+
+/** A year, which no place in a queue is away. */
+const ENDLESS_MS = 366 * 86_400e3;
+
+/** What the store is tried with beside the rules that are known. */
+const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
+
+/** The operations of `RateLimiter`, without a store to fall back to. */
+export class Limiter extends HitLimiter {
+  private readonly rules = new RuleCache((compiled, rule) => this.placed(compiled, rule));
+
+  /**
+   * Takes permits from every rule, or from none if one of them denies.
+   *
+   * @param rules a rule, or several with different names; each object is checked once and cached
+   * @throws RateLimitConfigError if a rule or the cost is invalid
+   */
+  consume(rules: Rules<Rule>, subject: SubjectValue, options?: HitOptions): Promise<Decision> {
+    try {
+      const decision = this.decide(this.hits('consume', rules, subject, options?.cost));
+      return decision instanceof Promise ? decision : Promise.resolve(decision);
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  /** Returns the decision that `consume` or `hold` would return now, and changes no state. */
+  async peek(rules: Rules<AnyRule>, subject: SubjectValue, options: HitOptions = {}): Promise<Decision> {
+    return this.decide(this.hits('peek', rules, subject, options.cost), { dryRun: true });
+  }
+
+  /**
+   * Takes permits for work whose cost is known only afterwards: call `settle` with the actual cost, or `cancel`. A
+   * reservation that is never settled stays charged in full.
+   *
+   * @throws RateLimitConfigError if a rule or the cost is invalid
+   */
+  async reserve(rules: Rules<Rule>, subject: SubjectValue, options: HitOptions = {}): Promise<Reservation> {
+    const decision = await this.consume(rules, subject, options);
+    return new Reservation(decision, async (actual) => {
+      const charged = DecidedHit.chargeOf(decision)?.take('refund', () => true) ?? [];
+      await this.store.adjust(settlement(charged, actual));
+    });
+  }
+
+  /**
+   * Waits for its turn and takes permits, first come, first served across processes. Returns a denial at once if the
+   * wait would exceed `timeoutMs`. An aborted wait refunds its permits if no later request was charged.
+   *
+   * @throws RateLimitConfigError if the rule, the cost or `timeoutMs` is invalid
+   * @throws the reason of `signal` if it aborts
+   */
+  async acquire(rule: QueueRule, subject: SubjectValue, options: AcquireOptions = {}): Promise<Decision> {
+    const { timeoutMs = ENDLESS_MS, signal } = options;
+    if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0)) {
+      throw new RateLimitConfigError([problem('timeoutMs', timeoutMs, 'a number from 0, in milliseconds')]);
+    }
+    signal?.throwIfAborted();
+    const patience = Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
+    const decision = await this.decide(this.hits('acquire', rule, subject, options.cost), { patience });
+    if (decision.delayMs > 0) await this.holdBack(decision, signal);
+    return decision;
+  }
+
+  /**
+   * Takes permits and holds them until they are released: at most `limit` at any time. Check `permit.allowed` before
+   * the work starts.
+   *
+   * @throws RateLimitConfigError if the rule or the cost is invalid
+   */
+  async hold(rule: ConcurrencyRule, subject: SubjectValue, options: HitOptions = {}): Promise<Permit> {
+    return this.permit(await this.decide(this.hits('hold', rule, subject, options.cost)));
+  }
+
+  /**
+   * Blocks a subject from now for a duration: the rule denies all its requests.
+   *
+   * @param rule a rule with the field `block`
+   * @throws RateLimitConfigError if the rule or the duration is invalid
+   * @throws RateLimitStoreError if Redis did not confirm the block; it then applies to the fallback of this process
+   *   only
+   */
+  async block(rule: BlockingRule, subject: SubjectValue, duration: Duration): Promise<void> {
+    const microseconds = parseDuration(duration);
+    if (microseconds === undefined) {
+      throw new RateLimitConfigError([
+        problem('duration', duration, DURATION_ALLOWED, durationFix(duration)),
+      ]);
+    }
+    const counters = this.hits('block', rule, subject).filter(
+      (hit) => hit.block && hit.rule.trialOf === undefined,
+    );
+    if (counters.length === 0)
+      throw new RateLimitConfigError([problem('block', undefined, 'a duration, or "manual"')]);
+    await confirmed('block', () => Promise.all(counters.map((each) => this.store.block(each, microseconds))));
+  }
+
+  /**
+   * Deletes the counters and blocks of a subject: its next request has the full limit.
+   *
+   * @returns whether there was a counter or a block
+   * @throws RateLimitConfigError if a rule is invalid
+   * @throws RateLimitStoreError if Redis did not confirm the reset; it then applies to the fallback of this process
+   *   only
+   */
+  async reset(rules: Rules<AnyRule>, subject: SubjectValue): Promise<boolean> {
+    const counters = this.hits('reset', rules, subject);
+    const hadState = await confirmed('reset', () => this.store.reset(counters));
+    return hadState.includes(true);
+  }
+
+  /**
+   * Waits until every server of the store has decided once, with the rules that are known, or has failed, at most a
+   * second for the first connection. Events and `RateLimitHealth` report failures.
+   */
+  async ready(): Promise<void> {
+    this.rules.hits(TRIAL, 'ready'); // a program's rules are not known yet
+    const trial = (subject: string): readonly RuleHit[] =>
+      [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject));
+    await this.base.shared?.ready(trial);
+    void this.instances.beat();
+  }
+
+  /** @throws RateLimitConfigError if a rule or the cost is wrong, or the rule is not one for the operation */
+  private hits(
+    operation: Operation,
+    rules: Rules<AnyRule>,
+    subject: SubjectValue,
+    cost?: number,
+  ): readonly RuleHit[] {
+    const hits = this.hitsOf(operation, rules, subject, cost);
+    checkOperation(operation, hits);
+    return hits;
+  }
+
+  /** Called once for each rule that a program gives as an object. */
+  protected placed(compiled: CompiledRule, _rule: AnyRule): KeyedRule {
+    return this.keyed(compiled);
+  }
+
+  /** The hits of a subject on the rules that a program gives. */
+  protected hitsOf(
+    _operation: Operation,
+    rules: Rules<AnyRule>,
+    subject: SubjectValue,
+    cost: number | undefined,
+  ): readonly RuleHit[] {
+    return this.rules.hits(rules, subject, cost);
+  }
+}
+
+/** @throws RateLimitStoreError if the store has not done what it was asked for */
+async function confirmed<Result>(operation: 'block' | 'reset', run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    throw new RateLimitStoreError(operation, error);
+  }
+}

@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { metrics, type Meter as OpenTelemetryMeter } from '@opentelemetry/api';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+  type Histogram,
+  type MetricData,
+} from '@opentelemetry/sdk-metrics';
+import { MemoryStore, RateLimiter, type Decision, type Meter, type Rule } from '../index.js';
+import { RateLimitEvents } from './events.js';
+import { recordMetrics } from './metrics.js';
+
+const LOGIN: Rule = { name: 'login', algorithm: 'fixed-window', limit: 2, window: '1m' };
+const WATCHED: Rule = { ...LOGIN, name: 'watched', limit: 1, mode: 'shadow' };
+
+describe('what OpenTelemetry is told of a limiter', () => {
+  let exporter: InMemoryMetricExporter;
+  let provider: MeterProvider;
+  let events: RateLimitEvents;
+  let stop: () => void;
+
+  beforeEach(() => {
+    exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+    provider = new MeterProvider({ readers: [reader] });
+    events = new RateLimitEvents();
+    stop = recordMetrics(events, provider.getMeter('test'));
+  });
+
+  afterEach(() => provider.shutdown());
+
+  /** An instrument as it is exported now. */
+  async function instrument(name: string): Promise<MetricData | undefined> {
+    await provider.forceFlush();
+    const { scopeMetrics = [] } = exporter.getMetrics().at(-1) ?? {};
+    return scopeMetrics[0]?.metrics.find(({ descriptor }) => descriptor.name === name);
+  }
+
+  const points = async (name: string) =>
+    (await instrument(name))?.dataPoints.map(({ attributes, value }) => ({ ...attributes, value }));
+
+  const decided = (decision: Partial<Decision>, durationMs = 1) =>
+    events.decided({ decision: { decisions: [], ...decision } as Decision, subjects: [], durationMs });
+
+  it('is every rule with its outcome and who decided, and of nobody who was counted', async () => {
+    const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => 0 }) });
+    recordMetrics(limiter.events, provider.getMeter('test'));
+    for (let nth = 1; nth <= 3; nth++) await limiter.consume([LOGIN, WATCHED], 'ann');
+    await limiter.peek(LOGIN, 'ann');
+    const login = { 'rate_limit.rule': 'login', 'rate_limit.source': 'memory' };
+    const watched = { 'rate_limit.rule': 'watched', 'rate_limit.source': 'memory' };
+    expect(await points('rate_limit.decisions')).toEqual([
+      { ...login, 'rate_limit.outcome': 'allowed', value: 2 },
+      { ...watched, 'rate_limit.outcome': 'allowed', value: 1 },
+      { ...watched, 'rate_limit.outcome': 'shadow-denied', value: 2 },
+      { ...login, 'rate_limit.outcome': 'denied', value: 1 },
+    ]);
+  });
+
+  it('is how long requests took, in seconds and in steps that tell milliseconds apart', async () => {
+    for (const durationMs of [0.2, 0.4, 3, 49.9, 51]) decided({ allowed: true, source: 'redis' }, durationMs);
+    decided({ allowed: false, source: 'redis' }, 0.2);
+    const { descriptor, dataPoints } = (await instrument('rate_limit.decision.duration'))!;
+    expect(descriptor.unit).toBe('s');
+    expect(dataPoints.map(({ attributes }) => attributes)).toEqual([
+      { 'rate_limit.outcome': 'allowed', 'rate_limit.source': 'redis' },
+      { 'rate_limit.outcome': 'denied', 'rate_limit.source': 'redis' },
+    ]);
+    const { buckets } = dataPoints[0]!.value as Histogram;
+    const counted = buckets.boundaries.filter((_, index) => buckets.counts[index]! > 0);
+    expect(counted).toEqual([0.00025, 0.0005, 0.005, 0.05, 0.1]);
+  });
+
+  it('is who decided each rule, where it was not the same for all', async () => {
+    const decisions = [
+      { rule: 'a', allowed: true },
+      { rule: 'b', allowed: true, source: 'fallback' },
+    ] as unknown as Decision['decisions'];
+    decided({ allowed: true, source: 'redis', decisions });
+    expect(await points('rate_limit.decisions')).toMatchObject([
+      { 'rate_limit.rule': 'a', 'rate_limit.source': 'redis' },
+      { 'rate_limit.rule': 'b', 'rate_limit.source': 'fallback' },
+    ]);
+  });
+
+  it('is what kept the store from answering, in few words', async () => {
+    class DeadlineError extends Error {
+      override readonly name = 'DeadlineError';
+    }
+    const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:6379'), { code: 'ECONNREFUSED' });
+    for (let nth = 1; nth <= 2; nth++)
+      events.storeFailed(new DeadlineError(`no answer within ${nth} ms`), 'decision');
+    events.storeFailed(refused, 'decision');
+    events.storeFailed(new Error('OOM command not allowed when used memory > "maxmemory".'), 'decision');
+    events.storeFailed(new Error('Connection is closed.'), 'decision');
+    events.storeFailed('what is no error', 'decision');
+    expect(await points('rate_limit.store.errors')).toEqual([
+      { 'error.type': 'DeadlineError', value: 2 },
+      { 'error.type': 'ECONNREFUSED', value: 1 },
+      { 'error.type': 'OOM', value: 1 },
+      { 'error.type': 'Error', value: 1 },
+      { 'error.type': '_OTHER', value: 1 },
+    ]);
+  });
+
+  it('is which servers are given up, and that they are not any more', async () => {
+    const gone = new Error('gone');
+    events.storeChanged({ server: '', error: gone });
+    events.storeChanged({ server: '10.0.0.1:6379', error: gone });
+    events.storeChanged({ server: '::1:6380', error: gone });
+    events.storeChanged({ server: '10.0.0.1:6379', error: undefined });
+    expect(await points('rate_limit.breaker.open')).toEqual([
+      { value: 1 },
+      { 'server.address': '10.0.0.1', 'server.port': 6379, value: 0 },
+      { 'server.address': '::1', 'server.port': 6380, value: 1 },
+    ]);
+  });
+
+  it('is a server that was given up before anybody recorded', async () => {
+    stop();
+    events.storeChanged({ server: '', error: new Error('gone') });
+    recordMetrics(events, provider.getMeter('test'));
+    expect(await points('rate_limit.breaker.open')).toEqual([{ value: 1 }]);
+  });
+
+  it('is nothing more once it is to stop, and then costs nothing', async () => {
+    expect(events.followsDecisions).toBe(true);
+    stop();
+    expect(events.followsDecisions).toBe(false);
+    events.storeFailed(new Error('gone'), 'decision');
+    events.storeChanged({ server: '', error: new Error('gone') });
+    expect(await points('rate_limit.store.errors')).toBeUndefined();
+    expect(await points('rate_limit.breaker.open')).toBeUndefined();
+  });
+});
+
+describe("OpenTelemetry's meter", () => {
+  it('is one for the compiler and at run time, even where no SDK is set up', () => {
+    const theirs: OpenTelemetryMeter = metrics.getMeter('rate-limit');
+    const meter: Meter = theirs;
+    const limiter = new RateLimiter({ store: new MemoryStore() });
+    recordMetrics(limiter.events, meter);
+    return expect(limiter.consume(LOGIN, 'ann')).resolves.toMatchObject({ allowed: true });
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { UserReads } from './user-reads.js';
+
+interface Request {
+  user?: unknown;
+}
+
+const inherited = (user: unknown): Request => Object.create({ user }) as Request;
+
+/** A request as frameworks make them, before anybody is authenticated. */
+const REQUESTS: [string, () => Request][] = [
+  ['without a user', () => ({})],
+  ['with a user that is null', () => ({ user: null })],
+  ['whose prototype has a user that is null', () => inherited(null)],
+];
+
+describe.each(REQUESTS)('a function that finds a subject in a request %s', (_title, create) => {
+  const run = (reader: (request: Request) => unknown) => {
+    const request = create();
+    const before = Object.getOwnPropertyDescriptor(request, 'user');
+    const reads = new UserReads(request);
+    const result = reads.during(reader, () => reader(request));
+    return { request, before, reads, result };
+  };
+
+  it('has read the user if it looked for one, and the request is as before', () => {
+    const reader = ({ user }: Request) => (user as { id?: unknown } | null | undefined)?.id ?? 'nobody';
+    const { request, before, reads, result } = run(reader);
+    expect(result).toBe('nobody');
+    expect(reads.has(reader)).toBe(true);
+    expect(Object.getOwnPropertyDescriptor(request, 'user')).toEqual(before);
+    expect(Object.keys(request)).toEqual(before ? ['user'] : []);
+  });
+
+  it('has not read the user if it read something else', () => {
+    const reader = (request: object) => Object.keys(request).length;
+    expect(run(reader).reads.has(reader)).toBe(false);
+  });
+
+  it('has not missed the user if it authenticated the client itself', () => {
+    const reader = (request: Request) => (request.user ??= { id: 7 });
+    const { request, reads, result } = run(reader);
+    expect(result).toEqual({ id: 7 });
+    expect(Object.getOwnPropertyDescriptor(request, 'user')).toMatchObject({
+      value: { id: 7 },
+      writable: true,
+    });
+    expect(reads.has(reader)).toBe(false);
+  });
+
+  it('has not missed the user if it authenticated the client itself later', async () => {
+    const reader = async (request: Request) => {
+      if (request.user) return;
+      await Promise.resolve();
+      request.user = { id: 7 };
+    };
+    const { reads, result } = run(reader);
+    expect(reads.has(reader)).toBe(true);
+    await result;
+    expect(reads.has(reader)).toBe(false);
+  });
+
+  it('leaves the request as before if it throws', () => {
+    const request = create();
+    const before = Object.getOwnPropertyDescriptor(request, 'user');
+    const failing = (): never => {
+      throw new Error('no session');
+    };
+    expect(() => new UserReads(request).during(failing, failing)).toThrow('no session');
+    expect(Object.getOwnPropertyDescriptor(request, 'user')).toEqual(before);
+  });
+});
+
+describe('a request that cannot be changed', () => {
+  it('is read without a note', () => {
+    const request: Request = Object.freeze({ user: null });
+    const reads = new UserReads(request);
+    expect(reads.during('reader', () => request.user)).toBeNull();
+    expect(reads.has('reader')).toBe(false);
+  });
+});

@@ -1,0 +1,127 @@
+import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
+import type { Numbers, Quota } from '../algorithms/definition.js';
+import type { Prefetch } from '../algorithms/prefetch.js';
+import { parseDuration } from '../contracts/duration.js';
+import { amountsOf, sharedAmounts } from './amounts.js';
+import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import {
+  algorithmOf,
+  checksOf,
+  fieldProblems,
+  fieldsOf,
+  readFields,
+  requiredFields,
+  RULE_FIELDS,
+  type AnyDefinition,
+} from './rule-fields.js';
+import type { CompiledPrefetch, CompiledRule } from './compiled-rule.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
+
+const TRIAL_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
+
+/** The largest limit of a rule without `algorithm`: its log has an entry for each permit. */
+const LARGEST_DEFAULT_LIMIT = 10_000;
+
+const TOO_LARGE_FOR_DEFAULT = `allowed without an algorithm: at most ${LARGEST_DEFAULT_LIMIT}, since ${DEFAULT_ALGORITHM} stores an entry for each permit; choose "gcra", "sliding-window-counter" or "sliding-window-cells" as its algorithm`;
+
+/**
+ * Makes a rule ready for a store.
+ *
+ * @param path what a message calls the rule
+ * @throws RateLimitConfigError naming everything that is wrong with it
+ */
+export function compileRule(
+  given: AnyRule,
+  path = `rule "${given.name ?? DEFAULT_RULE_NAME}"`,
+): CompiledRule {
+  const rule = readFields(given, checksOf(given.algorithm));
+  const fields = { ...rule } as Readonly<Record<string, unknown>>;
+  const problems = fieldProblems((field) => `${path}.${field}`, fields);
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  const definition = algorithmOf(rule.algorithm);
+  const checks = fieldsOf(definition);
+  for (const field of requiredFields(definition)) {
+    if (fields[field] === undefined)
+      problems.push(`${path}.${field}: missing; allowed: ${checks[field]!.allowed}`);
+  }
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  return compileChecked(rule, definition, path);
+}
+
+function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string): CompiledRule {
+  const quota = quotaOf(rule, definition);
+  const algorithm = definition.resolve?.(quota) ?? definition;
+  const { limit, cost = 1, block } = rule;
+  if (rule.algorithm === undefined && limit > LARGEST_DEFAULT_LIMIT) {
+    throw new RateLimitConfigError([`${path}.limit: got ${limit}; ${TOO_LARGE_FOR_DEFAULT}`]);
+  }
+  const contradiction = limit > 0 ? algorithm.check?.(quota) : undefined;
+  if (contradiction !== undefined) throw new RateLimitConfigError([`${path}: ${contradiction}`]);
+
+  const amounts = amountsOf(quota, algorithm);
+  const { parameters, capacity } = amounts;
+  if (cost > capacity && limit > 0) {
+    throw new RateLimitConfigError([
+      problem(`${path}.cost`, cost, `at most ${capacity}, the most permits that can be had at once`),
+    ]);
+  }
+  return {
+    name: rule.name ?? DEFAULT_RULE_NAME,
+    algorithm,
+    ...amounts,
+    among: sharedAmounts(quota, algorithm),
+    cost,
+    queues: algorithm.queues === true,
+    prefetch: compilePrefetch(rule, algorithm, parameters, capacity, path),
+    block: block === 'manual' ? 0 : parseDuration(block),
+    shadow: rule.mode === 'shadow',
+    perInstance: rule.per === 'instance',
+    onStoreError: rule.onStoreError,
+    trial: compileTrial(rule, path),
+  };
+}
+
+function compilePrefetch(
+  rule: AnyRule,
+  { name, spendBy }: Pick<AnyDefinition, 'name' | 'spendBy'>,
+  parameters: Numbers<string>,
+  capacity: number,
+  path: string,
+): CompiledPrefetch | undefined {
+  const { prefetch } = rule as { readonly prefetch?: Prefetch };
+  if (prefetch === undefined) return undefined;
+  const refuse = (field: string, value: unknown, allowed: string) =>
+    new RateLimitConfigError([problem(`${path}.prefetch${field}`, value, allowed)]);
+  if (!spendBy) throw refuse('', prefetch, `none with ${name}`);
+  if (prefetch.permits > capacity) {
+    throw refuse(
+      '.permits',
+      prefetch.permits,
+      `at most ${capacity}, the most permits that can be had at once`,
+    );
+  }
+  if (rule.block !== undefined)
+    throw refuse('', prefetch, 'none with block, which the store would not notice');
+  return {
+    permits: prefetch.permits,
+    ttl: parseDuration(prefetch.ttl ?? '1s')!,
+    spendBy: (nth, taken) => spendBy(nth, taken, parameters),
+  };
+}
+
+/** The rule with its window as a number. */
+function quotaOf(rule: AnyRule, definition: AnyDefinition): Quota {
+  if (definition.leases) return { ...rule, window: 0 };
+  const { window } = rule as { window?: unknown };
+  if (isCalendarWindow(window)) return { ...rule, window: NOMINAL_LENGTHS[window], calendar: window };
+  return { ...rule, window: parseDuration(window)! };
+}
+
+function compileTrial({ trial, ...live }: AnyRule, path: string): CompiledRule | undefined {
+  if (trial === undefined) return undefined;
+  const problems = fieldProblems((field) => `${path}.trial.${field}`, { ...trial }, TRIAL_FIELDS);
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  const rule = { ...live, ...trial, mode: 'shadow' } as AnyRule;
+  const { name: trialOf = DEFAULT_RULE_NAME } = live;
+  return { ...compileRule(rule, `${path}.trial`), name: `${trialOf}?`, trialOf };
+}

@@ -1,0 +1,62 @@
+import { isFields } from '../contracts/fields.js';
+
+/** What to write here in the place of a value that another rate limiter takes: the code of it, or words. */
+type Fix = (value: unknown) => string;
+
+const by: Fix = () => 'by: "ip", "user" or a function of the ExecutionContext';
+
+/** Fields of rules of @nestjs/throttler, rate-limiter-flexible, express-rate-limit and @fastify/rate-limit. */
+const FIXES: Readonly<Record<string, Fix>> = {
+  ttl: length('window'),
+  windowMs: length('window', 1),
+  timeWindow: length('window', 1),
+  duration: length('window', 1000),
+  blockDuration: length('block'),
+  max: (value) => `limit: ${code(value)}`,
+  points: (value) => `limit: ${code(value)}`,
+  getTracker: by,
+  keyGenerator: by,
+  generateKey: by,
+  skip: () => 'skipIf: a function of the ExecutionContext',
+  skipSuccessfulRequests: () => 'count: "failures"',
+  skipFailedRequests: () => 'count: "successes"',
+  execEvenly: () => 'algorithm: "leaky-bucket"',
+};
+
+/** Says what to write for a field that other rate limiters have; `undefined` if none is known to have it. */
+export function foreignFix(field: string, value: unknown): string | undefined {
+  if (Object.hasOwn(FIXES, field)) return `write ${FIXES[field]!(value)}`;
+  if (!isFields(value) || !Object.keys(value).some(isOfRule)) return undefined;
+  const name = field === 'default' ? '' : `name: ${code(field)}, `;
+  return `a rule stands alone, with its name in \`name\`: write { ${name}${translated(value)} }`;
+}
+
+function isOfRule(field: string): boolean {
+  return field === 'limit' || Object.hasOwn(FIXES, field);
+}
+
+/** The fields of a rule as other rate limiters write them, in the code of this one. */
+export function translated(fields: object): string {
+  return Object.entries(fields)
+    .map(([field, value]) =>
+      Object.hasOwn(FIXES, field) ? FIXES[field]!(value) : `${field}: ${code(value)}`,
+    )
+    .join(', ');
+}
+
+/** @param unit of a number, in milliseconds; absent if some take it for seconds and others for milliseconds */
+function length(name: string, unit?: number): Fix {
+  return (value) => {
+    if (typeof value !== 'number') return `${name}: ${typeof value === 'function' ? '…' : '"1m"'}`;
+    if (unit !== undefined || value >= 1000) return `${name}: "${inUnits(value * (unit ?? 1))}"`;
+    return `${name}: "${value}s" or ${name}: "${value}ms"`;
+  };
+}
+
+function inUnits(milliseconds: number): string {
+  return milliseconds % 1000 === 0 ? `${milliseconds / 1000}s` : `${milliseconds}ms`;
+}
+
+function code(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? JSON.stringify(value) : '…';
+}

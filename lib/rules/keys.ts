@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import type { Parameters } from '../contracts/algorithm.js';
+import type { Clock } from '../contracts/clock.js';
+import type { Block } from '../contracts/store.js';
+import { keyHead, keyOf, keyTail, PREFIX, type Subject } from './key.js';
+import { KeyedRule, Recollection } from './keyed-rule.js';
+import type { RuleHit } from './rule-hit.js';
+import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import type { CompiledRule } from './compiled-rule.js';
+
+/** Spells keys: rules become counters, and counters with a cost become hits. */
+export class Keys {
+  /** Tells the counters of this process from those of others, for rules that each process has for itself. */
+  readonly instance = randomBytes(6).toString('hex');
+  private readonly head: string;
+  private readonly recollection = new Recollection();
+  private leases = 0;
+
+  /**
+   * @param clock about the store's time, for rules whose parameters change with it
+   * @throws RateLimitConfigError if the prefix is not as allowed
+   */
+  constructor(
+    private readonly prefix: string,
+    private readonly clock: Clock,
+  ) {
+    if (!PREFIX.accepts(prefix)) throw new RateLimitConfigError([problem('prefix', prefix, PREFIX.allowed)]);
+    this.head = keyHead(prefix);
+  }
+
+  /**
+   * The rule, and its trial limit if it has one, ready for any subject.
+   *
+   * @param owner the route that the counters belong to, absent if they are shared
+   */
+  keyed(rule: CompiledRule, owner?: string): KeyedRule {
+    const rules = rule.trial ? [rule, rule.trial] : [rule];
+    const spellings = rules.map((each) => ({
+      rule: each,
+      tail: keyTail(each, owner, each.perInstance ? this.instance : undefined),
+    }));
+    const isLasting = rules.every(({ algorithm, parametersAt }) => !algorithm.leases && !parametersAt);
+    const hitsOf = (subject: Subject, cost?: number): readonly RuleHit[] =>
+      spellings.map(({ rule, tail }) => this.hit(rule, tail, subject, cost ?? rule.cost));
+    return new KeyedRule(hitsOf, isLasting ? this.recollection : undefined);
+  }
+
+  /** Where something is that all processes share and no subject has. */
+  shared(name: string): string {
+    return `${this.prefix}{${name}}`;
+  }
+
+  private hit(rule: CompiledRule, tail: string, subject: Subject, cost: number): RuleHit {
+    const { algorithm, shadow: shadow } = rule;
+    const key = keyOf(this.head, subject, tail);
+    return {
+      rule,
+      subject,
+      key,
+      algorithm,
+      parameters: this.parametersOf(rule),
+      block: blockOf(rule, key),
+      cost,
+      shadow,
+      lease: algorithm.leases ? `${this.instance}-${++this.leases}` : undefined,
+    };
+  }
+
+  private parametersOf({ parameters, parametersAt }: CompiledRule): Parameters {
+    return parametersAt === undefined ? parameters : parametersAt(this.clock());
+  }
+}
+
+function blockOf({ block }: CompiledRule, key: string): Block | undefined {
+  return block === undefined ? undefined : { key: `${key}:block`, duration: block };
+}

@@ -1,0 +1,90 @@
+import { compileRule } from './compile-rule.js';
+import { RULE_FIELDS } from './rule-fields.js';
+import type { Subject, SubjectValue } from './key.js';
+import { tooManyKeys } from './most-keys.js';
+import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import type { KeyedRule } from './keyed-rule.js';
+import type { RuleHit } from './rule-hit.js';
+import type { CompiledRule } from './compiled-rule.js';
+import type { AnyRule } from './rule.js';
+
+/** Rules as programs give them, each object checked and compiled once. */
+export class RuleCache {
+  private readonly compiled = new WeakMap<AnyRule, KeyedRule>();
+
+  /** @param place called once for each rule, see `RateLimiter.keyed` */
+  constructor(private readonly place: (compiled: CompiledRule, rule: AnyRule) => KeyedRule) {}
+
+  /**
+   * The hits of a subject on one rule or several.
+   *
+   * @throws RateLimitConfigError if a rule, the subject or the cost is wrong, or two rules have one name
+   */
+  hits(rules: AnyRule | readonly AnyRule[], given: SubjectValue, cost?: number): readonly RuleHit[] {
+    checkCost(cost);
+    const subject = readSubject(given);
+    if (!isList(rules)) return this.keyed(rules).hits(subject, cost);
+    const hits: RuleHit[] = [];
+    for (const rule of rules) {
+      for (const hit of this.keyed(rule).hits(subject, cost)) hits.push(hit);
+    }
+    checkTogether(hits);
+    return hits;
+  }
+
+  /** The rule ready for any subject, and its trial limit if it has one. */
+  private keyed(rule: AnyRule): KeyedRule {
+    const known = this.compiled.get(rule);
+    if (known) return known;
+    const keyed = this.place(compileRule(rule), rule);
+    this.compiled.set(rule, keyed);
+    return keyed;
+  }
+}
+
+function isList(rules: AnyRule | readonly AnyRule[]): rules is readonly AnyRule[] {
+  return Array.isArray(rules);
+}
+
+/** @throws RateLimitConfigError if it is given and no cost */
+export function checkCost(cost: number | undefined): void {
+  if (cost === undefined || RULE_FIELDS.cost.accepts(cost)) return;
+  throw new RateLimitConfigError([problem('cost', cost, RULE_FIELDS.cost.allowed)]);
+}
+
+/** @throws RateLimitConfigError if these hits cannot be decided together */
+export function checkTogether(hits: readonly RuleHit[]): void {
+  refuseEqualNames(hits);
+  let keys = hits.length;
+  for (const { block } of hits) if (block) keys += 1;
+  const wrong = tooManyKeys('rules', keys);
+  if (wrong !== undefined) throw new RateLimitConfigError([wrong]);
+}
+
+/** @throws RateLimitConfigError if two rules have one name, or there is none */
+function refuseEqualNames(hits: readonly RuleHit[]): void {
+  const isSecond = ({ rule }: RuleHit, index: number): boolean =>
+    hits.findIndex((hit) => hit.rule.name === rule.name) < index;
+  if (hits.length > 0 && !hits.some(isSecond)) return;
+  const names = hits.map(({ rule }) => rule.name);
+  throw new RateLimitConfigError([problem('rules', names, 'one rule or more, each of another name')]);
+}
+
+/**
+ * The subject that a program's value stands for, whatever its type says: it often comes from an untyped request.
+ *
+ * @throws RateLimitConfigError if it is none
+ */
+export function readSubject(given: SubjectValue): Subject {
+  if (typeof given === 'string') return given;
+  const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (parts.length === 0 || !parts.every(isPart)) {
+    const allowed = 'a string, a number, or a list of these';
+    throw new RateLimitConfigError([problem('subject', given, allowed)]);
+  }
+  return Array.isArray(given) ? parts.map(String) : String(given);
+}
+
+function isPart(part: unknown): boolean {
+  return typeof part === 'string' || Number.isFinite(part);
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Rule } from './rule.js';
+import { compileRule } from './compile-rule.js';
+
+/**
+ * Rules that the compiler refuses, and so does the start of an application that is not compiled.
+ * `npm run typecheck` fails on an `@ts-expect-error` that expects in vain.
+ */
+const REFUSED: readonly Rule[] = [
+  // @ts-expect-error a fixed window has no burst
+  { algorithm: 'fixed-window', limit: 5, window: '1m', burst: 10 },
+  // @ts-expect-error a log has no burst
+  { algorithm: 'sliding-window-log', limit: 5, window: '1m', burst: 10 },
+  // @ts-expect-error a log is aligned to nothing
+  { algorithm: 'sliding-window-log', limit: 5, window: '1m', align: 'clock' },
+  // @ts-expect-error a counter is always aligned to the clock
+  { algorithm: 'sliding-window-counter', limit: 5, window: '1m', align: 'clock' },
+  // @ts-expect-error a bucket has no windows to align
+  { algorithm: 'token-bucket', limit: 5, window: '1m', align: 'clock' },
+  // @ts-expect-error nor has gcra
+  { algorithm: 'gcra', limit: 5, window: '1m', align: 'clock' },
+  // @ts-expect-error the default algorithm has no burst
+  { limit: 5, window: '1m', burst: 10 },
+  // @ts-expect-error there is no such alignment
+  { algorithm: 'fixed-window', limit: 5, window: '1m', align: 'utc' },
+  // @ts-expect-error there is no such algorithm
+  { algorithm: 'leaky', limit: 5, window: '1m' },
+  // @ts-expect-error a limit is a number
+  { limit: 'five', window: '1m' },
+  // @ts-expect-error a window has a unit
+  { limit: 5, window: 60 },
+  // @ts-expect-error a window has a unit, as a string too
+  { limit: 5, window: '60' },
+  // @ts-expect-error a block has a unit
+  { limit: 5, window: '1m', block: 5000 },
+  // @ts-expect-error there is no such unit
+  { limit: 5, window: '1x' },
+  // @ts-expect-error a log takes nothing ahead
+  { algorithm: 'sliding-window-log', limit: 5, window: '1m', prefetch: { permits: 2 } },
+  // @ts-expect-error nor does the default algorithm, which is a log
+  { limit: 5, window: '1m', prefetch: { permits: 2 } },
+  // @ts-expect-error a lease is of so many permits
+  { algorithm: 'gcra', limit: 5, window: '1m', prefetch: { ttl: '1s' } },
+  // @ts-expect-error a rule needs a window
+  { limit: 5 },
+  // @ts-expect-error a rule needs a limit
+  { window: '1m' },
+];
+
+/** One of each, so that the compiler's refusals above are not for want of any rule that compiles. */
+const ACCEPTED: readonly Rule[] = [
+  { limit: 5, window: '1m' },
+  { algorithm: 'fixed-window', limit: 5, window: '250ms' },
+  { algorithm: 'fixed-window', limit: 5, window: '250ms', align: 'clock' },
+  { algorithm: 'sliding-window-log', limit: 5, window: '10s' },
+  { algorithm: 'sliding-window-counter', limit: 5, window: '1h' },
+  { algorithm: 'token-bucket', limit: 5, window: '1d', burst: 10 },
+  { algorithm: 'gcra', limit: 5, window: '1w', burst: 10, cost: 2, name: 'mail' },
+  { algorithm: 'sliding-window-counter', limit: 5, window: '1m', prefetch: { permits: 2 } },
+  { algorithm: 'gcra', limit: 5, window: '1m', prefetch: { permits: 2, ttl: '500ms' } },
+];
+
+describe('the type of a rule', () => {
+  it.each(REFUSED)('lets nobody write what would stop the application at its start: %j', (rule) => {
+    expect(() => compileRule(rule)).toThrow('Rate limit configuration is wrong');
+  });
+
+  it.each(ACCEPTED)('lets everybody write what works: %j', (rule) => {
+    expect(() => compileRule(rule)).not.toThrow();
+  });
+});

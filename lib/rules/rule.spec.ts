@@ -1,0 +1,231 @@
+import { describe, expect, it } from '@jest/globals';
+import { compileRule } from './compile-rule.js';
+import { RateLimitConfigError } from './rate-limit-config.error.js';
+import type { Rule } from './rule.js';
+
+const COUNT = 'an integer from 0 to 1000000000';
+const WINDOW = 'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
+const ALGORITHMS =
+  '"fixed-window", "sliding-window-log", "sliding-window-counter", "sliding-window-cells", "token-bucket", "gcra", "leaky-bucket", "concurrency"';
+const FIELDS = 'limit, cost, block, mode, per, onStoreError, trial';
+const BURST = 'an integer from 1 to 1000000000';
+const sound = { name: 'login', limit: 5, window: '1m' };
+
+/** Everything that is said against a rule. */
+function problemsOf(rule: object): readonly string[] {
+  try {
+    compileRule(rule as Rule);
+  } catch (error) {
+    if (error instanceof RateLimitConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('a rule that cannot be meant', () => {
+  it.each<[object, string]>([
+    [{ limit: -1 }, `rule "login".limit: got -1; allowed: ${COUNT}`],
+    [{ limit: 1.5 }, `rule "login".limit: got 1.5; allowed: ${COUNT}`],
+    [{ limit: 'five' }, `rule "login".limit: got "five"; allowed: ${COUNT}`],
+    [{ limit: NaN }, `rule "login".limit: got NaN; allowed: ${COUNT}`],
+    [{ limit: Infinity }, `rule "login".limit: got Infinity; allowed: ${COUNT}`],
+    [{ limit: 1e9 + 1 }, `rule "login".limit: got 1000000001; allowed: ${COUNT}`],
+    [{ limit: null }, `rule "login".limit: got null; allowed: ${COUNT}`],
+    [{ limit: undefined }, `rule "login".limit: missing; allowed: ${COUNT}`],
+    [{ limit: () => 5 }, `rule "login".limit: got a function; allowed: ${COUNT}`],
+    [
+      { limit: 10_001 },
+      'rule "login".limit: got 10001; allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose "gcra", "sliding-window-counter" or "sliding-window-cells" as its algorithm',
+    ],
+    [{ window: '1x' }, `rule "login".window: got "1x"; allowed: ${WINDOW}`],
+    [{ window: 0 }, `rule "login".window: got 0; allowed: ${WINDOW}`],
+    [{ window: 60 }, `rule "login".window: got 60: write "60s" or "60ms"; allowed: ${WINDOW}`],
+    [{ window: '60' }, `rule "login".window: got "60": write "60s" or "60ms"; allowed: ${WINDOW}`],
+    [{ window: 1e9 }, `rule "login".window: got 1000000000: write "1000000000ms"; allowed: ${WINDOW}`],
+    [{ window: 0.5 }, `rule "login".window: got 0.5; allowed: ${WINDOW}`],
+    [
+      { block: 5000 },
+      `rule "login".block: got 5000: write "5000s" or "5000ms"; allowed: ${WINDOW}; or "manual"`,
+    ],
+    [
+      { algorithm: 'gcra', prefetch: { permits: 2, ttl: 500 } },
+      `rule "login".prefetch: got {"permits":2,"ttl":500}: write "500s" or "500ms" for its ttl; allowed: { permits: an integer from 2 to 1000000, ttl: ${WINDOW} }`,
+    ],
+    [
+      { algorithm: 'leaky-bucket', maxDelay: 250 },
+      `rule "login".maxDelay: got 250: write "250s" or "250ms"; allowed: ${WINDOW}`,
+    ],
+    [
+      { algorithm: 'token-bucket', warmUp: 30 },
+      `rule "login".warmUp: got 30: write "30s" or "30ms"; allowed: ${WINDOW}`,
+    ],
+    [
+      { algorithm: 'concurrency', window: undefined, lease: 30_000 },
+      `rule "login".lease: got 30000: write "30000s" or "30000ms"; allowed: ${WINDOW}`,
+    ],
+    [
+      { trial: { window: 60 } },
+      `rule "login".trial.window: got 60: write "60s" or "60ms"; allowed: ${WINDOW}`,
+    ],
+    [
+      { algorithm: 'fixed-window', window: 30 },
+      `rule "login".window: got 30: write "30s" or "30ms"; allowed: ${WINDOW}; or "day", "week", "month"`,
+    ],
+    [{ window: undefined }, `rule "login".window: missing; allowed: ${WINDOW}`],
+    [{ cost: -1 }, `rule "login".cost: got -1; allowed: ${COUNT}`],
+    [{ cost: 6 }, `rule "login".cost: got 6; allowed: at most 5, the most permits that can be had at once`],
+    [{ algorithm: 'leaky' }, `rule "login".algorithm: got "leaky"; allowed: ${ALGORITHMS}`],
+    [{ algorithm: '__proto__' }, `rule "login".algorithm: got "__proto__"; allowed: ${ALGORITHMS}`],
+    [{ algorithm: 'toString' }, `rule "login".algorithm: got "toString"; allowed: ${ALGORITHMS}`],
+    [{ algorithm: null }, `rule "login".algorithm: got null; allowed: ${ALGORITHMS}`],
+    [{ algorithm: 'gcra', burst: 0 }, `rule "login".burst: got 0; allowed: ${BURST}`],
+    [{ algorithm: 'token-bucket', burst: 1.5 }, `rule "login".burst: got 1.5; allowed: ${BURST}`],
+    [
+      { algorithm: 'fixed-window', align: 'utc' },
+      `rule "login".align: got "utc"; allowed: "first-hit" or "clock"`,
+    ],
+    [
+      { algorithm: 'gcra', limit: 1e9, burst: 1e9 },
+      'rule "login": limit x burst is 1000000000000000000; allowed: at most 2^53 - 1, so that no permit is lost to rounding',
+    ],
+    [
+      { algorithm: 'gcra', limit: 1, window: '1d', burst: 3661 },
+      'rule "login": a burst of 3661 takes 3661 days to come back; allowed: at most 3660',
+    ],
+    [
+      { algorithm: 'token-bucket', burst: 2, cost: 3 },
+      'rule "login".cost: got 3; allowed: at most 2, the most permits that can be had at once',
+    ],
+  ])('is refused: %p', (fields, problem) => {
+    expect(problemsOf({ ...sound, ...fields })).toEqual([problem]);
+  });
+
+  it.each([
+    [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', align, timeZone, anchor, prefetch'],
+    [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, prefetch'],
+    [{ limt: 5 }, 'limt', 'sliding-window-log, the default algorithm', ''],
+    [{ constructor: 5 }, 'constructor', 'sliding-window-log, the default algorithm', ''],
+  ])(
+    'is refused for an option that its algorithm does not have: %p',
+    (fields, option, algorithm, options) => {
+      expect(problemsOf({ ...sound, ...fields })).toEqual([
+        `rule "login".${option}: no such option of ${algorithm}; allowed: name, algorithm, ${FIELDS}${options}, window`,
+      ]);
+    },
+  );
+
+  it.each(['', 'a\r\nSet-Cookie: b', 'caf\u00e9', '\u{1f600}', 'a\tb', 'x'.repeat(65), 5])(
+    'is refused for a name that could not stand in a header: %j',
+    (name) => {
+      const [problem] = problemsOf({ ...sound, name });
+      expect(problem).toMatch(/name: got .+; allowed: 1 to 64 printable ASCII characters$/);
+    },
+  );
+
+  it('is told everything that is wrong with it at once', () => {
+    expect(() => compileRule({ limit: -1, window: '1x', cost: 0.5 } as unknown as Rule)).toThrow(
+      [
+        'Rate limit configuration is wrong:',
+        `  - rule "default".limit: got -1; allowed: ${COUNT}`,
+        `  - rule "default".window: got "1x"; allowed: ${WINDOW}`,
+        `  - rule "default".cost: got 0.5; allowed: ${COUNT}`,
+      ].join('\n'),
+    );
+  });
+
+  it('does not flood the log with a value that is very long', () => {
+    const [problem] = problemsOf({ ...sound, window: 'x'.repeat(1_000_000) });
+    expect(problem).toBe(`rule "login".window: got "${'x'.repeat(79)}\u2026; allowed: ${WINDOW}`);
+  });
+});
+
+describe('a rule that may be meant', () => {
+  it.each<[Rule, { capacity: number; capacityWindowMs: number }]>([
+    [
+      { limit: 5, window: '1m' },
+      { capacity: 5, capacityWindowMs: 60_000 },
+    ],
+    [
+      { limit: 0, window: '1m' },
+      { capacity: 0, capacityWindowMs: 60_000 },
+    ],
+    [
+      { limit: 1e9, window: '366d', algorithm: 'sliding-window-counter' },
+      { capacity: 1e9, capacityWindowMs: 366 * 86_400_000 },
+    ],
+    [
+      { limit: 5, window: '1s', algorithm: 'gcra', burst: 12 },
+      { capacity: 12, capacityWindowMs: 2400 },
+    ],
+    [
+      { limit: 3, window: '7s', algorithm: 'token-bucket', burst: 1 },
+      { capacity: 1, capacityWindowMs: 2334 },
+    ],
+    [
+      { limit: 0, window: '1m', algorithm: 'gcra', burst: 3, cost: 9 },
+      { capacity: 0, capacityWindowMs: 60_000 },
+    ],
+  ])('tells the most that can be had at once, and when it is back: %j', (rule, told) => {
+    expect(compileRule(rule)).toMatchObject(told);
+  });
+
+  it.each<[object, object, object]>([
+    [{ limit: '5' }, { limit: 5 }, { capacity: 5 }],
+    [{ limit: '007' }, { limit: 7 }, { capacity: 7 }],
+    [{ cost: '2' }, { cost: 2 }, { cost: 2 }],
+    [{ algorithm: 'gcra', burst: '12' }, { algorithm: 'gcra', burst: 12 }, { capacity: 12 }],
+    [
+      { algorithm: 'sliding-window-cells', cells: '4' },
+      { algorithm: 'sliding-window-cells', cells: 4 },
+      { parameters: { cells: 4 } },
+    ],
+    [
+      { algorithm: 'token-bucket', initial: '1' },
+      { algorithm: 'token-bucket', initial: 1 },
+      { parameters: { initial: 1 } },
+    ],
+    [
+      { algorithm: 'leaky-bucket', queue: '3', delayAfter: '2' },
+      { algorithm: 'leaky-bucket', queue: 3, delayAfter: 2 },
+      { capacity: 4 },
+    ],
+    [
+      { algorithm: 'fixed-window', window: 'month', anchor: '15' },
+      { algorithm: 'fixed-window', window: 'month', anchor: 15 },
+      {},
+    ],
+    [
+      { algorithm: 'gcra', prefetch: { permits: '3' } },
+      { algorithm: 'gcra', prefetch: { permits: 3 } },
+      { prefetch: { permits: 3 } },
+    ],
+    [{ trial: { limit: '9' } }, { trial: { limit: 9 } }, { trial: { capacity: 9 } }],
+  ])(
+    'has the same counts where configuration gives them as strings of digits: %j',
+    (text, numbers, compiled) => {
+      const ofText = compileRule({ ...sound, ...text } as Rule);
+      expect(ofText).toMatchObject(compiled);
+      expect(JSON.stringify(ofText)).toBe(JSON.stringify(compileRule({ ...sound, ...numbers } as Rule)));
+    },
+  );
+
+  it.each(['1e3', '0x10', ' 5', '5 ', '5.0', '+5', '-1', '', '٥', '5_000', '1'.repeat(17)])(
+    'is refused for a count that is no string of digits: %j',
+    (text) => {
+      const fields = { limit: text, cost: text };
+      expect(problemsOf({ ...sound, ...fields, algorithm: 'gcra', burst: text })).toEqual([
+        `rule "login".limit: got ${JSON.stringify(text)}; allowed: ${COUNT}`,
+        `rule "login".cost: got ${JSON.stringify(text)}; allowed: ${COUNT}`,
+        `rule "login".burst: got ${JSON.stringify(text)}; allowed: ${BURST}`,
+      ]);
+    },
+  );
+
+  it('is a sliding window log of cost 1 named default, unless it says otherwise', () => {
+    expect(compileRule({ limit: 5, window: '1m' })).toMatchObject({
+      name: 'default',
+      cost: 1,
+      algorithm: { name: 'sliding-window-log' },
+    });
+  });
+});

@@ -1,0 +1,133 @@
+import type { CalendarWindow } from '../algorithms/calendar-length.js';
+import type { AlgorithmDefinition } from '../algorithms/definition.js';
+import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
+import type { Duration } from '../contracts/duration.js';
+import type { OnStoreError } from './on-store-error.js';
+
+/** The fields of every rule, whatever its algorithm. */
+export interface RuleBase {
+  /**
+   * Name in decisions, headers and overrides: 1 to 64 printable ASCII characters.
+   * @default 'default'
+   */
+  readonly name?: string;
+  /** Permits per window: an integer from 0 to 1,000,000,000. 0 denies every request. */
+  readonly limit: number;
+  /**
+   * Permits that a request takes: an integer from 0 to 1,000,000,000. 0 takes none.
+   * @default 1
+   */
+  readonly cost?: number;
+  /**
+   * How long a denial blocks the subject. Requests during a block do not extend it. `'manual'`: only `block()`
+   * blocks.
+   * @default no block
+   */
+  readonly block?: Duration | 'manual';
+  /**
+   * `'shadow'` evaluates and reports the rule, and does not enforce it. Only its own counter is charged.
+   * @default 'enforce'
+   */
+  readonly mode?: 'enforce' | 'shadow';
+  /**
+   * `'instance'` gives each process its own counters; `'cluster'` shares them among all processes.
+   * @default 'cluster'
+   */
+  readonly per?: 'cluster' | 'instance';
+  /**
+   * Fallback of this rule: what decides when Redis fails or does not reply within `timeout`.
+   * @default `onStoreError` of the module or the limiter
+   */
+  readonly onStoreError?: OnStoreError;
+  /**
+   * A second limit that is evaluated and reported as the rule `<name>?`, and not enforced.
+   * @default no trial limit
+   */
+  readonly trial?: Trial;
+}
+
+/** The fields in which a trial limit differs from its rule: one of them or both. */
+export interface Trial {
+  /** Permits per window: an integer from 0 to 1,000,000,000. */
+  readonly limit?: number;
+  /** Length of the window. */
+  readonly window?: Duration;
+}
+
+/** The field of a rule with a window. */
+export interface Windowed {
+  /** Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`. */
+  readonly window: Duration;
+}
+
+/** The field of a rule with a window, which may be a calendar window. */
+export interface CalendarWindowed {
+  /**
+   * Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`; or a calendar
+   * window: `'day'`, `'week'`, `'month'`.
+   */
+  readonly window: Duration | CalendarWindow;
+}
+
+type Definitions = typeof algorithms;
+
+type OptionsOf<Name extends AlgorithmName> =
+  Definitions[Name] extends AlgorithmDefinition<infer Options, infer _State, infer _Parameter>
+    ? Options
+    : never;
+
+/** The names of the algorithms for which `Trait` holds. */
+type Having<Trait> = {
+  [Name in AlgorithmName]: Definitions[Name] extends Trait ? Name : never;
+}[AlgorithmName];
+
+type LeaseName = Having<{ readonly leases: true }>;
+type CalendarName = Having<{ readonly calendar: true }>;
+
+/** An algorithm with its options. Options of other algorithms do not compile. */
+export type AlgorithmChoice =
+  | { readonly algorithm?: undefined; readonly prefetch?: never }
+  | Chosen<CalendarName>
+  | (Chosen<Exclude<AlgorithmName, CalendarName>> & NoCalendar);
+
+/** The window that a function returns is checked at run time. */
+interface NoCalendar {
+  readonly window?: Duration | object;
+}
+
+type Chosen<Name extends AlgorithmName> = {
+  [Each in Name]: { readonly algorithm: Each } & OptionsOf<Each>;
+}[Name];
+
+type Choose<Name extends AlgorithmName> = RuleBase & Chosen<Name>;
+
+/** The names of all algorithms' options. */
+type OptionName = {
+  [Name in AlgorithmName]: Exclude<keyof OptionsOf<Name>, 'window'>;
+}[AlgorithmName];
+
+/** A rule of the default algorithm. Options of other algorithms do not compile. */
+type DefaultRule = Windowed &
+  RuleBase & { readonly algorithm?: undefined } & Readonly<Partial<Record<OptionName, never>>>;
+
+/** A rule for `acquire`: its algorithm determines how long a request has to wait. */
+export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;
+
+/** A rule for `hold`: its permits are held until they are released. */
+export type ConcurrencyRule = Choose<LeaseName>;
+
+/** Any rule. Without `algorithm` it is a `sliding-window-log`, with a limit of at most 10,000. */
+export type AnyRule =
+  | DefaultRule
+  | (Windowed & Choose<Exclude<AlgorithmName, LeaseName | CalendarName>>)
+  | (CalendarWindowed & Choose<CalendarName>)
+  | ConcurrencyRule;
+
+/** A rule for `consume` and `reserve`: every algorithm except `concurrency`. */
+export type Rule = Exclude<AnyRule, ConcurrencyRule>;
+
+/** A rule for `block`: it has the field `block`. */
+export type BlockingRule = AnyRule & { readonly block: Duration | 'manual' };
+
+export const DEFAULT_RULE_NAME = 'default';
+export const DEFAULT_ALGORITHM = 'sliding-window-log' satisfies AlgorithmName;

@@ -1,0 +1,72 @@
+import { StoreFault } from '../../contracts/store-fault.js';
+import { oneLine } from './reply-error.js';
+
+/** What ioredis says of a connection that is not there, where it gives no code. */
+const NOT_CONNECTED =
+  /^(Connection is closed|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Connection is (in|un)|None of startup nodes|Failed to refresh slots|All sentinels|Socket |Command timed out|Protocol error|Unknown RESP|timeout|Client network socket)/i;
+const CONNECTION_NAMES: readonly string[] = [
+  'AbortError',
+  'InterruptError',
+  'ParserError',
+  'MaxRetriesPerRequestError',
+  'ClusterAllFailedError',
+];
+
+const TIMED_OUT = 'timed out';
+const CLOSED = 'closed';
+const NO_TLS = 'what it sent is not TLS';
+const NO_MASTER = 'no such master';
+
+/** The causes by what ioredis says of them, with the code in front if it has one. */
+const CAUSES: readonly (readonly [said: RegExp, cause: string])[] = [
+  [/^ETIMEDOUT|Socket timeout|^timeout|^Command timed out/, TIMED_OUT],
+  [/^Unknown RESP|^Protocol error/, 'what it sent is not the protocol of Redis'],
+  [/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)/, NO_TLS],
+  [/No such master/, NO_MASTER],
+  [/unknown command.*sentinel/i, 'the servers in `sentinels` are no Sentinels'],
+  [/Last error: Connection is closed/, 'no Sentinel can be reached'],
+  [/^None of startup nodes/, 'no node can be reached, or none serves slots'],
+  [/^Connection is closed/, CLOSED],
+];
+
+/** Whether an error of ioredis means that there is no connection. */
+export function isAboutConnection(error: Error): boolean {
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string' && !code.startsWith('ERR_INVALID_ARG')) return true;
+  return CONNECTION_NAMES.includes(error.name) || NOT_CONNECTED.test(error.message);
+}
+
+/** What is known of a client that has no connection. */
+export interface Way {
+  readonly isTls: boolean;
+  /** Whether it has been connected before. */
+  readonly hasStood: boolean;
+}
+
+/** @param way absent: unknown */
+export function connectionFault(error: Error, redis: string, way?: Way): StoreFault {
+  const { code = 'CONNECTION' } = error as { code?: string };
+  const cause = causeOf(error);
+  const hint = way && cause !== undefined ? hintFor(cause, way) : undefined;
+  const message = `no connection to ${redis}${cause === undefined ? '' : ` (${cause})`}`;
+  return new StoreFault('connection', code, hint ? `${message}; ${hint}` : message, { cause: error });
+}
+
+/** The cause in words, the system's code, or what TLS says. */
+function causeOf(error: Error): string | undefined {
+  const { code } = error as { code?: unknown };
+  const hasCode = typeof code === 'string';
+  const said = hasCode ? `${code} ${error.message}` : error.message;
+  const known = CAUSES.find(([pattern]) => pattern.test(said))?.[1];
+  if (known !== undefined || !hasCode) return known;
+  return /^E[A-Z]+$/.test(code) ? code : oneLine(error.message);
+}
+
+/** What may be wrong about a URL that has never led to a connection. */
+function hintFor(cause: string, { isTls, hasStood }: Way): string | undefined {
+  if (hasStood) return undefined;
+  if (cause === NO_MASTER) return 'set `name` to one that the Sentinels monitor';
+  const isCut = ['ECONNRESET', 'EPIPE', CLOSED].includes(cause);
+  if (!isTls) return isCut ? 'does the server expect TLS? Write rediss:// or tls: {}' : undefined;
+  return isCut || cause === TIMED_OUT || cause === NO_TLS ? 'does the server speak TLS?' : undefined;
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import { DeadlineError } from './deadline.js';
+import { hasDoneNothing } from './done-nothing.js';
+
+describe('an error', () => {
+  it.each([
+    'Too many Cluster redirections. Last error: ReplyError: MOVED 1 127.0.0.1:1',
+    'TRYAGAIN Multiple keys request during rehashing of slot',
+    'NOSCRIPT No matching script. Please use EVAL.',
+    'LOADING Redis is loading the dataset in memory',
+    "OOM command not allowed when used memory > 'maxmemory'.",
+    "Stream isn't writeable and enableOfflineQueue options is false",
+    "Cluster isn't ready and enableOfflineQueue options is false",
+  ])('says that nothing was executed: %s', (message) => {
+    expect(hasDoneNothing(new Error(message))).toBe(true);
+  });
+
+  it('leaves open whether something was executed when the last time was not answered', () => {
+    const cause = new DeadlineError(12);
+    expect(hasDoneNothing(new Error('TRYAGAIN the keys are on two servers', { cause }))).toBe(false);
+  });
+
+  it.each([
+    'Connection is closed.',
+    'no answer within 50 ms',
+    'ERR user_script:1: attempt to index a nil value',
+    'read ECONNRESET',
+  ])('leaves open whether something was executed: %s', (message) => {
+    expect(hasDoneNothing(new Error(message))).toBe(false);
+  });
+});

@@ -1,0 +1,19 @@
+import { DeadlineError } from './deadline.js';
+
+/** What a server answers that has executed nothing, and may do so later. */
+const NOT_NOW =
+  /^(Too many Cluster redirections\b.*|TRYAGAIN|NOSCRIPT|LOADING|BUSY|READONLY|OOM|MISCONF|NOAUTH|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/;
+
+/** What ioredis says of a command that it has not written. */
+const NOT_WRITTEN = ' enableOfflineQueue options is false';
+
+/** Whether a call has certainly changed nothing, so that it can be sent again. */
+export function hasDoneNothing(error: unknown): boolean {
+  if (!(error instanceof Error) || error.cause instanceof DeadlineError) return false;
+  return NOT_NOW.test(error.message) || error.message.endsWith(NOT_WRITTEN);
+}
+
+/** Whether an error is that of a command that found no connection, which does not say why. */
+export function hasFoundNoConnection({ name, message }: Error): boolean {
+  return name === 'MaxRetriesPerRequestError' || message.endsWith(NOT_WRITTEN);
+}

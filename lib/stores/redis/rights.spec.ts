@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import { calendarWindow } from '../../algorithms/fixed-window/calendar-window.js';
+import { algorithms } from '../../algorithms/registry.js';
+import { warmUp } from '../../algorithms/token-bucket/warm-up.js';
+import { commandsOf } from './rights.js';
+import rights from './rights.lua.js';
+import { modulesOf } from './script.js';
+
+const EVERY = [...Object.values(algorithms), calendarWindow, warmUp];
+
+describe('the commands that a server must permit', () => {
+  it('are all that the scripts call', () => {
+    for (const { name, text } of modulesOf(EVERY)) {
+      const calls = text.split('redis.call(').slice(1);
+      const named = calls.filter((call) => /^(?:\w+ and )?'[A-Z]+'(?: or '[A-Z]+')?[,)]/.test(call));
+      expect([name, named]).toEqual([name, calls]);
+    }
+  });
+
+  it('are those of the algorithms in use, and those of every script', () => {
+    expect(commandsOf([])).toEqual(['TIME', 'MGET', 'SET', 'UNLINK']);
+    expect(commandsOf([algorithms.gcra])).toEqual(commandsOf([]));
+    expect(commandsOf([algorithms['sliding-window-log']])).toEqual(expect.arrayContaining(['LTRIM', 'LSET']));
+    expect(commandsOf([algorithms.concurrency])).toEqual(expect.arrayContaining(['ZADD', 'ZREM']));
+  });
+
+  it('are each tried by rights.lua', () => {
+    const tried = rights.text.matchAll(/^ *(?:\{ |try\()'([A-Z]+)'/gm);
+    expect(Array.from(tried, ([, name]) => name).sort()).toEqual([...commandsOf(EVERY)].sort());
+  });
+});

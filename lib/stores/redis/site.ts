@@ -1,0 +1,141 @@
+import { StoreFault } from '../../contracts/store-fault.js';
+import type { Bounds } from './bounded-options.js';
+import { boundHandshake, connect, firstConnection, type StoreClient } from './connection.js';
+import { Deadline, DeadlineError } from './deadline.js';
+import { isUserClient, type RedisConnection } from './redis-option.js';
+import { serversOf, type Servers } from './servers.js';
+import {
+  clusterOf,
+  noServer,
+  noSlots,
+  oneOfSeveral,
+  roleOf,
+  servesAllSlots,
+  servesNoSlots,
+  type ServerRole,
+} from './topology.js';
+
+const NODE: ServerRole = { kind: 'node' };
+const SERVER: ServerRole = { kind: 'server' };
+
+/**
+ * The store's client, and what is known of the servers behind it.
+ *
+ * A URL or options may lead to a node of a Redis Cluster, which only the server can tell: when the first
+ * connection stands, or later. The client is replaced by a Cluster then. See docs/adr/0020-cluster-by-url.md.
+ */
+export class Site {
+  client: StoreClient;
+  servers: Servers;
+  /** Why the client cannot decide every key, and cannot be replaced; absent while nothing is known of that. */
+  problem: StoreFault | undefined;
+  /** Whether the server has shown that it is a node of a Redis Cluster, so that it need not be asked. */
+  isNode = false;
+  /** Milliseconds that the server may take to answer while the store starts; fewer once it has not answered. */
+  patience: number;
+  private readonly watchers: ((client: StoreClient) => void)[] = [];
+  private readonly isOurs: boolean;
+  private settling: Promise<boolean> | undefined;
+  /** The Cluster that is to replace the client. */
+  private next: StoreClient | undefined;
+  private isClosed = false;
+
+  /** @param leaving called before the client is replaced: what waits was made for the servers known so far */
+  constructor(
+    redis: RedisConnection,
+    private readonly bounds: Bounds,
+    private readonly leaving: () => void,
+  ) {
+    this.patience = bounds.connectTimeout;
+    this.isOurs = typeof redis === 'string' || !isUserClient(redis);
+    this.client = connect(redis, bounds);
+    boundHandshake(this.client);
+    this.servers = serversOf(this.client);
+    // A node refuses any database but 0, and the connection ends before it can be asked what it is.
+    this.client.on('error', ({ message }) => {
+      if (message.includes('SELECT is not allowed in cluster mode')) this.isNode = true;
+    });
+  }
+
+  /** Calls back with the client, and with the one that replaces it. */
+  watch(watcher: (client: StoreClient) => void): void {
+    this.watchers.push(watcher);
+    watcher(this.client);
+  }
+
+  /**
+   * Finds out whether the server is a node of a Redis Cluster, and replaces the client by a Cluster if so.
+   *
+   * @returns whether it has replaced the client
+   * @throws StoreFault if the client cannot be replaced; Error if there is no connection to the Cluster
+   */
+  async settle(): Promise<boolean> {
+    if (this.client.isCluster) return false;
+    this.settling ??= this.becomeCluster();
+    return this.settling.finally(() => (this.settling = undefined));
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.next?.disconnect();
+    this.client.disconnect();
+  }
+
+  private async becomeCluster(): Promise<boolean> {
+    this.problem = undefined;
+    const role = this.isNode ? NODE : await this.answers(roleOf, SERVER);
+    this.isNode = role.kind === 'node';
+    if (role.kind === 'server' || this.isClosed) return false;
+    try {
+      if (role.kind === 'sentinel') throw noServer(this.client, role.master);
+      if (this.isOurs) return this.replace(await this.connected(clusterOf(this.client)));
+      if (await this.answers(servesAllSlots, true)) return false;
+      throw oneOfSeveral(this.client);
+    } catch (error) {
+      if (error instanceof StoreFault && error.kind === 'topology') this.problem = error;
+      throw error;
+    }
+  }
+
+  /** What the server answers, and otherwise what is to be assumed. */
+  private async answers<Answer>(
+    ask: (client: StoreClient) => Promise<Answer>,
+    otherwise: Answer,
+  ): Promise<Answer> {
+    if (this.client.status !== 'ready') return otherwise;
+    const { timeout, connectTimeout } = this.bounds;
+    try {
+      const answer = await new Deadline(this.patience).within(ask(this.client));
+      this.patience = connectTimeout;
+      return answer;
+    } catch (error) {
+      if (error instanceof DeadlineError) this.patience = timeout;
+      return otherwise;
+    }
+  }
+
+  private async connected(cluster: RedisConnection): Promise<StoreClient> {
+    const next = connect(cluster, this.bounds);
+    boundHandshake(next);
+    this.next = next;
+    let reason = new Error('no connection yet');
+    next.on('error', (error) => (reason = error));
+    await firstConnection(next, this.bounds.connectTimeout);
+    this.next = undefined;
+    // Without slots it is ready, and has no nodes.
+    const isUsable = next.status === 'ready' && next.nodes?.('master').length !== 0;
+    if (isUsable && !this.isClosed) return next;
+    next.disconnect();
+    throw (await this.answers(servesNoSlots, false)) ? noSlots(this.client) : reason;
+  }
+
+  private replace(next: StoreClient): true {
+    this.leaving();
+    const { client } = this;
+    this.client = next;
+    this.servers = serversOf(next);
+    for (const watcher of this.watchers) watcher(next);
+    client.quit().catch(() => client.disconnect()); // what it has been sent is answered first
+    return true;
+  }
+}

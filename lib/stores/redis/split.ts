@@ -1,0 +1,61 @@
+import type { DecideOptions, Hit, HitResult, Store } from '../../contracts/store.js';
+import { isDenied, undo } from '../../contracts/undo.js';
+
+type Decide = (hits: readonly Hit[], options: DecideOptions) => Promise<readonly HitResult[]>;
+
+/**
+ * Decides hits whose keys are on several slots of a Cluster: the hits of each slot by a call of their own, all at
+ * once. When one denies, the charges of the others are refunded: see docs/adr/0013-across-slots.md for what another
+ * client can see meanwhile.
+ */
+export class Split {
+  /** @param decidePart decides hits of one slot */
+  constructor(
+    private readonly store: Pick<Store, 'adjust' | 'decide'> & { readonly timeout: number },
+    private readonly decidePart: Decide,
+  ) {}
+
+  /** @returns the hits of a slot that could not decide are `unavailable` */
+  async decide(
+    hits: readonly Hit[],
+    parts: readonly (readonly Hit[])[],
+    options: DecideOptions,
+  ): Promise<readonly HitResult[]> {
+    const startedAt = performance.now();
+    const settled = await Promise.allSettled(parts.map((part) => this.decidePart(part, options)));
+    const results = new Map<Hit, HitResult>();
+    const charged = new Set<Hit>();
+    for (const [nth, part] of parts.entries()) {
+      const outcome = settled[nth]!;
+      const ofPart = outcome.status === 'fulfilled' ? outcome.value : undefined;
+      const isCharged = ofPart !== undefined && !isDenied(part, ofPart);
+      for (const [index, hit] of part.entries()) {
+        results.set(hit, ofPart?.[index] ?? unavailable((outcome as PromiseRejectedResult).reason));
+        if (isCharged) charged.add(hit);
+      }
+    }
+    const inOrder = hits.map((hit) => results.get(hit)!);
+    const isRefused = hits.some((hit, index) => isDenial(inOrder[index]!) && !hit.shadow);
+    if (options.dryRun || !isRefused || charged.size === 0) return inOrder;
+    const within = Math.max(1, this.store.timeout - (performance.now() - startedAt));
+    return undo(this.store, hits, inOrder, (hit) => charged.has(hit), { within });
+  }
+}
+
+function isDenial({ allowed, unavailable }: HitResult): boolean {
+  return !allowed && unavailable === undefined;
+}
+
+function unavailable(reason: unknown): HitResult {
+  const error = reason ?? new Error('unknown');
+  return {
+    allowed: false,
+    remaining: 0,
+    retryAfter: null,
+    resetAfter: 0,
+    delay: 0,
+    source: 'redis',
+    now: 0,
+    unavailable: error,
+  };
+}

@@ -1,0 +1,139 @@
+// Reads the exports of lib/index.ts, their members and their doc comments with the TypeScript compiler.
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
+const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, root);
+const program = ts.createProgram([`${root}lib/index.ts`], options);
+const checker = program.getTypeChecker();
+
+/** The symbols that a file exports, by name. */
+function exportsOf(file) {
+  const module = checker.getSymbolAtLocation(program.getSourceFile(`${root}${file}`));
+  const symbols = checker.getExportsOfModule(module).map((symbol) => {
+    const isAlias = symbol.flags & ts.SymbolFlags.Alias;
+    return [symbol.name, isAlias ? checker.getAliasedSymbol(symbol) : symbol];
+  });
+  return new Map(symbols);
+}
+
+/** The symbols that the package exports, by name. */
+export const exported = exportsOf('lib/index.ts');
+
+/** The names that lib/index.ts exports, in its order, under its `// Title` comments. */
+export function sections() {
+  const found = [];
+  for (const statement of program.getSourceFile(`${root}lib/index.ts`).statements) {
+    const [, title] = /^\/\/ (.*)$/m.exec(statement.getFullText()) ?? [];
+    if (title) found.push({ title, names: [] });
+    found.at(-1).names.push(...statement.exportClause.elements.map(({ name }) => name.text));
+  }
+  return found;
+}
+
+/** The names of the algorithms, in the order of the registry. */
+const registered = checker
+  .getTypeOfSymbol(exportsOf('lib/algorithms/registry.ts').get('algorithms'))
+  .getProperties()
+  .map(({ name }) => name);
+
+/** The interface with the options of each algorithm; an algorithm without options is left out. */
+export function algorithmOptions() {
+  const files = program.getSourceFiles().map(({ fileName }) => fileName.slice(root.length));
+  const optionsOf = (algorithm) => {
+    const pascal = algorithm.replace(/(^|-)(\w)/g, (_match, _dash, letter) => letter.toUpperCase());
+    const own = files.filter((file) => file.startsWith(`lib/algorithms/${algorithm}/`));
+    return own.map((file) => exportsOf(file).get(`${pascal}Options`)).find(Boolean);
+  };
+  return registered
+    .map((algorithm) => ({ algorithm, symbol: optionsOf(algorithm) }))
+    .filter(({ symbol }) => symbol && membersOf(symbol).length > 0);
+}
+
+/** The algorithms that a type of rules is for. */
+export function algorithmsOf(symbol) {
+  const algorithm = checker.getDeclaredTypeOfSymbol(symbol).getProperty('algorithm');
+  if (!algorithm) return [];
+  const type = checker.getTypeOfSymbol(algorithm);
+  const values = (type.isUnion() ? type.types : [type]).map(({ value }) => value);
+  return registered.filter((name) => values.includes(name));
+}
+
+/** The public members of a class or an interface, without those that it inherits from an exported class. */
+export function membersOf(symbol) {
+  const type = checker.getDeclaredTypeOfSymbol(symbol);
+  const bases = ts.isClassDeclaration(symbol.declarations[0]) ? checker.getBaseTypes(type) : [];
+  const inherited = new Set(
+    bases
+      .filter((base) => exported.has(base.symbol?.name))
+      .flatMap((base) => base.getProperties().map(({ declarations }) => declarations[0])),
+  );
+  const members = [...(symbol.exports?.values() ?? []), ...type.getProperties()];
+  return members.filter((member) => isPublic(member) && !inherited.has(member.declarations[0]));
+}
+
+function isPublic(member) {
+  const [declaration] = member.declarations ?? [];
+  if (!isOurs(declaration) || tagsOf(member).some(({ name }) => name === 'internal')) return false;
+  const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected;
+  return (ts.getCombinedModifierFlags(declaration) & hidden) === 0;
+}
+
+function isOurs(declaration) {
+  return declaration?.getSourceFile().fileName.startsWith(`${root}lib/`) === true;
+}
+
+/** The constructor of a class, if a doc comment describes it. */
+export function constructorOf(symbol) {
+  const declared = symbol.members?.get('__constructor');
+  return declared && hasComment(declared) ? declared : undefined;
+}
+
+/** Whether a symbol has a doc comment of its own, and not only one that it inherits. */
+export function hasComment({ declarations: [declaration] }) {
+  return ts.getJSDocCommentsAndTags(declaration).length > 0;
+}
+
+export function textOf(symbol) {
+  return ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim();
+}
+
+/** The tags of a doc comment as `{ name, text }`. */
+export function tagsOf(symbol) {
+  const tags = symbol.getJsDocTags(checker);
+  return tags.map(({ name, text }) => ({ name, text: ts.displayPartsToString(text).trim() }));
+}
+
+/** The type of a field or a parameter, as its declaration states it or as the compiler infers it. */
+export function typeTextOf(node) {
+  return node.type ? node.type.getText() : checker.typeToString(checker.getTypeAtLocation(node));
+}
+
+/** The names in types that lib declares and the package does not export. */
+export function hiddenNames(...nodes) {
+  const names = [];
+  const visit = (node) => {
+    if (ts.isTypeReferenceNode(node) || ts.isTypeQueryNode(node)) {
+      const symbol = checker.getSymbolAtLocation(node.typeName ?? node.exprName);
+      const isAlias = symbol.flags & ts.SymbolFlags.Alias;
+      const { name, declarations } = isAlias ? checker.getAliasedSymbol(symbol) : symbol;
+      const isParameter = ts.isTypeParameterDeclaration(declarations[0]);
+      if (isOurs(declarations[0]) && !isParameter && !exported.has(name)) names.push(name);
+    }
+    ts.forEachChild(node, visit);
+  };
+  for (const node of nodes) if (node) visit(node);
+  return names;
+}
+
+/** The literals of a type such as `(typeof NAMES)[number]` or `keyof typeof names`; none of any other type. */
+export function literalsOf({ declarations: [{ type }] }) {
+  const query = ts.isTypeOperatorNode(type)
+    ? type.type
+    : ts.isIndexedAccessTypeNode(type) && type.objectType.type;
+  if (!query || !ts.isTypeQueryNode(query)) return [];
+  const of = checker.getTypeAtLocation(query);
+  if (!checker.isTupleType(of)) return of.getProperties().map(({ name }) => name);
+  return checker.getTypeArguments(of).map(({ value }) => value);
+}

@@ -1,0 +1,287 @@
+import {
+  Catch,
+  Controller,
+  Get,
+  HttpCode,
+  Injectable,
+  Param,
+  ParseIntPipe,
+  Redirect,
+  UnauthorizedException,
+  UseFilters,
+  UseGuards,
+  type ArgumentsHost,
+  type CanActivate,
+  type ExceptionFilter,
+  type ExecutionContext,
+} from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import {
+  RateLimitModule,
+  RateLimitService,
+  type CountResult,
+  type CountWhen,
+  type NamedRule,
+} from '../../lib/index.js';
+import { Gate } from '../support/gate.js';
+import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
+import { onClosed } from '../support/on-closed.js';
+import { askAndWait } from '../support/raw-client.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+
+const LOGIN = { window: '1m', limit: 3, algorithm: 'fixed-window', scope: 'shared' } as const;
+const CLIENT = '127.0.0.1';
+
+let gate: Gate;
+/** Passwords that have been compared. */
+let attempts: number;
+let hasClosed: boolean;
+
+class WrongPassword extends Error {}
+
+@Injectable()
+class LockedAccountGuard implements CanActivate {
+  canActivate(): boolean {
+    return false;
+  }
+}
+
+@Catch(WrongPassword)
+@Injectable()
+class WrongPasswordFilter implements ExceptionFilter {
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  catch(_exception: WrongPassword, host: ArgumentsHost): void {
+    this.host.httpAdapter.reply(host.switchToHttp().getResponse(), { message: 'no' }, 401);
+  }
+}
+
+/** Notes when a response is over. */
+@Injectable()
+class ClosingGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    onClosed(context, () => (hasClosed = true));
+    return true;
+  }
+}
+
+@Controller()
+class LoginController {
+  @Get('right')
+  right() {}
+
+  @Redirect('/home')
+  @Get('right-and-on')
+  rightAndOn() {}
+
+  @Get('wrong')
+  wrong() {
+    attempts += 1;
+    throw new UnauthorizedException();
+  }
+
+  @HttpCode(401)
+  @Get('wrong-in-words')
+  wrongInWords() {
+    return 'no';
+  }
+
+  @UseFilters(WrongPasswordFilter)
+  @Get('wrong-by-filter')
+  wrongByFilter() {
+    throw new WrongPassword();
+  }
+
+  @UseGuards(LockedAccountGuard)
+  @Get('locked')
+  locked() {}
+
+  @Get('account/:id')
+  account(@Param('id', ParseIntPipe) _id: number) {}
+
+  @Get('broken')
+  broken() {
+    throw new Error('no database');
+  }
+
+  @UseGuards(ClosingGuard)
+  @Get('slow')
+  slow() {
+    return gate.pass();
+  }
+}
+
+beforeEach(() => {
+  gate = new Gate();
+  attempts = 0;
+  hasClosed = false;
+});
+afterEach(async () => {
+  gate.open();
+  await closeApps();
+});
+
+describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ framework, kind }) => {
+  async function start(count: CountWhen, more: Record<string, NamedRule> = {}) {
+    const rules = { login: { ...LOGIN, count }, ...more };
+    const store = virtualStore(kind, new VirtualTime());
+    const amend = jest.spyOn(store, 'adjust');
+    const metadata = {
+      imports: [RateLimitModule.forRoot({ rules, prefix: uniquePrefix() })],
+      controllers: [LoginController],
+    };
+    const app = await startApp(metadata, { framework, store });
+    const service = app.app.get(RateLimitService);
+
+    const left = async (rule = 'login') => (await service.peek(rule, CLIENT)).remaining;
+    return {
+      ...app,
+      left,
+      untilLeft: (count: number, rule?: string) =>
+        until(async () => (await left(rule)) === count, `${count} permits to be left`),
+      /** How often a charge has been given back. */
+      refunds: () => amend.mock.calls.length,
+      statuses: async (...paths: string[]) => {
+        const statuses: number[] = [];
+        for (const path of paths) statuses.push((await app.get(path)).status);
+        return statuses;
+      },
+    };
+  }
+
+  it.each([
+    ['the handler refuses', '/wrong', 401],
+    ['the handler answers so without an exception', '/wrong-in-words', 401],
+    ['an exception filter makes a 401 of what it threw', '/wrong-by-filter', 401],
+    ['a later guard refuses', '/locked', 403],
+    ['a pipe refuses what it gets', '/account/me', 400],
+    ['the handler breaks', '/broken', 500],
+  ])("is a failed attempt with count: 'failures', when %s", async (_title, path, status) => {
+    const { statuses, left, refunds } = await start('failures');
+    expect(await statuses(path, path, path, path)).toEqual([status, status, status, 429]);
+    expect(await left()).toBe(0);
+    expect(refunds()).toBe(0);
+  });
+
+  it.each([
+    ['a success', '/right', 200],
+    ['a redirect', '/right-and-on', 302],
+  ])("is not %s with count: 'failures', however often", async (_title, path, status) => {
+    const { statuses, untilLeft, refunds } = await start('failures');
+    for (let nth = 1; nth <= 5; nth++) {
+      expect(await statuses(path)).toEqual([status]);
+      await untilLeft(3);
+    }
+    expect(refunds()).toBe(5);
+  });
+
+  it("is a success, and no failure, with count: 'successes'", async () => {
+    const { statuses, left, untilLeft } = await start('successes');
+    for (let nth = 1; nth <= 5; nth++) {
+      expect(await statuses('/wrong')).toEqual([401]);
+      await untilLeft(3);
+    }
+    expect(await statuses('/right', '/right', '/right', '/right')).toEqual([200, 200, 200, 429]);
+    expect(await left()).toBe(0);
+  });
+
+  it('is decided before the handler, and given back only after the response', async () => {
+    const { get, left, untilLeft } = await start('failures');
+    const answer = get('/slow');
+    await until(() => gate.inside === 1, 'the handler to run');
+    expect(await left()).toBe(2);
+    gate.open();
+    expect((await answer).headers['ratelimit']).toBe('"login";r=2;t=60');
+    await untilLeft(3);
+  });
+
+  it('never lets more attempts fail than the limit says, although all come at once', async () => {
+    const { get } = await start('failures');
+    const answers = await Promise.all(Array.from({ length: 20 }, () => get('/wrong')));
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array<number>(3).fill(401), ...Array<number>(17).fill(429)]);
+    expect(attempts).toBe(3);
+  });
+
+  it('is an attempt whose client hangs up before it is told the result', async () => {
+    const { port, left, refunds } = await start('failures');
+    const client = await askAndWait(port, '/slow');
+    await until(() => gate.inside === 1, 'the handler to run');
+    client.hangUp();
+    await until(() => hasClosed, 'the server to see that the client is gone');
+    gate.open();
+    expect(await left()).toBe(2);
+    expect(refunds()).toBe(0);
+  });
+
+  it.each([
+    ['at once', (isCharged: boolean) => isCharged],
+    ['as a promise', async (isCharged: boolean) => isCharged],
+  ])('is what a function of the result says %s', async (_title, answer) => {
+    const results: object[] = [];
+    const count = ({ statusCode, context }: CountResult) => {
+      const { url } = context.switchToHttp().getRequest<{ url: string }>();
+      results.push({ statusCode, url, handler: context.getHandler() });
+      return answer(statusCode === 401);
+    };
+    const { statuses, untilLeft } = await start(count);
+    expect(await statuses('/wrong', '/wrong', '/broken')).toEqual([401, 401, 500]);
+    await untilLeft(1);
+    expect(await statuses('/wrong', '/wrong')).toEqual([401, 429]);
+    const { wrong, broken } = LoginController.prototype;
+    expect(results).toEqual([
+      { statusCode: 401, url: '/wrong', handler: wrong },
+      { statusCode: 401, url: '/wrong', handler: wrong },
+      { statusCode: 500, url: '/broken', handler: broken },
+      { statusCode: 401, url: '/wrong', handler: wrong },
+    ]);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('no audit log');
+      },
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('no audit log');
+      },
+    ],
+  ])('is every request while the function for it %s, and the log says so', async (_title, count) => {
+    const { statuses, left, logs } = await start(count);
+    expect(await statuses('/right', '/right', '/right', '/right')).toEqual([200, 200, 200, 429]);
+    await until(() => logs.ours().length >= 3, 'three lines in the log');
+    expect(await left()).toBe(0);
+    const line = { level: 'error', message: 'The `count` function of a rule failed, so its charge stays.' };
+    expect(logs.ours()).toEqual([line, line, line]);
+  });
+
+  it('is decided for each rule of a route by itself', async () => {
+    const { statuses, left, untilLeft } = await start('failures', {
+      total: { ...LOGIN, limit: 9 },
+      orders: { ...LOGIN, limit: 5, count: 'successes' },
+    });
+    expect(await statuses('/right', '/wrong', '/right')).toEqual([200, 401, 200]);
+    await untilLeft(2);
+    await untilLeft(3, 'orders');
+    expect(await left('total')).toBe(6);
+  });
+
+  it('is as it should be for the other rules of a route when the function of one throws', async () => {
+    const thrower = () => {
+      throw new Error('no audit log');
+    };
+    const { statuses, left, untilLeft } = await start('failures', {
+      audited: { ...LOGIN, limit: 5, count: thrower },
+    });
+    expect(await statuses('/right')).toEqual([200]);
+    await untilLeft(3);
+    expect(await left('audited')).toBe(4);
+  });
+});

@@ -1,0 +1,65 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js';
+import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+
+const EXPORT = {
+  name: 'export',
+  algorithm: 'fixed-window',
+  window: '1m',
+  limit: 10,
+  by: 'everyone',
+  scope: 'shared',
+  prefetch: { permits: 4, ttl: '30s' },
+} as const;
+
+@Controller()
+class Routes {
+  @RateLimit(EXPORT)
+  @Get()
+  get() {}
+}
+
+afterEach(closeApps);
+
+describe.each(FRAMEWORKS)('two processes with a lease on a route, on %s', (framework) => {
+  it('let no more requests through together than the limit, and give back what is unused', async () => {
+    const prefix = uniquePrefix();
+    const time = new VirtualTime();
+    const sources: string[] = [];
+    const start = () =>
+      startApp(
+        {
+          imports: [
+            RateLimitModule.forRoot({ prefix, onDecision: ({ source }) => void sources.push(source) }),
+          ],
+          controllers: [Routes],
+        },
+        { framework, store: virtualStore('redis', time) },
+      );
+    const [one, other] = [await start(), await start()];
+    const { by, scope, ...rule } = EXPORT;
+    const left = async () => (await other.app.get(RateLimitService).peek(rule, by)).remaining;
+
+    const first = await one.get('/');
+    expect([first.status, first.headers['ratelimit']]).toEqual([200, '"export";r=9;t=60']);
+    expect((await one.get('/')).status).toBe(200);
+    expect(sources).toEqual(['redis', 'cache']);
+    expect([scope, await left()]).toEqual(['shared', 6]);
+
+    const statuses: number[] = [];
+    for (let hit = 0; hit < 8; hit++) statuses.push((await other.get('/')).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
+    await one.app.close();
+    expect(await left()).toBe(2);
+  });
+});
+
+it('is refused for a rule without an algorithm, whose log has nothing to take ahead', async () => {
+  const rules = { default: { window: '1m', limit: 10, prefetch: { permits: 4 } } as never };
+  expect(await refusalToStart({ imports: [RateLimitModule.forRoot({ rules })] })).toContain(
+    'rules.default.prefetch: no such option of sliding-window-log, the default algorithm; allowed: ',
+  );
+});

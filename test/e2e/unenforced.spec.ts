@@ -1,0 +1,184 @@
+import {
+  Controller,
+  Get,
+  Injectable,
+  Module,
+  UseGuards,
+  type CanActivate,
+  type INestApplication,
+  type ModuleMetadata,
+  type Type,
+} from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  RateLimit,
+  RateLimitGuard,
+  RateLimitHealth,
+  RateLimitModule,
+  RateLimitService,
+  type RateLimitModuleExtras,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
+import { closeApps, startApp } from '../support/nest-app.js';
+
+const ONE = { window: '1m', limit: 1 } as const;
+
+@Controller('open')
+class Open {
+  @Get() get() {}
+}
+
+@UseGuards(RateLimitGuard)
+@Controller('guarded')
+class Guarded {
+  @Get() get() {}
+}
+
+@Controller('decorated')
+class Decorated {
+  @RateLimit(ONE)
+  @Get()
+  get() {}
+}
+
+@Controller('limited')
+@RateLimit(ONE)
+class Limited {
+  @Get() get() {}
+}
+
+@Injectable()
+class Other implements CanActivate {
+  canActivate() {
+    return true;
+  }
+}
+
+/** A GraphQL resolver, as @nestjs/graphql marks one. */
+function resolver(...decorators: ClassDecorator[]): Type {
+  @Injectable()
+  class Orders {
+    orders() {}
+  }
+  Reflect.defineMetadata(
+    'graphql:resolver_type',
+    'Query',
+    Object.getOwnPropertyDescriptor(Orders.prototype, 'orders')!.value as object,
+  );
+  for (const decorate of decorators) decorate(Orders);
+  return Orders;
+}
+
+afterEach(closeApps);
+
+async function warningsOf(
+  options: RateLimitModuleOptions & RateLimitModuleExtras,
+  metadata: ModuleMetadata = {},
+  configure: (app: INestApplication) => void = () => undefined,
+) {
+  const imports = [RateLimitModule.forRoot(options)];
+  const { logs, app } = await startApp({ imports, ...metadata }, { framework: 'express', configure });
+  const codes = (await app.get(RateLimitHealth).isHealthy()).rateLimit.warnings;
+  return { codes, lines: logs.ours().filter(({ level }) => level === 'warn') };
+}
+
+describe('rules of the module that no guard enforces', () => {
+  const rules = { default: ONE, burst: { window: '1s', limit: 1 } } as const;
+  const options = { rules, registerGuard: false };
+
+  it.each<[string, ModuleMetadata]>([
+    ['controllers', { controllers: [Open] }],
+    ['resolvers', { providers: [resolver()] }],
+  ])('are one warning, in log and health, in an application with %s', async (_title, metadata) => {
+    const { codes, lines } = await warningsOf(options, metadata);
+    expect(codes).toEqual(['RL_NO_GUARD']);
+    expect(lines).toEqual([
+      {
+        level: 'warn',
+        message:
+          'The rules "default", "burst" limit no request: `registerGuard` is false, and no handler has ' +
+          '@UseGuards(RateLimitGuard). Add it to the handlers that `rules` is for, or remove `registerGuard: false`. ' +
+          '(RL_NO_GUARD, see docs/warnings.md)',
+      },
+    ]);
+  });
+
+  it('are a warning when all guards of the application are others', async () => {
+    const providers = [{ provide: APP_GUARD, useClass: Other }];
+    const { codes } = await warningsOf(options, { controllers: [Open], providers });
+    expect(codes).toEqual(['RL_NO_GUARD']);
+  });
+
+  const plain = () => undefined;
+
+  it.each<[string, ModuleMetadata, (app: INestApplication) => void]>([
+    ['@UseGuards on a controller', { controllers: [Open, Guarded] }, plain],
+    ['@UseGuards on a resolver', { providers: [resolver(UseGuards(RateLimitGuard))] }, plain],
+    ['useGlobalGuards', { controllers: [Open] }, (app) => app.useGlobalGuards(app.get(RateLimitGuard))],
+    [
+      'APP_GUARD',
+      { controllers: [Open], providers: [{ provide: APP_GUARD, useExisting: RateLimitGuard }] },
+      plain,
+    ],
+    ['programs alone, since there is no handler', {}, plain],
+  ])('are no warning when they are enforced by %s', async (_title, metadata, configure) => {
+    expect((await warningsOf(options, metadata, configure)).codes).toEqual([]);
+  });
+
+  it('are no warning when the module registers the guard', async () => {
+    expect((await warningsOf({ rules }, { controllers: [Open] })).codes).toEqual([]);
+  });
+});
+
+describe('`defaults` without any rule', () => {
+  const MESSAGE =
+    '`defaults` has fields for rules, but there is no rule, so nothing is limited. Write a rule, such as ' +
+    "`rules: { default: { window: '1m', limit: 100 } }`. (RL_NO_RULES, see docs/warnings.md)";
+
+  it.each<RateLimitModuleOptions>([{ defaults: ONE }, { defaults: { by: 'user' }, rules: {} }])(
+    'is one warning, in log and health: %j',
+    async (options) => {
+      const { codes, lines } = await warningsOf(options, { controllers: [Open] });
+      expect(codes).toEqual(['RL_NO_RULES']);
+      expect(lines).toEqual([{ level: 'warn', message: MESSAGE }]);
+    },
+  );
+
+  it.each<[string, RateLimitModuleOptions, ModuleMetadata]>([
+    ['there is a rule for every route', { defaults: { by: 'everyone' }, rules: { default: ONE } }, {}],
+    ['there is a rule on demand', { defaults: { by: 'everyone' }, onDemand: { login: ONE } }, {}],
+    ['a decorator has a rule', { defaults: { by: 'everyone' } }, { controllers: [Decorated] }],
+    ['there are no fields in it', { defaults: {} }, {}],
+    ['there is none', {}, {}],
+  ])('is no warning when %s', async (_title, options, metadata) => {
+    expect((await warningsOf(options, metadata)).codes).toEqual([]);
+  });
+});
+
+describe('@RateLimit without RateLimitModule', () => {
+  const MESSAGE =
+    '@RateLimit limits nothing, since RateLimitModule is not imported. Add RateLimitModule.forRoot() to the ' +
+    'imports of the root module. (RL_NO_MODULE, see docs/warnings.md)';
+
+  it.each<[string, Type[]]>([
+    ['a handler', [Decorated]],
+    ['a controller', [Limited]],
+    ['several classes', [Decorated, Limited]],
+  ])('is one warning at start, on %s', async (_title, controllers) => {
+    const { logs, get } = await startApp({ controllers }, { framework: 'express' });
+    expect(logs.ours()).toEqual([{ level: 'warn', message: MESSAGE }]);
+    const path = controllers.includes(Limited) ? '/limited' : '/decorated';
+    expect([(await get(path)).status, (await get(path)).status]).toEqual([200, 200]);
+  });
+
+  it('is no warning in an application whose other module imports it', async () => {
+    @Module({ imports: [RateLimitModule.forRoot({ isGlobal: false })] })
+    class Feature {}
+    const metadata = { imports: [Feature], controllers: [Decorated, Limited] };
+    const { logs, get, app } = await startApp(metadata, { framework: 'express' });
+    expect(logs.ours().filter(({ level }) => level === 'warn')).toEqual([]);
+    expect([(await get('/limited')).status, (await get('/limited')).status]).toEqual([200, 429]);
+    expect(app.get(RateLimitService, { strict: false })).toBeDefined();
+  });
+});

@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { recordCommands } from '../support/redis/record-commands.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { until } from '../support/redis/until.mjs';
+import { VirtualTime } from '../support/virtual-store.js';
+
+const rule: Rule = {
+  algorithm: 'fixed-window',
+  limit: 100,
+  window: '1h',
+  prefetch: { permits: 20, ttl: '10s' },
+};
+
+describe('a prefetch', () => {
+  let server: RedisServer;
+  let time: VirtualTime;
+  const open: { store: RedisStore; limiter: RateLimiter }[] = [];
+
+  async function openProcess(): Promise<RateLimiter> {
+    const store = await openRedisStore({ redis: server.url, clock: time.clock });
+    const limiter = new RateLimiter({ store, onStoreError: 'deny' });
+    open.push({ store, limiter });
+    return limiter;
+  }
+
+  /** Permits that are left, by what the store says. */
+  const left = async (limiter: RateLimiter) => (await limiter.peek(rule, 'ann')).remaining;
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    time = new VirtualTime();
+  });
+
+  afterEach(async () => {
+    for (const { store, limiter } of open.splice(0)) {
+      await limiter.close();
+      await store.close();
+    }
+    await server.stop();
+  });
+
+  it('asks the store once for as many hits as it has permits, and says who answered', async () => {
+    const limiter = await openProcess();
+    const sources: string[] = [];
+    const commands = await recordCommands(server.url, async () => {
+      for (let hit = 0; hit < 40; hit++) sources.push((await limiter.consume(rule, 'ann')).source);
+    });
+    expect(commands.filter(({ name }) => name === 'evalsha' || name === 'eval')).toHaveLength(2);
+    const twenty = ['redis', ...Array.from({ length: 19 }, () => 'cache')];
+    expect(sources).toEqual([...twenty, ...twenty]);
+  });
+
+  it('tells how many permits are left to this process', async () => {
+    const limiter = await openProcess();
+    const said: number[] = [];
+    for (let hit = 0; hit < 3; hit++) said.push((await limiter.consume(rule, 'ann')).remaining);
+    expect(said).toEqual([99, 98, 97]);
+    expect(await left(limiter)).toBe(80);
+  });
+
+  it('leaves no more unused than its permits, while it lasts', async () => {
+    const [one, other] = [await openProcess(), await openProcess()];
+    await one.consume(rule, 'ann');
+    let admitted = 0;
+    while ((await other.consume(rule, 'ann')).allowed) admitted += 1;
+    expect(admitted).toBe(80);
+    expect((await one.consume(rule, 'ann')).allowed).toBe(true);
+  });
+
+  it('gives back what is unused when its time is over', async () => {
+    const limiter = await openProcess();
+    for (let hit = 0; hit < 3; hit++) await limiter.consume(rule, 'ann');
+    expect(await left(limiter)).toBe(80);
+    time.advance(10_000);
+    await until(async () => (await left(limiter)) === 97, 'the rest to be given back');
+  });
+
+  it('gives back what is unused when its process ends', async () => {
+    const [one, other] = [await openProcess(), await openProcess()];
+    for (let hit = 0; hit < 3; hit++) await one.consume(rule, 'ann');
+    await one.close();
+    expect(await left(other)).toBe(97);
+  });
+
+  it('ends with the window that its permits were charged in', async () => {
+    const limiter = await openProcess();
+    const short: Rule = { ...rule, window: '5s', prefetch: { permits: 20, ttl: '1m' as const } };
+    await limiter.consume(short, 'ann');
+    time.advance(5000);
+    expect(await limiter.consume(short, 'ann')).toMatchObject({ source: 'redis', remaining: 99 });
+  });
+
+  it('is forgotten with a reset, by whichever process', async () => {
+    const [one, other] = [await openProcess(), await openProcess()];
+    await one.consume(rule, 'ann');
+    await one.reset(rule, 'ann');
+    expect(await one.consume(rule, 'ann')).toMatchObject({ source: 'redis', remaining: 99 });
+    // From now on the other's resets are told to it.
+    await until(async () => {
+      await other.reset(rule, 'ann');
+      return (await one.consume(rule, 'ann')).source === 'redis';
+    }, 'the reset to be told');
+    expect(await left(other)).toBe(80);
+  });
+
+  it('gives back the permit of a hit that is refunded', async () => {
+    const limiter = await openProcess();
+    await limiter.consume(rule, 'ann');
+    const decision = await limiter.consume(rule, 'ann');
+    expect(await limiter.refund(decision)).toBe(true);
+    expect(await limiter.refund(decision)).toBe(false);
+    expect(await left(limiter)).toBe(81);
+  });
+
+  it('goes on while the store is gone, until it is used up', async () => {
+    const limiter = await openProcess();
+    await limiter.consume(rule, 'ann');
+    await server.kill();
+    for (let hit = 0; hit < 19; hit++) expect((await limiter.consume(rule, 'ann')).source).toBe('cache');
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
+  });
+
+  it('serves no hit on several rules, which the store decides together', async () => {
+    const limiter = await openProcess();
+    const other: Rule = { name: 'other', algorithm: 'fixed-window', limit: 100, window: '1h' };
+    const both = [rule, other];
+    await limiter.consume(both, 'ann');
+    expect(await limiter.consume(both, 'ann')).toMatchObject({ source: 'redis', remaining: 98 });
+  });
+
+  it('is asked for once by all that come at once', async () => {
+    const limiter = await openProcess();
+    const ask = () => Promise.all(Array.from({ length: 20 }, () => limiter.consume(rule, 'ann')));
+    const commands = await recordCommands(server.url, ask);
+    expect(commands.filter(({ name }) => name === 'evalsha' || name === 'eval')).toHaveLength(1);
+    expect(await left(limiter)).toBe(80);
+  });
+
+  it('takes what is there hit by hit when it is less than a prefetch', async () => {
+    const limiter = await openProcess();
+    const few: Rule = { ...rule, limit: 30 };
+    let admitted = 0;
+    while ((await limiter.consume(few, 'ann')).allowed) admitted += 1;
+    expect(admitted).toBe(30);
+  });
+});
+
+const WRONG: readonly (readonly [string, Rule, string])[] = [
+  [
+    'a log',
+    { algorithm: 'sliding-window-log', limit: 9, window: '1m', prefetch: { permits: 2 } } as never,
+    'no such option',
+  ],
+  ['one permit', { ...rule, prefetch: { permits: 1 } }, 'an integer from 2'],
+  ['a wrong ttl', { ...rule, prefetch: { permits: 2, ttl: 'soon' as never } }, 'permits: an integer from 2'],
+  ['more than the limit', { ...rule, limit: 10 }, 'at most 10'],
+  ['a block', { ...rule, block: '5m' }, 'none with block'],
+  [
+    'whole refills',
+    { algorithm: 'token-bucket', limit: 9, window: '1m', refill: 'interval', prefetch: { permits: 2 } },
+    'continuous',
+  ],
+  [
+    'a warm-up',
+    { algorithm: 'token-bucket', limit: 9, window: '1m', warmUp: '5s', prefetch: { permits: 2 } },
+    'prefetch',
+  ],
+];
+
+it.each(WRONG)(
+  'prefetch goes not with %s, and says so when it is first used',
+  async (_name, wrong, message) => {
+    const store = { source: 'redis', clock: Date.now } as never;
+    await expect(new RateLimiter({ store }).consume(wrong, 'ann')).rejects.toThrow(message);
+  },
+);

@@ -1,0 +1,135 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
+import {
+  RateLimiter,
+  RateLimitHealth,
+  RateLimitModule,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
+import { commandsOf } from '../../lib/stores/redis/rights.js';
+import { closeApps, startApp } from '../support/nest-app.js';
+import { askServer } from '../support/redis/ask-server.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+
+@Controller()
+class Routes {
+  @Get() get() {}
+}
+
+type Rules = NonNullable<RateLimitModuleOptions['rules']>;
+
+const NAMES = Object.keys(algorithms) as AlgorithmName[];
+/** A rule of every algorithm; none denies or is refused anything on a fresh counter. */
+const EVERY = Object.fromEntries(
+  NAMES.map((algorithm) => [
+    algorithm,
+    algorithm === 'concurrency' ? { algorithm, limit: 5 } : { algorithm, limit: 5, window: '1h' },
+  ]),
+) as Rules;
+const COMMANDS = commandsOf(Object.values(algorithms));
+
+(hasRedisBinary() ? describe : describe.skip)('a user of Redis who lacks a right', () => {
+  let server: RedisServer;
+
+  beforeAll(async () => {
+    server = await startRedisServer({ config: ['user limiter on >s3cret ~* &* +@all -lset'] });
+  });
+  afterEach(closeApps);
+  afterAll(() => server.stop());
+
+  const grant = (...rights: string[]) => askServer(server, 'ACL', 'SETUSER', 'limiter', ...rights);
+
+  async function permitAllBut(...commands: string[]) {
+    await askServer(server, 'ACL', 'LOG', 'RESET');
+    await grant('reset', 'on', '>s3cret', '~*', '&*', '+@all', ...commands.map((name) => `-${name}`));
+  }
+
+  /** How often the server has refused something. */
+  async function refusals(): Promise<number> {
+    const entries = (await askServer(server, 'ACL', 'LOG')) as unknown[][];
+    return entries.reduce((sum, fields) => sum + Number(fields[fields.indexOf('count') + 1]), 0);
+  }
+
+  async function start(rules: Rules) {
+    const redis = `redis://limiter:s3cret@127.0.0.1:${server.port}`;
+    const { app, logs } = await startApp(
+      {
+        imports: [RateLimitModule.forRoot({ redis, rules, onStoreError: 'local', timeout: 10_000 })],
+        controllers: [Routes],
+      },
+      { framework: 'express' },
+    );
+    const limiter = app.get(RateLimiter);
+    const turns: string[] = [];
+    limiter.events.on('breaker', ({ state }) => turns.push(state));
+    const health = async () => (await app.get(RateLimitHealth).isHealthy()).rateLimit;
+    const errors = () => logs.ours().filter(({ level }) => level === 'error');
+    return { limiter, errors, turns, health };
+  }
+
+  const missing = (commands: string) =>
+    expect.stringContaining(`does not permit ${commands} (NOPERM); see "Access"`);
+  const peek = { limit: 1, window: '1s', algorithm: 'gcra' } as const;
+
+  it.each(COMMANDS)(
+    'is reported at start, before a counter is in the state that takes it: %s',
+    async (command) => {
+      await permitAllBut(command);
+      const { limiter, errors, turns, health } = await start(EVERY);
+      expect(errors()).toEqual([{ level: 'error', message: missing(`the command ${command}`) }]);
+      expect(await health()).toMatchObject({ degraded: true, reason: missing(`the command ${command}`) });
+      const before = await refusals();
+      await until(async () => (await refusals()) >= before + 3, 'probes', 20_000);
+      expect(turns).toEqual([]);
+      expect((await limiter.peek(peek, 'ann')).source).toBe('fallback');
+      await grant(`+${command}`);
+      await until(() => turns.length > 0, 'the breaker to close', 20_000);
+      expect(turns).toEqual(['closed']);
+      expect((await limiter.peek(peek, 'ann')).source).toBe('redis');
+      const isGone = async () => ((await askServer(server, 'KEYS', '*probe*')) as string[]).length === 0;
+      await until(isGone, 'nothing to be left of the probes');
+    },
+  );
+
+  it('has all that lack named in one line', async () => {
+    await permitAllBut('ltrim', 'lset', 'zremrangebyrank');
+    const { errors } = await start(EVERY);
+    expect(errors()).toEqual([
+      { level: 'error', message: missing('the commands LSET, LTRIM, ZREMRANGEBYRANK') },
+    ]);
+  });
+
+  it('that no rule takes goes on without it', async () => {
+    await permitAllBut('ltrim', 'lset', 'rpush', 'zadd');
+    const { limiter, errors, health } = await start({ few: { window: '1h', limit: 5, algorithm: 'gcra' } });
+    expect(errors()).toEqual([]);
+    expect((await limiter.consume(peek, 'ann')).source).toBe('redis');
+    expect((await health()).degraded).toBe(false);
+  });
+
+  it('to write is found by a rule that never does: a limit of 0', async () => {
+    await permitAllBut('set');
+    const { errors } = await start({ none: { window: '1h', limit: 0, algorithm: 'gcra' } });
+    expect(errors()).toEqual([{ level: 'error', message: missing('the command SET') }]);
+  });
+
+  it('has the breaker stay open when the server is reached first after the start', async () => {
+    await server.kill();
+    const { limiter, errors, turns, health } = await start(EVERY);
+    await server.restart(); // with the rights of its configuration
+    await until(
+      async () => (await health()).reason?.includes('LSET') === true,
+      'the cause to be known',
+      20_000,
+    );
+    const before = await refusals();
+    await until(async () => (await refusals()) >= before + 3, 'probes', 20_000);
+    expect([turns, errors()]).toEqual([[], [{ level: 'error', message: missing('the command LSET') }]]);
+    await grant('+lset');
+    await until(() => turns.length > 0, 'the breaker to close', 20_000);
+    expect((await limiter.peek(peek, 'ann')).source).toBe('redis');
+  });
+});

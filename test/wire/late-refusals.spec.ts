@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { askServer } from '../support/redis/ask-server.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+
+const RULE: Rule = { window: '1h', limit: 10, algorithm: 'fixed-window' };
+
+(hasRedisBinary() ? describe : describe.skip)('a refund that Redis answers after the deadline', () => {
+  let server: RedisServer;
+  let patientStore: RedisStore;
+  let hastyStore: RedisStore;
+  let patient: RateLimiter;
+  let hasty: RateLimiter;
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    const prefix = uniquePrefix();
+    patientStore = await openRedisStore({ redis: server.url });
+    patient = new RateLimiter({ store: patientStore, prefix });
+    hastyStore = new RedisStore({ redis: server.url, timeout: 50 });
+    hasty = new RateLimiter({ store: hastyStore, prefix });
+    await until(
+      async () => (await hasty.peek(RULE, 'ann')).source === 'redis',
+      'the hasty one to be connected',
+    );
+  });
+
+  afterEach(async () => {
+    await Promise.all([hasty.close(), patient.close()]);
+    await Promise.all([hastyStore.close(), patientStore.close()]);
+    await server.stop();
+  });
+
+  const remaining = async () => (await patient.peek(RULE, 'ann')).remaining;
+
+  /** Has one limiter refund what the other was granted, and the server answer when that one has given up. */
+  async function refundLate(maxmemory: string) {
+    const decision = await patient.consume(RULE, 'ann', { cost: 4 });
+    expect([decision.source, decision.remaining]).toEqual(['redis', 6]);
+    await askServer(server, 'CONFIG', 'SET', 'maxmemory', maxmemory);
+    await server.pause();
+    expect(await hasty.refund(decision)).toBe(false);
+    await server.resume();
+  }
+
+  it('is made later if the server had no memory to make it', async () => {
+    await refundLate('1');
+    expect(await remaining()).toBe(6);
+    await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
+    await until(async () => (await remaining()) === 10, 'the permits to be given back');
+  });
+
+  it('is not made again if the server has made it', async () => {
+    await refundLate('0');
+    await until(async () => (await remaining()) === 10, 'the permits to be given back');
+    await patient.consume(RULE, 'ann', { cost: 4 });
+    await hasty.close();
+    await hastyStore.close(); // what waits is tried once more
+    expect(await remaining()).toBe(6);
+  });
+});
