@@ -12,7 +12,7 @@ export type { RateLimitModuleOptions, RateLimitModuleExtras } from './nest/rate-
 export type { RedisConnection, UserRedisClient } from './stores/redis/redis-option.js';
 export type { HeaderStyle } from './http/headers.js';
 export type { ProblemDetails } from './http/problem.js';
-export { overridesFromEnv, type ConfigReader, type RuleOverrides } from './nest/overrides.js';
+export { overridesFromEnv, type ConfigReader, type RuleOverrides } from './nest/rules/overrides.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
 export { RateLimitFilter } from './nest/rate-limit.filter.js';
 export { Warnings } from './nest/warnings.js';
@@ -31,7 +31,7 @@ export type {
   CountWhen,
   CountResult,
   PerRequest,
-} from './nest/route-rule.js';
+} from './nest/rules/route-rule.js';
 export type { Duration, DurationUnit } from './contracts/duration.js';
 export type { CalendarWindow } from './algorithms/calendar-length.js';
 export type { OnStoreError } from './rules/on-store-error.js';
@@ -50,7 +50,7 @@ export type { Prefetch } from './algorithms/prefetch.js';
 
 // Programs
 export { RateLimitService, type OrName, type OrRoute } from './nest/rate-limit.service.js';
-export type { RouteReference } from './nest/routes.js';
+export type { RouteReference } from './nest/request/routes.js';
 export { RateLimiter } from './limiter/rate-limiter.js';
 export type { Rules } from './limiter/limiter.js';
 export type { RateLimiterOptions, HitOptions, AcquireOptions, RefundOptions } from './limiter/options.js';

@@ -1,8 +1,8 @@
 import { applyDecorators, UseFilters } from '@nestjs/common';
 import type { AlgorithmName } from '../algorithms/registry.js';
 import { parseDuration, type Duration } from '../contracts/duration.js';
-import { ModuleCheck } from './module-check.js';
-import type { NamedRule, RouteRule, RouteRuleFields } from './route-rule.js';
+import { ModuleCheck } from './checks/module-check.js';
+import type { NamedRule, RouteRule, RouteRuleFields } from './rules/route-rule.js';
 
 const RULES = Symbol('rate-limit:rules');
 const SKIPPED = Symbol('rate-limit:skipped');

@@ -3,7 +3,7 @@ import type { ArgumentsHost } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import { catchError, firstValueFrom, of, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
-import type { RateLimitAnswer } from './rate-limit.answer.js';
+import type { RateLimitAnswer } from './request/rate-limit.answer.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
 import { RateLimitExceededException } from './rate-limit.exception.js';
 import { RateLimitFilter } from './rate-limit.filter.js';

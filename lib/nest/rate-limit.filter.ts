@@ -1,7 +1,7 @@
 import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { throwError, type Observable } from 'rxjs';
-import { RateLimitAnswer, type Denial } from './rate-limit.answer.js';
+import { RateLimitAnswer, type Denial } from './request/rate-limit.answer.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
 import { RateLimitExceededException } from './rate-limit.exception.js';
 

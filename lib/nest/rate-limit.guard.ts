@@ -2,14 +2,14 @@ import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@ne
 import type { Decision } from '../contracts/decision.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { HttpRequest } from '../http/subject.js';
-import type { Exchange } from './exchange.js';
-import { exchangeOf } from './exchange.js';
-import { RateLimitAnswer } from './rate-limit.answer.js';
-import { RequestValues } from './request-values.js';
-import type { Applied, AppliedLimit, RouteHit } from './route-limit.js';
-import { RouteRules } from './route-rules.js';
-import { Settlement } from './settlement.js';
-import { unevaluated, withoutSubject } from './uncounted.js';
+import type { Exchange } from './request/exchange.js';
+import { exchangeOf } from './request/exchange.js';
+import { RateLimitAnswer } from './request/rate-limit.answer.js';
+import { RequestValues } from './request/request-values.js';
+import type { Applied, AppliedLimit, RouteHit } from './request/route-limit.js';
+import { RouteRules } from './rules/route-rules.js';
+import { Settlement } from './request/settlement.js';
+import { unevaluated, withoutSubject } from './request/uncounted.js';
 
 /** On a context that a guard has counted: Nest hands all guards of one call the same one. */
 const COUNTED = Symbol('rate limit counted');

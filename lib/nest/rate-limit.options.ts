@@ -3,8 +3,8 @@ import type { Decision } from '../contracts/decision.js';
 import type { OnStoreError } from '../rules/on-store-error.js';
 import type { HeaderStyle } from '../http/headers.js';
 import type { RedisConnection } from '../stores/redis/redis-option.js';
-import type { RuleOverrides } from './overrides.js';
-import type { NamedRule } from './route-rule.js';
+import type { RuleOverrides } from './rules/overrides.js';
+import type { NamedRule } from './rules/route-rule.js';
 import type { WarningsOption } from './warning-codes.js';
 
 /** The options of `RateLimitModule.forRoot`, and the result of the factory in `forRootAsync`. */

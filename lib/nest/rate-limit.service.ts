@@ -13,14 +13,14 @@ import type { Reservation } from '../limiter/reservation.js';
 import { checkCost, checkTogether } from '../rules/rule-cache.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import type { AnyRule, BlockingRule, ConcurrencyRule, QueueRule, Rule } from '../rules/rule.js';
-import { countsAlike } from './by.js';
-import { warnOfLargeLog } from './large-log.js';
-import { ProgramRule } from './program-rule.js';
-import type { RouteLimit } from './route-limit.js';
-import type { RouteReference, Routes } from './routes.js';
-import type { By } from './route-rule.js';
-import type { RuleBook } from './rule-book.js';
-import { unknownRule } from './unknown-rule.js';
+import { countsAlike } from './rules/by.js';
+import { warnOfLargeLog } from './checks/large-log.js';
+import { ProgramRule } from './rules/program-rule.js';
+import type { RouteLimit } from './request/route-limit.js';
+import type { RouteReference, Routes } from './request/routes.js';
+import type { By } from './rules/route-rule.js';
+import type { RuleBook } from './rules/rule-book.js';
+import { unknownRule } from './rules/unknown-rule.js';
 import type { Warnings } from './warnings.js';
 
 /** A rule, or the name of a rule in the module's `onDemand` or `rules`. */

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { NO_MODULE } from '../../lib/nest/module-check.js';
+import { NO_MODULE } from '../../lib/nest/checks/module-check.js';
 import { WARNING_CODES } from '../../lib/nest/warning-codes.js';
 import { pathOf, textOf } from '../readme/code-blocks.js';
 

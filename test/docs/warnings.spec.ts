@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { NO_MODULE } from '../../lib/nest/module-check.js';
+import { NO_MODULE } from '../../lib/nest/checks/module-check.js';
 import { WARNING_CODES } from '../../lib/nest/warning-codes.js';
 
 const [, ...SECTIONS] = readFileSync('docs/warnings.md', 'utf8').split(/^## /m);

@@ -17,7 +17,7 @@ import {
   type RouteRule,
   type WarningsOption,
 } from '../../lib/index.js';
-import { Routes as KnownRoutes } from '../../lib/nest/routes.js';
+import { Routes as KnownRoutes } from '../../lib/nest/request/routes.js';
 import { closeApps, FRAMEWORKS, startApp, type AppSetup, type TestApp } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';
 

@@ -8,8 +8,8 @@ const options = (...sources: [file: string, type: string][]) =>
 
 const TABLES = {
   field: options(
-    ['lib/nest/route-rule.ts', 'RouteRuleFields'],
-    ['lib/nest/route-rule.ts', 'RouteRule'],
+    ['lib/nest/rules/route-rule.ts', 'RouteRuleFields'],
+    ['lib/nest/rules/route-rule.ts', 'RouteRule'],
     ['lib/rules/rule.ts', 'RuleBase'],
   )
     .set('algorithm', "'sliding-window-log'")

@@ -1,0 +1,31 @@
+import type { Exchange } from '../request/exchange.js';
+import type { Warnings } from '../warnings.js';
+
+/** So many requests without a header are no accident. */
+const WITHOUT_HEADER = 1000;
+
+/** Finds out whether the header that rules count by ever comes. */
+export class HeaderCheck {
+  private isDecided = false;
+  private without = 0;
+
+  constructor(
+    private readonly warnings: Warnings,
+    private readonly header: string,
+  ) {}
+
+  /** Looks at a request; true once nothing is left to find out. */
+  see({ request }: Exchange, rule: string): boolean {
+    if (this.isDecided) return true;
+    if (request.headers?.[this.header]) return (this.isDecided = true);
+    this.without += 1;
+    if (this.without < WITHOUT_HEADER) return false;
+    this.warnings.warn(
+      'RL_HEADER_NEVER_SEEN',
+      `${rule} counts by the header "${this.header}", and none of ${WITHOUT_HEADER} requests had it. Correct ` +
+        'the name in `by`, or let the proxy pass the header on.',
+      this.header,
+    );
+    return (this.isDecided = true);
+  }
+}

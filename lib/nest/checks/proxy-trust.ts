@@ -1,0 +1,77 @@
+import type { HttpRequest } from '../../http/subject.js';
+
+/**
+ * Which proxies the framework of a request trusts: every one; the request's peer; not this peer; none at
+ * all. `'unknown'` where the address of a request is not the framework's to find.
+ */
+export type ProxyTrust = 'all' | 'peer' | 'not-this-peer' | 'off' | 'unknown';
+
+/** Public addresses of several networks, the client's end first: a list that trusts all of them is no list. */
+const CHAIN = ['192.0.2.1', '8.8.8.8', '203.0.113.9', '1.1.1.1', '198.51.100.7', '100.20.30.40'];
+
+/** More proxies than stand in a row anywhere. */
+const MANY_HOPS = 1000;
+
+interface FrameworkRequest extends HttpRequest {
+  /** Express. */
+  readonly app?: { get?(setting: string): unknown };
+  /** Fastify. */
+  readonly raw?: unknown;
+  readonly ips?: unknown;
+}
+
+/**
+ * Finds out by a second reading of `ip`, with a made-up chain of proxies in place of the request's own.
+ * So it holds for any way in which the setting was made, functions included.
+ */
+export function proxyTrust(request: HttpRequest): ProxyTrust {
+  try {
+    if (Object.hasOwn(request, 'ip') || !('ip' in request)) return 'unknown';
+    if (isOff(request)) return 'off';
+    const ip = addressBehindChain(request);
+    if (ip === CHAIN[0]) return 'all';
+    return ip !== undefined && CHAIN.includes(ip) ? 'peer' : 'not-this-peer';
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** Whether the framework is set to trust every proxy, as far as that can be read before a request comes. */
+export function trustsEveryProxy(framework: string, instance: unknown): boolean {
+  try {
+    const setting = framework === 'fastify' ? fastifyTrust(instance) : expressTrust(instance);
+    if (typeof setting !== 'function') return setting === true;
+    return CHAIN.every((address) => (setting as TrustFunction)(address, MANY_HOPS) === true);
+  } catch {
+    return false;
+  }
+}
+
+type TrustFunction = (address: string, hop: number) => unknown;
+
+function expressTrust(instance: unknown): unknown {
+  return (instance as { get(setting: string): unknown }).get('trust proxy fn');
+}
+
+/** Fastify keeps its options under a symbol. */
+function fastifyTrust(instance: unknown): unknown {
+  const symbol = Object.getOwnPropertySymbols(instance).find(
+    ({ description }) => description === 'fastify.options',
+  );
+  return symbol && (instance as Record<symbol, { trustProxy?: unknown } | undefined>)[symbol]?.trustProxy;
+}
+
+/** Without trust, Express has a false setting, and Fastify's requests have no `ips`. */
+function isOff({ app, raw, ips }: FrameworkRequest): boolean {
+  if (typeof app?.get === 'function') return !app.get('trust proxy');
+  return raw !== undefined && ips === undefined;
+}
+
+function addressBehindChain(request: HttpRequest): string | undefined {
+  const socket = { remoteAddress: request.socket?.remoteAddress };
+  const made = { headers: { 'x-forwarded-for': CHAIN.join(', ') }, socket, connection: socket };
+  const own = Object.fromEntries(
+    Object.entries({ ...made, raw: made }).map(([name, value]) => [name, { value }]),
+  );
+  return (Object.create(request, own) as HttpRequest).ip;
+}

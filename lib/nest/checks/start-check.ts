@@ -1,0 +1,112 @@
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { Guards } from './guards.js';
+import { handlerClasses, lineage, methodsOf, type HandlerClass } from '../rules/handler-classes.js';
+import { handlerKind, type HandlerKind } from './handler-kind.js';
+import { methodRules, targetRules } from '../rate-limit.decorator.js';
+import { Warnings } from '../warnings.js';
+
+const GUARDS = '__guards__';
+
+const IN_THE_METHOD = 'limit the call in the method with RateLimitService.consume()';
+
+/** Finds decorated methods that no guard reaches: their limits would never be enforced. */
+@Injectable()
+export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
+  private readonly problems: string[] = [];
+  private readonly unclear: string[] = [];
+
+  constructor(
+    @Inject(Guards) private readonly guards: Guards,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(Warnings) private readonly warnings: Warnings,
+  ) {}
+
+  /** @throws RateLimitConfigError naming every method that is never limited */
+  onModuleInit(): void {
+    for (const each of handlerClasses(this.modules)) this.checkClass(each);
+    if (this.problems.length > 0) throw new RateLimitConfigError(this.problems);
+  }
+
+  /** Libraries make their handlers until then. */
+  onApplicationBootstrap(): void {
+    if (this.unclear.length === 0) return;
+    this.warnings.warn(
+      'RL_UNREACHED_METHOD',
+      `@RateLimit on ${this.unclear.join(', ')}: no guard is known to run there, so the limit may not be enforced. ` +
+        `Move it to a route, or ${IN_THE_METHOD}.`,
+    );
+  }
+
+  private checkClass({ type, isController }: HandlerClass): void {
+    const isOnClass = lineage(type).some((each) => targetRules(each).rules.length > 0);
+    const kinds = new Set<HandlerKind>();
+    for (const name of methodsOf(type)) {
+      const kind = handlerKind(type, name, isController);
+      const isOnMethod = methodRules(type, name).rules.length > 0;
+      kinds.add(kind);
+      if (isOnMethod || (isOnClass && kind !== 'none' && kind !== 'unknown')) {
+        this.check(type, name, kind);
+      }
+    }
+    if (!isOnClass || isController || [...kinds].some((kind) => kind !== 'none' && kind !== 'unknown'))
+      return;
+    if (kinds.has('unknown')) this.unclear.push(type.name);
+    else {
+      this.problems.push(
+        `@RateLimit on ${type.name}: no method of this provider is a handler, so no guard limits it; ${IN_THE_METHOD}`,
+      );
+    }
+  }
+
+  private check(type: Type, name: string, kind: HandlerKind): void {
+    const method = (type.prototype as Record<string, object>)[name]!;
+    const guards = [type, method].flatMap(guardsOn);
+    if (guards.some((guard) => this.guards.isOurs(guard))) return;
+    const path = `@RateLimit on ${type.name}.${name}`;
+    if (kind === 'unknown') this.unclear.push(`${type.name}.${name}`);
+    else if (kind === 'none') {
+      this.problems.push(`${path}: this method is no handler, so no guard limits it; ${IN_THE_METHOD}`);
+    } else if (kind === 'gateway' || kind === 'pattern') {
+      const what = kind === 'gateway' ? 'a WebSocket gateway' : 'a message pattern';
+      this.problems.push(
+        `${path}: the global guard does not limit ${what}; add @UseGuards(RateLimitGuard), or ${IN_THE_METHOD}`,
+      );
+    } else if (kind === 'field' && !this.guardsFields()) {
+      this.problems.push(
+        `${path}: no guard runs for a field resolver; set fieldResolverEnhancers: ['guards'] in GraphQLModule, or ${IN_THE_METHOD}`,
+      );
+    } else this.checkGlobal(type, name, guards);
+  }
+
+  private checkGlobal(type: Type, name: string, guards: readonly unknown[]): void {
+    if (this.guards.hasOursGlobally) return;
+    if (this.guards.globals().length + guards.length > 0) {
+      this.unclear.push(`${type.name}.${name}`); // Another guard may call ours.
+      return;
+    }
+    this.problems.push(
+      `@RateLimit on ${type.name}.${name}: no guard limits this route, since registerGuard is false; add @UseGuards(RateLimitGuard)`,
+    );
+  }
+
+  private guardsFields(): boolean {
+    for (const { providers } of this.modules.values()) {
+      const options = providers.get('GqlModuleOptions')?.instance as
+        { readonly fieldResolverEnhancers?: readonly string[] } | undefined;
+      if (options?.fieldResolverEnhancers?.includes('guards')) return true;
+    }
+    return false;
+  }
+}
+
+function guardsOn(target: object): readonly unknown[] {
+  return (Reflect.getMetadata(GUARDS, target) as unknown[] | undefined) ?? [];
+}

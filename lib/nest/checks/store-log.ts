@@ -1,0 +1,81 @@
+import { Logger } from '@nestjs/common';
+import type { SharedStore, StoreChange } from '../../contracts/store.js';
+import type { StoreCall, StoreFault } from '../../contracts/store-fault.js';
+import type { RateLimitEvents } from '../../limiter/events.js';
+import { faultOf } from '../../stores/redis/fault.js';
+
+const logger = new Logger('RateLimit');
+
+const FAILED: Record<StoreCall, string> = {
+  decision: 'decide a request',
+  refund: 'refund or renew permits',
+  heartbeat: 'count the processes that share the limits',
+};
+
+const UNCOUNTED = 'the last number applies, at least `instances`, which is 1 unless you set it; ';
+
+/**
+ * Logs one line for each change of a server's state and for each new kind of cause while it cannot decide, and
+ * one for each kind of error that changes no state.
+ *
+ * @param meanwhile what requests get while the server cannot decide
+ */
+export function logStore(
+  store: Pick<SharedStore, 'watch'> | null,
+  events: RateLimitEvents,
+  meanwhile: () => string,
+): void {
+  const reported = new Set<string>();
+  /** The kinds that were logged since a server stopped deciding. */
+  const outages = new Map<string, Set<string>>();
+  store?.watch(({ server, error }: StoreChange) => {
+    if (error === undefined) {
+      outages.delete(server);
+      logger.log(`${nameOf(server)} decides again.`);
+      return;
+    }
+    const fault = faultOf(error, server);
+    const kind = outageKindOf(fault);
+    const outage = outages.get(server) ?? new Set();
+    if (outage.has(kind)) return;
+    outages.set(server, outage.add(kind));
+    reported.add(kindOf(fault, 'decision'));
+    logOutage(fault, meanwhile());
+  });
+  events.on('storeError', ({ error, call }) => {
+    if (events.openCircuits.size > 0) return;
+    const fault = faultOf(error, '');
+    const kind = kindOf(fault, call);
+    if (reported.has(kind)) return;
+    reported.add(kind);
+    const consequence = call === 'heartbeat' ? UNCOUNTED : '';
+    logger.warn(
+      `Redis could not ${FAILED[call]} (${fault.message}); ${consequence}this kind of error is logged once.`,
+    );
+  });
+}
+
+function kindOf({ kind, code }: StoreFault, call: StoreCall): string {
+  return `${call} ${kind} ${code}`;
+}
+
+/** A server that is away is so by many errors in turn; what it refuses has to be permitted one by one. */
+function outageKindOf(fault: StoreFault): string {
+  if (needsOperator(fault)) return fault.message;
+  return fault.kind === 'timeout' ? 'connection' : fault.kind;
+}
+
+/** Whether nobody but the operator can change what the server refuses. */
+function needsOperator({ kind }: StoreFault): boolean {
+  return kind === 'access' || kind === 'topology';
+}
+
+function nameOf(server: string): string {
+  return server === '' ? 'Redis' : `Redis at ${server}`;
+}
+
+function logOutage(fault: StoreFault, meanwhile: string): void {
+  const line = `Redis could not decide (${fault.message}); until it does, ${meanwhile}.`;
+  if (needsOperator(fault)) logger.error(line);
+  else logger.warn(line);
+}

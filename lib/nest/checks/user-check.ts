@@ -1,0 +1,61 @@
+import type { HttpRequest } from '../../http/subject.js';
+import { afterResponse } from '../request/after-response.js';
+import type { Exchange } from '../request/exchange.js';
+import type { RequestValues } from '../request/request-values.js';
+import type { RouteLimit } from '../request/route-limit.js';
+import { hasUser, type UserReads } from '../request/user-reads.js';
+import type { Warnings } from '../warnings.js';
+
+/** After so many requests that never got a user, the application has none, or gives them in another way. */
+const WITHOUT_USER = 1000;
+
+const FIX =
+  'but it was set after the rate limit guard, so users do not have a counter each. Let the authentication run first: ' +
+  'as middleware, as an APP_GUARD of a module that is imported before RateLimitModule, or with registerGuard: false ' +
+  'and @UseGuards(AuthGuard, RateLimitGuard).';
+
+type Rule = Pick<RouteLimit, 'name' | 'path'>;
+
+/** Finds out whether users are set only after the rate limit guard has run. */
+export class UserCheck {
+  private isDecided = false;
+  private without = 0;
+
+  /** @param reader the function in `by` that finds the subject; absent for `by: 'user'` */
+  constructor(
+    private readonly warnings: Warnings,
+    private readonly reader?: unknown,
+  ) {}
+
+  /** Looks at a request, and at its end once more; true once nothing is left to find out. */
+  see({ request, response }: Exchange, rule: Rule, values: RequestValues): boolean {
+    if (this.isDecided) return true;
+    this.without += 1;
+    this.isDecided = hasUser(request) || this.without > WITHOUT_USER;
+    if (!this.isDecided && response) {
+      const reads = this.reader === undefined ? undefined : values.watchUser(request);
+      afterResponse(response, () => this.seeEnd(request, rule, reads));
+    }
+    return this.isDecided;
+  }
+
+  /** Looks at a request that counts by user and has none by which it can be counted. */
+  seeMissing({ user }: HttpRequest, rule: string, outcome: string): void {
+    if (!user) return;
+    this.warnings.warn(
+      'RL_USER_WITHOUT_ID',
+      `${rule} counts by user, and a request had a \`request.user\` without an id: none of id, sub, userId and ` +
+        `_id is a string, a number or an object such as an ObjectId. Such a request ${outcome}. Set one of them, ` +
+        'or count by a function: by: (context) => context.switchToHttp().getRequest().user.email.',
+    );
+  }
+
+  private seeEnd(request: HttpRequest, { name, path }: Rule, reads: UserReads | undefined): void {
+    if (this.isDecided || !hasUser(request) || reads?.has(this.reader) === false) return;
+    this.isDecided = true;
+    const finder = reads
+      ? 'by a function, which found no `request.user`'
+      : 'by user and found no `request.user`';
+    this.warnings.warn('RL_USER_AFTER_GUARD', `${path} counts ${finder}, ${FIX}`, reads ? name : '');
+  }
+}

@@ -1,0 +1,112 @@
+import { readCount } from '../../contracts/count.js';
+import { compileRule } from '../../rules/compile-rule.js';
+import type { CompiledRule } from '../../rules/compiled-rule.js';
+import type { KeyedRule } from '../../rules/keyed-rule.js';
+import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { RULE_FIELDS } from '../../rules/rule-fields.js';
+import type { AnyRule } from '../../rules/rule.js';
+import type { InvalidValues } from './invalid-values.js';
+import type { RequestValues } from './request-values.js';
+import type { RouteRuleFields } from '../rules/route-rule.js';
+import { ROUTE_FIELDS, type RuleFields } from '../rules/rule-layers.js';
+
+const DYNAMIC = ['limit', 'window', 'cost'] as const;
+
+/** Limits and windows for a check at start; a rule whose functions are unknown must accept one of them. */
+const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) => ['1s', '1d'].map((window) => ({ limit, window })));
+
+const LARGEST_COST = 1e9;
+
+const WITHOUT_RULE = 'As `onStoreError` says, such a request is allowed without this rule';
+const BY_LAST_VALID =
+  'Such a request is limited by the last valid limit and window, and gets a 503 if there are none yet';
+
+/** The fields that are functions of the request. */
+export function dynamicFields(fields: RuleFields): (typeof DYNAMIC)[number][] {
+  return DYNAMIC.filter((field) => typeof fields[field] === 'function');
+}
+
+/**
+ * The rule, with values in the place of functions that it can live with.
+ *
+ * @throws RateLimitConfigError if the rule is wrong whatever its functions may give
+ */
+export function sampleOf(fields: RuleFields, path: string): CompiledRule {
+  const given = dynamicFields(fields);
+  if (given.length === 0) return compileRule(ruleOf(fields), path);
+  let refusal: unknown;
+  for (const sample of SAMPLES) {
+    const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
+    try {
+      return compileRule(ruleOf({ ...fields, ...values }), path);
+    } catch (error) {
+      refusal ??= error;
+    }
+  }
+  throw refusal as RateLimitConfigError;
+}
+
+/** A rule with functions in `limit`, `window` or `cost`, compiled for each request. */
+export class PerRequestRule {
+  /** The rule of the last request whose limit and window were valid. */
+  private lastValid: CompiledRule | undefined;
+
+  /** @param path what messages call the rule */
+  constructor(
+    private readonly fields: RuleFields & RouteRuleFields & { readonly name: string },
+    private readonly path: string,
+    private readonly keyed: (rule: CompiledRule) => KeyedRule,
+    private readonly invalid: InvalidValues,
+  ) {}
+
+  /** The rule of a request, or what happens to a request without a valid limit and window. */
+  async of(values: RequestValues): Promise<KeyedRule | 'skip' | 'unavailable'> {
+    const { limit, window, cost = 1 } = this.fields;
+    const resolved = { limit: await values.of(limit), window: await values.of(window) };
+    const permits = this.readCost(await values.of(cost));
+    const rule = this.compile({ ...this.fields, ...resolved, cost: 0 });
+    return typeof rule === 'string' ? rule : this.keyed(withCost(rule, permits));
+  }
+
+  private compile(fields: RuleFields): CompiledRule | 'skip' | 'unavailable' {
+    try {
+      this.lastValid = compileRule(ruleOf(fields), this.path);
+      return this.lastValid;
+    } catch (error) {
+      if (!(error instanceof RateLimitConfigError)) throw error;
+      return this.withoutLimit(error.problems.join('; '));
+    }
+  }
+
+  /** Limits and windows come from the application's data, so a client must not gain by a missing value. */
+  private withoutLimit(reason: string): CompiledRule | 'skip' | 'unavailable' {
+    const { name, mode, onStoreError = this.invalid.onStoreError } = this.fields;
+    const isAllowed = onStoreError === 'allow';
+    this.invalid.report(name, 'limit', reason, isAllowed ? WITHOUT_RULE : BY_LAST_VALID);
+    if (isAllowed) return 'skip';
+    return this.lastValid ?? (mode === 'shadow' ? 'skip' : 'unavailable');
+  }
+
+  /** Costs are often made from what a client sent: an invalid one still takes a permit. */
+  private readCost(given: unknown): number {
+    const cost = readCount(given);
+    if (RULE_FIELDS.cost.accepts(cost)) return cost as number;
+    const permits = typeof cost === 'number' && cost > 1 ? Math.min(Math.ceil(cost), LARGEST_COST) : 1;
+    const reason = problem(`${this.path}.cost`, given, RULE_FIELDS.cost.allowed);
+    const outcome = `Such a request takes ${permits} ${permits === 1 ? 'permit' : 'permits'}`;
+    this.invalid.report(this.fields.name, 'cost', reason, outcome);
+    return permits;
+  }
+}
+
+/** The part of a route's rule that the core knows. */
+function ruleOf(fields: RuleFields): AnyRule {
+  const own = Object.entries(fields).filter(
+    ([field]) => Object.hasOwn(RULE_FIELDS, field) || !Object.hasOwn(ROUTE_FIELDS, field),
+  );
+  return Object.fromEntries(own) as unknown as AnyRule;
+}
+
+function withCost(rule: CompiledRule, cost: number): CompiledRule {
+  return { ...rule, cost, trial: rule.trial && { ...rule.trial, cost } };
+}

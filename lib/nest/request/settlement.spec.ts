@@ -1,0 +1,72 @@
+import type { ExecutionContext } from '@nestjs/common';
+import { describe, expect, it, jest } from '@jest/globals';
+import { compileRule } from '../../rules/compile-rule.js';
+import { RateLimiter } from '../../limiter/rate-limiter.js';
+import type { AnyRule } from '../../rules/rule.js';
+import { MemoryStore } from '../../stores/memory/memory.store.js';
+import { InvalidValues } from './invalid-values.js';
+import type { CountWhen } from '../rules/route-rule.js';
+import { Settlement } from './settlement.js';
+import { Warnings } from '../warnings.js';
+
+const invalid = new InvalidValues(new Warnings({}), {});
+
+const MINUTE = { window: '1m', limit: 3, algorithm: 'fixed-window' } as const;
+const HELD = { limit: 1, algorithm: 'concurrency', lease: '30s' } as const;
+
+/** Decides a message that has no response, as a microservice gets it, and does what is left to do. */
+async function settle(rule: AnyRule, count: CountWhen = 'all') {
+  let now = 1_700_000_000_000;
+  const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
+  const hits = limiter
+    .keyed(compileRule(rule))
+    .hits('queue')
+    .map((hit) => ({ ...hit, count }));
+  await new Settlement(limiter, invalid).settle(
+    undefined,
+    await limiter.decide(hits),
+    hits,
+    {} as ExecutionContext,
+  );
+  return {
+    left: async () => (await limiter.peek(rule, 'queue')).remaining,
+    advance: (milliseconds: number) => (now += milliseconds),
+  };
+}
+
+describe('a message that has no response to wait for', () => {
+  it.each(['failures', 'successes'] as const)(
+    'is charged, whether or not it counted by %s',
+    async (count) => {
+      const { left } = await settle(MINUTE, count);
+      expect(await left()).toBe(2);
+    },
+  );
+
+  it('is charged without its function being asked, which could be told nothing', async () => {
+    const count = jest.fn(() => false);
+    const { left } = await settle(MINUTE, count);
+    expect(await left()).toBe(2);
+    expect(count).not.toHaveBeenCalled();
+  });
+
+  it('holds its permit until the lease ends, and no longer', async () => {
+    const { left, advance } = await settle(HELD);
+    advance(29_999);
+    expect(await left()).toBe(0);
+    advance(1);
+    expect(await left()).toBe(1);
+  });
+
+  it('is held back until its turn', async () => {
+    const queue: AnyRule = { window: '1s', limit: 20, algorithm: 'leaky-bucket' };
+    const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => 0 }) });
+    const holdBack = jest.spyOn(limiter, 'holdBack').mockResolvedValue();
+    const settlement = new Settlement(limiter, invalid);
+    const hits = limiter.keyed(compileRule(queue)).hits('queue');
+    for (let nth = 1; nth <= 3; nth++) {
+      await settlement.settle(undefined, await limiter.decide(hits), hits, {} as ExecutionContext);
+    }
+    expect(holdBack.mock.calls.map(([{ delayMs }]) => delayMs)).toEqual([50, 100]);
+  });
+});

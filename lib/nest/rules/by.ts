@@ -1,0 +1,101 @@
+import type { OptionCheck } from '../../algorithms/definition.js';
+import { nearest } from './nearest.js';
+import type { By, SubjectResolver } from './route-rule.js';
+
+const KEYWORDS = ['ip', 'user', 'api-key', 'everyone'] as const;
+
+/** Headers that `by` takes by their name although it has no hyphen. */
+const PLAIN_HEADERS = ['authorization', 'cookie'] as const;
+
+/** The header that `by: 'api-key'` reads. */
+const API_KEY_HEADER = 'x-api-key';
+
+/** A header's name: a token of RFC 9110. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
+
+/** What `by` may be. */
+export const BY: OptionCheck = {
+  allowed:
+    '"ip", "user", "api-key", "everyone", "authorization", "cookie", a header with a hyphen in its name, ' +
+    '{ header: "name" } for any other header (in a variable header:name), a function, or a list of these',
+  accepts: (value) => partsOf(value).length > 0 && partsOf(value).every(isPart),
+  fix: (value) => fixOf(partsOf(value).find((part) => !isPart(part))),
+};
+
+/** Which parts of a request a rule counts by. */
+export interface SubjectSources {
+  readonly ip: boolean;
+  readonly user: boolean;
+  /** The functions of the application that find a part. */
+  readonly functions: readonly SubjectResolver[];
+  /** The names of headers, in lower case. */
+  readonly headers: readonly string[];
+}
+
+export function sourcesOf(by: By | readonly By[]): SubjectSources {
+  const parts = partsOf(by);
+  return {
+    ip: parts.includes('ip'),
+    user: parts.includes('user'),
+    functions: parts.filter((part) => typeof part === 'function') as SubjectResolver[],
+    headers: parts.map(headerOf).filter((name) => name !== undefined),
+  };
+}
+
+/** The header that a part of `by` reads, in lower case. */
+export function headerOf(part: unknown): string | undefined {
+  if (typeof part === 'object' && part !== null) return (part as { header: string }).header.toLowerCase();
+  if (part === 'api-key') return API_KEY_HEADER;
+  return typeof part === 'string' && !isKeyword(part) ? part.toLowerCase() : undefined;
+}
+
+/** Whether two rules count by the same subject. */
+export function countsAlike(one: unknown = 'ip', other: unknown = 'ip'): boolean {
+  const [parts, others] = [partsOf(one), partsOf(other)];
+  return parts.length === others.length && parts.every((part, index) => isSamePart(part, others[index]));
+}
+
+/** `by` as the text of a variable gives it: a list has commas, and `header:apikey` is a header by its name. */
+export function byFromText(text: string): unknown {
+  const parts = text.split(',').map((part) => {
+    const name = part.trim();
+    return name.startsWith('header:') ? { header: name.slice('header:'.length) } : name;
+  });
+  return parts.length === 1 ? parts[0] : parts;
+}
+
+function partsOf(by: unknown): readonly unknown[] {
+  return Array.isArray(by) ? by : [by];
+}
+
+function isSamePart(one: unknown, other: unknown): boolean {
+  const header = headerOf(one);
+  return one === other || (header !== undefined && header === headerOf(other));
+}
+
+function isPart(part: unknown): boolean {
+  if (typeof part === 'function') return true;
+  if (typeof part === 'string') return isKeyword(part) || isHeaderName(part);
+  if (typeof part !== 'object' || part === null || Object.keys(part).join() !== 'header') return false;
+  const { header } = part as { header: unknown };
+  return typeof header === 'string' && TOKEN.test(header);
+}
+
+function isKeyword(text: string): boolean {
+  return (KEYWORDS as readonly string[]).includes(text);
+}
+
+/** `Api-Key` is no header's name here, since it could mean the keyword as well. */
+function isHeaderName(text: string): boolean {
+  const name = text.toLowerCase();
+  if (isKeyword(name)) return false;
+  return (PLAIN_HEADERS as readonly string[]).includes(name) || (name.includes('-') && TOKEN.test(name));
+}
+
+function fixOf(part: unknown): string | undefined {
+  if (typeof part !== 'string') return undefined;
+  const word = nearest(part.toLowerCase(), [...KEYWORDS, ...PLAIN_HEADERS]);
+  const header = TOKEN.test(part) ? `{ header: "${part}" } for a header of that name` : undefined;
+  if (word === undefined) return header && `write ${header}`;
+  return `did you mean "${word}"${header === undefined ? '' : `, or ${header}`}?`;
+}

@@ -1,0 +1,55 @@
+import type { Type } from '@nestjs/common';
+import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
+import { methodRules, targetRules } from '../rate-limit.decorator.js';
+
+/** A class that handlers live in, and what messages say of it. */
+export interface HandlerClass {
+  readonly type: Type;
+  readonly isController: boolean;
+}
+
+const scanner = new MetadataScanner();
+
+/** Controllers, and providers with rate limit decorators, in the order of the modules. */
+export function* handlerClasses(modules: ModulesContainer): Iterable<HandlerClass> {
+  for (const each of classes(modules)) if (each.isController || isDecorated(each.type)) yield each;
+}
+
+/** The classes of all controllers and providers, in the order of the modules. */
+export function* classes(modules: ModulesContainer): Iterable<HandlerClass> {
+  const seen = new Set<unknown>();
+  for (const { controllers, providers } of modules.values()) {
+    for (const { metatype, instance } of [...controllers.values(), ...providers.values()]) {
+      const isController = controllers.has(metatype as Type);
+      const type = isController ? metatype : classOf(instance);
+      if (typeof type !== 'function' || seen.has(type)) continue;
+      seen.add(type);
+      yield { type: type as Type, isController };
+    }
+  }
+}
+
+/** The methods of a class, inherited ones included. */
+export function methodsOf(type: Type): readonly string[] {
+  return scanner.getAllMethodNames(type.prototype as object);
+}
+
+/** A class behind the classes that it extends, whose rules it has too. */
+export function lineage(type: Type): Type[] {
+  const parent = Object.getPrototypeOf(type) as Type | null;
+  return parent && parent !== Function.prototype ? [...lineage(parent), type] : [type];
+}
+
+function isDecorated(type: Type): boolean {
+  return (
+    lineage(type).some((each) => targetRules(each).rules.length > 0) ||
+    methodsOf(type).some((name) => methodRules(type, name).rules.length > 0)
+  );
+}
+
+/** The class of a provider's instance, also behind a factory; asks nothing of the instance itself. */
+function classOf(instance: unknown): unknown {
+  if (typeof instance !== 'object' || instance === null) return undefined;
+  const prototype = Object.getPrototypeOf(instance) as { constructor?: unknown } | null;
+  return prototype !== null && Object.hasOwn(prototype, 'constructor') ? prototype.constructor : undefined;
+}

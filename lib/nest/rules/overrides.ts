@@ -1,0 +1,105 @@
+import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { byFromText } from './by.js';
+import type { RuleFields } from './rule-layers.js';
+
+/** Fields by rule name, from configuration. They are checked at start. */
+export type RuleOverrides = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** On the fields of overrides read from the environment: how the variable of a field is called. */
+const VARIABLE = Symbol('rate-limit:variable');
+
+const SPELLING = 'a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals';
+
+/** Begins like a variable of ours; or has one underscore too few and ends with a field. */
+const MISSPELLED =
+  /^rate_limit__|^rate_limit_.+_(limit|window|algorithm|by|cost|burst|block|scope|mode|count|on_store_error|on_missing_subject|allow_list|ipv6_prefix)$/i;
+
+type Spelling = (field: string) => string;
+type FromEnvironment = Record<string, unknown> & { [VARIABLE]?: Spelling };
+
+/** Nest's ConfigService, or any object with its `get`. */
+export interface ConfigReader {
+  /** Returns the value of a variable; `undefined` if it has none. */
+  get(key: string): unknown;
+}
+
+/**
+ * Returns the overrides in the environment, for the module option `overrides`. `RATE_LIMIT__LOGIN__LIMIT=10`
+ * sets `limit` of the rule `login`; `RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT=deny` sets
+ * `onMissingSubject` of `create-order`. Lists are separated by commas.
+ *
+ * @param config reads the values, `.env` files included
+ * @param names names of the variables to read; all variables of the process unless given
+ * @throws RateLimitConfigError if a variable is misspelled or has no value
+ * @example
+ * useFactory: (config: ConfigService) => ({ overrides: overridesFromEnv(config) })
+ */
+export function overridesFromEnv(
+  config: ConfigReader,
+  names: readonly string[] = Object.keys(process.env),
+): RuleOverrides {
+  const overrides = new Map<string, FromEnvironment>();
+  const misspelled: string[] = [];
+  for (const variable of names) {
+    const match = /^RATE_LIMIT__([A-Z0-9_]{1,64}?)__([A-Z0-9_]{1,64})$/.exec(variable);
+    if (!match) {
+      if (MISSPELLED.test(variable)) misspelled.push(problem(variable, valueOf(config, variable), SPELLING));
+      continue;
+    }
+    const value = valueOf(config, variable);
+    if (value === undefined) {
+      misspelled.push(
+        `${variable}: has no value; allowed: a variable of the process, or one that \`config\` returns`,
+      );
+      continue;
+    }
+    const [, rule, field] = match as unknown as [string, string, string];
+    const fields = overrides.get(rule) ?? { [VARIABLE]: spelling(rule) };
+    fields[camelCase(field)] = value;
+    overrides.set(rule, fields);
+  }
+  if (misspelled.length > 0) throw new RateLimitConfigError(misspelled);
+  return Object.fromEntries(overrides);
+}
+
+/** ConfigModule writes `.env` files to the process; with `skipProcessEnv` its service does not read them there. */
+function valueOf(config: ConfigReader, variable: string): unknown {
+  return config.get(variable) ?? process.env[variable];
+}
+
+/** The rules that an override is for: that of its name, or for `CREATE_ORDER` those spelled so in capitals. */
+export function rulesNamed(override: string, names: ReadonlySet<string>): readonly string[] {
+  if (names.has(override)) return [override];
+  return [...names].filter((name) => capitals(name) === override);
+}
+
+/** An override's fields with lists out of the strings that the environment gives. */
+export function readLists(fields: RuleFields): RuleFields {
+  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, listOf(field, value)]));
+}
+
+/** What a message calls an override's field: `overrides.login.limit`, or the variable's name. */
+export function overridePath(name: string, fields: RuleFields): Spelling {
+  return (fields as FromEnvironment)[VARIABLE] ?? ((field) => `overrides.${name}.${field}`);
+}
+
+function listOf(field: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (field === 'by') return byFromText(value);
+  return field === 'allowList' ? value.split(',').map((entry) => entry.trim()) : value;
+}
+
+function spelling(rule: string): Spelling {
+  return (field) => `RATE_LIMIT__${rule}__${field.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+}
+
+function capitals(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase();
+}
+
+function camelCase(text: string): string {
+  return text.toLowerCase().replace(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,70 @@
+import type { Subject, SubjectValue } from '../../rules/key.js';
+import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { EVERYONE, headerSubjectOf, ipSubjectOf, userSubjectOf } from '../../http/subject.js';
+import { headerOf } from './by.js';
+import type { By } from './route-rule.js';
+
+/** The subject under which the guard counts what a program's value stands for. */
+export type ProgramSubject = (given: SubjectValue) => Subject;
+
+interface PartReader {
+  readonly allowed: string;
+  readonly read: (given: string | number) => string | undefined;
+}
+
+const EVERYONE_READER: PartReader = {
+  allowed: `"${EVERYONE}", since the rule counts all together`,
+  read: (given) => (given === EVERYONE ? EVERYONE : undefined),
+};
+
+/**
+ * Makes the reader of a program's subjects for what a rule says in `by`. A list with an empty first part and an
+ * IP stands for the requests without the rule's own subject.
+ *
+ * @param by what the rule says; `undefined`: an IP if the value is one, or the value
+ * @param path what a message calls the rule
+ */
+export function programSubject(
+  by: By | readonly By[] | undefined,
+  ipv6Prefix: number,
+  path: string,
+): ProgramSubject {
+  const readers = (Array.isArray(by) ? by : [by]).map((part: By | undefined) => readerOf(part, ipv6Prefix));
+  const fallback = readerOf('ip', ipv6Prefix);
+  const isTuple = Array.isArray(by);
+  return (given) => {
+    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+    if (values.length === 2 && values[0] === '') {
+      const ip = values[1] === EVERYONE ? EVERYONE : readPart(values[1], fallback);
+      if (ip !== undefined) return ['', ip];
+    }
+    const parts = readers.map((reader, index) => readPart(values[index], reader));
+    if (values.length === readers.length && parts.every((part) => part !== undefined)) {
+      return isTuple || Array.isArray(given) ? parts : parts[0]!;
+    }
+    const allowed = readers.map((reader) => reader.allowed).join(', ');
+    throw new RateLimitConfigError([
+      problem(`subject of ${path}`, given, isTuple ? `a list of ${allowed}` : allowed),
+    ]);
+  };
+}
+
+function readPart(given: unknown, { read }: PartReader): string | undefined {
+  return typeof given === 'string' || Number.isFinite(given) ? read(given as string | number) : undefined;
+}
+
+function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
+  const ip = (given: string | number): string | undefined => ipSubjectOf(String(given), ipv6Prefix);
+  if (by === undefined) {
+    return { allowed: 'a string or a number', read: (given) => ip(given) ?? String(given) };
+  }
+  if (by === 'ip') return { allowed: 'an IP address', read: ip };
+  if (by === 'user') return { allowed: 'the id of a user', read: userSubjectOf };
+  if (by === 'everyone') return EVERYONE_READER;
+  const header = headerOf(by);
+  if (header === undefined) {
+    return { allowed: 'what its function returns', read: (given) => String(given) || undefined };
+  }
+  const hash = headerSubjectOf(header);
+  return { allowed: `the value of the header ${header}`, read: (given) => hash(String(given)) };
+}

@@ -1,0 +1,114 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { CalendarWindow } from '../../algorithms/calendar-length.js';
+import type { Duration } from '../../contracts/duration.js';
+import type { AlgorithmChoice, RuleBase } from '../../rules/rule.js';
+
+/** A value, or a function that returns it for a request, synchronously or asynchronously. Called once per request. */
+export type PerRequest<Value> = Value | ((context: ExecutionContext) => Value | Promise<Value>);
+
+/** Returns the subject of a request; `undefined`, `null` or `''` if it has none. */
+export type SubjectResolver = (
+  context: ExecutionContext,
+) => string | number | null | undefined | Promise<string | number | null | undefined>;
+
+/** A header whose value is the subject. */
+export interface HeaderSource {
+  /** Name of the header, case-insensitive. */
+  readonly header: string;
+}
+
+/**
+ * The subject of a rule.
+ *
+ * - `'ip'`: `request.ip`; an IPv6 address by its network
+ * - `'user'`: `request.user`, or its `id`, `sub`, `userId` or `_id`
+ * - `'api-key'`: the header `x-api-key`
+ * - `'everyone'`: one counter for all requests
+ * - a header whose name has a hyphen or is `'authorization'` or `'cookie'`; any other as `{ header: 'apikey' }`
+ * - a function of the request
+ */
+export type By =
+  | 'ip'
+  | 'user'
+  | 'api-key'
+  | 'everyone'
+  | 'authorization'
+  | 'cookie'
+  | (`${string}-${string}` & {})
+  | HeaderSource
+  | SubjectResolver;
+
+/** Handling of a request without the rule's subject: count it by its IP, allow it without this rule, or deny it. */
+export type OnMissingSubject = 'ip' | 'skip' | 'deny';
+
+/** The result of a request, for a function in `count`. */
+export interface CountResult {
+  /** Status of the response. */
+  readonly statusCode: number;
+  /** Nest's context of the request. */
+  readonly context: ExecutionContext;
+}
+
+/** Requests that count: all, or by their response. Failures are statuses from 400. */
+export type CountWhen =
+  'all' | 'failures' | 'successes' | ((result: CountResult) => boolean | Promise<boolean>);
+
+/** The fields of a rule on routes, without its algorithm and the algorithm's options. */
+export interface RouteRuleFields extends Pick<RuleBase, 'block' | 'mode' | 'per' | 'onStoreError' | 'trial'> {
+  /** Permits per window: an integer from 0 to 1,000,000,000. 0 denies every request. */
+  readonly limit?: PerRequest<number>;
+  /**
+   * Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`. With
+   * `fixed-window` also a calendar window: `'day'`, `'week'` or `'month'`.
+   */
+  readonly window?: PerRequest<Duration | CalendarWindow>;
+  /**
+   * Permits that a request takes: an integer from 0 to 1,000,000,000. 0 takes none.
+   * @default 1
+   */
+  readonly cost?: PerRequest<number>;
+  /**
+   * The subject. A list counts each combination separately.
+   * @default 'ip'
+   */
+  readonly by?: By | readonly By[];
+  /**
+   * `'route'` gives each handler its own counter; `'shared'` has one counter for all handlers and programs that
+   * use the name. Rules in `onDemand` are `'shared'` unless they set it.
+   * @default 'route'
+   */
+  readonly scope?: 'route' | 'shared';
+  /**
+   * Handling of a request without the subject: `'ip'` counts it by its IP, `'skip'` allows it without this rule,
+   * `'deny'` denies it.
+   * @default 'ip'
+   */
+  readonly onMissingSubject?: OnMissingSubject;
+  /**
+   * Requests that count. Each request is charged before its handler runs, and refunded after the response if it
+   * does not count. An aborted response counts.
+   * @default 'all'
+   */
+  readonly count?: CountWhen;
+  /** Disables the rule for requests for which it returns `true`. */
+  readonly skipIf?: (context: ExecutionContext) => boolean | Promise<boolean>;
+  /** Disables the rule for these IP addresses and CIDR ranges. */
+  readonly allowList?: readonly string[];
+  /**
+   * Leading bits of an IPv6 address that form one subject: an integer from 1 to 128.
+   * @default 64
+   */
+  readonly ipv6Prefix?: number;
+}
+
+/** A rule in the module's options, where its key is its name. */
+export type NamedRule = RouteRuleFields & AlgorithmChoice;
+
+/** A rule in a decorator. Fields that it omits are inherited from the rule of the same name. */
+export type RouteRule = NamedRule & {
+  /**
+   * Name in decisions, headers and overrides: 1 to 64 printable ASCII characters, and no duration such as `1m`.
+   * @default 'default'
+   */
+  readonly name?: string;
+};

@@ -1,0 +1,146 @@
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type ExecutionContext,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { RateLimiter } from '../../limiter/rate-limiter.js';
+import { keysOfRule, tooManyKeys } from '../../rules/most-keys.js';
+import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { BrokenLimit } from '../request/broken-limit.js';
+import { InvalidValues } from '../request/invalid-values.js';
+import { warnOfLargeLog } from '../checks/large-log.js';
+import { handlerClasses, lineage, methodsOf } from './handler-classes.js';
+import { methodRules, targetRules } from '../rate-limit.decorator.js';
+import { RouteLimit, type AppliedLimit, type KeyRule } from '../request/route-limit.js';
+import { RouteOwners } from './route-owners.js';
+import { Routes, type Handler } from '../request/routes.js';
+import { RuleBook, type Target } from './rule-book.js';
+import type { RuleFields } from './rule-layers.js';
+import { SubjectWatch } from '../checks/subject-watch.js';
+import { UnboundedRoutes } from '../checks/unbounded-routes.js';
+import { Warnings } from '../warnings.js';
+
+/** The rules of every route, put together and checked at start, and looked up once a request. */
+@Injectable()
+export class RouteRules implements OnModuleInit {
+  private readonly logger = new Logger('RateLimit');
+  private readonly owners = new RouteOwners();
+
+  constructor(
+    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(InvalidValues) private readonly invalid: InvalidValues,
+    @Inject(Warnings) private readonly warnings: Warnings,
+    @Inject(SubjectWatch) private readonly watch: SubjectWatch,
+    @Inject(Routes) private readonly routes: Routes,
+  ) {}
+
+  /** @throws RateLimitConfigError naming everything that is wrong with any rule */
+  onModuleInit(): void {
+    for (const rule of this.book.optionRules()) this.limitOf(rule, 'the module');
+    for (const { type } of handlerClasses(this.modules)) {
+      const { prototype } = type as { prototype: Record<string, Handler> };
+      for (const method of methodsOf(type)) {
+        this.limitsOf(type, prototype[method]!, method);
+      }
+    }
+    this.book.checkNames();
+    this.checkAlone();
+    this.book.throwIfWrong();
+    this.warnOfUnboundedRoutes();
+    if (!this.book.hasUnusedDefaults) return;
+    this.warnings.warn(
+      'RL_NO_RULES',
+      '`defaults` has fields for rules, but there is no rule, so nothing is limited. Write a rule, such as ' +
+        "`rules: { default: { window: '1m', limit: 100 } }`.",
+    );
+  }
+
+  private warnOfUnboundedRoutes(): void {
+    const unbounded = new UnboundedRoutes();
+    for (const limits of this.routes.all()) {
+      unbounded.add(limits.filter((limit) => limit instanceof RouteLimit));
+    }
+    unbounded.warn(this.warnings);
+  }
+
+  /** The limits of the handler that a request is for. */
+  of(context: ExecutionContext): readonly AppliedLimit[] {
+    const type = context.getClass();
+    const handler = context.getHandler() as Handler;
+    return this.routes.of(type, handler) ?? this.limitsLater(type, handler);
+  }
+
+  /** The limits of a handler that is met after start, such as one of a class that is created later. */
+  private limitsLater(type: Type, handler: Handler): readonly AppliedLimit[] {
+    try {
+      return this.book.later(() => this.limitsOf(type, handler, methodNameOf(type, handler)));
+    } catch (error) {
+      this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong.`, error);
+      return this.remember(type, handler, [new BrokenLimit()]);
+    }
+  }
+
+  private checkAlone(): void {
+    const modules = [...this.modules.values()].filter(({ providers }) => providers.has(RouteRules));
+    if (modules.length > 1) {
+      this.book.problems.add(
+        'RateLimitModule: imported with options more than once; allowed: once, in the root module',
+      );
+    }
+  }
+
+  private limitsOf(type: Type, handler: Handler, method: string): readonly AppliedLimit[] {
+    const owner = `${this.owners.nameOf(type)}.${method}`;
+    const ofMethod =
+      (type.prototype as Record<string, unknown>)[method] === handler
+        ? methodRules(type, method)
+        : targetRules(handler);
+    const targets = [...lineage(type).map(classTarget), { ...ofMethod, path: `@RateLimit on ${owner}` }];
+    const rules = this.book.rulesFor(targets);
+    const wrong = tooManyKeys(
+      owner,
+      rules.reduce((keys, rule) => keys + keysOfRule(rule), 0),
+    );
+    if (wrong !== undefined) this.book.problems.add(wrong);
+    const limits = rules.flatMap((rule) => this.limitOf(rule, owner) ?? []);
+    return this.remember(type, handler, limits);
+  }
+
+  private remember(type: Type, handler: Handler, limits: readonly AppliedLimit[]): readonly AppliedLimit[] {
+    this.routes.set(type, handler, limits);
+    return limits;
+  }
+
+  private limitOf(rule: RuleFields, owner: string): RouteLimit | undefined {
+    if (this.book.reportMissing(rule, owner) || this.book.problems.size > 0) return undefined;
+    try {
+      const key: KeyRule = (compiled, route) => {
+        warnOfLargeLog(this.warnings, rule, compiled, owner);
+        return this.limiter.keyed(compiled, route);
+      };
+      const limit = new RouteLimit(rule, owner, key, this.invalid);
+      this.watch.follow(limit);
+      return limit;
+    } catch (error) {
+      if (!(error instanceof RateLimitConfigError)) throw error;
+      for (const problem of error.problems) this.book.problems.add(problem);
+      return undefined;
+    }
+  }
+}
+
+function classTarget(type: Type): Target {
+  return { ...targetRules(type), path: `@RateLimit on ${type.name}` };
+}
+
+/** The name under which a class has a handler; a decorator may have given the function another one. */
+function methodNameOf(type: Type, handler: Handler): string {
+  const { prototype } = type as { prototype: Record<string, Handler> };
+  return methodsOf(type).find((name) => prototype[name] === handler) ?? handler.name;
+}

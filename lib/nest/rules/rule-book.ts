@@ -1,0 +1,257 @@
+import { isFields } from '../../contracts/fields.js';
+import { algorithmOf, requiredFields } from '../../rules/rule-fields.js';
+import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../../rules/rule.js';
+import { optionProblems, readableOptions } from './check-options.js';
+import { overridePath, readLists, rulesNamed } from './overrides.js';
+import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+import type { RouteRule } from './route-rule.js';
+import { RuleFallbacks } from './rule-fallbacks.js';
+import { BY_NAME, COMPLETE, type TargetRules } from '../rate-limit.decorator.js';
+import {
+  layerProblems,
+  overlay,
+  readLayer,
+  ROUTE_FIELDS,
+  SHARED_FIELDS,
+  type LayeredRule,
+  type RuleFields,
+  withoutLimit,
+} from './rule-layers.js';
+import { skipProblem } from './skipped-names.js';
+
+/** A class or a method with what its decorators say, and what a message calls it. */
+export interface Target extends TargetRules {
+  readonly path: string;
+}
+
+/**
+ * Puts the rules of a route together: the module's, then those of each target from the outermost to
+ * the handler, then the overrides. Collects what is wrong with any of them.
+ */
+export class RuleBook {
+  problems: Set<string>;
+  readonly fallbacks: RuleFallbacks;
+  /** Every rule's name that has been met. */
+  private names = new Set<string>();
+  private skips = new Map<string, string>();
+  private readonly options: RateLimitModuleOptions;
+
+  constructor(options: RateLimitModuleOptions) {
+    this.problems = new Set(optionProblems(options));
+    this.options = this.problems.size > 0 ? readableOptions(options) : options;
+    this.fallbacks = new RuleFallbacks(this.options);
+  }
+
+  /** The rules of a route by name, in the order in which their names first appear. */
+  rulesFor(targets: readonly Target[]): RuleFields[] {
+    const rules = new Map<string, LayeredRule>();
+    const base = this.base();
+    for (const [name, rule] of Object.entries(this.options.rules ?? {})) {
+      rules.set(name, { fields: this.ofOptions(`rules.${name}`, base, name, rule), skipped: false });
+    }
+    for (const target of targets) this.apply(rules, target, base);
+    const applied = [...rules.values()].filter(({ skipped }) => !skipped);
+    for (const rule of applied) this.refuseSplits(rule);
+    const route = targets.at(-1)?.path.replace('@RateLimit on ', '');
+    return applied.map(({ fields }) => this.override(fields, route));
+  }
+
+  /** The module's own rules: those of every route, and those on demand. */
+  optionRules(): RuleFields[] {
+    const base = this.base();
+    const names = Object.keys(this.options.onDemand ?? {});
+    return [...this.rulesFor([]), ...names.map((name) => this.override(this.onDemand(name, base)!))];
+  }
+
+  /** The names of the module's own rules. */
+  get optionNames(): readonly string[] {
+    const { onDemand = {}, rules = {} } = this.options;
+    return [...Object.keys(onDemand), ...Object.keys(rules)];
+  }
+
+  /** The module's own rule of a name, for programs; it counts under its name alone. */
+  namedRule(name: string): RuleFields | undefined {
+    const rule = this.optionRules().find((fields) => fields['name'] === name);
+    return rule && { ...rule, scope: 'shared' };
+  }
+
+  /** Finds names that no rule has, or several have, once all routes have been seen. */
+  checkNames(): void {
+    const known = quoted([...this.names]) || 'none, since there are no rules';
+    for (const [name, fields] of Object.entries(this.options.overrides ?? {})) {
+      const matches = rulesNamed(name, this.names);
+      if (matches.length === 1) continue;
+      const [field = 'limit'] = Object.keys(fields);
+      const found =
+        matches.length === 0 ? `no rule is named "${name}"` : `several rules are: ${quoted(matches)}`;
+      this.problems.add(`${overridePath(name, fields)(field)}: ${found}; allowed: ${known}`);
+    }
+    for (const [name, path] of this.skips) {
+      if (name !== '*' && !this.names.has(name)) {
+        this.problems.add(`${path}: no rule is named "${name}"; allowed: ${known}`);
+      }
+    }
+  }
+
+  /** The names of the rules for every route. */
+  get everyRoute(): readonly string[] {
+    return Object.keys(this.options.rules ?? {});
+  }
+
+  /** Whether `defaults` is for no rule that was met. */
+  get hasUnusedDefaults(): boolean {
+    return this.names.size === 0 && Object.keys(this.options.defaults ?? {}).length > 0;
+  }
+
+  /** Notes what a rule lacks to be decided, and says whether it lacks anything. */
+  reportMissing(rule: RuleFields, owner: string): boolean {
+    const name = rule['name'] as string;
+    const option = (['rules', 'onDemand'] as const).find((each) =>
+      Object.hasOwn(this.options[each] ?? {}, name),
+    );
+    const path = option ? `${option}.${name}` : `rule "${name}" of ${owner}`;
+    const algorithm = rule['algorithm'] as string | undefined;
+    if (!ROUTE_FIELDS['algorithm']!.accepts(algorithm ?? DEFAULT_ALGORITHM)) return true;
+    const missing = requiredFields(algorithmOf(algorithm)).filter((field) => rule[field] === undefined);
+    for (const field of missing) {
+      this.problems.add(`${path}.${field}: missing; allowed: ${ROUTE_FIELDS[field]!.allowed}`);
+    }
+    return missing.length > 0;
+  }
+
+  /**
+   * Puts together the rules of a route that is met after start. If they are wrong, nothing of them is
+   * remembered, so that other routes are unaffected.
+   *
+   * @throws RateLimitConfigError naming everything that is wrong with them
+   */
+  later<Result>(compile: () => Result): Result {
+    this.throwIfWrong(); // A module that is loaded lazily gets no hook in which its options are checked.
+    const { names, skips } = this;
+    [this.names, this.skips] = [new Set(names), new Map(skips)];
+    try {
+      const result = compile();
+      this.checkNames();
+      this.throwIfWrong();
+      return result;
+    } catch (error) {
+      [this.problems, this.names, this.skips] = [new Set(), names, skips];
+      throw error;
+    }
+  }
+
+  /** @throws RateLimitConfigError naming everything that is wrong */
+  throwIfWrong(): void {
+    if (this.problems.size > 0) throw new RateLimitConfigError([...this.problems]);
+  }
+
+  private apply(rules: Map<string, LayeredRule>, target: Target, base: RuleFields): void {
+    for (const [name, rule] of rules) {
+      const skipped = target.skipped.includes('*') || target.skipped.includes(name);
+      if (skipped) rules.set(name, { ...rule, skipped });
+    }
+    for (const name of target.skipped) {
+      const path = target.path.replace('@RateLimit', '@SkipRateLimit');
+      const wrong = skipProblem(path, name);
+      if (wrong === undefined) this.skips.set(name, path);
+      else this.problems.add(wrong);
+    }
+    const own = new Set<string>();
+    for (const rule of target.rules) {
+      if (!isFields(rule)) {
+        this.problems.add(problem(target.path, rule, 'an object with fields of a rule'));
+        continue;
+      }
+      const { name = DEFAULT_RULE_NAME }: RouteRule = rule;
+      if (own.has(name))
+        this.problems.add(`${target.path}: two rules named "${name}"; allowed: each name once`);
+      own.add(name);
+      this.put(rules, target.path, { ...rule, name }, base);
+    }
+  }
+
+  private base(): RuleFields {
+    return this.lay('defaults', {}, { ...this.options.defaults });
+  }
+
+  private ofOptions(path: string, base: RuleFields, name: string, rule: object): RuleFields {
+    this.refuseName(`${path}.name`, rule);
+    this.names.add(name);
+    return this.lay(path, base, { ...rule, name });
+  }
+
+  /** The rule of a name in `onDemand`. */
+  private onDemand(name: string, base: RuleFields): RuleFields | undefined {
+    const { onDemand = {}, rules = {} } = this.options;
+    if (!Object.hasOwn(onDemand, name)) return undefined;
+    const path = `onDemand.${name}`;
+    if (Object.hasOwn(rules, name))
+      this.problems.add(`${path}: also in \`rules\`; allowed: a name in one of them`);
+    return this.ofOptions(path, { ...base, scope: 'shared' }, name, onDemand[name]!);
+  }
+
+  /** A counter that several targets share has one window, one algorithm and one kind of subject. */
+  private refuseSplits({ fields, split = [] }: LayeredRule): void {
+    if (fields['scope'] !== 'shared') return;
+    for (const path of split) {
+      this.problems.add(
+        `${path}: not for the shared rule "${String(fields['name'])}"; allowed: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`,
+      );
+    }
+  }
+
+  private put(rules: Map<string, LayeredRule>, path: string, layer: RuleFields, base: RuleFields): void {
+    const name = layer['name'] as string;
+    const isFirst = !rules.has(name);
+    const known = rules.get(name) ?? { fields: this.onDemand(name, base) ?? base, skipped: false };
+    if (BY_NAME in layer && isFirst && known.fields === base) {
+      const allowed = quoted(this.optionNames) || 'none, since there are none';
+      this.problems.add(`${path}: no rule is named "${name}" in \`onDemand\`; allowed: ${allowed}`);
+      return;
+    }
+    this.names.add(name);
+    const inherited = COMPLETE in layer ? withoutLimit(known.fields) : known.fields;
+    const fields = this.lay(path, inherited, layer);
+    rules.set(name, {
+      fields,
+      skipped: false,
+      split: [...(known.split ?? []), ...this.splits(path, name, layer)],
+    });
+  }
+
+  /** The fields of a decorator's layer that a shared rule on demand cannot take. */
+  private splits(path: string, name: string, layer: RuleFields): string[] {
+    if (!Object.hasOwn(this.options.onDemand ?? {}, name)) return [];
+    const others = Object.keys(layer).filter((field) => field !== 'name' && field !== 'scope');
+    return others.filter((field) => !SHARED_FIELDS.includes(field)).map((field) => `${path}.${field}`);
+  }
+
+  private override(rule: RuleFields, route?: string): RuleFields {
+    let fields = rule;
+    for (const [name, override] of Object.entries(this.options.overrides ?? {})) {
+      if (!rulesNamed(name, this.names).includes(rule['name'] as string)) continue;
+      this.refuseName(overridePath(name, override)('name'), override);
+      const given = { ...readLists(override), name: rule['name'] };
+      fields = this.lay(overridePath(name, override), fields, given);
+    }
+    this.fallbacks.note(fields, route);
+    return fields;
+  }
+
+  private refuseName(path: string, fields: object): void {
+    if ('name' in fields) this.problems.add(problem(path, fields.name, 'nothing, since the key is the name'));
+  }
+
+  private lay(path: string | ((field: string) => string), rule: RuleFields, layer: RuleFields): RuleFields {
+    const spell = typeof path === 'string' ? (field: string) => `${path}.${field}` : path;
+    const algorithm = layer['algorithm'] ?? rule['algorithm'];
+    const read = readLayer(layer, algorithm);
+    for (const problem of layerProblems(spell, read, algorithm)) this.problems.add(problem);
+    return overlay(rule, read);
+  }
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}

@@ -1,0 +1,112 @@
+import { parseDuration } from '../../contracts/duration.js';
+import type { OptionCheck } from '../../algorithms/definition.js';
+import {
+  checksOf,
+  algorithmOf,
+  fieldProblems,
+  fieldsOf,
+  integer,
+  oneOf,
+  readFields,
+  RULE_FIELDS,
+} from '../../rules/rule-fields.js';
+import { isAllowList } from './allow-list.js';
+import { BY } from './by.js';
+
+/** The fields of a rule while it is put together, layer by layer. */
+export type RuleFields = Readonly<Record<string, unknown>>;
+
+/** A rule after some layers: its fields, and whether a layer has taken it off the route. */
+export interface LayeredRule {
+  readonly fields: RuleFields;
+  readonly skipped: boolean;
+  /** What decorators have changed of a shared rule that needs a counter of its own, as a message calls it. */
+  readonly split?: readonly string[];
+}
+
+/** What a rule that states a complete limit inherits. */
+const INHERITED: readonly string[] = [
+  'name',
+  'cost',
+  'by',
+  'scope',
+  'onMissingSubject',
+  'count',
+  'skipIf',
+  'allowList',
+  'ipv6Prefix',
+  'mode',
+  'per',
+  'onStoreError',
+];
+
+/** A rule without its limit: its window, algorithm, the algorithm's options, block and trial limit. */
+export function withoutLimit(rule: RuleFields): RuleFields {
+  return Object.fromEntries(Object.entries(rule).filter(([field]) => INHERITED.includes(field)));
+}
+
+/** What a decorator may change of a shared rule: it leaves the counter as it is. */
+export const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'count', 'skipIf'];
+
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+
+const orFunction = (
+  { allowed, accepts, ...check }: OptionCheck,
+  of = 'the ExecutionContext',
+): OptionCheck => ({
+  ...check,
+  allowed: `${allowed}, or a function of ${of}`,
+  accepts: (value) => isFunction(value) || accepts(value),
+});
+
+/** What the fields of a rule on a route may be, besides its algorithm's options. */
+export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
+  ...RULE_FIELDS,
+  name: {
+    allowed: `${RULE_FIELDS.name.allowed}, and no duration such as "1m"`,
+    accepts: (value) => RULE_FIELDS.name.accepts(value) && parseDuration(value) === undefined,
+  },
+  limit: orFunction(RULE_FIELDS.limit),
+  window: orFunction(RULE_FIELDS.window),
+  cost: orFunction(RULE_FIELDS.cost),
+  by: BY,
+  scope: oneOf('route', 'shared'),
+  onMissingSubject: oneOf('ip', 'skip', 'deny'),
+  count: orFunction(oneOf('all', 'failures', 'successes'), 'the result'),
+  skipIf: { allowed: 'a function of the ExecutionContext', accepts: isFunction },
+  allowList: {
+    allowed: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',
+    accepts: isAllowList,
+  },
+  ipv6Prefix: integer(1, 128),
+};
+
+/** The fields of one layer, with the values that were given as text read, for a rule of the given algorithm. */
+export function readLayer(layer: RuleFields, algorithm: unknown): RuleFields {
+  return readFields(layer, checksOf(algorithm, ROUTE_FIELDS));
+}
+
+/** Says what is wrong with the fields of one layer, for a rule of the given algorithm. */
+export function layerProblems(
+  spell: (field: string) => string,
+  layer: RuleFields,
+  algorithm: unknown,
+): string[] {
+  return fieldProblems(spell, layer, ROUTE_FIELDS, algorithm);
+}
+
+/**
+ * A rule with a nearer layer on top, field by field. When the nearer one changes the algorithm, what
+ * means nothing to the new one goes: the old one's options, a window of days for all but a fixed window.
+ */
+export function overlay(rule: RuleFields, nearer: RuleFields): RuleFields {
+  const given = Object.fromEntries(Object.entries(nearer).filter(([, value]) => value !== undefined));
+  const algorithm = given['algorithm'];
+  if (algorithm === undefined || algorithm === rule['algorithm']) return { ...rule, ...given };
+  if (!RULE_FIELDS.algorithm.accepts(algorithm)) return { ...rule, ...given };
+  const checks = fieldsOf(algorithmOf(algorithm as string), ROUTE_FIELDS);
+  const kept = Object.entries(rule).filter(
+    ([field, value]) => Object.hasOwn(ROUTE_FIELDS, field) && checks[field]?.accepts(value),
+  );
+  return { ...Object.fromEntries(kept), ...given };
+}

@@ -1,0 +1,31 @@
+import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { nearest } from './nearest.js';
+import { RouteLimit } from '../request/route-limit.js';
+import type { Routes } from '../request/routes.js';
+
+const quoted = (name: string): string => `"${name}"`;
+
+/**
+ * What a program is told that names a rule which the module's options do not have.
+ *
+ * @param known the names in the options
+ */
+export function unknownRule(name: string, known: readonly string[], routes: Routes): RateLimitConfigError {
+  const path = `rule ${quoted(name)}: not in the module's \`onDemand\` or \`rules\``;
+  const decorated = [...routes.all()]
+    .flat()
+    .filter((limit) => limit instanceof RouteLimit && limit.name === name);
+  const [first] = decorated as RouteLimit[];
+  if (first) {
+    const others = decorated.length > 1 ? ` and ${decorated.length - 1} more` : '';
+    const [, type, method] = /^(.*?)(?:#\d+)?\.(.*)$/.exec(first.owner)!;
+    return new RateLimitConfigError([
+      `${path}, but only in a decorator (${first.owner}${others}). Move it to \`onDemand\` and write ` +
+        `@RateLimit(${quoted(name)}), or name a route: { route: [${type!}, '${method!}'], rule: ${quoted(name)} }`,
+    ]);
+  }
+  const meant = nearest(name, known);
+  const fix = meant === undefined ? '' : `; did you mean ${quoted(meant)}?`;
+  const allowed = known.map(quoted).join(', ') || 'none, since there are none';
+  return new RateLimitConfigError([`${path}; allowed: ${allowed}${fix}`]);
+}
