@@ -28,8 +28,8 @@ describe(PAGE, () => {
     expect(told).toEqual(instruments());
   });
 
-  it.each([[PAGE], ['README.md']])('names every event: %s', (page) => {
+  it('names every event', () => {
     const events = membersOf('lib/limiter/events.ts', 'RateLimitEventMap');
-    expect(tableOf(page, 'event').map(({ event }) => event)).toEqual([...events.keys()]);
+    expect(tableOf(PAGE, 'event').map(({ event }) => event)).toEqual([...events.keys()]);
   });
 });

@@ -49,63 +49,66 @@ const order = { method: 'POST', path: '/orders' };
 
 afterEach(closeApps);
 
-describe.each(FRAMEWORKS)('the snippet that the README opens with, on %s', (framework) => {
-  it('limits a route by the rule of its controller and by its own', async () => {
-    const store = virtualStore('memory', new VirtualTime());
-    const { send } = await startApp({ imports: [AppModule] }, { framework, store });
-    const answer = await send(order);
-    expect(answer.status).toBe(201);
-    expect(limitHeaders(answer)).toEqual({
-      'ratelimit-policy': '"create-order";q=10;w=2, "default";q=100;w=60',
-      ratelimit: '"create-order";r=9;t=1, "default";r=99;t=60',
+describe.each(FRAMEWORKS)(
+  'an application with a rule of its controller, one of a handler and ConfigService, on %s',
+  (framework) => {
+    it('limits a route by the rule of its controller and by its own', async () => {
+      const store = virtualStore('memory', new VirtualTime());
+      const { send } = await startApp({ imports: [AppModule] }, { framework, store });
+      const answer = await send(order);
+      expect(answer.status).toBe(201);
+      expect(limitHeaders(answer)).toEqual({
+        'ratelimit-policy': '"create-order";q=10;w=2, "default";q=100;w=60',
+        ratelimit: '"create-order";r=9;t=1, "default";r=99;t=60',
+      });
     });
-  });
 
-  it('refuses the eleventh order at once, and takes one more after the fifth of a second', async () => {
-    const time = new VirtualTime();
-    const store = virtualStore('memory', time);
-    const { send } = await startApp({ imports: [AppModule] }, { framework, store });
-    for (let nth = 1; nth <= 10; nth++) expect((await send(order)).status).toBe(201);
-    const refused = await send(order);
-    expect(refused.status).toBe(429);
-    expect(limitHeaders(refused)).toEqual({
-      'ratelimit-policy': '"create-order";q=10;w=2, "default";q=100;w=60',
-      ratelimit: '"create-order";r=0;t=1, "default";r=90',
-      'retry-after': '1',
+    it('refuses the eleventh order at once, and takes one more after the fifth of a second', async () => {
+      const time = new VirtualTime();
+      const store = virtualStore('memory', time);
+      const { send } = await startApp({ imports: [AppModule] }, { framework, store });
+      for (let nth = 1; nth <= 10; nth++) expect((await send(order)).status).toBe(201);
+      const refused = await send(order);
+      expect(refused.status).toBe(429);
+      expect(limitHeaders(refused)).toEqual({
+        'ratelimit-policy': '"create-order";q=10;w=2, "default";q=100;w=60',
+        ratelimit: '"create-order";r=0;t=1, "default";r=90',
+        'retry-after': '1',
+      });
+      time.advance(200);
+      expect((await send(order)).status).toBe(201);
+      expect((await send(order)).status).toBe(429);
     });
-    time.advance(200);
-    expect((await send(order)).status).toBe(201);
-    expect((await send(order)).status).toBe(429);
-  });
 
-  it('leaves a skipped route alone', async () => {
-    const { get } = await startApp({ imports: [AppModule] }, { framework });
-    const answer = await get('/orders/health');
-    expect(answer.status).toBe(200);
-    expect(limitHeaders(answer)).toEqual({});
-  });
+    it('leaves a skipped route alone', async () => {
+      const { get } = await startApp({ imports: [AppModule] }, { framework });
+      const answer = await get('/orders/health');
+      expect(answer.status).toBe(200);
+      expect(limitHeaders(answer)).toEqual({});
+    });
 
-  (hasRedisBinary() ? it : it.skip)('counts in Redis as soon as REDIS_URL is set', async () => {
-    const server = await startRedisServer();
-    const redis = new Redis(server.url);
-    const before = process.env['REDIS_URL'];
-    process.env['REDIS_URL'] = server.url;
-    try {
-      const { send, logs } = await startApp({ imports: [AppModule] }, { framework });
-      // A busy machine may take longer than the default timeout, and then the request passes uncounted.
-      await until(async () => 'ratelimit' in limitHeaders(await send(order)), 'an order that Redis counts');
-      const counters = (await redis.keys('*')).filter((key) => !/\{(instances|ready-\d+)\}/.test(key));
-      expect(counters.sort()).toEqual([
-        'rl:{0||9|127.0.0.1}:create-order@OrdersController.create:token-bucket',
-        'rl:{127.0.0.1}:default@OrdersController.create:sliding-window-log',
-      ]);
-      expect(logs.ours().filter(({ level }) => level === 'log')).toEqual([]);
-    } finally {
-      if (before === undefined) delete process.env['REDIS_URL'];
-      else process.env['REDIS_URL'] = before;
-      redis.disconnect();
-      await closeApps();
-      await server.stop();
-    }
-  });
-});
+    (hasRedisBinary() ? it : it.skip)('counts in Redis as soon as REDIS_URL is set', async () => {
+      const server = await startRedisServer();
+      const redis = new Redis(server.url);
+      const before = process.env['REDIS_URL'];
+      process.env['REDIS_URL'] = server.url;
+      try {
+        const { send, logs } = await startApp({ imports: [AppModule] }, { framework });
+        // A busy machine may take longer than the default timeout, and then the request passes uncounted.
+        await until(async () => 'ratelimit' in limitHeaders(await send(order)), 'an order that Redis counts');
+        const counters = (await redis.keys('*')).filter((key) => !/\{(instances|ready-\d+)\}/.test(key));
+        expect(counters.sort()).toEqual([
+          'rl:{0||9|127.0.0.1}:create-order@OrdersController.create:token-bucket',
+          'rl:{127.0.0.1}:default@OrdersController.create:sliding-window-log',
+        ]);
+        expect(logs.ours().filter(({ level }) => level === 'log')).toEqual([]);
+      } finally {
+        if (before === undefined) delete process.env['REDIS_URL'];
+        else process.env['REDIS_URL'] = before;
+        redis.disconnect();
+        await closeApps();
+        await server.stop();
+      }
+    });
+  },
+);

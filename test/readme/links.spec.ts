@@ -75,3 +75,11 @@ describe.each(shipped)('%s, in the package', (page) => {
     expect(linksOf(elsewhere)).toEqual([]);
   });
 });
+
+describe('README.md', () => {
+  it('has at most 200 lines of at most 120 columns', () => {
+    const lines = textOf('README.md').trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(200);
+    expect(lines.filter((line) => line.length > 120)).toEqual([]);
+  });
+});

@@ -20,8 +20,8 @@ const TABLES = {
 
 const START = Date.UTC(2030, 0, 1);
 
-/** When a sixth hit is let in, of 5 a minute, after five at 0:59; looked for second by second. */
-async function sixthHit(rule: { algorithm: AlgorithmName; align?: 'clock' }): Promise<string> {
+/** When a sixth request is allowed, of 5 a minute, after five at 0:59; tried second by second. */
+async function sixthRequest(rule: { algorithm: AlgorithmName; align?: 'clock' }): Promise<string> {
   let second = 59;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => START + second * 1000 }) });
   const fivePerMinute = { limit: 5, window: '1m', ...rule } as Parameters<RateLimiter['consume']>[0];
@@ -30,10 +30,10 @@ async function sixthHit(rule: { algorithm: AlgorithmName; align?: 'clock' }): Pr
   return `${Math.floor(second / 60)}:${String(second % 60).padStart(2, '0')}`;
 }
 
-// Who chooses by these tables gets what they say.
-describe('the tables of README.md', () => {
+// The tables agree with the source and with what the limiter decides.
+describe('the tables of README.md and docs/configuration.md', () => {
   it.each(Object.entries(TABLES))('name each %s and its default as the source does', (title, members) => {
-    const rows = tableOf('README.md', title);
+    const rows = tableOf('docs/configuration.md', title);
     const names = rows.map((row) => row[title]);
     expect(names.toSorted()).toEqual([...members.keys()].toSorted());
     const wrong = rows.filter((row) => {
@@ -50,20 +50,20 @@ describe('the tables of README.md', () => {
   });
 
   it.each(Object.entries(algorithms))('name each option of %s', (algorithm, { options: own }) => {
-    const rows = tableOf('README.md', 'option of an algorithm').filter((row) =>
+    const rows = tableOf('docs/configuration.md', 'option of an algorithm').filter((row) =>
       row['belongs to']!.split(', ').includes(algorithm),
     );
     const names = Object.keys(own).filter((name) => name !== 'window');
     expect(rows.map((row) => row['option of an algorithm']).toSorted()).toEqual(names.toSorted());
   });
 
-  const timed = choices.filter((row) => row['sixth hit'] !== '');
+  const timed = choices.filter((row) => row['sixth request'] !== '');
 
-  it.each(timed)('tell when $algorithm lets a sixth hit in', async (row) => {
-    expect(await sixthHit({ algorithm: row['algorithm'] as AlgorithmName })).toBe(row['sixth hit']);
+  it.each(timed)('state when $algorithm allows a sixth request', async (row) => {
+    expect(await sixthRequest({ algorithm: row['algorithm'] as AlgorithmName })).toBe(row['sixth request']);
   });
 
-  it('tell that a window of the clock lets it in at once', async () => {
-    expect(await sixthHit({ algorithm: 'fixed-window', align: 'clock' })).toBe('1:00');
+  it('state that a window aligned to the clock allows it at once', async () => {
+    expect(await sixthRequest({ algorithm: 'fixed-window', align: 'clock' })).toBe('1:00');
   });
 });
