@@ -9,7 +9,7 @@ const AT_ONCE = 250;
 const ORIGIN_MS = 3000;
 
 export function steadyPaceContract(bench: () => Bench): void {
-  // A million hits are played on the twins: see million-hits.spec.ts.
+  // A million hits are played on the twins: see test/properties/million-hits.spec.ts.
   it.each(STEADY_PACES)(
     '$rule.algorithm at $pace lets in who comes on time, hit after hit, and nobody a microsecond early',
     async ({ rule, cost, free, dueAt }) => {

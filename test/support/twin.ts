@@ -1,5 +1,5 @@
 import type { AlgorithmDefinition, Quota, Variant } from '../../lib/algorithms/definition.js';
-import type { Receipt, Step } from '../../lib/contracts/algorithm.js';
+import type { Patience, Receipt, Step } from '../../lib/contracts/algorithm.js';
 import { toMicroseconds, toMilliseconds } from '../../lib/contracts/clock.js';
 import type { DecideOptions } from './timeline.js';
 
@@ -32,13 +32,13 @@ export class Twin<Options extends object, State, Parameter extends string> {
     this.parametersAt = this.compile(rule);
   }
 
-  peek(now: number, cost: number): Step<State> {
-    return this.algorithm.step(this.state, now, cost, this.parametersAt(now), 0, this.lease);
+  peek(now: number, cost: number, patience: Patience = 0): Step<State> {
+    return this.algorithm.step(this.state, now, cost, this.parametersAt(now), patience, this.lease);
   }
 
-  /** Asks, and charges if allowed. */
-  hit(now: number, cost: number): Step<State> {
-    const step = this.peek(now, cost);
+  /** Decides, and charges if allowed. */
+  hit(now: number, cost: number, patience: Patience = 0): Step<State> {
+    const step = this.peek(now, cost, patience);
     if (step.allowed && cost > 0) this.state = step.state;
     this.leases++;
     return step;

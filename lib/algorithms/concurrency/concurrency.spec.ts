@@ -1,60 +1,38 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { Twin } from '../../../test/support/twin.js';
 import { concurrency } from './concurrency.js';
 
-const LEASE = 12_000;
+describe('concurrency, 3 permits with leases of 30 s', () => {
+  const twinOf = () => new Twin(concurrency, { limit: 3, window: 0 });
 
-interface Holder {
-  lease: string;
-  permits: number;
-}
+  it('returns the permits of a lease together when it ends', () => {
+    const twin = twinOf();
+    expect(twin.hit(0, 2)).toMatchObject({ allowed: true, remaining: 1, resetAfter: 30e6 });
+    expect(twin.hit(10e6, 1)).toMatchObject({ allowed: true, remaining: 0, resetAfter: 30e6 });
+    const denied = { allowed: false, remaining: 0, retryAfter: 20e6, resetAfter: 30e6 };
+    expect(twin.hit(10e6, 2)).toMatchObject(denied);
+    expect(twin.hit(10e6, 3)).toMatchObject({ ...denied, retryAfter: 30e6 });
+    expect(twin.hit(10e6, 4)).toMatchObject({ ...denied, retryAfter: null });
+    expect(twin.hit(30e6 - 1, 1)).toMatchObject({ allowed: false, retryAfter: 1 });
+    expect(twin.hit(30e6, 2)).toMatchObject({ allowed: true, remaining: 0 });
+  });
 
-/** What happens so many twelfths of a lease after the last time. */
-const moves = fc.array(
-  fc.record({
-    after: fc.nat(11),
-    does: fc.constantFrom('hold', 'hold', 'hold', 'release', 'crash', 'release late'),
-    which: fc.nat(20),
-    permits: fc.integer({ min: 1, max: 4 }),
-  }),
-  { minLength: 20, maxLength: 80, size: 'max' },
-);
+  it('returns the permits of a lease at its release', () => {
+    const twin = twinOf();
+    const { lease } = twin;
+    twin.hit(0, 2);
+    expect(twin.refund(1e6, 2, lease)).toBe(true);
+    expect(twin.peek(1e6, 0)).toMatchObject({ remaining: 3, resetAfter: 0 });
+    expect(twin.refund(1e6, 2, lease)).toBe(false);
+  });
 
-describe('concurrency, while holders renew, release and crash', () => {
-  it('never has more permits in the hands of the living than the limit, nor takes one from them', () => {
-    let entered = 0;
-    const property = fc.property(fc.integer({ min: 1, max: 6 }), moves, (limit, story) => {
-      const twin = new Twin(concurrency, { limit, window: 0 }, { lease: LEASE });
-      const living: Holder[] = [];
-      const dead: Holder[] = [];
-      let now = 1_700_000_000_000_000;
-      for (const { after, does, which, permits } of story) {
-        now += (after * LEASE) / 12;
-        for (const { lease } of living) expect(twin.renew(now, lease)).toBe(true);
-        const at = which % Math.max(1, living.length);
-        const { lease } = twin;
-        if (does === 'hold' && twin.hit(now, permits).allowed) {
-          entered++;
-          living.push({ lease, permits });
-        } else if (does === 'release') {
-          for (const left of living.splice(at, 1))
-            expect(twin.refund(now, left.permits, left.lease)).toBe(true);
-        } else if (does === 'crash') dead.push(...living.splice(at, 1));
-        else if (does === 'release late') for (const late of dead) twin.refund(now, late.permits, late.lease);
-        const held = living.reduce((sum, each) => sum + each.permits, 0);
-        expect(held).toBeLessThanOrEqual(limit);
-        expect(twin.peek(now, 0).remaining).toBeLessThanOrEqual(limit - held);
-      }
-      // The dead are gone a lease later, and only they.
-      for (let third = 0; third < 4; third++) {
-        now += LEASE / 3;
-        for (const { lease } of living) expect(twin.renew(now, lease)).toBe(true);
-      }
-      const held = living.reduce((sum, each) => sum + each.permits, 0);
-      expect(twin.peek(now, 0).remaining).toBe(limit - held);
-    });
-    fc.assert(property, { seed: Number(process.env['PARITY_SEED'] ?? 20_240_229), numRuns: 500 });
-    expect(entered).toBeGreaterThan(1000);
+  it('extends a lease at each renewal, and never one that has ended', () => {
+    const twin = twinOf();
+    const { lease } = twin;
+    twin.hit(0, 3);
+    expect(twin.renew(29e6, lease)).toBe(true);
+    expect(twin.peek(30e6, 1)).toMatchObject({ allowed: false, retryAfter: 29e6 });
+    expect(twin.renew(59e6, lease)).toBe(false);
+    expect(twin.peek(59e6, 3)).toMatchObject({ allowed: true });
   });
 });

@@ -60,10 +60,12 @@ describe('sliding-window-log under steady load', () => {
   it('keeps at most the hits of one window in memory', () => {
     const twin = new Twin(slidingWindowLog, { limit: 100, window: 1e6 });
     let largest = 0;
-    for (let hit = 0; hit < 10_000; hit++) {
-      expect(twin.hit(hit * 10_000, 1).allowed).toBe(true);
+    let denied = 0;
+    for (let hit = 0; hit < 1000; hit++) {
+      if (!twin.hit(hit * 10_000, 1).allowed) denied++;
       largest = Math.max(largest, held(twin.state));
     }
+    expect(denied).toBe(0);
     // What has expired is cut off once it is more than half of the arrays.
     expect(largest).toBeLessThanOrEqual(2 * 100 + 2);
   });

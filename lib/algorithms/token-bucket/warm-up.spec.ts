@@ -197,21 +197,6 @@ describe('those who wait for a bucket that warms up', () => {
   });
 });
 
-describe('a warm bucket', () => {
-  it('does not drift by a microsecond at 3 per 7 s', () => {
-    const bucket = new Bucket({ limit: 3, window: 7e6, warmUp: 60e6 });
-    bucket.take(NOON, 30);
-    expect(bucket.state?.stored).toBe(0);
-    const warmAt = bucket.take(NOON);
-    const late: number[] = [];
-    for (let hit = 1; hit <= 1_000_000; hit++) {
-      const wait = bucket.take(NOON);
-      if (wait !== Math.ceil(warmAt + (hit * 7e6) / 3)) late.push(hit);
-    }
-    expect(late).toEqual([]);
-  });
-});
-
 describe('a warm-up that cannot be meant', () => {
   const quota = { algorithm: 'token-bucket', limit: 10, window: '1s', warmUp: '1m' } as const;
 

@@ -1,12 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import embedLua from '../embed-lua.mjs';
 import { serverVersion } from './server-version.mjs';
 import { startSharedServer } from './shared-server.mjs';
 
 /** Runs once before all specs: embeds the Lua sources and gets the Redis server that the specs share. */
 export default async function globalSetup() {
-  const embedLua = fileURLToPath(new URL('../../../scripts/embed-lua.mjs', import.meta.url));
-  execFileSync(process.execPath, [embedLua], { stdio: 'inherit' });
+  embedLua();
   try {
     const { url, source } = await startSharedServer();
     console.log(`Tests use ${await serverVersion(url)} at ${withoutPassword(url)} (${source}).`);

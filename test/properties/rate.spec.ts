@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { minus, permitsIn, plus, spanOf } from './rate.js';
+import { minus, permitsIn, plus, spanOf } from '../../lib/algorithms/rate.js';
 
 const EXACT = 2 ** 53;
 

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { openRedisStore } from '../../../test/support/redis-store.js';
-import { startRedisServer } from '../../../test/support/redis/redis-server.mjs';
-import { hasRedisBinary, redisUrl, uniquePrefix } from '../../../test/support/redis/shared-redis.js';
-import { RateLimiter, RedisStore, type RedisConnection, type Rule } from '../../index.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { startRedisServer } from '../support/redis/redis-server.mjs';
+import { hasRedisBinary, redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { RateLimiter, RedisStore, type RedisConnection, type Rule } from '../../lib/index.js';
 
 const rule: Rule = { algorithm: 'gcra', limit: 2, window: '1m' };
 

@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { MemoryStore, RateLimiter } from '../../lib/index.js';
+import { Entries } from '../../lib/stores/memory/entries.js';
+
+describe('the states of a memory store', () => {
+  it('are at most 100,000 by default', async () => {
+    const store = new MemoryStore();
+    const limiter = new RateLimiter({ store });
+    const rule = { algorithm: 'fixed-window', limit: 2, window: '10s' } as const;
+    for (let nth = 0; nth < 100_100; nth++) await limiter.consume(rule, `subject ${nth}`);
+    expect(store.size).toBe(100_000);
+    await store.close();
+  });
+
+  it('are those that a list in the order of use would hold, whatever is done', () => {
+    const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j');
+    const write = fc.tuple(fc.constant('set' as const), key, fc.integer({ min: 1, max: 9 }));
+    const other = fc.tuple(fc.constantFrom('get' as const, 'delete' as const), key, fc.constant(0));
+    const property = fc.property(fc.array(fc.oneof(write, write, other), { maxLength: 60 }), (steps) => {
+      const entries = new Entries(7, () => false); // So small that each is moved to the front each time.
+      let used: [key: string, size: number][] = [];
+      for (const [what, name, size] of steps) {
+        const known = used.find(([each]) => each === name);
+        used = used.filter((each) => each !== known);
+        if (what === 'set') {
+          entries.set(name, name, Infinity, size);
+          used.push([name, size]);
+        } else if (what === 'get') {
+          expect(entries.get(name)).toBe(known && name);
+          if (known) used.push(known);
+        } else {
+          entries.delete(name);
+        }
+        while (used.length > 1 && used.reduce((sum, each) => sum + each[1], 0) > 7) used.shift();
+        expect(entries.count).toBe(used.length);
+      }
+      expect([...used].map(([each]) => entries.get(each))).toEqual(used.map(([each]) => each));
+      entries.clear();
+    });
+    fc.assert(property, { numRuns: 2000 });
+  });
+});
