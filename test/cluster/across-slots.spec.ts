@@ -11,14 +11,14 @@ import {
 } from '../../lib/index.js';
 import { EVERY_RULE } from '../contract/every-rule.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { VirtualTime } from '../support/virtual-store.js';
 import { hitsOn, subjectsApart, type On } from './places.js';
 
 const hour = { window: '1h', algorithm: 'fixed-window' } as const;
 
-(hasRedisBinary() ? describe : describe.skip)('a request by subjects on three nodes of a cluster', () => {
+describe('a request by subjects on three nodes of a cluster', () => {
   const time = new VirtualTime();
   let cluster: RedisCluster;
   let mine: Cluster;

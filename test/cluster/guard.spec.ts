@@ -4,7 +4,7 @@ import { Cluster } from 'ioredis';
 import { RateLimit, RateLimitModule, RateLimitService, RedisStore } from '../../lib/index.js';
 import { closeApps, startApp, type TestApp } from '../support/nest-app.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';
 import { subjectsApart } from './places.js';
 
@@ -38,7 +38,7 @@ function authenticate(app: INestApplication): void {
   });
 }
 
-(hasRedisBinary() ? describe : describe.skip)('rules by ip, user and everyone, on a cluster', () => {
+describe('rules by ip, user and everyone, on a cluster', () => {
   const time = new VirtualTime();
   let cluster: RedisCluster;
   let mine: Cluster;

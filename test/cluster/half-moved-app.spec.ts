@@ -4,7 +4,7 @@ import { Cluster } from 'ioredis';
 import { RateLimitEvents, RateLimitHealth, RateLimitModule, type StoreErrorEvent } from '../../lib/index.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { HalfMove } from './half-move.js';
 
@@ -22,69 +22,66 @@ class Routes {
   @Get() get() {}
 }
 
-(hasRedisBinary() ? describe : describe.skip)(
-  'an application and a slot of which one of two keys has moved',
-  () => {
-    let cluster: RedisCluster;
-    let mine: Cluster;
+describe('an application and a slot of which one of two keys has moved', () => {
+  let cluster: RedisCluster;
+  let mine: Cluster;
 
-    beforeAll(async () => {
-      cluster = await startCluster({ replicas: false });
-      mine = new Cluster(cluster.startNodes);
-    });
-    afterEach(closeApps);
-    afterAll(async () => {
-      mine.disconnect();
-      await cluster.close();
-    });
+  beforeAll(async () => {
+    cluster = await startCluster({ replicas: false });
+    mine = new Cluster(cluster.startNodes);
+  });
+  afterEach(closeApps);
+  afterAll(async () => {
+    mine.disconnect();
+    await cluster.close();
+  });
 
-    it('reports requests beyond the deadline in one log line, in health and by events, and opens no breaker', async () => {
-      const prefix = uniquePrefix();
-      const { app, logs, get } = await startApp(
-        {
-          imports: [
-            RateLimitModule.forRoot({ redis: mine, prefix, timeout: 500, rules: { a: hour, b: hour } }),
-          ],
-          controllers: [Routes],
-        },
-        { framework: 'express' },
-      );
-      const health = async () => (await app.get(RateLimitHealth).isHealthy()).rateLimit;
-      const events = app.get(RateLimitEvents);
-      const seen = { sources: [] as string[], errors: [] as StoreErrorEvent[], turns: [] as string[] };
-      events.on('decision', ({ decision }) => seen.sources.push(decision.source));
-      events.on('storeError', (event) => seen.errors.push(event));
-      events.on('breaker', ({ state }) => seen.turns.push(state));
-      const isDecidedByRedis = async () => (await get('/')) && seen.sources.at(-1) === 'redis';
-      await until(isDecidedByRedis, 'Redis to decide', 30_000);
-      expect(seen).toMatchObject({ errors: [], turns: [] });
-      const move = await HalfMove.of(cluster, 'ann');
-      await move.begin(`${prefix}{ann}:a:fixed-window`);
-      seen.sources.length = 0;
-      const statuses = await Promise.all([get('/'), get('/')]);
-      expect(statuses.map(({ status }) => status)).toEqual([200, 200]);
-      expect(seen.sources).toEqual(['fallback', 'fallback']);
-      expect(seen.errors).toMatchObject(
-        [1, 2].map(() => ({ call: 'decision', error: { kind: 'moving', code: 'TRYAGAIN' } })),
-      );
-      expect(await health()).toMatchObject({
-        status: 'up',
-        degraded: true,
-        reason: expect.stringContaining(MOVING),
-        servers: [],
-      });
-      expect(logs.ours()).toEqual([
-        {
-          level: 'warn',
-          message: expect.stringMatching(
-            /^Redis could not decide a request \(.*\); this kind of error is logged once\.$/,
-          ),
-        },
-      ]);
-      expect(logs.ours()[0]!.message).toContain(MOVING);
-      await move.close();
-      await until(isDecidedByRedis, 'Redis to decide again', 30_000);
-      expect(seen.turns).toEqual([]);
+  it('reports requests beyond the deadline in one log line, in health and by events, and opens no breaker', async () => {
+    const prefix = uniquePrefix();
+    const { app, logs, get } = await startApp(
+      {
+        imports: [
+          RateLimitModule.forRoot({ redis: mine, prefix, timeout: 500, rules: { a: hour, b: hour } }),
+        ],
+        controllers: [Routes],
+      },
+      { framework: 'express' },
+    );
+    const health = async () => (await app.get(RateLimitHealth).isHealthy()).rateLimit;
+    const events = app.get(RateLimitEvents);
+    const seen = { sources: [] as string[], errors: [] as StoreErrorEvent[], turns: [] as string[] };
+    events.on('decision', ({ decision }) => seen.sources.push(decision.source));
+    events.on('storeError', (event) => seen.errors.push(event));
+    events.on('breaker', ({ state }) => seen.turns.push(state));
+    const isDecidedByRedis = async () => (await get('/')) && seen.sources.at(-1) === 'redis';
+    await until(isDecidedByRedis, 'Redis to decide', 30_000);
+    expect(seen).toMatchObject({ errors: [], turns: [] });
+    const move = await HalfMove.of(cluster, 'ann');
+    await move.begin(`${prefix}{ann}:a:fixed-window`);
+    seen.sources.length = 0;
+    const statuses = await Promise.all([get('/'), get('/')]);
+    expect(statuses.map(({ status }) => status)).toEqual([200, 200]);
+    expect(seen.sources).toEqual(['fallback', 'fallback']);
+    expect(seen.errors).toMatchObject(
+      [1, 2].map(() => ({ call: 'decision', error: { kind: 'moving', code: 'TRYAGAIN' } })),
+    );
+    expect(await health()).toMatchObject({
+      status: 'up',
+      degraded: true,
+      reason: expect.stringContaining(MOVING),
+      servers: [],
     });
-  },
-);
+    expect(logs.ours()).toEqual([
+      {
+        level: 'warn',
+        message: expect.stringMatching(
+          /^Redis could not decide a request \(.*\); this kind of error is logged once\.$/,
+        ),
+      },
+    ]);
+    expect(logs.ours()[0]!.message).toContain(MOVING);
+    await move.close();
+    await until(isDecidedByRedis, 'Redis to decide again', 30_000);
+    expect(seen.turns).toEqual([]);
+  });
+});

@@ -8,7 +8,7 @@ import {
   type StoreErrorEvent,
 } from '../../lib/index.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { HalfMove } from './half-move.js';
 import { hitsOn, type On } from './places.js';
@@ -23,7 +23,7 @@ const held: [ConcurrencyRule, ConcurrencyRule] = [
   { name: 'd', algorithm: 'concurrency', limit: 2, lease: '10m' },
 ];
 
-(hasRedisBinary() ? describe : describe.skip)('a slot of which one of two keys has moved', () => {
+describe('a slot of which one of two keys has moved', () => {
   const subject = 'ann';
   let cluster: RedisCluster;
   let mine: Cluster;

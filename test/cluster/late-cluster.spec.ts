@@ -10,7 +10,7 @@ import {
 } from '../../lib/index.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const RULE: Rule = { name: 'few', window: '1h', limit: 5, algorithm: 'fixed-window' };
@@ -25,7 +25,7 @@ class Routes {
   @Get() get() {}
 }
 
-(hasRedisBinary() ? describe : describe.skip)('a node of a Redis Cluster that is down at start', () => {
+describe('a node of a Redis Cluster that is down at start', () => {
   let cluster: RedisCluster;
 
   beforeAll(async () => {

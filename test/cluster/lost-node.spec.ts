@@ -4,13 +4,13 @@ import { Cluster } from 'ioredis';
 import { RateLimiter, RedisStore, type BreakerEvent, type Decision, type Rule } from '../../lib/index.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import type { RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { hitsOn, sourcesOf, subjectsApart, type On } from './places.js';
 
 const rule: Rule = { limit: 1000, window: '1w', algorithm: 'fixed-window' };
 
-(hasRedisBinary() ? describe : describe.skip)('a node of a cluster that is lost', () => {
+describe('a node of a cluster that is lost', () => {
   let cluster: RedisCluster;
   let mine: Cluster;
   let store: RedisStore;

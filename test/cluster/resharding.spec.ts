@@ -4,14 +4,14 @@ import { Cluster } from 'ioredis';
 import { RateLimiter, RedisStore, type BreakerEvent, type Rule } from '../../lib/index.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import type { RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { Load } from './load.js';
 import { hitsOn, sourcesOf, subjectsApart, type On } from './places.js';
 
 const rule: Rule = { limit: 500, window: '1w', algorithm: 'fixed-window' };
 
-(hasRedisBinary() ? describe : describe.skip)('a cluster that changes under load', () => {
+describe('a cluster that changes under load', () => {
   let cluster: RedisCluster;
   let mine: Cluster;
   let stores: RedisStore[];

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
 import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { hitsOn, sourcesOf, subjectsApart, type On } from './places.js';
 
 const rule: Rule = { limit: 1000, window: '1w', algorithm: 'fixed-window' };
 
-(hasRedisBinary() ? describe : describe.skip)('a store that has just been opened on a cluster', () => {
+describe('a store that has just been opened on a cluster', () => {
   let cluster: RedisCluster;
   let mine: Cluster;
 

@@ -4,13 +4,12 @@ import { openRedisStore } from '../support/redis-store.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const rule: Rule = { algorithm: 'fixed-window', limit: 10, window: '1h' };
 
-// Docker gives the shared server alone.
-(hasRedisBinary() ? describe : describe.skip)('processes that share a limit', () => {
+describe('processes that share a limit', () => {
   let server: RedisServer;
   beforeAll(async () => {
     server = await startRedisServer();

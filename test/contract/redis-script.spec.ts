@@ -3,15 +3,14 @@ import { Redis } from 'ioredis';
 import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
 import { recordCommands } from '../support/redis/record-commands.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { recordScriptWrites } from '../support/script-writes.js';
 import { VirtualTime } from '../support/virtual-store.js';
 import { EVERY_RULE } from './every-rule.js';
 import { STRANGE_SUBJECTS } from './strange-subjects.js';
 
-// Docker gives the shared server alone.
-(hasRedisBinary() ? describe : describe.skip)('the traffic with Redis', () => {
+describe('the traffic with Redis', () => {
   let server: RedisServer;
   let store: RedisStore;
   let limiter: RateLimiter;

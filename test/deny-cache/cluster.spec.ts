@@ -6,7 +6,7 @@ import { subjectsApart } from '../cluster/places.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import type { RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { until } from '../support/redis/until.mjs';
 import { VirtualTime } from '../support/virtual-store.js';
@@ -14,7 +14,7 @@ import { VirtualTime } from '../support/virtual-store.js';
 const rule = { algorithm: 'gcra', limit: 2, window: '1h', block: 'manual' } as const;
 
 // No time goes by in these stores: what is kept is believed until it is told otherwise.
-(hasRedisBinary() ? describe : describe.skip)('a deny cache on a cluster', () => {
+describe('a deny cache on a cluster', () => {
   const time = new VirtualTime();
   let cluster: RedisCluster;
   let mine: Cluster;

@@ -3,7 +3,6 @@ import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 
 const QUOTA: Rule = { name: 'quota', algorithm: 'fixed-window', limit: 100, window: '1d' };
 const LOGIN: Rule = { name: 'login', algorithm: 'gcra', limit: 100, window: '1h' };
@@ -11,7 +10,7 @@ const REGULARS = Array.from({ length: 100 }, (_, nth) => `regular-${nth}`);
 const ADDRESSES = Array.from({ length: 20_000 }, (_, nth) => `address-${nth}`);
 
 // Who sets up a server by docs/operations.md keeps the limits that matter when it is full.
-(hasRedisBinary() ? describe : describe.skip)('a Redis whose memory is full', () => {
+describe('a Redis whose memory is full', () => {
   let server: RedisServer;
   let store: RedisStore;
 

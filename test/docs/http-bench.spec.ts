@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { pathOf } from '../readme/code-blocks.js';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { runScript } from './run-script.js';
 
 const IN_PROCESS = [
@@ -12,7 +11,7 @@ const ON_REDIS = ['ours-redis-1', 'ours-redis-3', 'throttler-redis-1', 'throttle
 const REFUSED = ['ours-refused', 'throttler-refused'];
 
 // The peers are installed by `npm ci --prefix bench`, and not with the package.
-const canCompare = hasRedisBinary() && existsSync(pathOf('bench/node_modules'));
+const canCompare = existsSync(pathOf('bench/node_modules'));
 
 // Who doubts what a limiter costs a request can run what measured it.
 describe('the HTTP bench, quickly', () => {

@@ -4,7 +4,7 @@ import { RateLimitEvents, RateLimitHealth, RateLimitModule } from '../../lib/ind
 import { closeApps, startApp } from '../support/nest-app.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 @Controller()
@@ -47,7 +47,7 @@ const CASES = [
   },
 ] as const;
 
-(hasRedisBinary() ? describe : describe.skip)('a Redis that goes away and comes back', () => {
+describe('a Redis that goes away and comes back', () => {
   it.each(CASES)('and $title is reported so in health and by one line', async (each) => {
     const gone = await startRedisServer();
     const { logs, turns, health } = await start(gone.url);

@@ -4,7 +4,6 @@ import { Redis } from 'ioredis';
 import { RateLimiter, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 @Controller()
@@ -28,79 +27,76 @@ async function connections(): Promise<number> {
 
 afterEach(closeApps);
 
-(hasRedisBinary() ? describe : describe.skip).each(FRAMEWORKS)(
-  'the connection to Redis on %s',
-  (framework) => {
-    beforeAll(async () => {
-      server = await startRedisServer();
-      admin = new Redis(server.url);
-    });
-    afterEach(() => admin.flushall());
-    afterAll(async () => {
-      admin.disconnect();
-      await server.stop();
-    });
+describe.each(FRAMEWORKS)('the connection to Redis on %s', (framework) => {
+  beforeAll(async () => {
+    server = await startRedisServer();
+    admin = new Redis(server.url);
+  });
+  afterEach(() => admin.flushall());
+  afterAll(async () => {
+    admin.disconnect();
+    await server.stop();
+  });
 
-    const start = async (redis: RateLimitModuleOptions['redis']) => {
-      const started = await startApp(
-        { imports: [RateLimitModule.forRoot({ ...RULES, redis })], controllers: [Routes] },
-        { framework },
-      );
-      const { openCircuits } = started.app.get(RateLimiter).events;
-      await until(async () => openCircuits.size === 0, 'a machine that takes a second to connect');
-      return started;
-    };
+  const start = async (redis: RateLimitModuleOptions['redis']) => {
+    const started = await startApp(
+      { imports: [RateLimitModule.forRoot({ ...RULES, redis })], controllers: [Routes] },
+      { framework },
+    );
+    const { openCircuits } = started.app.get(RateLimiter).events;
+    await until(async () => openCircuits.size === 0, 'a machine that takes a second to connect');
+    return started;
+  };
 
-    async function statuses(get: (path: string) => Promise<{ status: number }>) {
-      const found = [];
-      for (let nth = 1; nth <= 3; nth++) found.push((await get('/')).status);
-      return found;
-    }
+  async function statuses(get: (path: string) => Promise<{ status: number }>) {
+    const found = [];
+    for (let nth = 1; nth <= 3; nth++) found.push((await get('/')).status);
+    return found;
+  }
 
-    it.each([
-      ['a URL', () => server.url],
-      ['ioredis options', () => ({ host: server.host, port: server.port })],
-    ])('is made from %s, and closed with the app', async (_title, redis) => {
-      const { close, get } = await start(redis());
+  it.each([
+    ['a URL', () => server.url],
+    ['ioredis options', () => ({ host: server.host, port: server.port })],
+  ])('is made from %s, and closed with the app', async (_title, redis) => {
+    const { close, get } = await start(redis());
+    expect(await statuses(get)).toEqual([200, 200, 429]);
+    await until(async () => (await connections()) === 2, 'the one on which denials are told');
+    await close();
+    await until(async () => (await connections()) === 0, 'the connection to be gone');
+  });
+
+  it("is a duplicate of a user's client, which stays open, usable and as it was", async () => {
+    const mine = new Redis(server.url, { keyPrefix: 'mine:', maxRetriesPerRequest: 7 });
+    mine.on('error', () => undefined);
+    await mine.set('before', '1');
+    const events = () =>
+      Object.fromEntries(mine.eventNames().map((event) => [String(event), mine.listenerCount(event)]));
+    const before = { options: { ...mine.options }, events: events(), properties: Object.keys(mine).sort() };
+    try {
+      const { close, get } = await start(mine);
       expect(await statuses(get)).toEqual([200, 200, 429]);
-      await until(async () => (await connections()) === 2, 'the one on which denials are told');
+      await until(async () => (await connections()) === 3, 'the one on which denials are told');
       await close();
-      await until(async () => (await connections()) === 0, 'the connection to be gone');
-    });
+      await until(async () => (await connections()) === 1, 'the duplicate to be gone');
+      expect(mine.status).toBe('ready');
+      expect(await mine.get('before')).toBe('1');
+      expect({
+        options: { ...mine.options },
+        events: events(),
+        properties: Object.keys(mine).sort(),
+      }).toEqual(before);
+    } finally {
+      mine.disconnect();
+    }
+  });
 
-    it("is a duplicate of a user's client, which stays open, usable and as it was", async () => {
-      const mine = new Redis(server.url, { keyPrefix: 'mine:', maxRetriesPerRequest: 7 });
-      mine.on('error', () => undefined);
-      await mine.set('before', '1');
-      const events = () =>
-        Object.fromEntries(mine.eventNames().map((event) => [String(event), mine.listenerCount(event)]));
-      const before = { options: { ...mine.options }, events: events(), properties: Object.keys(mine).sort() };
-      try {
-        const { close, get } = await start(mine);
-        expect(await statuses(get)).toEqual([200, 200, 429]);
-        await until(async () => (await connections()) === 3, 'the one on which denials are told');
-        await close();
-        await until(async () => (await connections()) === 1, 'the duplicate to be gone');
-        expect(mine.status).toBe('ready');
-        expect(await mine.get('before')).toBe('1');
-        expect({
-          options: { ...mine.options },
-          events: events(),
-          properties: Object.keys(mine).sort(),
-        }).toEqual(before);
-      } finally {
-        mine.disconnect();
-      }
-    });
-
-    it('uses the database and key prefix that the user gave', async () => {
-      const { get } = await start({ host: server.host, port: server.port, db: 3, keyPrefix: 'app:' });
-      await get('/');
-      await admin.select(3);
-      const counters = (await admin.keys('*')).filter((key) => key.includes(':default@'));
-      expect(counters).toEqual(['app:rl:{127.0.0.1}:default@Routes.get:fixed-window']);
-      await admin.select(0);
-      expect(await admin.keys('*')).toEqual([]);
-    });
-  },
-);
+  it('uses the database and key prefix that the user gave', async () => {
+    const { get } = await start({ host: server.host, port: server.port, db: 3, keyPrefix: 'app:' });
+    await get('/');
+    await admin.select(3);
+    const counters = (await admin.keys('*')).filter((key) => key.includes(':default@'));
+    expect(counters).toEqual(['app:rl:{127.0.0.1}:default@Routes.get:fixed-window']);
+    await admin.select(0);
+    expect(await admin.keys('*')).toEqual([]);
+  });
+});

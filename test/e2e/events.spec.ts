@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { RateLimitEvents, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const RULES: RateLimitModuleOptions = {
@@ -33,7 +32,7 @@ class Routes {
 
 afterEach(closeApps);
 
-(hasRedisBinary() ? describe : describe.skip).each(FRAMEWORKS)('the events of an app on %s', (framework) => {
+describe.each(FRAMEWORKS)('the events of an app on %s', (framework) => {
   let server: RedisServer;
 
   beforeAll(async () => {

@@ -9,7 +9,6 @@ import {
 } from '../../lib/index.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 @Controller()
@@ -19,7 +18,7 @@ class Routes {
 
 const RIGHTS = ['~*', '&*', '+@all'];
 
-(hasRedisBinary() ? describe : describe.skip)('a command that ioredis sends when it connects', () => {
+describe('a command that ioredis sends when it connects', () => {
   let server: RedisServer;
   let admin: Redis;
   const clients: Redis[] = [];

@@ -11,7 +11,7 @@ import {
 import { closeApps, startApp } from '../support/nest-app.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 @Controller()
@@ -79,7 +79,7 @@ describe('the health indicator, asked by Terminus', () => {
   });
 });
 
-(hasRedisBinary() ? describe : describe.skip)('the health indicator when Redis dies', () => {
+describe('the health indicator when Redis dies', () => {
   let server: RedisServer;
 
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { RateLimiter, RedisStore, type RedisConnection } from '../../lib/index.j
 import { serversOf } from '../../lib/stores/redis/servers.js';
 import { connect, type StoreClient } from '../../lib/stores/redis/connection.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
-import { hasRedisBinary, redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 
 const rule = { window: '1h', limit: 2, algorithm: 'fixed-window' } as const;
 const never = () => null;
@@ -153,7 +153,7 @@ describe("an option of a user's client that would delay, resend, drop or reorder
   });
 });
 
-(hasRedisBinary() ? describe : describe.skip)("options of a user's Cluster", () => {
+describe("options of a user's Cluster", () => {
   let cluster: RedisCluster;
 
   beforeAll(async () => {

@@ -10,7 +10,7 @@ import {
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, startApp, type TestApp } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const RULES: RateLimitModuleOptions = {
@@ -49,7 +49,7 @@ describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
   });
 });
 
-(hasRedisBinary() ? describe : describe.skip).each(FRAMEWORKS)('without Redis, on %s', (framework) => {
+describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
   let server: RedisServer;
 
   beforeAll(async () => {

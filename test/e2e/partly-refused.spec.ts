@@ -4,7 +4,6 @@ import { RateLimiter, RateLimitHealth, RateLimitModule, type Rule } from '../../
 import { askServer } from '../support/redis/ask-server.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 @Controller()
@@ -56,7 +55,7 @@ const refusedTimes = async (server: RedisServer) =>
     0,
   );
 
-(hasRedisBinary() ? describe : describe.skip)('a user of Redis who lacks a command', () => {
+describe('a user of Redis who lacks a command', () => {
   it.each([
     ['that reads one algorithm', 'lindex', (limiter: RateLimiter) => limiter.consume(log, 'ann')],
     ['that writes one algorithm', 'rpush', (limiter: RateLimiter) => limiter.consume(log, 'ann')],

@@ -15,7 +15,7 @@ import {
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 @Controller()
@@ -41,9 +41,7 @@ async function start(options: RateLimitModuleOptions) {
 
 afterEach(closeApps);
 
-const local = hasRedisBinary() ? describe : describe.skip;
-
-local('a Redis that refuses the limiter is reported in log and health at start', () => {
+describe('a Redis that refuses the limiter is reported in log and health at start', () => {
   const servers: RedisServer[] = [];
   const serverWith = async (...config: string[]) => {
     const server = await startRedisServer({ config });
@@ -130,7 +128,7 @@ local('a Redis that refuses the limiter is reported in log and health at start',
   });
 });
 
-local('one node of a Redis Cluster', () => {
+describe('one node of a Redis Cluster', () => {
   let cluster: RedisCluster;
 
   beforeAll(async () => {

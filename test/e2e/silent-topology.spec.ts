@@ -10,7 +10,7 @@ import { closeApps, startApp } from '../support/nest-app.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startProxy } from '../support/redis/proxy.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 @Controller()
@@ -48,9 +48,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.stop()));
 });
 
-const local = hasRedisBinary() ? describe : describe.skip;
-
-local('one Redis server that does not report at start whether it is a node of a Cluster decides', () => {
+describe('one Redis server that does not report at start whether it is a node of a Cluster decides', () => {
   it('when the user may not send INFO', async () => {
     const { port } = await serverWith('user limiter on >s3cret ~* &* +@all -info');
     const { isDegraded, decisions } = await start(`redis://limiter:s3cret@127.0.0.1:${port}`);

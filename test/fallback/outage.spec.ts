@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { LimitedApps, type Answer, type Counts } from './limited-apps.mjs';
 import { allowedIn, FAULTS, outage, sum, type Outage } from './outage.mjs';
 
@@ -42,8 +41,7 @@ function processesIn({ answers, before, after }: Outage) {
   });
 }
 
-// Docker gives the shared server alone.
-(hasRedisBinary() ? describe : describe.skip)('four Nest applications with a limit of 100', () => {
+describe('four Nest applications with a limit of 100', () => {
   let server: RedisServer;
   let apps: LimitedApps;
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { clockFault } from './clock-fault.js';
 import type { Fault } from './fault.js';
 import { runFault, type Run } from './run-fault.js';
@@ -23,8 +22,7 @@ const LEEWAY_BYTES = 4e6;
 
 const runs = new Map<Fault<Site>, Run>();
 
-// Docker gives the shared server alone.
-(hasRedisBinary() ? describe : describe.skip).each(FAULTS)('$name', (fault) => {
+describe.each(FAULTS)('$name', (fault) => {
   let run: Run;
   let phases: [string, Run['during']][];
 

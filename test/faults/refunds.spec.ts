@@ -2,14 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter, RedisStore, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const rule: Rule = { limit: 500, window: '1d', algorithm: 'fixed-window' };
 const lease: ConcurrencyRule = { name: 'held', algorithm: 'concurrency', limit: 2, lease: '1d' };
 
-// Docker gives the shared server alone.
-(hasRedisBinary() ? describe : describe.skip)('what is given back while Redis cannot take it', () => {
+describe('what is given back while Redis cannot take it', () => {
   let server: RedisServer;
   let store: RedisStore;
   let limiter: RateLimiter;

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import type { Shutdown } from './figures.js';
 import { PATIENCE_MS, tell } from './scale.js';
@@ -8,8 +7,7 @@ import { openSite, type Site } from './site.js';
 /** As in faults.spec.ts: 1.1 times 50 ms, and what timers and this machine add. */
 const LONGEST_MS = 55 + 25;
 
-// Docker gives the shared server alone.
-(hasRedisBinary() ? describe : describe.skip)('an application that shuts down under load', () => {
+describe('an application that shuts down under load', () => {
   let site: Site;
   beforeEach(async () => {
     site = await openSite({ isProxied: true });

@@ -4,7 +4,6 @@ import { MemoryStore, RateLimiter, type RedisStore } from '../../lib/index.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';
 import { cachedScripts } from './census.js';
 import { fuzzOf, SETS_OF_ALGORITHMS, strayAnswers } from './fuzz.js';
@@ -26,8 +25,7 @@ describe('clients that send whatever they like', () => {
   );
 });
 
-// Docker gives the shared server alone.
-(hasRedisBinary() ? describe : describe.skip)('clients that send Redis whatever they like', () => {
+describe('clients that send Redis whatever they like', () => {
   let server: RedisServer;
   let redis: Redis;
   let store: RedisStore;

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RateLimiter, type ConcurrencyRule, type RedisStore, type Rule } from '../../lib/index.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { openRedisStore } from '../support/redis-store.js';
 import { takeCensus, type Kind } from './census.js';
@@ -20,85 +19,76 @@ const BLOCKING: Rule = { algorithm: 'sliding-window-log', limit: LIMIT, window: 
 const HOLDING: ConcurrencyRule = { algorithm: 'concurrency', limit: 100, lease: '1500ms' };
 const RULES = [ON_THE_CLOCK, BLOCKING];
 
-// Docker gives the shared server alone.
-(hasRedisBinary() ? describe : describe.skip)(
-  'processes that are killed while they ask ten times too much',
-  () => {
-    const prefix = 'killed:';
-    const census = new Map<string, Kind>();
-    let server: RedisServer;
-    let redis: Redis;
-    let store: RedisStore;
-    let told: Burst[];
+describe('processes that are killed while they ask ten times too much', () => {
+  const prefix = 'killed:';
+  const census = new Map<string, Kind>();
+  let server: RedisServer;
+  let redis: Redis;
+  let store: RedisStore;
+  let told: Burst[];
 
-    beforeAll(async () => {
-      server = await startRedisServer();
-      redis = new Redis(server.url);
-      store = await openRedisStore({ redis: server.url });
-      const task = {
-        url: server.url,
-        prefix,
-        rules: RULES,
-        lease: HOLDING,
-        subjects: SUBJECTS,
-        burst: 10 * LIMIT,
-      };
-      const died = () => takeCensus(redis, census);
-      const span = {
-        lives: 3,
-        endsAt: performance.now() + scaled(60_000, 0),
-        bursts: scaled(2000, 350),
-        died,
-      };
-      // Two at a time, on the same subjects.
-      told = (await Promise.all([1, 2].map(() => liveAndDie(task, span)))).flat();
-    }, PATIENCE_MS);
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url);
+    store = await openRedisStore({ redis: server.url });
+    const task = {
+      url: server.url,
+      prefix,
+      rules: RULES,
+      lease: HOLDING,
+      subjects: SUBJECTS,
+      burst: 10 * LIMIT,
+    };
+    const died = () => takeCensus(redis, census);
+    const span = {
+      lives: 3,
+      endsAt: performance.now() + scaled(60_000, 0),
+      bursts: scaled(2000, 350),
+      died,
+    };
+    // Two at a time, on the same subjects.
+    told = (await Promise.all([1, 2].map(() => liveAndDie(task, span)))).flat();
+  }, PATIENCE_MS);
 
-    afterAll(async () => {
-      await store.close();
-      redis.disconnect();
-      await server.stop();
-    });
+  afterAll(async () => {
+    await store.close();
+    redis.disconnect();
+    await server.stop();
+  });
 
-    it('leave no key that stays for ever, or longer than its window', async () => {
-      expect([...census.keys()].sort()).toEqual([
-        'block',
-        'concurrency',
-        'fixed-window',
-        'sliding-window-log',
-      ]);
-      for (const [kind, { leaked, longestMs }] of census) {
-        expect([kind, leaked]).toEqual([kind, []]);
-        expect([kind, longestMs > WINDOW + 2]).toEqual([kind, false]);
-      }
-    });
+  it('leave no key that stays for ever, or longer than its window', async () => {
+    expect([...census.keys()].sort()).toEqual(['block', 'concurrency', 'fixed-window', 'sliding-window-log']);
+    for (const [kind, { leaked, longestMs }] of census) {
+      expect([kind, leaked]).toEqual([kind, []]);
+      expect([kind, longestMs > WINDOW + 2]).toEqual([kind, false]);
+    }
+  });
 
-    it('are never given more than the limit in a window, all of them together', () => {
-      const [onTheClock, blocking] = RULES.map((_, index) => told.filter(({ rule }) => rule === index));
-      expect(mostOnTheClock(onTheClock!, WINDOW)).toBe(LIMIT);
-      expect(mostInAny(blocking!, WINDOW)).toBe(LIMIT);
-      const [asked, admitted] = [total(told, 'asked'), total(told, 'admitted')];
-      expect(asked).toBeGreaterThan(4 * admitted);
-      tell('killed', { bursts: told.length, asked, admitted });
-    });
+  it('are never given more than the limit in a window, all of them together', () => {
+    const [onTheClock, blocking] = RULES.map((_, index) => told.filter(({ rule }) => rule === index));
+    expect(mostOnTheClock(onTheClock!, WINDOW)).toBe(LIMIT);
+    expect(mostInAny(blocking!, WINDOW)).toBe(LIMIT);
+    const [asked, admitted] = [total(told, 'asked'), total(told, 'admitted')];
+    expect(asked).toBeGreaterThan(4 * admitted);
+    tell('killed', { bursts: told.length, asked, admitted });
+  });
 
-    it(
-      'leave no block and no permit behind: everybody is let in when the time is over',
-      async () => {
-        // The heartbeats of those that were killed count for 15 seconds.
-        await until(async () => (await redis.dbsize()) === 0, 'every key to be gone', 60_000);
-        const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
-        const refused: number[] = [];
-        await flood(SUBJECTS, async (subject) => {
-          const { allowed } = await limiter.consume(RULES[subject % 2]!, String(subject));
-          if (!allowed) refused.push(subject);
-        });
-        expect(refused).toEqual([]);
-      },
-      PATIENCE_MS,
-    );
-  },
-);
+  it(
+    'leave no block and no permit behind: everybody is let in when the time is over',
+    async () => {
+      // The heartbeats of those that were killed count for 15 seconds.
+      await until(async () => (await redis.dbsize()) === 0, 'every key to be gone', 60_000);
+      const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+      const refused: number[] = [];
+      await flood(SUBJECTS, async (subject) => {
+        const { allowed } = await limiter.consume(RULES[subject % 2]!, String(subject));
+        if (!allowed) refused.push(subject);
+      });
+      expect(refused).toEqual([]);
+    },
+    PATIENCE_MS,
+  );
+});
 
 function total(bursts: readonly Burst[], what: 'asked' | 'admitted'): number {
   return bursts.reduce((sum, burst) => sum + burst[what], 0);

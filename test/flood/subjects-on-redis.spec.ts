@@ -3,7 +3,6 @@ import { Redis } from 'ioredis';
 import { RateLimiter, type AnyRule, type RedisStore } from '../../lib/index.js';
 import { textOf } from '../readme/code-blocks.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { openRedisStore } from '../support/redis-store.js';
 import { takeCensus, usedMemory } from './census.js';
@@ -28,8 +27,7 @@ function statedBytes(algorithm: string, isShort: boolean): number {
   return Number(bytes);
 }
 
-// Docker gives the shared server alone.
-(hasRedisBinary() ? describe : describe.skip)('a flood of clients, each another one', () => {
+describe('a flood of clients, each another one', () => {
   let server: RedisServer;
   let redis: Redis;
   let store: RedisStore;

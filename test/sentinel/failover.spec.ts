@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RateLimiter, RedisStore, type BreakerEvent, type Rule } from '../../lib/index.js';
 import { Load } from '../cluster/load.js';
 import { startSentinel, type SentinelGroup } from '../support/redis/sentinel.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const rule: Rule = { limit: 100_000, window: '1w', algorithm: 'fixed-window' };
 
-(hasRedisBinary() ? describe : describe.skip)('a master that its sentinels replace', () => {
+describe('a master that its sentinels replace', () => {
   let group: SentinelGroup;
   let store: RedisStore;
   let limiter: RateLimiter;

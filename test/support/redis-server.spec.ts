@@ -6,7 +6,7 @@ import { askServer, untilInSync } from './redis/ask-server.js';
 import { countCommands } from './redis/command-counts.js';
 import { recordCommands } from './redis/record-commands.js';
 import { startRedisServer, type RedisServer } from './redis/redis-server.mjs';
-import { hasRedisBinary, redisUrl, uniquePrefix } from './redis/shared-redis.js';
+import { redisUrl, uniquePrefix } from './redis/shared-redis.js';
 import { until } from './redis/until.mjs';
 
 const SET_TWICE = "redis.call('SET', KEYS[1], 1) return redis.call('INCR', KEYS[1])";
@@ -23,8 +23,7 @@ describe('the shared Redis server', () => {
   });
 });
 
-// Docker gives the shared server alone.
-(hasRedisBinary() ? describe : describe.skip)("a spec's own Redis server", () => {
+describe("a spec's own Redis server", () => {
   let server: RedisServer;
   let redis: Redis;
 

@@ -4,7 +4,7 @@ import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startCluster, type RedisCluster, type RedisClusterOptions } from '../support/redis/cluster.js';
 import { untilViews, type ClusterView } from '../support/redis/cluster-view.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 
 const RULE: Rule = { limit: 5, window: '1h', algorithm: 'fixed-window' };
 const USER = 'user limiter on >s3cret ~* &* +@all';
@@ -39,7 +39,7 @@ const GUARDED: readonly Guarded[] = [
 /** What a user's client is made of, without what ioredis keeps about its connections there. */
 const optionsOf = ({ options }: Cluster) => ({ ...options, redisOptions: { ...options.redisOptions } });
 
-(hasRedisBinary() ? describe : describe.skip).each(GUARDED)("a user's Cluster with $name", (guarded) => {
+describe.each(GUARDED)("a user's Cluster with $name", (guarded) => {
   let cluster: RedisCluster;
   let mine: Cluster;
 
@@ -81,7 +81,7 @@ const optionsOf = ({ options }: Cluster) => ({ ...options, redisOptions: { ...op
 /** The port of a node as the cluster tells it to clients: nothing listens there. */
 const announced = (port: number) => port + 20_000;
 
-(hasRedisBinary() ? describe : describe.skip)("a user's Cluster behind addresses of its own", () => {
+describe("a user's Cluster behind addresses of its own", () => {
   let cluster: RedisCluster;
 
   beforeAll(async () => {

@@ -11,7 +11,6 @@ import { commandsOf } from '../../lib/stores/redis/rights.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 @Controller()
@@ -31,7 +30,7 @@ const EVERY = Object.fromEntries(
 ) as Rules;
 const COMMANDS = commandsOf(Object.values(algorithms));
 
-(hasRedisBinary() ? describe : describe.skip)('a user of Redis who lacks a right', () => {
+describe('a user of Redis who lacks a right', () => {
   let server: RedisServer;
 
   beforeAll(async () => {

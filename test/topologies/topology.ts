@@ -1,7 +1,7 @@
 import { afterAll, describe } from '@jest/globals';
 import { RateLimiter, RedisStore, type RedisConnection } from '../../lib/index.js';
 import { storeContract } from '../contract/store-contract.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 
 /** Servers that run for one suite, and the way to them. */
@@ -20,8 +20,7 @@ export function topologyContract<Servers extends Topology>(
   start: () => Promise<Servers>,
   more?: (servers: () => Servers) => void,
 ): void {
-  // Docker gives the shared server alone.
-  (hasRedisBinary() ? describe : describe.skip)(name, () => {
+  describe(name, () => {
     let servers: Servers | undefined;
     storeContract('Redis', async (clock) => {
       servers = await start();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RateLimiter, RedisStore, type Decision, type Rule } from '../../lib/index.js';
 import { notRunSince } from '../support/not-run.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 
 const LIMIT = 100;
 const RULE: Rule = { algorithm: 'gcra', limit: LIMIT, window: '1d' };
@@ -26,7 +26,7 @@ function tally(decisions: readonly Decision[]): Record<string, number> {
   return counts;
 }
 
-(hasRedisBinary() ? describe : describe.skip)('many calls in one turn of the event loop', () => {
+describe('many calls in one turn of the event loop', () => {
   let server: RedisServer;
   let store: RedisStore;
 

@@ -1,61 +1,58 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MemoryStore, RateLimiter, RedisStore, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 
 const RULE: Rule = { algorithm: 'gcra', limit: 1000, window: '1h', prefetch: { permits: 10 } };
 const HELD: ConcurrencyRule = { algorithm: 'concurrency', limit: 5, lease: '75d' };
 
-(hasRedisBinary() ? describe : describe.skip)(
-  'a limiter and its store that are closed more than once',
-  () => {
-    let server: RedisServer;
+describe('a limiter and its store that are closed more than once', () => {
+  let server: RedisServer;
 
-    beforeAll(async () => {
-      server = await startRedisServer();
-    });
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
 
-    afterAll(() => server.stop());
+  afterAll(() => server.stop());
 
-    it('are closed each time that is awaited, at the same time or later, under load', async () => {
-      const store = await openRedisStore({ redis: server.url });
-      const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
-      const calls = Array.from({ length: 500 }, (_, nth) => limiter.consume(RULE, String(nth % 7)));
-      const permit = await limiter.hold(HELD, 'ann');
-      await Promise.all([limiter.close(), limiter.close()]);
-      await Promise.all([store.close(), store.close()]);
-      await store.close();
-      await limiter.close();
-      expect((await Promise.all(calls)).every(({ allowed }) => allowed)).toBe(true);
-      await permit.release();
-    });
+  it('are closed each time that is awaited, at the same time or later, under load', async () => {
+    const store = await openRedisStore({ redis: server.url });
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
+    const calls = Array.from({ length: 500 }, (_, nth) => limiter.consume(RULE, String(nth % 7)));
+    const permit = await limiter.hold(HELD, 'ann');
+    await Promise.all([limiter.close(), limiter.close()]);
+    await Promise.all([store.close(), store.close()]);
+    await store.close();
+    await limiter.close();
+    expect((await Promise.all(calls)).every(({ allowed }) => allowed)).toBe(true);
+    await permit.release();
+  });
 
-    it('leave every later call to the fallback, and none without an answer', async () => {
-      const store = await openRedisStore({ redis: server.url });
-      const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
-      await limiter.close();
-      await store.close();
-      expect(await limiter.consume(RULE, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
-      expect((await limiter.hold(HELD, 'ann')).allowed).toBe(false);
-      expect(await limiter.peek(RULE, 'ann')).toMatchObject({ source: 'fallback' });
-      await expect(limiter.reset(RULE, 'ann')).rejects.toThrow('the store is closed');
-    });
+  it('leave every later call to the fallback, and none without an answer', async () => {
+    const store = await openRedisStore({ redis: server.url });
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
+    await limiter.close();
+    await store.close();
+    expect(await limiter.consume(RULE, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
+    expect((await limiter.hold(HELD, 'ann')).allowed).toBe(false);
+    expect(await limiter.peek(RULE, 'ann')).toMatchObject({ source: 'fallback' });
+    await expect(limiter.reset(RULE, 'ann')).rejects.toThrow('the store is closed');
+  });
 
-    it('can be closed before the first connection stands', async () => {
-      const store = new RedisStore({ redis: server.url });
-      const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'allow' });
-      const call = limiter.consume(RULE, 'ann');
-      await Promise.all([limiter.close(), store.close(), store.close()]);
-      expect((await call).allowed).toBe(true);
-    });
+  it('can be closed before the first connection stands', async () => {
+    const store = new RedisStore({ redis: server.url });
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'allow' });
+    const call = limiter.consume(RULE, 'ann');
+    await Promise.all([limiter.close(), store.close(), store.close()]);
+    expect((await call).allowed).toBe(true);
+  });
 
-    it('can be closed twice in memory', async () => {
-      const store = new MemoryStore();
-      const limiter = new RateLimiter({ store });
-      await limiter.consume(RULE, 'ann');
-      await Promise.all([limiter.close(), limiter.close(), store.close(), store.close()]);
-      expect((await limiter.consume(RULE, 'ann')).allowed).toBe(true);
-    });
-  },
-);
+  it('can be closed twice in memory', async () => {
+    const store = new MemoryStore();
+    const limiter = new RateLimiter({ store });
+    await limiter.consume(RULE, 'ann');
+    await Promise.all([limiter.close(), limiter.close(), store.close(), store.close()]);
+    expect((await limiter.consume(RULE, 'ann')).allowed).toBe(true);
+  });
+});

@@ -3,12 +3,12 @@ import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const RULE: Rule = { window: '1h', limit: 10, algorithm: 'fixed-window' };
 
-(hasRedisBinary() ? describe : describe.skip)('a refund that Redis answers after the deadline', () => {
+describe('a refund that Redis answers after the deadline', () => {
   let server: RedisServer;
   let patientStore: RedisStore;
   let hastyStore: RedisStore;

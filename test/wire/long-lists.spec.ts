@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter, type ConcurrencyRule, type RedisStore, type Rule } from '../../lib/index.js';
 import { askInfo } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { openRedisStore } from '../support/redis-store.js';
 
@@ -15,7 +15,7 @@ const AHEAD: Rule = {
 };
 const PATIENCE_MS = 180_000;
 
-(hasRedisBinary() ? describe : describe.skip)('a process that holds very much', () => {
+describe('a process that holds very much', () => {
   let server: RedisServer;
   let store: RedisStore;
   let limiter: RateLimiter;

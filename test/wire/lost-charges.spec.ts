@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
 
@@ -17,7 +17,7 @@ const algorithms = [
   'sliding-window-cells',
 ] as const;
 
-(hasRedisBinary() ? describe : describe.skip)('what work cost beyond its reservation', () => {
+describe('what work cost beyond its reservation', () => {
   let server: RedisServer;
   let proxy: Proxy;
   let store: RedisStore;

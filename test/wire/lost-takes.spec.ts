@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
 
@@ -23,7 +23,7 @@ type Event = 'reply' | 'request' | undefined;
 
 const cuts = fc.constantFrom<Event>(undefined, 'reply', 'request');
 
-(hasRedisBinary() ? describe : describe.skip)('permits taken ahead by a call whose connection is cut', () => {
+describe('permits taken ahead by a call whose connection is cut', () => {
   let server: RedisServer;
   let proxy: Proxy;
   let store: RedisStore;

@@ -3,7 +3,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { RateLimiter, RedisStore, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { hasRedisBinary, uniquePrefix } from '../support/redis/shared-redis.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const PERMITS = 10;
@@ -16,7 +16,7 @@ const AHEAD: Rule = {
 };
 const PATIENCE_MS = 60_000;
 
-(hasRedisBinary() ? describe : describe.skip)('what a call without an answer has taken', () => {
+describe('what a call without an answer has taken', () => {
   let server: RedisServer;
   let proxy: Proxy;
   let store: RedisStore;

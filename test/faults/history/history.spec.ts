@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { hasRedisBinary } from '../../support/redis/shared-redis.js';
 import { PATIENCE_MS } from '../scale.js';
 import { serverFaults } from '../server-faults.js';
 import { wayFaults } from '../way-faults.js';
@@ -24,8 +23,7 @@ interface Report {
 /** How long health stays degraded after a decision that failed. */
 const DEGRADED_FOR_MS = 10_000;
 
-// Docker starts one shared server, which no fault may stop.
-(hasRedisBinary() ? describe : describe.skip).each([...serverFaults, ...wayFaults])('$name', (fault) => {
+describe.each([...serverFaults, ...wayFaults])('$name', (fault) => {
   let history: HistoryLine[];
   let reports: Report[];
   let decidedByFallback: number;

@@ -2,13 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
 import { askServer } from './ask-server.js';
 import { startCluster, type RedisCluster } from './cluster.js';
-import { hasRedisBinary } from './shared-redis.js';
 import type { RedisServer } from './redis-server.mjs';
 
 const answerOf = (node: RedisServer, ...command: [string, ...string[]]) =>
   askServer(node, ...command).catch((error: unknown) => (error as Error).message);
 
-(hasRedisBinary() ? describe : describe.skip)("a spec's own cluster", () => {
+describe("a spec's own cluster", () => {
   let cluster: RedisCluster;
   let redis: Cluster;
   let slot: number;
@@ -85,7 +84,7 @@ const answerOf = (node: RedisServer, ...command: [string, ...string[]]) =>
   });
 });
 
-(hasRedisBinary() ? describe : describe.skip)("a spec's own cluster without replicas", () => {
+describe("a spec's own cluster without replicas", () => {
   it('is three masters', async () => {
     const cluster = await startCluster({ replicas: false });
     const redis = new Cluster(cluster.startNodes);

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { askServer } from './ask-server.js';
 import { startSentinel, type SentinelGroup } from './sentinel.js';
-import { hasRedisBinary } from './shared-redis.js';
 
-(hasRedisBinary() ? describe : describe.skip)("a spec's own sentinels", () => {
+describe("a spec's own sentinels", () => {
   let group: SentinelGroup;
   let redis: Redis;
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { findRedisBinary } from './redis-binary.mjs';
 
 /**
  * The URL of the server that all specs share. It may be the developer's own (TEST_REDIS_URL): never flush it,
@@ -14,13 +13,4 @@ export function redisUrl(): string {
 /** A key prefix that no other call returns, such as `t:6f1c09b2ad44:`, so that specs never meet. */
 export function uniquePrefix(): string {
   return `t:${randomBytes(6).toString('hex')}:`;
-}
-
-/**
- * Whether a spec can start servers of its own: not when the shared one runs in Docker.
- *
- * @example (hasRedisBinary() ? describe : describe.skip)('a server that hangs', …)
- */
-export function hasRedisBinary(): boolean {
-  return findRedisBinary() !== undefined;
 }

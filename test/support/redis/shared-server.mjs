@@ -21,37 +21,28 @@ export async function stopSharedServer() {
   await shared?.server?.stop();
 }
 
+/** A server program comes before Docker: many specs start servers of their own. */
 async function obtainServer() {
+  const { program, problem } = obtainProgram();
+  if (program) process.env.REDIS_SERVER_BIN = program; // For the workers.
   if (process.env.TEST_REDIS_URL) return { url: process.env.TEST_REDIS_URL, source: 'TEST_REDIS_URL' };
-  if (findRedisBinary()) return startBinary();
-  const inDocker = dockerRuns() && (await startDocker());
-  if (inDocker) return inDocker;
-  return startBinary(unpackServer());
+  if (program) return started(await startRedisServer(), program);
+  if (dockerRuns()) return started(await startDockerServer(), 'Docker, redis:7');
+  throw new Error(
+    `No Redis server for the tests: install redis-server or valkey-server, set REDIS_SERVER_BIN to a program, or start Docker. Its package could not be unpacked either: ${problem}`,
+  );
 }
 
-function unpackServer() {
+function obtainProgram() {
+  const found = findRedisBinary();
+  if (found) return { program: found };
   try {
-    return unpackDebianServer({ package: 'redis-server', program: 'redis-server' });
+    return { program: unpackDebianServer({ package: 'redis-server', program: 'redis-server' }) };
   } catch (error) {
-    throw new Error(
-      `No Redis server for the tests: install redis-server or valkey-server, start Docker, or set REDIS_SERVER_BIN (a program) or TEST_REDIS_URL (a running server). Its package could not be unpacked either: ${error.message}`,
-      { cause: error },
-    );
+    return { problem: error.message };
   }
 }
 
-async function startBinary(binary = findRedisBinary()) {
-  process.env.REDIS_SERVER_BIN = binary; // For the workers, which start servers of their own.
-  const server = await startRedisServer();
-  return { url: server.url, source: binary, server };
-}
-
-async function startDocker() {
-  try {
-    const server = await startDockerServer();
-    return { url: server.url, source: 'Docker, redis:7', server };
-  } catch (error) {
-    console.error(`Docker could not start redis:7: ${error.message.trim()}`);
-    return undefined;
-  }
+function started(server, source) {
+  return { url: server.url, source, server };
 }
