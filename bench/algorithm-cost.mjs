@@ -38,9 +38,9 @@ const rows = RULES.map(({ name, rule, entries }, index) => {
 
 report(machine({ redis: server.version, keys: KEYS, decisions: KEYS * 20, rounds: ROUNDS }), rows, {
   rule: (row) => row.rule,
-  'let in, µs': (row) => row.allowed.toFixed(1),
+  'allowed, µs': (row) => row.allowed.toFixed(1),
   'denied, µs': (row) => row.denied.toFixed(1),
-  'bytes, one hit': (row) => String(row.bytesOfOne),
+  'bytes, one request': (row) => String(row.bytesOfOne),
   'bytes, full': (row) => String(row.bytesWhenFull),
-  'bytes a hit more': (row) => (row.bytesAnEntry === null ? '' : row.bytesAnEntry.toFixed(0)),
+  'bytes per additional request': (row) => (row.bytesAnEntry === null ? '' : row.bytesAnEntry.toFixed(0)),
 });

@@ -68,7 +68,7 @@ for (const [traffic, arrive] of Object.entries(TRAFFIC)) {
 report(machine({ hits: HITS, limit: LIMIT, window: '1m', seed: SEED }), rows, {
   traffic: (row) => row.traffic,
   rule: (row) => row.rule,
-  'decided otherwise than by the log': (row) => percent(row.otherwise, 1),
-  'let in, compared with the log': (row) => percent(row.letIn),
+  'decided differently from the log': (row) => percent(row.otherwise, 1),
+  'allowed, compared with the log': (row) => percent(row.letIn),
   'most in any window': (row) => percent(row.mostInAnyWindow),
 });

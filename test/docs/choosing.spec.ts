@@ -43,8 +43,8 @@ describe(PAGE, () => {
       expect({
         ...row,
         mostInAnyWindow: told('most in any window'),
-        letIn: told('let in, compared with the log'),
-        otherwise: told('decided otherwise than by the log'),
+        letIn: told('allowed, compared with the log'),
+        otherwise: told('decided differently from the log'),
       }).toEqual({
         ...row,
         mostInAnyWindow: percent(row.mostInAnyWindow, 0),

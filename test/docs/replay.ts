@@ -27,20 +27,20 @@ export async function replay({ rule, rows }: Example, store: BaseStore, time: Vi
   return played;
 }
 
-/** A row's hit; with a column `who`, whether somebody enters or, with nothing to take, leaves. */
+/** Plays a row: a request or, in a table with a column `client`, a permit that is held, or released if it has no cost. */
 async function ask(
   limiter: RateLimiter,
   rule: Rule & ConcurrencyRule,
-  { who, cost }: Row,
+  { client, cost }: Row,
   permits: Map<string, Permit>,
 ): Promise<Decision> {
-  if (who === undefined) return limiter.consume(rule, 'ann', { cost: Number(cost) });
+  if (client === undefined) return limiter.consume(rule, 'ann', { cost: Number(cost) });
   if (cost !== '') {
     const permit = await limiter.hold(rule, 'ann', { cost: Number(cost) });
-    permits.set(who, permit);
+    permits.set(client, permit);
     return permit.decision;
   }
-  await permits.get(who)!.release();
+  await permits.get(client)!.release();
   return limiter.peek(rule, 'ann', { cost: 0 });
 }
 
