@@ -1,35 +1,38 @@
 import type { LuaModule } from './lua-module.js';
 
-/** The result of an algorithm for one hit. All times are in microseconds. */
+/** The result of an algorithm for one request. All durations are in microseconds. */
 export interface Result {
-  /** Whether the hit is allowed. */
+  /** Whether the request is allowed. */
   readonly allowed: boolean;
-  /** Permits left for this key, after the hit if it was charged. */
+  /** Permits left for this key, after the charge if the request was charged. */
   readonly remaining: number;
-  /** How long until the same hit would be allowed if no other came: 0 if it is allowed, `null` if never. */
+  /**
+   * How long until the same request would be allowed if no other request arrives: 0 if it is allowed, `null` if
+   * it never would be.
+   */
   readonly retryAfter: number | null;
-  /** How long until the full limit is available if no other hit comes. */
+  /** How long until the full limit is available if no other request arrives. */
   readonly resetAfter: number;
-  /** How long an allowed hit must be delayed. */
+  /** How long an allowed request must be delayed. */
   readonly delay: number;
 }
 
-/** The result of `step`. An allowed hit comes with the state to store if it is charged; a denied hit changes nothing. */
+/** The result of `step`: with the state to store if the request is allowed; a denied request changes no state. */
 export type Step<State> = Denied | Allowed<State>;
 
-/** The result of a denied hit. */
+/** The result of a denied request. */
 export interface Denied extends Result {
-  /** The hit is denied. */
+  /** The request is denied. */
   readonly allowed: false;
 }
 
-/** The result of an allowed hit, with the state to store. */
+/** The result of an allowed request, with the state to store if the request is charged. */
 export interface Allowed<State> extends Result, Next<State> {
-  /** The hit is allowed. */
+  /** The request is allowed. */
   readonly allowed: true;
 }
 
-/** The state to store. */
+/** A state to store. */
 export interface Next<State> {
   /** The new state. */
   readonly state: State;
@@ -37,38 +40,38 @@ export interface Next<State> {
   readonly expiresAfter: number;
 }
 
-/** A rule as the numbers of its algorithm, by name: integers. Windows are in microseconds. */
+/** The numeric parameters of a rule, by name. All are integers; durations are in microseconds. */
 export type Parameters = Readonly<Record<string, number>>;
 
 /**
- * How long a hit may wait for its permits, in microseconds: 0 allows no wait; `Infinity` charges any cost, as debt
- * if necessary.
+ * How long a request may wait for its permits, in microseconds: 0 allows no wait; `Infinity` charges any cost, as
+ * debt if necessary.
  */
 export type Patience = number;
 
 /**
- * Identifies a charge for a refund: the name of the lease; for algorithms without leases the instant (microseconds
- * since the epoch) at which the charge expires, 0 if only the store knows it.
+ * Identifies a charge, for a refund: the name of the lease or, for algorithms without leases, the instant at which
+ * the charge expires (microseconds since the epoch; 0 if only the store has recorded it).
  */
 export type Receipt = string | number;
 
-/** An algorithm: its reference implementation as pure functions, and its Lua. Both decide alike, field by field. */
+/** An algorithm: its reference implementation as pure functions and its Lua module. Both return equal results. */
 export interface Algorithm<State = unknown> {
   /** Name, such as `gcra`. */
   readonly name: string;
-  /** Names of its parameters, in the order of the Lua functions. */
+  /** Names of its parameters, in the order in which the Lua functions take them. */
   readonly parameters: readonly string[];
   /** The Lua module: returns `{ step = …, … }`, see docs/adr/0002-one-script.md. */
   readonly lua: LuaModule;
   /** Whether permits are held by name until they are released. */
   readonly leases?: boolean;
   /**
-   * Decides one hit without side effects.
+   * Decides one request without side effects.
    *
    * @param state the stored state; `undefined` for a fresh key
    * @param now microseconds since the epoch
    * @param cost requested permits; 0 takes none and always fits
-   * @param patience how long the hit may wait; 0 unless given
+   * @param patience how long the request may wait; 0 by default
    * @param lease the name under which the permits are held, for an algorithm with leases
    */
   step(
@@ -96,7 +99,8 @@ export interface Algorithm<State = unknown> {
   /** Renews a lease. Returns `undefined` if it has ended. */
   renew?(state: State, now: number, parameters: Parameters, lease: string): Next<State> | undefined;
   /**
-   * Size of a state in this process, an integer from 1: one for each 250 to 750 bytes of heap, its key included.
+   * Returns the size of a state in the memory of this process: an integer from 1, one unit per 250 to 750 bytes of
+   * heap, including the key.
    * @default 1
    */
   sizeOf?(state: State): number;

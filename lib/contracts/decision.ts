@@ -48,9 +48,10 @@ export interface Decision extends RuleDecision {
 }
 
 /**
- * Orders results, the strictest first: enforced rules before shadow rules, and of either denials before allowed
- * results; denials by the longest wait, allowed results by the fewest permits left and then by the longest time
- * until the full limit is available. Results that the fallback allowed without counting come last.
+ * Compares two results for sorting, strictest first: enforced rules before shadow rules, then denied before allowed.
+ * Denied results are sorted by the longest wait; allowed results by the fewest remaining permits, then by the longest
+ * time until the full limit is available. Results that the fallback allowed without counting are last among the
+ * allowed.
  */
 export function compareStrictness(a: RuleDecision, b: RuleDecision): number {
   if (a.shadow !== b.shadow) return a.shadow ? 1 : -1;
@@ -60,7 +61,7 @@ export function compareStrictness(a: RuleDecision, b: RuleDecision): number {
   return a.remaining - b.remaining || b.resetAfterMs - a.resetAfterMs;
 }
 
-/** Whether the result was counted, so that its limit, remaining permits and times mean something. */
+/** Whether a result was counted. If not, its limit, remaining permits and times have no meaning. */
 export function hasFigures({ fallback }: RuleDecision): boolean {
   return fallback === undefined || fallback === 'local';
 }

@@ -15,11 +15,11 @@ const MICROSECONDS: Record<DurationUnit, number> = {
 
 const LONGEST = 366 * MICROSECONDS.d;
 
-/** What a duration may be, in words. */
+/** The allowed durations, in words for error messages. */
 export const DURATION_ALLOWED =
   'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
 
-/** A duration in whole microseconds, `undefined` if it is none or out of range (1 ms to 366 days). */
+/** Parses a duration to microseconds. Returns `undefined` if the value is no duration from 1 ms to 366 days. */
 export function parseDuration(value: unknown): number | undefined {
   if (typeof value !== 'string' || value.length > 16) return undefined;
   const match = /^(\d+)(ms|s|m|h|d|w)$/.exec(value);
@@ -28,7 +28,10 @@ export function parseDuration(value: unknown): number | undefined {
   return microseconds >= 1 && microseconds <= LONGEST ? microseconds : undefined;
 }
 
-/** The durations that a number without a unit may mean, in words; `undefined` if the value is no such number. */
+/**
+ * Suggests durations for a number without a unit, in words for error messages. Returns `undefined` if the value is
+ * not such a number or no suggestion is in range.
+ */
 export function durationFix(value: unknown): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || !/^\d{1,14}$/.test(text)) return undefined;

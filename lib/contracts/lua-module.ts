@@ -1,9 +1,9 @@
-/** A Lua file: the build makes one of each `<name>.lua` and of its line `-- @needs`. */
+/** The content of a Lua file. The build generates one for each `<name>.lua`, with the files in its `-- @needs` line. */
 export interface LuaModule {
   /** The file's name without `.lua`. */
   readonly name: string;
-  /** The files that have to stand in front of it, in this order. */
+  /** The files whose source must precede this one, in this order. */
   readonly needs: readonly LuaModule[];
-  /** The Lua. */
+  /** The Lua source. */
   readonly text: string;
 }

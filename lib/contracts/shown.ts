@@ -1,9 +1,9 @@
-/** Names of fields whose values are in no message. */
+/** Fields whose values are masked in messages. */
 const SECRET = /pass|secret|token|credential|^auth|^user(name)?$/i;
 
 const LONGEST = 80;
 
-/** A value that was given, for a message: as JSON where that is possible, shortened, and without passwords. */
+/** Formats a given value for a message: as JSON if possible, with passwords masked, at most 80 characters long. */
 export function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
@@ -11,7 +11,7 @@ export function shown(value: unknown): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
-/** A text without what may be a user name or a password in it. */
+/** Masks the parts of a text that may be a user name or a password. */
 export function withoutPassword(text: string): string {
   const masked = text
     .replace(/^(\w[\w+.-]*:\/\/)?.*@/s, '$1***@')
@@ -19,7 +19,7 @@ export function withoutPassword(text: string): string {
   return URL.canParse(masked) && new URL(masked).hostname !== '' ? masked : withoutColons(masked);
 }
 
-/** In what is no URL, all but a port may be a password behind a colon. */
+/** Masks what follows each colon unless it is a port: in a text that is not a URL, it may be a password. */
 function withoutColons(text: string): string {
   return text.replace(/:(?!\/\/)([^/?#]*)/g, (found, rest: string, at: number) =>
     at > 0 && text[at - 1] !== '/' && /^\d{1,5}$/.test(rest) ? found : ':***',

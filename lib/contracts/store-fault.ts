@@ -1,9 +1,9 @@
 /**
- * Why Redis could not decide.
+ * The reason why Redis could not decide.
  *
  * - `connection`: there is no connection
  * - `timeout`: no reply within the deadline
- * - `access`: the server refuses the user, a command or a key
+ * - `access`: the server rejects the credentials, or permission for a command or a key is missing
  * - `state`: the server is loading, read-only or out of memory
  * - `topology`: the server is a Sentinel, or a node of a Redis Cluster, and the client is not a Cluster
  * - `moving`: the keys of a request are on two servers while their slot moves
@@ -14,7 +14,7 @@ export type FaultKind = 'connection' | 'timeout' | 'access' | 'state' | 'topolog
 /**
  * The purpose of a call to the store.
  *
- * - `decision`: a request, which the fallback decided instead
+ * - `decision`: the decision of a request, which the fallback then took
  * - `refund`: a refund, a renewal, or the settlement of a reservation
  * - `heartbeat`: the count of processes, which may now be out of date
  */

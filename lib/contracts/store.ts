@@ -3,26 +3,26 @@ import type { Clock } from './clock.js';
 import type { DecisionSource, Fallback } from './decision.js';
 import type { MaybePromise } from './thenable.js';
 
-/** Keys that a call to a store carries at most: those of the counters and blocks of one request. */
+/** Maximum number of keys in a call to a store: those of the counters and blocks of one request. */
 export const MOST_KEYS = 100;
 
-/** The counter of one rule and one subject: the key of its state, and the algorithm that decides by it. */
+/** The counter of one rule for one subject: the key of its state, and the algorithm that reads it. */
 export interface Counter {
   /** Key of the state. */
   readonly key: string;
   /** The algorithm of the rule. */
   readonly algorithm: Algorithm;
-  /** The rule as the numbers of its algorithm. */
+  /** The rule's parameters for its algorithm. */
   readonly parameters: Parameters;
   /** The block of the subject, for a rule that can block. It is read before the algorithm decides. */
   readonly block?: Block | undefined;
 }
 
-/** Where and how long a subject is blocked. */
+/** The block of a subject: its key and its duration. */
 export interface Block {
   /** Key of the block. */
   readonly key: string;
-  /** How long a denial blocks, in microseconds; 0 if only programs block. */
+  /** How long a denial blocks the subject, in microseconds; 0 if only `block()` does. */
   readonly duration: number;
 }
 
@@ -30,27 +30,30 @@ export interface Block {
 export interface Hit extends Counter {
   /** Permits that the request takes; 0 takes none. */
   readonly cost: number;
-  /** Whether its denial is only reported: it denies and blocks nothing else of its request. */
+  /** Whether a denial of this hit is only reported and does not deny the request. */
   readonly shadow?: boolean | undefined;
   /** The name under which the permits are held, for an algorithm with leases. */
   readonly lease?: string | undefined;
 }
 
-/** How hits are decided. */
+/** Options of a decision. */
 export interface DecideOptions {
   /** Decides without charging anything. */
   readonly dryRun?: boolean;
-  /** How long each hit may wait, in microseconds; 0 unless given. */
+  /**
+   * How long each hit may wait, in microseconds.
+   * @default 0
+   */
   readonly patience?: Patience;
-  /** A deadline in milliseconds that is shorter than the store's own. */
+  /** Deadline in milliseconds, shorter than the store's own. */
   readonly within?: number;
-  /** Permits that the store charges in place of the cost of the only hit, for later requests. */
+  /** Permits that the store charges ahead of requests, instead of the cost of the only hit. */
   readonly prefetch?: PrefetchRequest;
-  /** Why the store is known to be unavailable: the fallback decides at once. */
+  /** Why the store is already known to be unavailable, so that the fallback decides at once. */
   readonly unavailable?: unknown;
 }
 
-/** Permits that a process takes ahead of requests. They are refunded by their name, once, whatever reply is lost. */
+/** Permits that a process takes ahead of requests. They are refunded by name, at most once even if a reply is lost. */
 export interface PrefetchRequest {
   /** Permits to take. */
   readonly permits: number;
@@ -66,125 +69,129 @@ export interface HitResult extends Result {
   readonly source: DecisionSource;
   /** The instant of the decision, in microseconds since the epoch; 0 where nothing was counted. */
   readonly now: number;
-  /** How the fallback decided, if it did. */
+  /** The fallback that decided, if one did. */
   readonly fallback?: Fallback;
-  /** The part of the rule's limit by which a process decided alone. */
+  /** The share of the rule's limit that was applied, if the process decided alone. */
   readonly share?: Share;
   /** Why the store could not decide. Without `fallback` the other fields have no meaning. */
   readonly unavailable?: unknown;
 }
 
-/** The part of a rule's limit that one of several processes has. */
+/** One process's share of a rule's limit. */
 export interface Share {
-  /** The rule's numbers, divided. */
+  /** The rule's parameters, divided by the number of processes. */
   readonly parameters: Parameters;
   /** The most permits that can be taken at once. */
   readonly capacity: number;
-  /** The milliseconds in which the capacity is refilled. */
+  /** Milliseconds in which the capacity is refilled. */
   readonly capacityWindowMs: number;
 }
 
-/** A change of what a counter was charged. */
+/** A change of a counter's charges. */
 export interface Adjustment extends Counter {
   /**
    * - `refund`: returns permits
    * - `refund-last`: returns permits if no later request was charged
    * - `renew`: extends a lease
-   * - `count`: charges permits whatever the limit, as debt if it must
+   * - `charge`: charges permits regardless of the limit, as debt if necessary
    */
   readonly kind: 'refund' | 'refund-last' | 'renew' | 'charge';
-  /** The permits; those of a lease stay together. */
+  /** Number of permits; ignored for a lease, which is refunded as a whole. */
   readonly cost: number;
   /** The charge to adjust. */
   readonly receipt: Receipt;
-  /** A name by which the adjustment is made once, however often it is sent. */
+  /** Makes the adjustment idempotent: it takes effect once, even if it is sent several times. */
   readonly once?: Once | undefined;
   /** The source of the result that charged the counter. */
   readonly source: DecisionSource;
 }
 
-/** The name of prefetched permits that are refunded, or of a charge. */
+/** The name that makes an adjustment idempotent: that of prefetched permits, or of a charge. */
 export interface Once {
   /** Unique among all processes. */
   readonly name: string;
-  /** Until when the store remembers it, in microseconds since the epoch; `Infinity` if that is not known. */
+  /** When the store forgets the name, in microseconds since the epoch; `Infinity` if that is unknown. */
   readonly until: number;
 }
 
-/** Holds the state of any algorithm and names none. Layers around a store are stores themselves. */
+/** Holds the state of any algorithm without depending on one. A layer around a store is a store itself. */
 export interface Store<H extends Hit = Hit> {
   /**
-   * Decides hits all or nothing: if one is denied, none is charged, and the results of the others are those
-   * before the request. Shadow hits are charged with the others if they allow it themselves.
+   * Decides the hits of a request, all or nothing: if one is denied, none is charged, and the results of the allowed
+   * ones describe the state before the request. The denial of a shadow hit does not count as one.
    *
-   * @returns one result a hit, in their order; at once if nothing has to be waited for
-   * @throws whatever made the store unavailable; where some hits could be decided, the others are `unavailable`
+   * @returns one result per hit, in the same order; a promise only if the store has to wait for I/O
+   * @throws the reason why the store is unavailable, unless some hits were decided: then the other results are
+   * `unavailable`
    */
   decide(hits: readonly H[], options: DecideOptions): MaybePromise<readonly HitResult[]>;
-  /** Adjusts counters one by one, and returns for each whether there was anything to adjust, if that is known. */
+  /**
+   * Adjusts counters, independently of each other. Returns for each whether there was a charge to adjust;
+   * `undefined` if that is unknown.
+   */
   adjust(
     adjustments: readonly Adjustment[],
     options?: Pick<DecideOptions, 'within'>,
   ): Promise<readonly (boolean | undefined)[]>;
-  /** Blocks the subject of a counter that can be blocked, for a number of microseconds from now. */
+  /** Blocks the subject of a counter with `block`, for a duration in microseconds from now. */
   block(counter: Counter, duration: number): Promise<void>;
-  /** Deletes the state and the blocks of counters, and returns for each whether there was any. */
+  /** Deletes the states and blocks of counters. Returns for each whether it had any. */
   reset(counters: readonly Counter[]): Promise<readonly boolean[]>;
-  /** Ends what the store or layer started: timers, prefetched permits, connections. */
+  /** Releases what the store or layer holds: timers, connections, unused prefetched permits. */
   close(): Promise<void>;
 }
 
-/** Makes a store of another one: adds one capability, and passes the rest on. */
+/** Wraps a store: adds one capability, and delegates everything else. */
 export type Layer<H extends Hit = Hit> = (next: Store<H>) => Store<H>;
 
 /** The innermost store: Redis or memory. */
 export interface BaseStore extends Store {
   /** Source of its decisions. */
   readonly source: Exclude<DecisionSource, 'cache' | 'fallback'>;
-  /** Milliseconds since the epoch, about the store's time, without a round trip; never used for a decision. */
+  /** An estimate of the store's time without a round trip, in milliseconds since the epoch. Decisions never use it. */
   readonly clock: Clock;
-  /** Milliseconds from any instant; never steps back. */
+  /** A monotonic clock: milliseconds since an arbitrary instant. */
   readonly stopwatch: Clock;
-  /** What a store offers that several processes use; `null` for a store of one process. */
+  /** Operations of a store that several processes share; `null` for the store of one process. */
   readonly shared: SharedStore | null;
 }
 
-/** What a store offers beside decisions because several processes use it. */
+/** The additional operations of a store that several processes share. */
 export interface SharedStore {
-  /** The milliseconds after which a call is given up. */
+  /** Milliseconds after which a call fails. */
   readonly timeout: number;
-  /** Reports when a server is given up, when the reason changes, and when it is used again. */
+  /** Reports when a server becomes unavailable, when the reason changes, and when it is available again. */
   watch(listener: (change: StoreChange) => void): void;
   /**
-   * Reports from now on which counters with a prefix changed in favour of their subject: by a refund, a reset,
-   * or a block that begins.
+   * Starts to report the changes that invalidate cached results of counters with this key prefix: refunds, resets
+   * and new blocks.
    */
   follow(prefix: string, follower: Follower): void;
-  /** Ends what `follow` began. */
+  /** Stops the reports that `follow` started. */
   unfollow(prefix: string, follower: Follower): void;
-  /** Whether the changes of this counter are reported, where not all counters are on one server. */
+  /** Whether changes of this counter are reported: in a Cluster, this may differ between counters. */
   hears(counter: Counter): boolean;
-  /** Stores that a process is alive, and returns how many are; 0 if the store is closed. */
+  /** Records that a process is alive. Returns the number of live processes; 0 if the store is closed. */
   heartbeat(heartbeat: Heartbeat): Promise<number>;
   /**
-   * Resolves when the first connection stands or has failed, a second at most, and every server has shown that it
-   * can decide such hits, in whatever state their counters are, or is given up. The counters are not changed.
+   * Resolves when the first connection is established or has failed (after a second at most), and every server has
+   * either decided such hits or is marked as unavailable. The trial changes no counters.
    *
-   * @param trial hits of a subject, at least one; all their keys are on one server
+   * @param trial builds the hits of a subject: at least one, with all keys on one server
    */
   ready(trial: (subject: string) => readonly Hit[]): Promise<void>;
 }
 
-/** What a layer needs that caches what several processes share. */
+/** The options of a layer that caches results of a shared store. */
 export interface CachingOptions {
   readonly shared: SharedStore;
-  /** Milliseconds from any instant. */
+  /** A monotonic clock: milliseconds since an arbitrary instant. */
   readonly stopwatch: Clock;
-  /** The start of the keys whose changes are followed. */
+  /** Prefix of the keys whose changes are followed. */
   readonly prefix: string;
 }
 
-/** Receives the changes of counters by any process. */
+/** Receives the changes that any process makes to counters. */
 export interface Follower {
   /**
    * Receives the change of one counter.
@@ -192,24 +199,24 @@ export interface Follower {
    * @param isReset whether the counter was reset
    */
   changed(key: string, isReset: boolean): void;
-  /** Whether changes are reported from now on. What was known before may have changed unnoticed. */
+  /** Receives whether changes are reported from now on. In both cases, earlier changes may have been missed. */
   trusted(isTrusted: boolean): void;
 }
 
-/** States that a process is alive. */
+/** A record that a process is alive. */
 export interface Heartbeat {
-  /** Where all processes leave theirs. */
+  /** The key that all processes share. */
   readonly key: string;
   /** The name of the process. */
   readonly instance: string;
-  /** How long it counts, in microseconds; 0 takes it back. */
+  /** How long the record is valid, in microseconds; 0 deletes it. */
   readonly duration: number;
 }
 
-/** A server of the store that is given up, or now for another reason, or used again. */
+/** A server of the store that became unavailable, has another reason for it now, or is available again. */
 export interface StoreChange {
-  /** Its address, `''` where there is only one. */
+  /** Its address; `''` if there is only one server. */
   readonly server: string;
-  /** Why it is given up; `undefined` if it is used again. */
+  /** Why it is unavailable; `undefined` if it is available again. */
   readonly error: unknown;
 }

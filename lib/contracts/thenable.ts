@@ -1,17 +1,17 @@
-/** Whether a value can be awaited: a promise of this realm, of another one, or any other object with a `then`. */
+/** Whether a value can be awaited: a promise of any realm, or another object with a `then` method. */
 export function isThenable<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
   if (value instanceof Promise) return true;
   const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
   return isObject && typeof (value as Partial<PromiseLike<Value>>).then === 'function';
 }
 
-/** A value that can be awaited as a promise of this realm; any other value unchanged. */
+/** Converts a value that can be awaited to a native promise. Returns any other value unchanged. */
 export function promised<Value>(value: Value | PromiseLike<Value>): Value | Promise<Value> {
   if (value instanceof Promise) return value as Promise<Value>;
   return isThenable(value) ? Promise.resolve(value) : value;
 }
 
-/** Calls a function of the application, and reports an error that it throws or rejects with. */
+/** Calls a function of the application, and passes an error that it throws or rejects with to `failed`. */
 export function callSafely<Argument>(
   called: (argument: Argument) => unknown,
   argument: Argument,
@@ -25,10 +25,10 @@ export function callSafely<Argument>(
   }
 }
 
-/** A value, or a promise of it where the result is not available at once. */
+/** A value, or a promise of it if it is not available yet. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** Continues with a value at once, or when it is there. */
+/** Like `Promise.prototype.then`, but synchronous if the value is available already. */
 export function then<Value, Result>(
   value: MaybePromise<Value>,
   next: (value: Value) => MaybePromise<Result>,

@@ -1,7 +1,7 @@
-/** Node.js runs a timer with a longer delay at once. */
+/** The longest delay of a Node.js timer: a timer with a longer delay fires at once. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** A timer that can be stopped. It keeps no process alive. */
+/** A timer that can be stopped. It does not keep the process alive. */
 export interface Timer {
   stop(): void;
 }
@@ -19,7 +19,7 @@ export function after(delayMs: number, callback: () => void): Timer {
   return { stop: () => clearTimeout(timer) };
 }
 
-/** Calls back again and again, an interval of any length apart, in milliseconds. */
+/** Calls back repeatedly at an interval of any length, in milliseconds. */
 export function every(intervalMs: number, callback: () => void): Timer {
   const repeat = (): void => {
     timer = after(intervalMs, repeat);

@@ -1,6 +1,6 @@
 import type { DecideOptions, Adjustment, Hit, HitResult, Store } from './store.js';
 
-/** Whether a request is denied by the results of its hits. */
+/** Whether the results of a request's hits deny it: shadow hits do not. */
 export function isDenied(hits: readonly Hit[], results: readonly HitResult[]): boolean {
   for (let index = 0; index < hits.length; index += 1) {
     if (!results[index]!.allowed && !hits[index]!.shadow) return true;
@@ -8,7 +8,7 @@ export function isDenied(hits: readonly Hit[], results: readonly HitResult[]): b
   return false;
 }
 
-/** The adjustment of what a hit was charged. */
+/** Builds the adjustment of a hit's charge. */
 export function adjustmentOf(hit: Hit, result: HitResult, kind: Adjustment['kind']): Adjustment {
   const { key, algorithm, block, cost } = hit;
   const { now, resetAfter, source, share } = result;
@@ -17,11 +17,10 @@ export function adjustmentOf(hit: Hit, result: HitResult, kind: Adjustment['kind
 }
 
 /**
- * Refunds hits that were charged although another one of their request is denied, and returns the results
- * after that.
+ * Refunds the charged hits of a request that is denied by another hit. Returns the results after the refunds.
  *
- * @param isDecided whether a hit was charged if it was allowed
- * @param within milliseconds for both
+ * @param isDecided whether a hit is charged if its result is allowed
+ * @param within deadline in milliseconds for the refunds, and for the decisions after them
  */
 export async function undo<H extends Hit>(
   store: Pick<Store<H>, 'adjust' | 'decide'>,
@@ -35,7 +34,7 @@ export async function undo<H extends Hit>(
     isCharged(hit, index) && hit.cost > 0 ? [adjustmentOf(hit, results[index]!, 'refund')] : [],
   );
   const refunded = refunds.length > 0 ? store.adjust(refunds, { within }) : undefined;
-  // Sent behind the refunds, over the same connections.
+  // These follow the refunds on the same connections, so that they see them.
   const after = hits.map(async (hit, index): Promise<HitResult> => {
     const result = results[index]!;
     if (!isCharged(hit, index)) return result;
@@ -46,7 +45,7 @@ export async function undo<H extends Hit>(
       return result;
     }
   });
-  // A refund that fails is retried, or reported.
+  // The store retries failed refunds and reports those that it gives up.
   await Promise.resolve(refunded).catch(() => undefined);
   return Promise.all(after);
 }
