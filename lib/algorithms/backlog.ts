@@ -13,30 +13,30 @@ import {
 } from './rate.js';
 
 /**
- * A state that is one instant, by which all that has been taken is made up for, and the rate at which it was
- * counted, see docs/adr/0029-changed-rates.md.
+ * The state of an algorithm that stores one instant, at which all permits are available again, and the rate at which
+ * they were charged. See docs/adr/0029-changed-rates.md.
  */
 export interface Backlog {
   /** Microseconds since the epoch. */
   readonly instant: number;
-  /** The rest of it, in 1/limit of a microsecond. */
+  /** Fraction of the instant, in units of 1/limit microsecond. */
   readonly part: number;
   readonly rate: Rate;
-  /** Until when a rule with a faster rate goes by this one, in microseconds since the epoch; 0: as long as it lasts. */
+  /** Until when this rate also applies to a rule with a faster one (microseconds since the epoch); 0: until `instant`. */
   readonly until: number;
 }
 
-/** A backlog as it is now. */
+/** A backlog relative to the current time. */
 export interface Queue {
-  /** How far its instant is ahead; no time if it has passed. */
+  /** Time until its instant; zero if that has passed. */
   readonly ahead: Span;
-  /** The rate at which it is made up for: the rule's own, or a slower one. */
+  /** The rate at which permits become available: the rule's own, or a slower one. */
   readonly rate: Rate;
-  /** How long that rate counts if it is not the rule's own; else 0. */
+  /** How long the slower rate still applies; 0 if `rate` is the rule's own. */
   readonly slowFor: number;
 }
 
-/** What is left of a backlog for a rule with a rate of its own. */
+/** Reads a backlog for a rule with the rate `own`. */
 export function read(state: Backlog | undefined, now: number, own: Rate): Queue {
   if (state === undefined || state.instant < now) return { ahead: NO_TIME, rate: own, slowFor: 0 };
   const { instant, part, rate } = state;
@@ -50,23 +50,23 @@ export function read(state: Backlog | undefined, now: number, own: Rate): Queue 
   return { ahead: rest.whole < 0 ? NO_TIME : rest, rate: own, slowFor: 0 };
 }
 
-/** How far it is ahead once what lies behind the slower rate's time goes by the rule's own. */
+/** Returns `ahead` with the part after the slower rate's time converted to the rule's own rate. */
 function afterSlow(ahead: Span, rate: Rate, slowFor: number, own: Rate): Span {
   const beyond = minus(ahead, { whole: slowFor, part: 0 }, rate.limit);
   if (beyond.whole < 0) return ahead;
   return { whole: slowFor + convert(beyond, rate, own).whole, part: 0 };
 }
 
-/** How long until nothing of it is left, in whole microseconds. */
+/** Returns the time until the queue is empty, in whole microseconds. */
 export function lengthOf({ ahead, rate, slowFor }: Queue, own: Rate): number {
   return roundUp(slowFor === 0 ? ahead : afterSlow(ahead, rate, slowFor, own));
 }
 
 /**
- * How long until it is no longer than it may be, in whole microseconds.
+ * Returns the time until the queue is short enough, in whole microseconds.
  *
- * @param most how long that is by the rate that counts now
- * @param mostOwn how long it is by the rule's own
+ * @param most the allowed length at the rate that applies now
+ * @param mostOwn the allowed length at the rule's own rate
  */
 export function waitFor(queue: Queue, own: Rate, most: Span, mostOwn: Span): number {
   const { ahead, rate, slowFor } = queue;
@@ -76,19 +76,19 @@ export function waitFor(queue: Queue, own: Rate, most: Span, mostOwn: Span): num
   return Math.max(slowFor, roundUp(minus(rest, mostOwn, own.limit)));
 }
 
-/** The queue with so much more. */
+/** Returns the queue extended by a span, up to `LONGEST`. */
 export function join(queue: Queue, more: Span): Queue {
   const ahead = plus(queue.ahead, more, queue.rate.limit);
   return { ...queue, ahead: ahead.whole < LONGEST ? ahead : { whole: LONGEST, part: 0 } };
 }
 
-/** The queue with so much less. */
+/** Returns the queue shortened by a span. */
 export function leave(queue: Queue, less: Span): Queue {
   const ahead = minus(queue.ahead, less, queue.rate.limit);
   return { ...queue, ahead: ahead.whole < 0 ? NO_TIME : ahead };
 }
 
-/** The state, and when it may be forgotten. */
+/** Returns the state to store for a queue, and when it expires. */
 export function write(now: number, { ahead, rate, slowFor }: Queue): Next<Backlog> {
   const until = slowFor === 0 ? 0 : now + slowFor;
   return {

@@ -4,12 +4,12 @@ import { integer } from './option-checks.js';
 const DAY = 86_400e6;
 const LONGEST_REFILL_DAYS = 3660;
 
-/** `burst`, as the algorithms that refill at a rate take it. */
+/** The check of the option `burst`. */
 export const burstOption: OptionCheck = integer(1, 1e9);
 
 /**
- * Says what is wrong with a rate: arithmetic that would leave the integers that a double holds exactly
- * (limit x burst above 2^53 - 1), or a burst that takes more than 3660 days to come back.
+ * Returns what is wrong with a rate; `undefined` if nothing is. `limit` x `burst` must be at most 2^53 - 1, so that
+ * the arithmetic stays exact, and a burst must be refilled within 3660 days.
  */
 export function checkRate({ limit, window, burst = limit }: Quota & { burst?: number }): string | undefined {
   if (limit * burst > Number.MAX_SAFE_INTEGER) {

@@ -2,7 +2,7 @@ import { readCount } from '../contracts/count.js';
 import { DURATION_ALLOWED, durationFix, parseDuration } from '../contracts/duration.js';
 import type { OptionCheck } from './definition.js';
 
-/** An option that is an integer within bounds, themselves allowed; it may be given as a string of digits. */
+/** Checks an integer from `least` to `most`, which may also be given as a string of digits. */
 export function integer(least: number, most: number): OptionCheck {
   return {
     allowed: `an integer from ${least} to ${most}`,
@@ -11,7 +11,7 @@ export function integer(least: number, most: number): OptionCheck {
   };
 }
 
-/** An option that is a length of time. */
+/** Checks a duration. */
 export const durationOption = {
   allowed: DURATION_ALLOWED,
   accepts: (value) => parseDuration(value) !== undefined,

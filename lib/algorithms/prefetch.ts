@@ -5,18 +5,18 @@ import { isFields } from '../contracts/fields.js';
 import { durationOption, integer } from './option-checks.js';
 import { roundUp, spanOf } from './rate.js';
 
-/** Prefetched permits: a process takes them ahead from Redis and decides without Redis while it has some. */
+/** Prefetched permits: a process takes them from Redis ahead of requests, and decides alone until they are used up. */
 export interface Prefetch {
   /** Permits to take ahead: an integer from 2 to 1,000,000, at most the limit or burst. */
   readonly permits: number;
   /**
-   * How long the permits may be used. Unused permits are refunded after it.
+   * How long the permits may be used. After that, unused permits are refunded.
    * @default '1s'
    */
   readonly ttl?: Duration;
 }
 
-/** The option of an algorithm whose permits can be prefetched. */
+/** The option `prefetch` of the algorithms whose permits can be prefetched. */
 export interface Prefetchable {
   /**
    * Prefetches permits for keys with very many requests: one call to Redis serves many of them. Never allows more
@@ -28,7 +28,7 @@ export interface Prefetchable {
 
 const PERMITS = integer(2, 1e6);
 
-/** `prefetch`, as the algorithms take it that know by when a permit must be used. */
+/** The check of the option `prefetch`. */
 export const prefetchOption: OptionCheck = {
   allowed: `{ permits: ${PERMITS.allowed}, ttl: ${durationOption.allowed} }`,
   accepts(value) {
@@ -45,12 +45,12 @@ export const prefetchOption: OptionCheck = {
   },
 };
 
-/** Where permits count by the window they are charged in, they must be used before it ends. */
+/** `spendBy` for permits that count only in the window of their charge: they must be used before it ends. */
 export function endOfWindow(_nth: number, { now, resetAfter }: TakenAhead): number {
   return now + resetAfter - 1;
 }
 
-/** Where that window counts for another one after it has ended. */
+/** `spendBy` for permits that count for another window after the end of the window or cell of their charge. */
 export function endOfFirstWindow(
   _nth: number,
   { now, resetAfter }: TakenAhead,
@@ -60,8 +60,8 @@ export function endOfFirstWindow(
 }
 
 /**
- * Where permits come back evenly, each has a slot of window / limit, one behind the other, which ends when it
- * has come back: used before its slot begins, it is as if it had been charged only then.
+ * `spendBy` for permits that become available evenly. Each permit has a slot of window / limit, which ends when the
+ * permit is available again. A permit used before its slot begins counts as if it had been charged at that time.
  */
 export function slotOf(
   nth: number,

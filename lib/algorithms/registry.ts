@@ -7,7 +7,7 @@ import { slidingWindowCounter } from './sliding-window-counter/sliding-window-co
 import { slidingWindowLog } from './sliding-window-log/sliding-window-log.js';
 import { tokenBucket } from './token-bucket/token-bucket.js';
 
-/** Every algorithm by its name. A new algorithm is a folder beside this file and a line here. */
+/** All algorithms by name. A new algorithm needs a folder next to this file and a line here. */
 export const algorithms = {
   'fixed-window': fixedWindow,
   'sliding-window-log': slidingWindowLog,

@@ -17,10 +17,10 @@ export type ConcurrencyParameter = 'limit' | 'lease';
 const DEFAULT_LEASE = 30e6;
 const MOST_HELD = 10_000;
 
-/** The most permits that one lease holds: they are added and removed one by one, and no call moves more. */
+/** Maximum number of permits of one lease: they are added and removed one by one, and no call moves more. */
 export const MOST_AT_ONCE = 1000;
 
-/** What a rule may say, and its numbers for script and twin. */
+/** The option checks and the parameters of a rule. */
 export const concurrencyTerms: Terms<ConcurrencyOptions, ConcurrencyParameter> = {
   parameters: ['limit', 'lease'],
   options: { lease: durationOption },

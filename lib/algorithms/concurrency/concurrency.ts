@@ -11,12 +11,12 @@ import { HeldPermits } from './held-permits.js';
 
 export type { ConcurrencyOptions };
 
-/** Holders that take as much memory as a key. */
+/** Number of holders that take as much memory as a key. */
 const HOLDERS_PER_SIZE = 2;
 
 /**
- * Concurrency: at most `limit` permits held at any time. A permit is held by name until it is given
- * back, or until its lease ends because the holder has died; a late release frees nobody else's.
+ * Concurrency: at most `limit` permits are held at any time. A permit is held under a name until it is released, or
+ * until its lease ends because the holder has died. A late release frees no permit of another holder.
  */
 export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, ConcurrencyParameter> & {
   readonly leases: true;
@@ -65,7 +65,7 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   sizeOf: (state) => 2 + Math.floor(state.heldCount / HOLDERS_PER_SIZE),
 };
 
-/** The instant at which enough leases have ended to free so many permits. */
+/** Returns the instant at which enough leases have ended to free `needed` permits. */
 function freeingEnd(holders: HeldPermits, now: number, needed: number): number {
   let missing = needed;
   for (const { permits, endsAt } of holders.live(now)) {

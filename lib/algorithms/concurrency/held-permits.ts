@@ -2,30 +2,29 @@
 export interface Holder {
   readonly name: string;
   readonly permits: number;
-  /** The instant at which the lease ends, in microseconds. */
+  /** The instant at which the lease ends, in microseconds since the epoch. */
   readonly endsAt: number;
 }
 
 interface Table {
-  /** The next lease to end first. */
+  /** Sorted by the end of the lease, earliest first. */
   readonly byEnd: Holder[];
   readonly byName: Map<string, Holder>;
-  /** All permits in it. */
+  /** Total number of permits in the table. */
   permits: number;
   version: number;
   undo: () => void;
 }
 
 /**
- * Who holds permits. Never changed in place as far as its holder can see: a change gives a new view
- * of the one table and is taken back when an older view is used, so that a change costs no copy. Only
- * the newest view is to be kept.
+ * The holders of permits. Immutable for its user: a change returns a new view of one shared table, and is undone if an
+ * older view is used, so that a change copies nothing. Only the newest view or the one before it can be used.
  */
 export class HeldPermits {
   private constructor(
     private readonly table: Table,
     private readonly version: number,
-    /** Leases that had ended by then are gone for good. */
+    /** Leases that had ended by this instant are removed for good. */
     private readonly purgedAt: number,
   ) {}
 
@@ -37,13 +36,13 @@ export class HeldPermits {
     );
   }
 
-  /** Leases that have not ended, the next to end first. */
+  /** Iterates over the leases that have not ended, the earliest to end first. */
   *live(now: number): Iterable<Holder> {
     const { byEnd } = this.current();
     for (let at = firstAfter(byEnd, now); at < byEnd.length; at++) yield byEnd[at]!;
   }
 
-  /** How many permits are held by leases that have not ended. */
+  /** Returns how many permits are held by leases that have not ended. */
   count(now: number): number {
     const { byEnd, permits } = this.current();
     let count = permits;
@@ -51,12 +50,12 @@ export class HeldPermits {
     return count;
   }
 
-  /** How many holders are in memory, those whose lease has ended included. */
+  /** Number of holders in memory, including those whose lease has ended. */
   get heldCount(): number {
     return this.table.byEnd.length;
   }
 
-  /** The instant at which the last lease ends; `now` if none is held. */
+  /** Returns the instant at which the last lease ends; `now` if there is none. */
   lastEnd(now: number): number {
     return Math.max(now, this.current().byEnd.at(-1)?.endsAt ?? 0);
   }
@@ -66,12 +65,12 @@ export class HeldPermits {
     return holder && holder.endsAt > now ? holder : undefined;
   }
 
-  /** With one holder more, or changed, and without the leases that have ended. */
+  /** Returns a view with a holder added or replaced, and without the leases that have ended. */
   put(holder: Holder, now: number): HeldPermits {
     return this.change(holder.name, holder, now);
   }
 
-  /** Without a holder, and without the leases that have ended. */
+  /** Returns a view without a holder, and without the leases that have ended. */
   remove(name: string, now: number): HeldPermits {
     return this.change(name, undefined, now);
   }
@@ -85,7 +84,7 @@ export class HeldPermits {
     return new HeldPermits(table, table.version, now);
   }
 
-  /** The table as this view saw it last. */
+  /** Returns the table in the state of this view. */
   private current(): Table {
     const { table } = this;
     if (table.version > this.version) table.undo();
@@ -109,7 +108,7 @@ function replace(table: Table, before: Holder | undefined, after: Holder | undef
   }
 }
 
-/** The first index whose lease ends after an instant. */
+/** Returns the first index whose lease ends after an instant. */
 function firstAfter(byEnd: readonly Holder[], instant: number): number {
   let low = 0;
   let high = byEnd.length;

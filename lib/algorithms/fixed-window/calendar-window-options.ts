@@ -5,7 +5,7 @@ import type { WindowStarts } from './window-starts.js';
 
 export type CalendarWindowParameter = 'limit' | keyof WindowStarts;
 
-/** What a rule whose window is one of the calendar may say, and its numbers for script and twin. */
+/** The option checks and the parameters of a rule with a calendar window. */
 export const calendarWindowTerms: VariantTerms<FixedWindowOptions, CalendarWindowParameter> = {
   parameters: ['limit', 'previous', 'current', 'coming', 'last'],
   check({ calendar, align, anchor }) {
@@ -20,7 +20,7 @@ export const calendarWindowTerms: VariantTerms<FixedWindowOptions, CalendarWindo
     }
     return undefined;
   },
-  /** Windows of the nominal length, until an instant is known. */
+  /** Returns windows of the nominal length. `compileAt` returns the actual ones. */
   compile: ({ limit, window }) => ({
     limit,
     previous: -window,

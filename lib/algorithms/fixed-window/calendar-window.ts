@@ -7,18 +7,18 @@ import type { FixedWindowOptions } from './fixed-window-options.js';
 import { startOf, windowAt, type WindowStarts } from './window-starts.js';
 import type { FixedWindowState } from './window-state.js';
 
-/** The window as it is now. */
+/** The window that applies now. */
 interface Window {
   readonly count: number;
   readonly debt: number;
   readonly start: number;
   /** The instant at which it ends. */
   readonly end: number;
-  /** The number of the rule's own window that is in force then, see window-starts.ts. */
+  /** Number of the rule's own window that applies after `end`, see window-starts.ts. */
   readonly next: number;
 }
 
-/** The rule's own window of that number. */
+/** Returns the rule's own window with a number. */
 function own(count: number, debt: number, window: number, starts: WindowStarts): Window {
   return { count, debt, start: startOf(window, starts), end: startOf(window + 1, starts), next: window + 1 };
 }
@@ -40,7 +40,7 @@ function read(state: FixedWindowState | undefined, now: number, limit: number, s
   return own(taken, owed - taken, reached, starts);
 }
 
-/** The instant at which so many windows have passed, and how long after it the key may be forgotten at most. */
+/** Returns the instant after a number of windows, and how many of those windows have an assumed length. */
 function endOf(
   { end, next }: Window,
   windows: number,
@@ -53,8 +53,8 @@ function endOf(
 }
 
 /**
- * How long until nothing of it counts any more, and when it may be forgotten: windows that are not
- * known may be longer than the nearest one, but by less than a quarter.
+ * Returns the time until the full limit is available, and the time after which the state expires. The latter is
+ * longer, since a window of assumed length may be up to a quarter longer than the nearest known one.
  */
 function resetOf(
   window: Window,
@@ -74,8 +74,8 @@ function write({ count, start, debt, end }: Window): FixedWindowState {
 }
 
 /**
- * The fixed window on the calendar: at most `limit` permits in a day, a week or a month of a time
- * zone. Its windows are as long as the calendar says: a day of 23 or 25 hours where the clocks change.
+ * The fixed window on the calendar: at most `limit` permits per day, week or month of a time zone. A day has 23 or 25
+ * hours when the clocks change.
  *
  * See docs/adr/0011-calendar-windows.md.
  */

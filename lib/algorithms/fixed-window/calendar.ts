@@ -2,27 +2,27 @@ import { DateTime, IANAZone } from 'luxon';
 import type { CalendarWindow } from '../calendar-length.js';
 import type { WindowStarts } from './window-starts.js';
 
-/** A calendar's windows: those of a time zone, from an anchor. */
+/** Defines calendar windows: their unit, time zone and first day. */
 export interface Calendar {
   readonly unit: CalendarWindow;
-  /** An IANA name. */
+  /** IANA name. */
   readonly timeZone: string;
-  /** The ISO weekday (1 to 7) on which weeks start, the day (1 to 28) on which months do. */
+  /** The ISO weekday (1 to 7) on which weeks start, or the day (1 to 28) on which months start. */
   readonly anchor: number;
 }
 
-/** Windows to look at, counted from the one of the instant: enough where a time zone has skipped a day. */
+/** Offsets from the current window of the windows to compute: enough even if the time zone skips a day. */
 const WINDOWS_AROUND = [-3, -2, -1, 0, 1, 2, 3, 4];
 
-/** Whether the runtime knows a time zone of that IANA name. */
+/** Whether a value is the IANA name of a time zone that the runtime supports. */
 export function isTimeZone(value: unknown): boolean {
   return typeof value === 'string' && /^[A-Za-z]/.test(value) && IANAZone.isValidZone(value);
 }
 
-/** What was last reckoned for each calendar that rules have. */
+/** The last result for each calendar. */
 const known = new Map<string, WindowStarts>();
 
-/** The windows around an instant, all in microseconds since the epoch: reckoned once a window. */
+/** Returns the starts of the windows around an instant, in microseconds since the epoch. Computed once per window. */
 export function windowsAround(calendar: Calendar, now: number): WindowStarts {
   const name = `${calendar.unit} ${calendar.timeZone} ${calendar.anchor}`;
   const last = known.get(name);
@@ -43,7 +43,7 @@ function reckon(calendar: Calendar, now: number): WindowStarts {
   return { previous, current, coming, last };
 }
 
-/** The date on which the window of an instant starts, as a midnight of UTC, which knows no gaps. */
+/** Returns the date on which the window of an instant starts, as midnight in UTC, which has no gaps. */
 function nominalStart({ unit, timeZone, anchor }: Calendar, now: number): DateTime {
   const { year, month, day, weekday } = DateTime.fromMillis(Math.floor(now / 1000), { zone: timeZone });
   if (unit === 'month') return DateTime.utc(year, month, anchor);
@@ -51,7 +51,7 @@ function nominalStart({ unit, timeZone, anchor }: Calendar, now: number): DateTi
   return unit === 'week' ? date.minus({ days: weekday - anchor }) : date;
 }
 
-/** The first instant of a date: 01:00 where the clocks skip midnight, the first 00:00 where they repeat it. */
+/** Returns the first instant of a date: 01:00 if the clocks skip midnight, the first 00:00 if they repeat it. */
 function firstInstant({ year, month, day }: DateTime, zone: string): number {
   return DateTime.fromObject({ year, month, day }, { zone }).getPossibleOffsets()[0]!.toMillis() * 1000;
 }

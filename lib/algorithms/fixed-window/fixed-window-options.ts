@@ -6,8 +6,8 @@ import { isTimeZone } from './calendar.js';
 /** Options of `algorithm: 'fixed-window'`. Its window may also be a calendar window: `'day'`, `'week'`, `'month'`. */
 export interface FixedWindowOptions extends Prefetchable {
   /**
-   * Start of a window that is a duration: with `'first-hit'` the first request after the previous window ended,
-   * with `'clock'` the multiples of the window since the Unix epoch (UTC), the same for every subject.
+   * When a window starts, if it is a duration: `'first-hit'`: at the first request after the previous window ended;
+   * `'clock'`: at the multiples of the window since the Unix epoch (UTC), the same for every subject.
    * @default 'first-hit'
    */
   readonly align?: 'first-hit' | 'clock';
@@ -26,7 +26,7 @@ export interface FixedWindowOptions extends Prefetchable {
 
 export type FixedWindowParameter = 'limit' | 'window' | 'aligned';
 
-/** What a rule whose window is a duration may say, and its numbers for script and twin. */
+/** The option checks and the parameters of a rule whose window is a duration. */
 export const fixedWindowTerms: Terms<FixedWindowOptions, FixedWindowParameter> = {
   parameters: ['limit', 'window', 'aligned'],
   options: {

@@ -12,14 +12,14 @@ import type { FixedWindowState } from './window-state.js';
 
 export type { FixedWindowOptions, FixedWindowState };
 
-/** The window as it is now. */
+/** Returns the window that applies now. */
 function read(
   state: FixedWindowState | undefined,
   now: number,
   { limit, window, aligned }: Numbers<FixedWindowParameter>,
 ): FixedWindowState {
   const start = aligned === 1 ? now - (now % window) : now;
-  if (!state || state.count + state.debt === 0) return { count: 0, start, debt: 0, window }; // or all given back
+  if (!state || state.count + state.debt === 0) return { count: 0, start, debt: 0, window }; // or all refunded
 
   let current = state;
   if (now >= state.start + state.window) {
@@ -32,25 +32,25 @@ function read(
   }
   if (current.window >= window) return current;
   const own = aligned === 0 || current.start > now ? current.start : start;
-  // A longer window on the clock's grid may end sooner than one that began at a hit.
+  // A longer window that is aligned to the clock may end sooner than one that began at a request.
   if (current.start + current.window > own + window) return current;
   return { ...current, start: own, window };
 }
 
-/** How long until nothing of it counts any more. */
+/** Returns the time until the full limit is available. */
 function resetOf({ count, start, debt, window }: FixedWindowState, now: number, limit: number): number {
   if (count === 0 && debt === 0) return 0;
   return start + window - now + lengthOf(Math.ceil(debt / limit), window);
 }
 
-/** How long so many windows last. */
+/** Returns the length of a number of windows, at most `LONGEST`. */
 function lengthOf(windows: number, window: number): number {
   return Math.min(LONGEST, windows * window);
 }
 
 /**
- * The fixed window: at most `limit` permits in a window, which starts again from zero when it ends.
- * The cheapest; across the edge of two windows up to twice the limit can pass in a short time.
+ * The fixed window: at most `limit` permits per window, with the count reset at the end of each. The cheapest
+ * algorithm; around the boundary of two windows, up to twice the limit can be allowed in a short time.
  */
 export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowState, FixedWindowParameter> & {
   readonly calendar: true;

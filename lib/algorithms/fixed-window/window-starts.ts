@@ -1,15 +1,15 @@
 /**
- * The starts of four windows in a row, in microseconds since the epoch; `current` is that of the instant
- * asked about.
+ * The starts of four consecutive windows, in microseconds since the epoch; `current` starts the window that contains
+ * the current time.
  *
- * Windows are numbered, 0 is the one that starts at `previous`; those beyond are taken to be as long as
- * the nearest one.
+ * Windows are numbered: 0 starts at `previous`. Windows outside these four have an assumed length, that of the
+ * nearest one.
  */
 export type WindowStarts = Readonly<Record<'previous' | 'current' | 'coming' | 'last', number>>;
 
 /**
- * The number of the window that an instant is in. Where starts are not known, `nearest` (0.5) takes it
- * for the start of a window, and 0 for any instant in one.
+ * Returns the number of the window that contains an instant. Where the length is assumed, `nearest` 0 rounds down;
+ * 0.5 rounds to the nearest start, for an instant that is known to be the start of a window.
  */
 export function windowAt(instant: number, starts: WindowStarts, nearest: 0 | 0.5): number {
   const { previous, current, coming, last } = starts;
@@ -20,7 +20,7 @@ export function windowAt(instant: number, starts: WindowStarts, nearest: 0 | 0.5
   return Math.floor((instant - previous) / (current - previous) + nearest);
 }
 
-/** The instant at which a window starts. */
+/** Returns the instant at which the window with a number starts. */
 export function startOf(window: number, { previous, current, coming, last }: WindowStarts): number {
   if (window >= 3) return last + (window - 3) * (last - coming);
   if (window === 2) return coming;

@@ -1,11 +1,11 @@
-/** What is stored of a window, of the clock's or of the calendar's. */
+/** The stored state of a fixed window or a calendar window. */
 export interface FixedWindowState {
   /** Permits taken in the window. */
   readonly count: number;
-  /** The window's start, in microseconds. */
+  /** Start of the window, in microseconds since the epoch. */
   readonly start: number;
-  /** Permits that the windows after it will start with. */
+  /** Permits beyond the limit, which are charged to the windows that follow. */
   readonly debt: number;
-  /** How long it is, in microseconds: a rule whose own is shorter, or ends sooner, goes by it until it ends. */
+  /** Length in microseconds. Until it ends, it also applies to a rule whose own window is shorter or ends sooner. */
   readonly window: number;
 }

@@ -15,7 +15,7 @@ export interface GcraOptions extends Prefetchable {
 
 export type GcraParameter = 'limit' | 'window' | 'burst' | 'full' | 'fullPart';
 
-/** What a rule may say, and its numbers for script and twin. */
+/** The option checks and the parameters of a rule. */
 export const gcraTerms: Terms<GcraOptions, GcraParameter> = {
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart'],
   options: { burst: burstOption, prefetch: prefetchOption },

@@ -8,10 +8,10 @@ import lua from './gcra.lua.js';
 export type { GcraOptions };
 
 /**
- * The generic cell rate algorithm: permits come back one by one, evenly spread over the window.
+ * The generic cell rate algorithm (GCRA): permits become available one by one, evenly spread over the window.
  *
- * With T = window / limit, a hit of cost n is admitted when max(TAT, now) + n T <= now + burst T,
- * and moves TAT there (ITU-T I.371, the virtual scheduling form).
+ * With T = window / limit, a request of cost n is allowed if max(TAT, now) + n T <= now + burst T, and sets the
+ * theoretical arrival time (TAT) to the left side (ITU-T I.371, virtual scheduling algorithm).
  */
 export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { readonly queues: true } = {
   name: 'gcra',
@@ -55,8 +55,8 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
   },
 
   /**
-   * A charge wears off until its own TAT, even where later ones have moved that on: no more than what
-   * is left of it is given back.
+   * A charge expires gradually until the TAT that it set, even if later charges have moved the TAT: at most the rest
+   * of the charge is refunded.
    */
   refund(state, now, cost, parameters, receipt, onlyLast) {
     if (parameters.limit === 0) return undefined;

@@ -13,14 +13,14 @@ export interface LeakyBucketOptions {
    */
   readonly queue?: number;
   /**
-   * Queued permits that are not delayed: an integer from 0 to `queue` (nginx: `delay`; equal to `queue`:
-   * `nodelay`).
+   * Number of queued permits that are not delayed: an integer from 0 to `queue` (nginx: `delay`; a value equal to
+   * `queue` corresponds to `nodelay`).
    * @default 0
    */
   readonly delayAfter?: number;
   /**
    * Longest delay of a request, up to 366 days. A request that would be delayed longer is denied.
-   * @default as long as `queue` takes
+   * @default the delay of the last permit in a full queue
    */
   readonly maxDelay?: Duration;
 }
@@ -28,7 +28,7 @@ export interface LeakyBucketOptions {
 export type LeakyBucketParameter =
   'limit' | 'window' | 'capacity' | 'longest' | 'longestPart' | 'delayAfter' | 'delayAfterPart';
 
-/** What a rule may say, and its numbers for script and twin. */
+/** The option checks and the parameters of a rule. */
 export const leakyBucketTerms: Terms<LeakyBucketOptions, LeakyBucketParameter> = {
   parameters: ['limit', 'window', 'capacity', 'longest', 'longestPart', 'delayAfter', 'delayAfterPart'],
   options: { queue: integer(0, 1e9), delayAfter: integer(0, 1e9), maxDelay: durationOption },
@@ -37,7 +37,7 @@ export const leakyBucketTerms: Terms<LeakyBucketOptions, LeakyBucketParameter> =
     return checkRate({ limit, window, burst: queue + 1 });
   },
   capacity: ({ capacity }) => capacity,
-  /** The permit whose turn it is counts as well. */
+  /** Divides one permit more than the options count: the one that proceeds without waiting. */
   share: ({ limit, queue = limit, delayAfter = 0 }, processes) => ({
     queue: shareOf(queue + 1, processes) - 1,
     delayAfter: shareOf(delayAfter + 1, processes) - 1,

@@ -11,8 +11,8 @@ import lua from './leaky-bucket.lua.js';
 export type { LeakyBucketOptions };
 
 /**
- * The leaky bucket as a queue: hits go on one by one at the rate, each held back until its turn, and
- * one that finds the queue full is denied. As nginx's `limit_req` with `burst` and `delay`.
+ * The leaky bucket as a queue: requests proceed one by one at the rate, each delayed until its turn; a request that
+ * does not fit into the queue is denied. Equivalent to nginx's `limit_req` with `burst` and `delay`.
  */
 export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, LeakyBucketParameter> & {
   readonly queues: true;
@@ -34,7 +34,7 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
     };
     let { longest, delayAfter } = own;
     if (slowFor > 0) {
-      // As many permits may wait, and go at once, as the rule says.
+      // The number of permits that may wait, or proceed at once, does not depend on the rate.
       longest = spanOf(capacity - 1, rate.limit, rate.window);
       delayAfter = spanOf(permitsIn(delayAfter, limit, window), rate.limit, rate.window);
     }
@@ -67,7 +67,7 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
     };
   },
 
-  /** A place is given back only while nobody waits behind it: who does has been told when to go. */
+  /** Refunds only the last charge in the queue: the delays of later requests have been returned already. */
   refund(state, now, cost, parameters, receipt) {
     if (parameters.limit === 0) return undefined;
     const queue = read(state, now, parameters);

@@ -1,13 +1,13 @@
-// The grid of cells: each window of the clock, a multiple of `window` microseconds since the epoch, in
-// `cells` parts that are equal to the microsecond.
+// The grid of cells: windows start at multiples of `window` microseconds since the epoch, and each is divided into
+// `cells` cells of equal length, to the microsecond.
 
-/** The number since the epoch of the cell that an instant is in. */
+/** Returns the number of the cell that contains an instant, counted from the epoch. */
 export function cellAt(instant: number, window: number, cells: number): number {
   const within = instant % window;
   return ((instant - within) / window) * cells + Math.floor((within * cells) / window);
 }
 
-/** The instant at which a cell stops counting, a window after it has ended. */
+/** Returns the instant at which a cell stops counting: one window after its end. */
 export function expiryOf(cell: number, window: number, cells: number): number {
   const first = cell + 1 + cells;
   const within = first % cells;

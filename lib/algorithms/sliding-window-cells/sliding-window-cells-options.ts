@@ -6,8 +6,9 @@ import { shareOf } from '../share.js';
 /** Options of `algorithm: 'sliding-window-cells'`. */
 export interface SlidingWindowCellsOptions extends Prefetchable {
   /**
-   * Number of cells that the window is divided into: an integer from 1 to 1,000, at most `limit`. A permit is
-   * available again at most one cell after its window: more cells shorten that wait and take more memory.
+   * Number of cells that the window is divided into: an integer from 1 to 1,000, at most `limit`. A permit becomes
+   * available again up to one cell later than one window after it was taken: more cells shorten this delay and take
+   * more memory.
    * @default 10, or `limit` if that is less
    */
   readonly cells?: number;
@@ -17,7 +18,7 @@ export type SlidingWindowCellsParameter = 'limit' | 'window' | 'cells';
 
 const DEFAULT_CELLS = 10;
 
-/** What a rule may say, and its numbers for script and twin. */
+/** The option checks and the parameters of a rule. */
 export const slidingWindowCellsTerms: Terms<SlidingWindowCellsOptions, SlidingWindowCellsParameter> = {
   parameters: ['limit', 'window', 'cells'],
   options: {

@@ -12,30 +12,30 @@ import lua from './sliding-window-cells.lua.js';
 export type { SlidingWindowCellsOptions };
 
 export interface SlidingWindowCellsState extends Grid {
-  /** The instant at which the newest cell stops counting, in microseconds. */
+  /** The instant at which the newest cell stops counting, in microseconds since the epoch. */
   readonly expiry: number;
-  /** Permits taken in it and in those before it, newest first. */
+  /** Permits taken in each cell, newest first. */
   readonly counts: readonly number[];
 }
 
-/** A window in so many cells. */
+/** A window divided into cells. */
 interface Grid {
   /** Microseconds. */
   readonly window: number;
   readonly cells: number;
   /**
-   * Until when a rule whose window is shorter goes by this grid, in microseconds since the epoch; 0: until
-   * none of it counts.
+   * Until when this grid also applies to a rule with a shorter window, in microseconds since the epoch; 0: until no
+   * cell counts.
    */
   readonly until: number;
 }
 
-/** Counts that take as much memory as a key. */
+/** Number of counts that take as much memory as a key. */
 const COUNTS_PER_SIZE = 32;
 
 type Parameters = Numbers<SlidingWindowCellsParameter>;
 
-/** Cells as they are now: the newest one's number, and the permits of it and of those before it by age. */
+/** The current cells: the number of the newest, and the permits of each by age (0 is the newest). */
 interface Cells extends Grid {
   readonly cell: number;
   readonly counts: number[];
@@ -54,7 +54,7 @@ function empty(now: number, { window, cells }: Parameters): Cells {
   return { window, cells, until: 0, cell: cellAt(now, window, cells), counts };
 }
 
-/** Cells of a grid. */
+/** Returns the current cells of a state, in its own grid. */
 function aged(state: SlidingWindowCellsState, now: number, until: number): Cells {
   const { window, cells } = state;
   const cell = cellAt(now, window, cells);
@@ -69,7 +69,7 @@ function aged(state: SlidingWindowCellsState, now: number, until: number): Cells
   return { window, cells, until, cell: Math.max(cell, newest), counts };
 }
 
-/** Each cell of another grid that still counts, as if its permits had been taken at its end. */
+/** Returns the current cells of a state in the rule's grid, as if each permit had been taken at the end of its cell. */
 function moved(state: SlidingWindowCellsState, now: number, own: Parameters): Cells {
   const { window, cells } = state;
   const newest = newestOf(state);
@@ -89,7 +89,7 @@ function newestOf({ expiry, window, cells }: SlidingWindowCellsState): number {
   return cellAt(expiry - window - 1, window, cells);
 }
 
-/** The permits that count, and how long until none of them does. */
+/** Returns the number of permits that count, and the time until none of them do. */
 function sum({ cell, counts, window, cells }: Cells, now: number): { used: number; resetAfter: number } {
   let used = 0;
   let newest: number | undefined;
@@ -101,8 +101,8 @@ function sum({ cell, counts, window, cells }: Cells, now: number): { used: numbe
 }
 
 /**
- * The sliding window of cells: permits are counted in equal parts of the window, and the oldest part
- * counts whole until it has left the window. At most `limit` in any window, with one number a cell.
+ * The sliding window of cells: permits are counted in equal cells of the window, and the oldest cell counts in full
+ * until it has left the window. Allows at most `limit` permits in any window, and stores one number per cell.
  */
 export const slidingWindowCells: AlgorithmDefinition<
   SlidingWindowCellsOptions,

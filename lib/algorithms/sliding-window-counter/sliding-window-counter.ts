@@ -7,24 +7,24 @@ import lua from './sliding-window-counter.lua.js';
 export type SlidingWindowCounterOptions = Prefetchable;
 
 export interface SlidingWindowCounterState {
-  /** The current window's start on the clock's grid, in microseconds. */
+  /** Start of the current window, a multiple of `window`, in microseconds since the epoch. */
   readonly start: number;
   /** Permits taken in the current window. */
   readonly current: number;
-  /** Permits taken in the one before it. */
+  /** Permits taken in the previous window. */
   readonly previous: number;
-  /** How long they are, in microseconds. */
+  /** Length of both windows, in microseconds. */
   readonly window: number;
   /**
-   * Until when a rule with a shorter window goes by these, in microseconds since the epoch; 0: until none of
-   * them counts.
+   * Until when these windows also apply to a rule with a shorter window, in microseconds since the epoch; 0: until
+   * they no longer count.
    */
   readonly until: number;
 }
 
 type Windows = SlidingWindowCounterState;
 
-/** The two windows as they are now: the rule's own, or longer ones that are in use. */
+/** Returns the two windows that apply now: the rule's own, or longer ones that are still in use. */
 function read(state: Windows | undefined, now: number, window: number): Windows {
   if (!state) return { start: now - (now % window), current: 0, previous: 0, window, until: 0 };
   if (state.window === window) return at(state, now);
@@ -34,12 +34,12 @@ function read(state: Windows | undefined, now: number, window: number): Windows 
   return now < until ? { ...at(state, now), until } : at(convert(state, until, window), now);
 }
 
-/** The instant at which none of it counts. */
+/** Returns the instant from which none of the permits count. */
 function expiryOf({ start, window }: Windows): number {
   return start + 2 * window;
 }
 
-/** Windows of the same length at an instant. */
+/** Advances the windows to those of an instant. */
 function at(state: Windows, instant: number): Windows {
   const { window } = state;
   const start = instant - (instant % window);
@@ -53,7 +53,7 @@ function at(state: Windows, instant: number): Windows {
   };
 }
 
-/** Takes all that counts at an instant, rounded up, for taken in the current window of another length. */
+/** Converts windows to another length: all permits that count at an instant, rounded up, count as taken at it. */
 function convert(state: Windows, instant: number, window: number): Windows {
   const { start, current, previous, window: length } = at(state, instant);
   const left = Math.min(length, start + length - instant);
@@ -61,25 +61,25 @@ function convert(state: Windows, instant: number, window: number): Windows {
   return { start: instant - (instant % window), current: used, previous: 0, window, until: 0 };
 }
 
-/** Products up to here leave room for debt. */
+/** The largest product without debt: doubles are exact up to 2^53, which leaves room for debt. */
 const LARGEST = 2 ** 52;
 
-/** How much `count` permits of the previous window weigh while so much time is left of it, rounded down. */
+/** Returns how many of `count` permits still count while the sliding window covers `left` of theirs, rounded down. */
 function weigh(count: number, left: number, window: number, unit: number): number {
   return Math.floor((count * Math.ceil(left / unit)) / Math.ceil(window / unit));
 }
 
-/** The longest time before the window's end at which `count` permits weigh at most `room`. */
+/** Returns the largest `left` for which `weigh` returns at most `room`. */
 function leftWhen(count: number, room: number, window: number, unit: number): number {
   return (Math.ceil(((room + 1) * Math.ceil(window / unit)) / count) - 1) * unit;
 }
 
-/** The unit in which what is left of a window is counted, in microseconds. */
+/** Returns the unit in which `weigh` measures time, in microseconds. */
 function unitOf(limit: number, window: number): number {
   return Math.max(1, Math.ceil((limit * window) / LARGEST));
 }
 
-/** How long until a hit fits that does not now; `null` if it never does. */
+/** Returns how long until a denied request would be allowed; `null` if it never would be. */
 function waitFor(cost: number, windows: Windows, now: number, limit: number): number | null {
   const { start, current, previous, window } = windows;
   const unit = unitOf(limit, window);
@@ -89,7 +89,7 @@ function waitFor(cost: number, windows: Windows, now: number, limit: number): nu
   return null;
 }
 
-/** The same, where longer windows stop to count before that. */
+/** Corrects a wait that lasts beyond `until`, when longer windows stop to apply. */
 function waitAfter(
   wait: number,
   cost: number,
@@ -106,12 +106,12 @@ function waitAfter(
 }
 
 /**
- * The sliding window counter: two counters a key. The permits of the previous window count by the
- * share of it that the sliding window still covers, as if they had come evenly:
- * used = current + floor(previous x left / window), rounded as Upstash and Python's `limits` round it.
+ * The sliding window counter: two counters per key. The permits of the previous window are weighted by the part of it
+ * that the sliding window still covers, as if they had been taken evenly:
+ * used = current + floor(previous x left / window), rounded as in Upstash and Python's `limits`.
  *
- * An approximation (`exact: false`). Its arithmetic is exact: where a product would leave the integers that a double holds (limit x window above 2^52,
- * such as 52,000 a day), what is left of the window is counted in coarser units than microseconds.
+ * An approximation (`exact: false`) with exact arithmetic: if limit x window exceeds 2^52 (such as 53,000 per day),
+ * time is measured in units coarser than a microsecond, so that no product exceeds the exact integers of a double.
  */
 export const slidingWindowCounter: AlgorithmDefinition<
   SlidingWindowCounterOptions,
@@ -162,7 +162,7 @@ export const slidingWindowCounter: AlgorithmDefinition<
     };
   },
 
-  /** The window of a charge ends a window before the charge is gone. */
+  /** The receipt is the instant one window after the end of the window in which the charge was made. */
   refund(state, now, cost, parameters, receipt, onlyLast) {
     const windows = read(state, now, parameters.window);
     const { start, current, previous, window } = windows;

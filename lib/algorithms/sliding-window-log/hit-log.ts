@@ -1,19 +1,19 @@
-/** What a log is kept for: the longest window in use, see docs/adr/0028-changed-windows-of-a-log.md. */
+/** The longest window in use, for which a log keeps its entries. See docs/adr/0028-changed-windows-of-a-log.md. */
 export interface Kept {
   /** Microseconds. */
   readonly window: number;
   /** Permits. */
   readonly limit: number;
-  /** Until when, in microseconds since the epoch; 0: for a window from the last hit on. */
+  /** Until when it is in use, in microseconds since the epoch; 0: for one window after the last request. */
   readonly until: number;
 }
 
 /**
- * A log of admitted hits, oldest first: the instant of each, and the permits admitted up to and
- * including it. The first entry is only the base to count from.
+ * A log of allowed requests, oldest first: the instant of each, and the running total of permits including it. The
+ * first entry is not a request, but the base of the running total.
  *
- * Never changed in place as far as its holder can see: `push` gives a new log that shares the
- * entries, as a slice does, so that a log costs no copy a hit. Only the newest log is to be kept.
+ * Immutable for its user: `push` returns a new log that shares the entries, as a slice does, so that no request copies
+ * them. Use only the newest log: a `push` to an older one overwrites entries of the newer ones.
  */
 export class HitLog {
   private constructor(
@@ -36,22 +36,22 @@ export class HitLog {
     return this.totals[this.end - 1]!;
   }
 
-  /** How many entries there are, the base included. */
+  /** Number of entries, including the base. */
   get length(): number {
     return this.end - this.first;
   }
 
-  /** How many entries are in memory, expired ones included. */
+  /** Number of entries in memory, including expired ones. */
   get heldLength(): number {
     return this.instants.length;
   }
 
-  /** When nothing of it counts any more, in microseconds since the epoch. */
+  /** The instant from which no entry counts, in microseconds since the epoch. */
   get expiresAt(): number {
     return this.lastInstant + this.kept.window;
   }
 
-  /** `Infinity` beyond the end. */
+  /** Returns the instant of an entry; `Infinity` past the end. */
   instant(index: number): number {
     return this.first + index < this.end ? this.instants[this.first + index]! : Infinity;
   }
@@ -60,17 +60,17 @@ export class HitLog {
     return this.totals[this.first + index]!;
   }
 
-  /** The first index above 0 whose instant reaches `bound`; one past the end if none does. */
+  /** Returns the first index above 0 whose instant is at least `bound`; `length` if there is none. */
   firstInstantReaching(bound: number): number {
     return this.firstReaching(this.instants, 0, bound);
   }
 
-  /** The first index above `low` whose total reaches `bound`; one past the end if none does. */
+  /** Returns the first index above `low` whose total is at least `bound`; `length` if there is none. */
   firstTotalReaching(bound: number, low: number): number {
     return this.firstReaching(this.totals, low, bound);
   }
 
-  /** The log with a hit more, counted from `base`. */
+  /** Returns the log with one more request, and with the entry at index `base` as its base. */
   push(instant: number, total: number, base: number, kept: Kept): HitLog {
     const first = this.first + base;
     if (this === EMPTY_LOG) return new HitLog([0, instant], [0, total], 0, 2, kept);
@@ -84,7 +84,7 @@ export class HitLog {
     return new HitLog(this.instants, this.totals, first, this.end + 1, kept);
   }
 
-  /** The log with `cost` less from the hit at `index`, and from every total behind it. */
+  /** Returns the log with `cost` subtracted from the request at `index` and from all later totals. */
   reduce(index: number, cost: number): HitLog {
     const before = this.total(index - 1);
     const instants = this.instants.slice(this.first, this.end);
@@ -93,7 +93,7 @@ export class HitLog {
     return new HitLog(instants, totals, 0, totals.length, this.kept);
   }
 
-  /** Looks close by first, since most hits expire one by one. */
+  /** Searches with doubling steps from `low`: requests mostly expire one by one, so the result is usually close. */
   private firstReaching(values: number[], low: number, bound: number): number {
     const { length } = this;
     let stride = 1;

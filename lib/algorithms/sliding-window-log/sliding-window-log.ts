@@ -5,18 +5,18 @@ import lua from './sliding-window-log.lua.js';
 /** `algorithm: 'sliding-window-log'` has no options of its own. */
 export type SlidingWindowLogOptions = Record<never, never>;
 
-/** Entries that take as much memory as a key. */
+/** Number of entries that take as much memory as a key. */
 const ENTRIES_PER_SIZE = 16;
 
-/** How many entries a refund rewrites at most: what is older stays charged until it expires. */
+/** Maximum number of entries that a refund rewrites. An older request stays charged until it expires. */
 const MOST_REWRITTEN = 1000;
 
 /**
- * The sliding window log: remembers every admitted hit, and admits at most `limit` permits in any
- * window. Exact; its memory grows with the hits it holds, up to `limit` of them a key.
+ * The sliding window log: stores every allowed request, and allows at most `limit` permits in any window. Exact; its
+ * memory grows with the number of stored requests, up to `limit` per key.
  *
- * A log that is kept for a longer window than the rule's goes on to be kept for that, and also holds the
- * larger limit in it, until nobody has been charged by it for so long.
+ * If rules with windows of different lengths use the same log (after a change, or in a rolling deploy), it also
+ * enforces the larger limit in the longer window, until that window has passed since its rule last charged the log.
  */
 export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitLog, 'limit' | 'window'> = {
   name: 'sliding-window-log',
@@ -72,7 +72,7 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
     };
   },
 
-  /** Takes the cost out of the hit and out of every total behind it, if those are not too many. */
+  /** Subtracts the cost from the request and from all later totals, unless there are more than `MOST_REWRITTEN`. */
   refund(log, now, cost, { window }, receipt, onlyLast) {
     const instant = Number(receipt) - window;
     if (onlyLast || Number(receipt) <= now || log.expiresAt <= now) return undefined;
@@ -84,7 +84,7 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
   sizeOf: (log) => 1 + Math.floor(log.heldLength / ENTRIES_PER_SIZE),
 };
 
-/** The same if nothing has changed. */
+/** Returns the same object if nothing has changed. */
 function keep(kept: Kept, window: number, limit: number, until: number): Kept {
   const isSame = kept.window === window && kept.limit === limit && kept.until === until;
   return isSame ? kept : { window, limit, until };

@@ -2,22 +2,25 @@ import type { Numbers } from '../definition.js';
 import { isSlower, mostOwed } from '../rate.js';
 import { creditUpTo, instantOf, isSameRefill, type Credited, type Refill } from './refill.js';
 
-/** What is stored of a bucket, see docs/adr/0029-changed-rates.md. */
+/** The stored state of a bucket. See docs/adr/0029-changed-rates.md. */
 export interface TokenBucketState extends Credited {
-  /** Tokens that are missing to a full bucket; more than it holds if there is debt. */
+  /** Tokens missing from a full bucket; more than its capacity if there is debt. */
   readonly used: number;
-  /** How tokens came when it was counted. */
+  /** The refill with which the tokens were counted. */
   readonly refill: Refill;
-  /** Until when a rule whose tokens come faster goes by this refill, in microseconds since the epoch; 0: until it is full. */
+  /**
+   * Until when this refill also applies to a rule with a faster one, in microseconds since the epoch; 0: until the
+   * bucket is full.
+   */
   readonly until: number;
 }
 
 type Parameters = Numbers<'limit' | 'window' | 'burst' | 'interval' | 'initial'>;
 
-/** How long a full bucket is remembered, where a new one would not be full, in microseconds. */
+/** How long a full bucket is kept if a new one would not be full, in microseconds. */
 const MEMORY = 86_400e6;
 
-/** Takes up what a rule whose tokens come alike, faster or more slowly has left; of a slower one, its refill stays. */
+/** Converts a bucket to the rule's own refill; a slower refill still applies until `until`. */
 function adopt(state: TokenBucketState, now: number, own: Parameters): TokenBucketState {
   const { refill } = state;
   if (isSameRefill(refill, own)) return state.until === 0 ? state : { ...state, until: 0 };
@@ -30,14 +33,14 @@ function adopt(state: TokenBucketState, now: number, own: Parameters): TokenBuck
   return now < until ? { ...state, until } : afterSlow({ ...state, until }, own);
 }
 
-/** The bucket when its slower refill has counted for long enough. */
+/** Returns the bucket at the instant from which the rule's own refill applies instead of a slower one. */
 function afterSlow(state: TokenBucketState, own: Parameters): TokenBucketState {
   const { used, refill, until } = state;
   const { missing } = creditUpTo(until, used, state, refill);
   return { used: missing, instant: until, part: 0, refill: own, until: 0 };
 }
 
-/** The instant at which no more than so many tokens are missing. */
+/** Returns the instant from which at most `used` tokens are missing. */
 export function instantWith(used: number, bucket: TokenBucketState, own: Parameters): number {
   const { refill, until } = bucket;
   const instant = instantOf(bucket.used - used, bucket, refill);
@@ -46,7 +49,7 @@ export function instantWith(used: number, bucket: TokenBucketState, own: Paramet
   return instantOf(rest.used - used, rest, own);
 }
 
-/** The bucket as it is now; `undefined` if it is a new one. */
+/** Returns the bucket with the tokens added up to now; `undefined` if the subject has no bucket yet. */
 export function fill(
   state: TokenBucketState | undefined,
   now: number,
@@ -59,12 +62,12 @@ export function fill(
   return { used: missing, ...credited, refill: bucket.refill, until: bucket.until };
 }
 
-/** The bucket with so many tokens less, as far as they can be owed. */
+/** Returns the bucket with `cost` tokens fewer, up to the maximum debt. */
 export function take(bucket: TokenBucketState, cost: number, { burst }: Parameters): TokenBucketState {
   return { ...bucket, used: Math.min(bucket.used + cost, burst + mostOwed(bucket.refill)) };
 }
 
-/** When the bucket may be forgotten: when it is full by whatever rule. */
+/** Returns the time after which the bucket may be deleted: when it is full, even at a slower refill. */
 export function expiryOf(bucket: TokenBucketState, now: number, { burst, initial }: Parameters): number {
   const full = instantOf(bucket.used, bucket, bucket.refill);
   if (initial < burst) return full + MEMORY - now;

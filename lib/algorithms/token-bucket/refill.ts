@@ -2,20 +2,20 @@ import type { Numbers } from '../definition.js';
 import { isLonger, isSameRate, LONGEST, minus, permitsIn, plus, spanOf, type Span } from '../rate.js';
 
 /**
- * How tokens come: `limit` of them a `window` of microseconds, one by one at an even pace, or all at
- * once after each whole window (`interval`: 1).
+ * Adds `limit` tokens per `window` microseconds: one by one and evenly (`interval` 0), or all at once after each
+ * whole window (`interval` 1).
  */
 export type Refill = Numbers<'limit' | 'window' | 'interval'>;
 
-/** The instant up to which tokens have been credited. */
+/** The instant up to which tokens are credited. */
 export interface Credited {
   /** Microseconds since the epoch. */
   readonly instant: number;
-  /** The rest of it, in 1/limit of a microsecond. */
+  /** Fraction of the instant, in units of 1/limit microsecond. */
   readonly part: number;
 }
 
-/** Whether tokens come alike. */
+/** Whether two refills add tokens at the same times. */
 export function isSameRefill(one: Refill, other: Refill): boolean {
   if (one === other) return true;
   if (one.interval !== other.interval) return false;
@@ -23,26 +23,26 @@ export function isSameRefill(one: Refill, other: Refill): boolean {
   return one.limit === other.limit && one.window === other.window;
 }
 
-/** How many whole tokens come within a span; 0 for a negative one. */
+/** Returns how many whole tokens are added within a span; 0 for a negative span. */
 export function tokensIn(span: Span, { limit, window, interval }: Refill): number {
   if (interval === 0) return permitsIn(span, limit, window);
   return Math.max(0, Math.floor(span.whole / window)) * limit;
 }
 
-/** The span in which `tokens` come. */
+/** Returns the span in which `tokens` are added. */
 export function spanFor(tokens: number, { limit, window, interval }: Refill): Span {
   if (interval === 0) return spanOf(tokens, limit, window);
   return { whole: Math.min(LONGEST, Math.ceil(tokens / limit) * window), part: 0 };
 }
 
-/** The instant at which `missing` more tokens have come. */
+/** Returns the instant at which `missing` more tokens have been added. */
 export function instantOf(missing: number, { instant, part }: Credited, refill: Refill): number {
   if (missing <= 0) return instant;
   const span = spanFor(missing, refill);
   return instant + span.whole + Math.ceil((part + span.part) / refill.limit);
 }
 
-/** How many tokens are still missing at an instant, and up to when those that have come are credited. */
+/** Credits the tokens added up to `now`. Returns how many are still missing, and up to when tokens are credited. */
 export function creditUpTo(
   now: number,
   missing: number,
@@ -57,9 +57,9 @@ export function creditUpTo(
 }
 
 /**
- * The bucket after a refund: how many tokens are missing, and the instant up to which it is credited. The refund is
- * limited to the tokens that come within a time (microseconds, rounded up). With continuous refill it is exact,
- * since the rest of a token counts as time.
+ * Refunds tokens, at most those that are added within `time` (microseconds, rounded up). Returns how many are still
+ * missing, and up to when tokens are credited. With continuous refill the maximum is exact, since a fraction of a
+ * token is refunded as time.
  */
 export function giveBack(
   tokens: number,

@@ -19,13 +19,13 @@ export interface TokenBucketOptions extends Prefetchable {
    */
   readonly refill?: 'continuous' | 'interval';
   /**
-   * Tokens in the bucket of a new subject: an integer from the rule's `cost` to `burst`. A subject is new again a
-   * day after its bucket was full.
+   * Tokens in the bucket of a new subject: an integer from the rule's `cost` to `burst`. A subject counts as new again
+   * a day after its bucket became full.
    * @default the rule's `burst`
    */
   readonly initial?: number;
   /**
-   * Time in which the rate rises after a pause from a third to the full rate, up to 366 days, as in Guava's
+   * Time in which the rate rises from a third to the full rate after a pause, up to 366 days, as in Guava's
    * `RateLimiter.create(limit, warmUp)`. It replaces the burst and cannot be combined with other options.
    * @default no warm-up
    */
@@ -34,7 +34,7 @@ export interface TokenBucketOptions extends Prefetchable {
 
 export type TokenBucketParameter = 'limit' | 'window' | 'burst' | 'interval' | 'initial';
 
-/** What a rule without `warmUp` may say, and its numbers for script and twin. */
+/** The option checks and the parameters of a rule without `warmUp`. */
 export const tokenBucketTerms: Terms<TokenBucketOptions, TokenBucketParameter> = {
   parameters: ['limit', 'window', 'burst', 'interval', 'initial'],
   options: {
@@ -58,7 +58,7 @@ export const tokenBucketTerms: Terms<TokenBucketOptions, TokenBucketParameter> =
   capacity: ({ burst }) => burst,
   share({ limit, burst = limit, initial = burst, cost = 1 }, processes) {
     const share = shareOf(burst, processes);
-    // A denial starts no bucket: one that starts below the cost would never be filled.
+    // A denial stores no bucket, so that one that starts with fewer tokens than the cost would never fill up.
     return { burst: share, initial: Math.min(share, Math.max(cost, Math.floor(initial / processes))) };
   },
   compile: ({ limit, window, burst = limit, refill, initial = burst }) => ({

@@ -15,11 +15,11 @@ export type { TokenBucketOptions, TokenBucketState };
 type Parameters = Numbers<TokenBucketParameter>;
 
 /**
- * The token bucket: a hit takes `cost` tokens from a bucket of `burst`, which gains `limit` tokens
- * a window, continuously or all at once after each whole window. It starts full unless told otherwise.
+ * The token bucket: a request takes `cost` tokens from a bucket of `burst`, to which `limit` tokens are added per
+ * window, continuously or all at once after each whole window. A new bucket is full unless `initial` is set.
  *
- * Tokens are credited whole, and the instant moves by just the time that they took, so that nothing
- * is ever rounded away.
+ * Only whole tokens are credited, and the credited instant advances by exactly the time that they took, so that no
+ * time is lost to rounding.
  */
 export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketState, TokenBucketParameter> & {
   readonly queues: true;
@@ -42,7 +42,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     if (cost > Math.max(0, burst - used)) {
       wait = used > burst - cost ? instantWith(burst - cost, bucket, parameters) - now : 0;
       if (patience < Infinity && (cost > burst || wait > patience)) {
-        // A denial stores nothing, so that a new bucket stays as it is.
+        // A denial stores nothing, so that a new bucket gains no tokens.
         const retryAfter = cost > burst || !known ? null : wait - patience;
         const resetAfter = fullAfter(bucket, now, parameters);
         return { allowed: false, remaining: Math.max(0, burst - used), retryAfter, resetAfter, delay: 0 };
@@ -62,8 +62,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
   },
 
   /**
-   * A charge wears off as the bucket fills: where others have come since, no more than what can be left
-   * of it is given back.
+   * A charge expires gradually as the bucket fills: after later charges, at most what can be left of it is refunded.
    */
   refund(state, now, cost, parameters, receipt, onlyLast) {
     if (parameters.limit === 0) return undefined;
@@ -83,7 +82,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
   },
 };
 
-/** How long until the bucket is full. */
+/** Returns the time until the bucket is full. */
 function fullAfter(bucket: TokenBucketState, now: number, parameters: Parameters): number {
   return bucket.used > 0 ? instantWith(0, bucket, parameters) - now : 0;
 }

@@ -5,7 +5,7 @@ import type { TokenBucketOptions } from './token-bucket-options.js';
 
 export type WarmUpParameter = 'limit' | 'window' | 'warmUp';
 
-/** What a rule with `warmUp` may say, and its numbers for script and twin. */
+/** The option checks and the parameters of a rule with `warmUp`. */
 export const warmUpTerms: VariantTerms<TokenBucketOptions, WarmUpParameter> = {
   parameters: ['limit', 'window', 'warmUp'],
   check(rule) {

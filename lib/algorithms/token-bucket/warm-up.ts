@@ -6,20 +6,20 @@ import { warmUpTerms, type WarmUpParameter } from './warm-up-options.js';
 import lua from './warm-up.lua.js';
 
 export interface WarmUpState {
-  /** The instant at which the next hit may go, in microseconds. */
+  /** The instant at which the next request may proceed, in microseconds since the epoch. */
   readonly nextFree: number;
-  /** The rest of it, in 1/limit of a microsecond. */
+  /** Fraction of the instant, in units of 1/limit microsecond. */
   readonly part: number;
-  /** How cold it is then: from 0 to the warm-up, in microseconds. */
+  /** How cold the bucket is at that instant: from 0 (warm) to the warm-up (cold), in microseconds. */
   readonly stored: number;
 }
 
-/** The state as it is now. */
+/** The state at the current time. */
 interface Current {
   /** Since the epoch. */
   readonly nextFree: Span;
   readonly stored: number;
-  /** How long until the next hit may go. */
+  /** Time until the next request may proceed. */
   readonly busy: number;
 }
 
@@ -34,8 +34,8 @@ function read(state: WarmUpState | undefined, now: number, limit: number, warmUp
 }
 
 /**
- * How much longer than at the full rate a hit takes that uses up `spent` of what is stored: the time
- * above the line of the full rate, which the upper half of what is stored rises from.
+ * Returns how much longer than at the full rate a request takes that uses up `spent` of `stored`: the integral of the
+ * time per permit above that of the full rate, which rises linearly over the upper half of `stored`.
  */
 function surchargeOf(stored: number, spent: number, warmUp: number): number {
   const above = Math.max(0, stored - warmUp / 2);
@@ -43,7 +43,7 @@ function surchargeOf(stored: number, spent: number, warmUp: number): number {
   return Math.ceil((2 * used * (2 * above - used)) / warmUp);
 }
 
-/** The state, and how long until it is as cold as a fresh key. */
+/** Returns the state, which expires when it is as cold as a fresh key. */
 function write(now: number, nextFree: Span, stored: number, warmUp: number): Next<WarmUpState> {
   const busy = roundUp(nextFree) - now;
   const state = { nextFree: nextFree.whole, part: nextFree.part, stored };
@@ -51,15 +51,14 @@ function write(now: number, nextFree: Span, stored: number, warmUp: number): Nex
 }
 
 /**
- * The token bucket that warms up: lets permits through at the rate, and up to three times as slowly
- * while it is cold. A hit goes on at once if nothing is under way, and the next one waits for what it
- * took.
+ * The token bucket with a warm-up: allows permits at the rate, and up to three times as slowly while it is cold. A
+ * request proceeds at once if the bucket is idle, and the next request waits for the time that this one takes.
  *
- * Guava's SmoothWarmingUp with its cold factor of 3, told in time instead of permits. With
- * T = window / limit, a stored permit is a stored T: `stored` grows with idle time up to the warm-up,
- * as Guava's permits do up to warmUp / T. A permit takes T from the lower half of it, and from the
- * upper half T x (1 + 4 x (stored - warmUp / 2) / warmUp), which rises from T to 3 T. A hit takes
- * the integral under that line over what it uses up.
+ * Guava's SmoothWarmingUp with its cold factor of 3, expressed in time instead of permits. With T = window / limit, a
+ * stored permit is a stored time T: `stored` grows with idle time up to the warm-up, as Guava's permits do up to
+ * warmUp / T. A permit takes T in the lower half of `stored`, and T x (1 + 4 x (stored - warmUp / 2) / warmUp) in the
+ * upper half, which rises from T to 3 T. A request takes the integral of that function over the part of `stored` that
+ * it uses up.
  *
  * See docs/adr/0010-warm-up.md.
  */
@@ -94,8 +93,8 @@ export const warmUp: Variant<TokenBucketOptions, WarmUpState, WarmUpParameter> &
   },
 
   /**
-   * A place is given back only while nobody waits behind it: who does has been told when to go. The
-   * warmth that it has brought stays, with the time that the cold has cost.
+   * Refunds only the last charge: the delays of later requests have been returned already. The part of `stored` that
+   * was used up, and the additional time for it, are not refunded.
    */
   refund(state, now, cost, { limit, window, warmUp }, receipt) {
     if (limit === 0) return undefined;
