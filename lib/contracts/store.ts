@@ -69,6 +69,8 @@ export interface HitResult extends Result {
   readonly source: DecisionSource;
   /** The instant of the decision, in microseconds since the epoch; 0 where nothing was counted. */
   readonly now: number;
+  /** When the permits were charged, in microseconds since the epoch, to compare with resets. @default now */
+  readonly chargedAt?: number;
   /** The fallback that decided, if one did. */
   readonly fallback?: Fallback;
   /** The share of the rule's limit that was applied, if the process decided alone. */
@@ -100,6 +102,8 @@ export interface Adjustment extends Counter {
   readonly cost: number;
   /** The charge to adjust. */
   readonly receipt: Receipt;
+  /** When the charge was made, in microseconds since the epoch: a charge from before a reset is not refunded. */
+  readonly chargedAt: number;
   /** Makes the adjustment idempotent: it takes effect once, even if it is sent several times. */
   readonly once?: Once | undefined;
   /** The source of the result that charged the counter. */
@@ -135,7 +139,10 @@ export interface Store<H extends Hit = Hit> {
   ): Promise<readonly (boolean | undefined)[]>;
   /** Blocks the subject of a counter with `block`, for a duration in microseconds from now. */
   block(counter: Counter, duration: number): Promise<void>;
-  /** Deletes the states and blocks of counters. Returns for each whether it had any. */
+  /**
+   * Deletes the states and blocks of counters. Returns for each whether it had any. Charges from before are not
+   * refunded any more.
+   */
   reset(counters: readonly Counter[]): Promise<readonly boolean[]>;
   /** Releases what the store or layer holds: timers, connections, unused prefetched permits. */
   close(): Promise<void>;

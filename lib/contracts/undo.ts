@@ -11,9 +11,15 @@ export function isDenied(hits: readonly Hit[], results: readonly HitResult[]): b
 /** Builds the adjustment of a hit's charge. */
 export function adjustmentOf(hit: Hit, result: HitResult, kind: Adjustment['kind']): Adjustment {
   const { key, algorithm, block, cost } = hit;
-  const { now, resetAfter, source, share } = result;
+  const { now, resetAfter, source, share, chargedAt = now } = result;
   const parameters = share?.parameters ?? hit.parameters;
-  return { key, algorithm, block, cost, parameters, kind, receipt: hit.lease ?? now + resetAfter, source };
+  const receipt = hit.lease ?? now + resetAfter;
+  return { key, algorithm, block, cost, parameters, kind, receipt, chargedAt, source };
+}
+
+/** Whether an adjustment has no effect once its counter was reset. A lease needs no such check: its name is deleted. */
+export function endsWithReset({ kind, algorithm }: Adjustment): boolean {
+  return !algorithm.leases && (kind === 'refund' || kind === 'refund-last');
 }
 
 /**

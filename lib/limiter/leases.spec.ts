@@ -31,7 +31,7 @@ describe('the renewals of held permits', () => {
       const parameters = { limit: 1, lease: leaseMs * 1000 };
       const renewal: Adjustment = {
         ...{ key, parameters, algorithm: algorithms.concurrency },
-        ...{ source: 'redis' as const, kind: 'renew', cost: 1, receipt: 'name' },
+        ...{ source: 'redis' as const, kind: 'renew', cost: 1, receipt: 'name', chargedAt: 0 },
       };
       leases.hold([renewal], new AbortController());
       held.push(renewal);

@@ -52,7 +52,7 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
     await fill(500, () => hit(log, 1));
 
     const remaining = (await hit(log, 0)).remaining;
-    const refund = { ...log, kind: 'refund', cost: 1, source: 'redis' } as const;
+    const refund = { ...log, kind: 'refund', cost: 1, chargedAt: 0, source: 'redis' } as const;
     expect(await store.adjust([{ ...refund, receipt }])).toEqual([false]);
     expect((await hit(log, 0)).remaining).toBe(remaining);
     expect(await store.adjust([{ ...refund, receipt: recentReceipt }])).toEqual([true]);
@@ -79,9 +79,8 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
       if (kind === 'redis') expect(await held()).toBe(left);
     }
     expect((await hit(slots, 0, '')).remaining).toBe(2996);
-    expect(
-      await store.adjust([{ ...slots, kind: 'renew', source: 'redis', cost: 1, receipt: 'dead-7' }]),
-    ).toEqual([false]);
+    const renewal = { ...slots, kind: 'renew', source: 'redis', cost: 1, receipt: 'dead-7' } as const;
+    expect(await store.adjust([{ ...renewal, chargedAt: 0 }])).toEqual([false]);
     await store.reset([slots]);
   });
 
@@ -92,7 +91,7 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
     }
     expect((await hit(slots, 0, '')).remaining).toBe(10_000 - 2513);
     for (const cost of [1000, 999, 513, 1]) {
-      const held = { ...slots, cost, receipt: `of-${cost}`, source: 'redis' } as const;
+      const held = { ...slots, cost, receipt: `of-${cost}`, chargedAt: 0, source: 'redis' } as const;
       expect(await store.adjust([{ ...held, kind: 'renew' }])).toEqual([true]);
       expect(await store.adjust([{ ...held, kind: 'refund' }])).toEqual([true]);
     }

@@ -84,13 +84,25 @@ describe('what a request leaves in Redis', () => {
     expect(await keys.contents()).toEqual(before);
   });
 
-  it('is nothing at all after asking only, a denial, or a reset', async () => {
+  it('is nothing at all after asking only, a denial, or a reset of what was never used', async () => {
     await limiter.peek(EVERY_RULE, 'ann');
     await limiter.consume(EVERY_RULE, 'ann', { cost: 0 });
     await limiter.consume(EVERY_RULE, 'ann', { cost: 6 });
-    await limiter.consume(EVERY_RULE, 'bob');
     await limiter.reset(EVERY_RULE, 'bob');
     expect(await keys.names()).toEqual([]);
+  });
+
+  it('is the instant of a reset, for as long as the counter would have lived', async () => {
+    const rule: Rule = { name: 'login', algorithm: 'gcra', limit: 5, window: '1m', block: '1h' };
+    await limiter.consume(rule, 'ann', { cost: 4 });
+    await limiter.consume(rule, 'ann', { cost: 2 });
+    expect(await keys.names()).toHaveLength(2);
+    const lifetime = Math.min(...(await keys.lifetimes()));
+    await limiter.reset(rule, 'ann');
+    expect(await keys.names()).toEqual([expect.stringMatching(/:reset$/)]);
+    const [kept = NaN] = await keys.lifetimes();
+    expect(kept).toBeLessThanOrEqual(lifetime);
+    expect(kept).toBeGreaterThan(lifetime - 10_000);
   });
 
   it('never lives for ever, from the shortest window to the longest, whoever asks', async () => {

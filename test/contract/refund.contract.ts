@@ -39,6 +39,34 @@ export function refundContract(bench: () => Bench): void {
       expect(await limiter.refund(decision)).toBe(false);
       expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 5, resetAfterMs: 0 });
     });
+
+    it('gives nothing back of a charge that a reset has cleared, whatever was charged since', async () => {
+      const { limiter, other, goTo } = bench();
+      const cleared = await limiter.consume(rule, 'ann', { cost: 3 });
+      const reserved = await limiter.reserve(rule, 'ann', { cost: 2 });
+      goTo(1);
+      await (rule.per === 'instance' ? limiter : other).reset(rule, 'ann');
+      goTo(2);
+      const charged = await limiter.consume(rule, 'ann', { cost: 4 });
+      expect(await limiter.refund(cleared)).toBe(false);
+      await reserved.cancel();
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 1 });
+      expect(await limiter.refund(charged)).toBe(true);
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 5 });
+    });
+
+    it('gives nothing back of a charge that the first of two resets has cleared', async () => {
+      const { limiter, goTo } = bench();
+      const cleared = await limiter.consume(rule, 'ann', { cost: 3 });
+      for (const at of [1, 3]) {
+        goTo(at);
+        await limiter.reset(rule, 'ann');
+        goTo(at + 1);
+        await limiter.consume(rule, 'ann', { cost: 2 });
+      }
+      expect(await limiter.refund(cleared)).toBe(false);
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 3 });
+    });
   });
 
   it('a refund gives all the rules of a request back, or those that are named', async () => {

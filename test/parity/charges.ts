@@ -16,7 +16,7 @@ export class Charges {
     const charged = hits.flatMap((hit, index) => {
       const { allowed, resetAfter } = results[index]!;
       return allowed && hit.cost > 0
-        ? [{ ...hit, receipt: hit.lease ?? now + resetAfter, source: 'redis' as const }]
+        ? [{ ...hit, receipt: hit.lease ?? now + resetAfter, chargedAt: now, source: 'redis' as const }]
         : [];
     });
     if (charged.length > 0) this.requests.unshift(charged);

@@ -16,6 +16,7 @@ export class Play {
   now: number;
   private readonly charges = new Charges();
   private results: readonly Result[] = [];
+  private wasReset = false;
   private asked: { requests: readonly (readonly Hit[])[]; ask: DecideOptions } | undefined;
 
   constructor(timeline: Timeline, prefix: string) {
@@ -24,8 +25,11 @@ export class Play {
   }
 
   /** Lets the time of a gap go by, and tells how much that is. */
-  pass(gap: Gap): number {
-    const microseconds = this.microsecondsUntil(gap);
+  pass(gap: Gap & Pick<Deed, 'does'>): number {
+    // On a server, nothing happens in the microsecond of a reset but that.
+    const isApart = gap.does === 'reset' || this.wasReset;
+    this.wasReset = gap.does === 'reset';
+    const microseconds = this.microsecondsUntil(gap) + (isApart ? 1 : 0);
     this.now += microseconds;
     return microseconds;
   }

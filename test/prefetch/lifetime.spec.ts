@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
+import { Keys } from '../../lib/rules/keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { recordCommands } from '../support/redis/record-commands.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
@@ -103,6 +105,30 @@ describe('a prefetch', () => {
       return (await one.consume(rule, 'ann')).source === 'redis';
     }, 'the reset to be told');
     expect(await left(other)).toBe(80);
+  });
+
+  it('gives nothing back once its counter was reset, though its process did not hear of it', async () => {
+    const limiter = await openProcess();
+    const { store } = open[0]!;
+    const hits = new Keys('rl:', time.clock).keyed(compileRule(rule)).hits('ann');
+    const taken = { permits: 20, name: 'lost', keptFor: 60e6 };
+    await store.decide(hits, { prefetch: taken });
+    await store.reset(hits);
+    time.advance(1);
+    await store.decide([{ ...hits[0]!, cost: 50 }], {});
+    const refund = {
+      ...hits[0]!,
+      kind: 'refund',
+      cost: 20,
+      receipt: 0,
+      chargedAt: 0,
+      source: 'redis',
+    } as const;
+    const once = { name: 'lost', until: Infinity };
+    // By its name, once; what was found is not asked for again.
+    expect(await store.adjust([{ ...refund, once }])).toEqual([true]);
+    expect(await left(limiter)).toBe(50);
+    expect(await store.adjust([{ ...refund, once }])).toEqual([false]);
   });
 
   it('gives back the permit of a hit that is refunded', async () => {

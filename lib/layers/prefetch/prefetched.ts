@@ -79,6 +79,7 @@ export class Prefetched {
       delay: 0,
       source,
       now: result.now + elapsed,
+      chargedAt: result.now,
     };
   }
 

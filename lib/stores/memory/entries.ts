@@ -64,14 +64,14 @@ export class Entries {
     }
   }
 
-  /** Returns whether there was a state that had not expired. */
-  delete(key: string): boolean {
+  /** Returns until when the state was to be kept; `undefined` if there was none. */
+  delete(key: string): number | undefined {
     const entry = this.cache?.peek(key);
     this.lastKey = undefined;
-    if (!entry) return false;
+    if (!entry) return undefined;
     this.held -= entry.size;
     this.cache!.delete(key);
-    return !this.isGone(entry.expiresAt);
+    return entry.expiresAt;
   }
 
   clear(): void {

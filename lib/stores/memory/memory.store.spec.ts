@@ -137,10 +137,19 @@ describe('the memory that a memory store takes', () => {
     expect((await limiter.peek({ ...rule, window: '1d' }, regulars[0]!)).remaining).toBe(1);
   });
 
-  it('is given back at once by reset and close, the timer with it', async () => {
+  it('holds the instant of a reset for as long as the counter would have been held', async () => {
+    const log: Rule = { limit: 1000, window: '10s' }; // 63 when full, and 1 once it is reset
+    open({ maxKeys: 64 });
+    for (let times = 0; times < 1000; times++) await limiter.consume(log, 'full');
+    await limiter.reset(log, 'full');
+    for (const subject of subjects(63)) await limiter.consume(rule, subject);
+    expect(store.size).toBe(64);
+    await pass(11_000);
+    expect(store.size).toBe(0);
+  });
+
+  it('is given back at once by close, the timer with it', async () => {
     for (const subject of subjects(10)) await limiter.consume(rule, subject);
-    await limiter.reset(rule, 'subject 3');
-    expect(store.size).toBe(9);
     await store.close();
     expect(store.size).toBe(0);
     expect(jest.getTimerCount()).toBe(0);
@@ -156,6 +165,17 @@ describe('a memory store', () => {
     expect(timers).toEqual([false]);
     await store.close();
     setInterval.mockRestore();
+  });
+
+  it('tells the charges before and behind a reset apart that are made in the same instant', async () => {
+    const store = new MemoryStore({ clock: () => 1_700_000_000_000 });
+    const limiter = new RateLimiter({ store });
+    const before = await limiter.consume(rule, 'ann');
+    await limiter.reset(rule, 'ann');
+    const behind = await limiter.consume(rule, 'ann');
+    expect(await limiter.refund(before)).toBe(false);
+    expect(await limiter.refund(behind)).toBe(true);
+    expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
   });
 
   it.each([0, -1, 1.5, NaN, Infinity, '10', null])('refuses maxKeys: %p, and says what may be', (maxKeys) => {

@@ -1,6 +1,7 @@
 import type { Algorithm, Denied, Next, Patience, Step } from '../../contracts/algorithm.js';
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import type { Adjustment, BaseStore, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
+import { endsWithReset } from '../../contracts/undo.js';
 import { Entries } from './entries.js';
 
 /** The options of a `MemoryStore`. */
@@ -35,6 +36,10 @@ export class MemoryStore implements BaseStore {
   readonly clock: Clock;
   readonly stopwatch: Clock;
   private readonly entries: Entries;
+  private readonly slack: number;
+  /** The instant of the last reset, and how many there were at it. */
+  private resetAt = 0;
+  private resets = 0;
 
   /** @throws RangeError if `maxKeys` is invalid */
   constructor({ clock, maxKeys = 100_000 }: MemoryStoreOptions = {}) {
@@ -43,8 +48,8 @@ export class MemoryStore implements BaseStore {
     }
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? (() => performance.now());
-    const slack = clock ? SLACK : 0;
-    this.entries = new Entries(maxKeys, (expiresAt) => expiresAt + slack <= toMicroseconds(this.clock()));
+    this.slack = clock ? SLACK : 0;
+    this.entries = new Entries(maxKeys, (expiresAt) => this.isOver(expiresAt));
   }
 
   /** Number of keys, including keys that have expired and are not deleted yet. */
@@ -65,6 +70,7 @@ export class MemoryStore implements BaseStore {
       if (!step.allowed && !hit.shadow) isDenied = true;
       steps[index] = step;
     }
+    const chargedAt = this.afterResets(now);
     const results = new Array<HitResult>(hits.length);
     for (let index = 0; index < hits.length; index += 1) {
       const hit = hits[index]!;
@@ -72,7 +78,16 @@ export class MemoryStore implements BaseStore {
       if (step.allowed && (dryRun || isDenied)) step = this.step(hit, now, 0);
       else if (!dryRun) this.charge(hit, step, now);
       const { allowed, remaining, retryAfter, resetAfter, delay } = step;
-      results[index] = { allowed, remaining, retryAfter, resetAfter, delay, source: 'memory', now };
+      results[index] = {
+        allowed,
+        remaining,
+        retryAfter,
+        resetAfter,
+        delay,
+        source: 'memory',
+        now,
+        chargedAt,
+      };
     }
     return results;
   }
@@ -83,6 +98,7 @@ export class MemoryStore implements BaseStore {
       const { key, algorithm, kind } = adjustment;
       const state = this.entries.get(key);
       if (state === undefined && kind !== 'charge') return false;
+      if (endsWithReset(adjustment) && adjustment.chargedAt < this.resetOf(key)) return false;
       const next = nextOf(adjustment, state, now);
       if (next) this.entries.set(key, next.state, now + next.expiresAfter, sizeOf(algorithm, next.state));
       return next !== undefined;
@@ -94,15 +110,40 @@ export class MemoryStore implements BaseStore {
   }
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
+    const now = toMicroseconds(this.clock());
+    this.resets = now === this.resetAt ? this.resets + 1 : 1;
+    this.resetAt = now;
     return counters.map(({ key, block }) => {
-      const hadState = this.entries.delete(key);
-      const hadBlock = block !== undefined && this.entries.delete(block.key);
-      return hadState || hadBlock;
+      const expiresAt = this.entries.delete(key);
+      if (expiresAt !== undefined) this.keepReset(key, expiresAt);
+      const blockedUntil = block && this.entries.delete(block.key);
+      return [expiresAt, blockedUntil].some((until) => until !== undefined && !this.isOver(until));
     });
   }
 
   async close(): Promise<void> {
     this.entries.clear();
+  }
+
+  private isOver(expiresAt: number): boolean {
+    return expiresAt + this.slack <= toMicroseconds(this.clock());
+  }
+
+  /** The instant of a charge, as if each reset of this instant had taken a microsecond: it is before or behind them. */
+  private afterResets(now: number): number {
+    return now === this.resetAt ? now + this.resets : now;
+  }
+
+  /** Remembers a reset for as long as charges from before it could be refunded. */
+  private keepReset(key: string, expiresAt: number): void {
+    const reset = resetKey(key);
+    const keptUntil = Math.max(expiresAt, this.entries.delete(reset) ?? 0);
+    this.entries.set(reset, this.afterResets(this.resetAt), keptUntil, 1);
+  }
+
+  /** The instant of a counter's last reset, 0 if no charge from before it can be left. */
+  private resetOf(key: string): number {
+    return (this.entries.get(resetKey(key)) as number | undefined) ?? 0;
   }
 
   private step(
@@ -148,6 +189,10 @@ export class MemoryStore implements BaseStore {
   private blockUntil(key: string, until: number): void {
     this.entries.set(key, until, until, 1);
   }
+}
+
+function resetKey(key: string): string {
+  return `${key}:reset`;
 }
 
 /** The state after an adjustment; `undefined` if there was nothing to adjust. */

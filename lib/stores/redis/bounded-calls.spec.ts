@@ -16,12 +16,16 @@ function amendments(
     kind: 'refund',
     cost,
     receipt: 1,
+    chargedAt: 1,
   }));
 }
 
 describe('a long list of refunds or renewals', () => {
   it('is sent in calls of at most 100 keys', () => {
-    expect(boundedParts(amendments(250)).map(({ length }) => length)).toEqual([100, 100, 50]);
+    const leases = amendments(250, 1, algorithms.concurrency);
+    expect(boundedParts(leases).map(({ length }) => length)).toEqual([100, 100, 50]);
+    // A refund also reads when its counter was last reset.
+    expect(boundedParts(amendments(120)).map(({ length }) => length)).toEqual([50, 50, 20]);
     expect(boundedParts([])).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 import { MOST_KEYS, type Adjustment } from '../../contracts/store.js';
+import { endsWithReset } from '../../contracts/undo.js';
 
 /** Elements that a call reads, writes or moves one by one at most. */
 const MOST_ELEMENTS = 1000;
@@ -15,7 +16,7 @@ export function boundedParts(adjustments: readonly Adjustment[]): Adjustment[][]
   let [keys, elements] = [MOST_KEYS, 0];
   for (const adjustment of adjustments) {
     const weight = adjustment.algorithm.leases ? adjustment.cost : 1;
-    const width = adjustment.once ? 2 : 1;
+    const width = 1 + Number(endsWithReset(adjustment)) + Number(adjustment.once !== undefined);
     if (keys + width > MOST_KEYS || elements + weight > MOST_ELEMENTS) {
       parts.push([]);
       [keys, elements] = [0, 0];

@@ -3,6 +3,7 @@ import { CallKeys } from './call-keys.js';
 import { commandsOf } from './rights.js';
 import type { ScriptMain } from './script.js';
 import type { Adjustment, Counter, DecideOptions, Hit } from '../../contracts/store.js';
+import { endsWithReset } from '../../contracts/undo.js';
 
 const KINDS = { refund: 0, 'refund-last': 1, renew: 2, charge: 4 } as const;
 const REFUND_OF_PREFETCH = 3;
@@ -14,6 +15,11 @@ const MODES = { charge: 0, dryRun: 1, prefetch: 2 } as const;
 export const REPEATED_FOR = 60e6;
 /** For how long the server remembers the name of a charge. */
 const CHARGE_KNOWN_FOR = 2 * REPEATED_FOR;
+
+/** Where the instant of a counter's last reset is, as long as charges from before it could be refunded. */
+export function resetKey(key: string): string {
+  return `${key}:reset`;
+}
 
 /** Where the receipt of a take is: the same slot as the counter. */
 function receiptKey(key: string, take: string): string {
@@ -153,17 +159,24 @@ export class Call {
       };
       decides.addRequest([hit], {});
       if (!this.isLone) decides.addRequest([hit], {});
-      adjusts.addAdjustment({ ...hit, kind: 'refund', receipt: hit.lease ?? 0, source: 'redis' });
+      adjusts.addAdjustment({
+        ...hit,
+        kind: 'refund',
+        receipt: hit.lease ?? 0,
+        chargedAt: 0,
+        source: 'redis',
+      });
     }
     return this.script ? [rights, decides, adjusts] : [rights, decides];
   }
 
   addAdjustment(adjustment: Adjustment): void {
-    const { kind, key, cost, receipt, once } = adjustment;
+    const { kind, key, cost, receipt, chargedAt, once } = adjustment;
     this.keys.add(key);
+    if (endsWithReset(adjustment)) this.keys.add(resetKey(key));
     const rule = this.ruleOf(adjustment);
     if (!once) {
-      this.arguments.push([KINDS[kind], rule, cost, receipt]);
+      this.arguments.push([KINDS[kind], rule, cost, receipt, chargedAt]);
     } else if (kind === 'charge') {
       this.keys.add(chargeKey(key, once.name));
       this.arguments.push([KINDS.charge, rule, cost, CHARGE_KNOWN_FOR]);

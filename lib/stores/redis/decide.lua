@@ -85,14 +85,14 @@ local function block_all()
   end
 end
 
--- A receipt states when the charge will be gone, so that permits whose reply is lost can be refunded: once, as
+-- A receipt states when the charge will be gone, and when it was made, so that permits whose reply is lost can be refunded: once, as
 -- it is deleted then. It is written behind the charge: without one, nothing is refunded.
 local function write_receipts()
   for hit = 1, count do
     if hit_allowed[hit] and hit_cost[hit] > 0 then
       local reset_after = reply[start + FIELDS * (hit - 1) + 2]
       local kept_for = milliseconds(math.min(kept, reset_after))
-      put(hit_receipt[hit], string.format(INTEGER, now + reset_after), kept_for)
+      put(hit_receipt[hit], string.format(INTEGER .. ' ' .. INTEGER, now + reset_after, now), kept_for)
     end
   end
 end

@@ -67,7 +67,16 @@ function possiblyHeldOf(requests: readonly Request[]): Adjustment[] {
 /** The refund of what a hit holds by a name, if it does. */
 function refundOf(hit: Hit, { prefetch }: DecideOptions): Adjustment[] {
   const { key, algorithm, parameters, block, cost, lease } = hit;
-  const refund = { key, algorithm, parameters, block, kind: 'refund', source: 'redis' } as const;
+  // The name finds the charge, and when it was made.
+  const refund = {
+    key,
+    algorithm,
+    parameters,
+    block,
+    kind: 'refund',
+    chargedAt: 0,
+    source: 'redis',
+  } as const;
   if (lease !== undefined) return [{ ...refund, cost, receipt: lease }];
   if (!prefetch) return [];
   return [{ ...refund, cost: prefetch.permits, receipt: 0, once: { name: prefetch.name, until: Infinity } }];

@@ -16,7 +16,7 @@ import { Announcements } from './announcements.js';
 import { announcersOf } from './announcers.js';
 import { Batches } from './batches.js';
 import { boundedParts, forEachPart } from './bounded-calls.js';
-import { Call } from './call.js';
+import { Call, resetKey } from './call.js';
 import { hasDoneNothing } from './done-nothing.js';
 import { Line } from './line.js';
 import { takeBack, type Refund } from './lost-calls.js';
@@ -143,7 +143,9 @@ export class RedisStore implements BaseStore, SharedStore {
 
   reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
     return forEachPart(counters, async ({ key, block }) => {
-      const removed = await this.run(this.call('reset', block ? [key, block.key] : [key]));
+      const removed = await this.run(
+        this.call('reset', [resetKey(key), key, ...(block ? [block.key] : [])], 1),
+      );
       this.announcements.changed(key, true);
       return removed !== 0;
     });

@@ -16,6 +16,7 @@ local TRIALS = {
   { 'LSET', key, 0, '' },
   { 'LTRIM', key, 0, -1 },
   { 'PEXPIRE', key, 1 },
+  { 'PTTL', key },
   { 'UNLINK', key },
   { 'ZREM', key, '' },
   { 'ZREMRANGEBYRANK', key, 0, -1 },

@@ -18,7 +18,7 @@ describe('the commands that a server must permit', () => {
   });
 
   it('are those of the algorithms in use, and those of every script', () => {
-    expect(commandsOf([])).toEqual(['TIME', 'MGET', 'SET', 'UNLINK']);
+    expect(commandsOf([])).toEqual(['TIME', 'MGET', 'SET', 'UNLINK', 'PTTL']);
     expect(commandsOf([algorithms.gcra])).toEqual(commandsOf([]));
     expect(commandsOf([algorithms['sliding-window-log']])).toEqual(expect.arrayContaining(['LTRIM', 'LSET']));
     expect(commandsOf([algorithms.concurrency])).toEqual(expect.arrayContaining(['ZADD', 'ZREM']));
