@@ -1,5 +1,6 @@
-import type { Algorithm, Denied, Next, Patience, Receipt, Step } from '../contracts/algorithm.js';
+import type { Algorithm, Next, Patience, Receipt, Step } from '../contracts/algorithm.js';
 import type { CalendarWindow } from './calendar-length.js';
+import type { Example } from './example.js';
 
 /** The check of an option, with the allowed values in words for error messages. */
 export interface OptionCheck {
@@ -36,7 +37,7 @@ export interface TakenAhead {
   readonly resetAfter: number;
 }
 
-/** The options of an algorithm, and how a rule is compiled to its parameters: the content of `<name>-options.ts`. */
+/** The options of an algorithm, and how a rule is compiled to its parameters. */
 export interface Terms<Options extends object, Parameter extends string> {
   /** The names of the parameters, in the order in which the Lua functions take them. */
   readonly parameters: readonly Parameter[];
@@ -62,6 +63,12 @@ export interface Terms<Options extends object, Parameter extends string> {
    */
   compileAt?(rule: Quota & Options): (now: number) => Numbers<Parameter>;
 }
+
+/**
+ * What a client can never exceed: `limit` permits in any window; in each window, so that two windows meet at an edge;
+ * a burst and then `limit` permits a window; or `limit` permits at a time.
+ */
+export type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
 
 /** An algorithm with its own options: each algorithm folder exports one, and the registry lists all. */
 export interface AlgorithmDefinition<Options extends object, State, Parameter extends string>
@@ -91,6 +98,10 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
    * that no more is allowed than if it were charged when it is used. Absent if permits cannot be prefetched.
    */
   spendBy?(nth: number, taken: TakenAhead, parameters: Numbers<Parameter>): number;
+  /** What a client can never exceed. */
+  readonly bound: Bound;
+  /** Rules to try it with, the plainest first. */
+  readonly examples: readonly Example[];
   /** `false` if the algorithm estimates the permits used, so that a window may contain more than the limit. */
   readonly exact?: false;
   /** Whether the algorithm can allow a request with a delay. */
@@ -105,14 +116,5 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
  */
 export type Variant<Options extends object, State = unknown, Parameter extends string = string> = Omit<
   AlgorithmDefinition<Options, State, Parameter>,
-  'options' | 'resolve'
+  'options' | 'resolve' | 'bound' | 'examples'
 >;
-
-/** Like `Terms`, for a variant: the options are those of the algorithm that the rule names. */
-export type VariantTerms<Options extends object, Parameter extends string> = Omit<
-  Terms<Options, Parameter>,
-  'options'
->;
-
-/** The result for a limit of 0, which denies every request. */
-export const NEVER: Denied = { allowed: false, remaining: 0, retryAfter: null, resetAfter: 0, delay: 0 };

@@ -1,5 +1,5 @@
 import { concurrency } from '../../lib/algorithms/concurrency/concurrency.js';
-import { MOST_AT_ONCE } from '../../lib/algorithms/concurrency/concurrency-options.js';
+import { MOST_AT_ONCE } from '../../lib/algorithms/concurrency/concurrency.js';
 import { fixedWindow } from '../../lib/algorithms/fixed-window/fixed-window.js';
 import { slidingWindowCells } from '../../lib/algorithms/sliding-window-cells/sliding-window-cells.js';
 import { slidingWindowCounter } from '../../lib/algorithms/sliding-window-counter/sliding-window-counter.js';

@@ -1,15 +1,29 @@
 import type { Next } from '../../contracts/algorithm.js';
-import { NEVER, type AlgorithmDefinition } from '../definition.js';
-import {
-  concurrencyTerms,
-  MOST_AT_ONCE,
-  type ConcurrencyOptions,
-  type ConcurrencyParameter,
-} from './concurrency-options.js';
+import { parseDuration, type Duration } from '../../contracts/duration.js';
+import type { AlgorithmDefinition } from '../definition.js';
+import { durationOption } from '../option-checks.js';
+import { allow, deny, NEVER } from '../result.js';
+import { concurrencyExamples } from './concurrency.examples.js';
 import lua from './concurrency.lua.js';
 import { HeldPermits } from './held-permits.js';
 
-export type { ConcurrencyOptions };
+/** Options of `algorithm: 'concurrency'`, which has no window. */
+export interface ConcurrencyOptions {
+  /**
+   * How long permits survive without renewal, up to 366 days. A process renews the permits that it holds, so this
+   * is the time until the permits of a process that died are available again.
+   * @default '30s'
+   */
+  readonly lease?: Duration;
+}
+
+type ConcurrencyParameter = 'limit' | 'lease';
+
+const DEFAULT_LEASE = 30e6;
+const MOST_HELD = 10_000;
+
+/** Maximum number of permits of one lease: they are added and removed one by one, and no call moves more. */
+export const MOST_AT_ONCE = 1000;
 
 /** Number of holders that take as much memory as a key. */
 const HOLDERS_PER_SIZE = 2;
@@ -22,7 +36,16 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   readonly leases: true;
 } = {
   name: 'concurrency',
-  ...concurrencyTerms,
+  bound: 'at a time',
+  examples: concurrencyExamples,
+  parameters: ['limit', 'lease'],
+  options: { lease: durationOption },
+  check({ limit, cost = 1 }) {
+    if (limit > MOST_HELD) return `limit is ${limit}; allowed: at most ${MOST_HELD} permits held at a time`;
+    if (cost <= MOST_AT_ONCE) return undefined;
+    return `cost is ${cost}; allowed with concurrency: at most ${MOST_AT_ONCE} permits for one holder`;
+  },
+  compile: ({ limit, lease }) => ({ limit, lease: parseDuration(lease) ?? DEFAULT_LEASE }),
   leases: true,
   lua,
 
@@ -35,21 +58,13 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
     const heldFor = held > 0 ? holders.lastEnd(now) - now : 0;
 
     if (cost > MOST_AT_ONCE || (cost > remaining && patience < Infinity)) {
-      const denied = { allowed: false, remaining, resetAfter: heldFor, delay: 0 } as const;
-      if (cost > Math.min(limit, MOST_AT_ONCE)) return { ...denied, retryAfter: null };
-      return { ...denied, retryAfter: freeingEnd(holders, now, held + cost - limit) - now };
+      if (cost > Math.min(limit, MOST_AT_ONCE)) return deny(remaining, null, heldFor);
+      return deny(remaining, freeingEnd(holders, now, held + cost - limit) - now, heldFor);
     }
 
     const resetAfter = cost > 0 ? Math.max(heldFor, lease) : heldFor;
-    return {
-      allowed: true,
-      remaining: Math.max(0, remaining - cost),
-      retryAfter: 0,
-      resetAfter,
-      delay: 0,
-      state: cost > 0 ? holders.put({ name, permits: cost, endsAt: now + lease }, now) : holders,
-      expiresAfter: resetAfter,
-    };
+    const next = cost > 0 ? holders.put({ name, permits: cost, endsAt: now + lease }, now) : holders;
+    return allow(Math.max(0, remaining - cost), 0, resetAfter, next, resetAfter);
   },
 
   refund(state, now, _cost, _parameters, receipt) {

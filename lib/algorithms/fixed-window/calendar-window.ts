@@ -1,11 +1,20 @@
-import { NEVER, type Variant } from '../definition.js';
+import type { Variant } from '../definition.js';
 import { endOfWindow } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
-import { calendarWindowTerms, type CalendarWindowParameter } from './calendar-window-options.js';
+import { allow, deny, NEVER } from '../result.js';
 import lua from './calendar-window.lua.js';
-import type { FixedWindowOptions } from './fixed-window-options.js';
+import { windowsAround } from './calendar.js';
 import { startOf, windowAt, type WindowStarts } from './window-starts.js';
 import type { FixedWindowState } from './window-state.js';
+
+/** The options of a fixed window that a calendar window reads, or that it excludes. */
+interface CalendarWindowOptions {
+  readonly align?: 'first-hit' | 'clock';
+  readonly timeZone?: string;
+  readonly anchor?: number;
+}
+
+type CalendarWindowParameter = 'limit' | keyof WindowStarts;
 
 /** The window that applies now. */
 interface Window {
@@ -79,9 +88,33 @@ function write({ count, start, debt, end }: Window): FixedWindowState {
  *
  * See docs/adr/0011-calendar-windows.md.
  */
-export const calendarWindow: Variant<FixedWindowOptions, FixedWindowState, CalendarWindowParameter> = {
+export const calendarWindow: Variant<CalendarWindowOptions, FixedWindowState, CalendarWindowParameter> = {
   name: 'calendar-window',
-  ...calendarWindowTerms,
+  parameters: ['limit', 'previous', 'current', 'coming', 'last'],
+  check({ calendar, align, anchor }) {
+    if (align !== undefined) {
+      return `align is "${align}"; allowed: none with the window "${calendar}", which starts with the calendar's`;
+    }
+    if (calendar === 'day' && anchor !== undefined) {
+      return `anchor is ${anchor}; allowed: none with the window "day"`;
+    }
+    if (calendar === 'week' && anchor !== undefined && anchor > 7) {
+      return `anchor is ${anchor}; allowed with the window "week": an ISO weekday from 1 (Monday) to 7 (Sunday)`;
+    }
+    return undefined;
+  },
+  /** Returns windows of the nominal length. `compileAt` returns the actual ones. */
+  compile: ({ limit, window }) => ({
+    limit,
+    previous: -window,
+    current: 0,
+    coming: window,
+    last: 2 * window,
+  }),
+  compileAt({ limit, calendar: unit = 'day', timeZone = 'UTC', anchor = 1 }) {
+    const calendar = { unit, timeZone, anchor };
+    return (now) => ({ limit, ...windowsAround(calendar, now) });
+  },
   lua,
   spendBy: endOfWindow,
 
@@ -94,20 +127,13 @@ export const calendarWindow: Variant<FixedWindowOptions, FixedWindowState, Calen
     if (cost > remaining && patience < Infinity) {
       const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
       const retryAfter = cost > limit ? null : endOf(current, ahead, starts).at - now;
-      const { resetAfter } = resetOf(current, now, limit, starts);
-      return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
+      return deny(remaining, retryAfter, resetOf(current, now, limit, starts).resetAfter);
     }
 
     const taken = Math.min(cost, remaining);
     const next = { ...current, count: count + taken, debt: Math.min(LONGEST, debt + cost - taken) };
-    return {
-      allowed: true,
-      remaining: remaining - taken,
-      retryAfter: 0,
-      ...resetOf(next, now, limit, starts),
-      delay: 0,
-      state: write(next),
-    };
+    const { resetAfter, expiresAfter } = resetOf(next, now, limit, starts);
+    return allow(remaining - taken, 0, resetAfter, write(next), expiresAfter);
   },
 
   refund(state, now, cost, { limit, ...starts }, receipt, onlyLast) {

@@ -1,16 +1,36 @@
-import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
-import { endOfWindow } from '../prefetch.js';
+import type { AlgorithmDefinition, Numbers } from '../definition.js';
+import { integer } from '../option-checks.js';
+import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
+import { allow, deny, NEVER } from '../result.js';
 import { calendarWindow } from './calendar-window.js';
-import {
-  fixedWindowTerms,
-  type FixedWindowOptions,
-  type FixedWindowParameter,
-} from './fixed-window-options.js';
+import { isTimeZone } from './calendar.js';
+import { fixedWindowExamples } from './fixed-window.examples.js';
 import lua from './fixed-window.lua.js';
 import type { FixedWindowState } from './window-state.js';
 
-export type { FixedWindowOptions, FixedWindowState };
+/** Options of `algorithm: 'fixed-window'`. Its window may also be a calendar window: `'day'`, `'week'`, `'month'`. */
+export interface FixedWindowOptions extends Prefetchable {
+  /**
+   * When a window starts, if it is a duration: `'first-hit'`: at the first request after the previous window ended;
+   * `'clock'`: at the multiples of the window since the Unix epoch (UTC), the same for every subject.
+   * @default 'first-hit'
+   */
+  readonly align?: 'first-hit' | 'clock';
+  /**
+   * Time zone of a calendar window: an IANA name such as `'Europe/Berlin'`.
+   * @default 'UTC'
+   */
+  readonly timeZone?: string;
+  /**
+   * First day of a calendar window: of a `'week'` the ISO weekday from 1 (Monday) to 7 (Sunday), of a `'month'` the
+   * day from 1 to 28.
+   * @default 1
+   */
+  readonly anchor?: number;
+}
+
+type FixedWindowParameter = 'limit' | 'window' | 'aligned';
 
 /** Returns the window that applies now. */
 function read(
@@ -56,7 +76,31 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowSta
   readonly calendar: true;
 } = {
   name: 'fixed-window',
-  ...fixedWindowTerms,
+  bound: 'each window',
+  examples: fixedWindowExamples,
+  parameters: ['limit', 'window', 'aligned'],
+  options: {
+    align: {
+      allowed: '"first-hit" or "clock"',
+      accepts: (value) => value === 'first-hit' || value === 'clock',
+    },
+    timeZone: {
+      allowed: 'the IANA name of a time zone, such as "UTC" or "Europe/Berlin"',
+      accepts: isTimeZone,
+    },
+    anchor: {
+      ...integer(1, 28),
+      allowed:
+        'with the window "week" an ISO weekday from 1 (Monday) to 7 (Sunday), with "month" a day from 1 to 28',
+    },
+    prefetch: prefetchOption,
+  },
+  check(rule) {
+    const field = (['timeZone', 'anchor'] as const).find((name) => rule[name] !== undefined);
+    if (field === undefined) return undefined;
+    return `${field} is ${JSON.stringify(rule[field])}; allowed: only with the window "day", "week" or "month"`;
+  },
+  compile: ({ limit, window, align }) => ({ limit, window, aligned: align === 'clock' ? 1 : 0 }),
   calendar: true,
   spendBy: endOfWindow,
   resolve: ({ calendar }) => (calendar === undefined ? undefined : calendarWindow),
@@ -72,27 +116,13 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowSta
     if (cost > remaining && patience < Infinity) {
       const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
       const retryAfter = cost > limit ? null : start + lengthOf(ahead, window) - now;
-      return {
-        allowed: false,
-        remaining,
-        retryAfter,
-        resetAfter: resetOf(current, now, limit),
-        delay: 0,
-      };
+      return deny(remaining, retryAfter, resetOf(current, now, limit));
     }
 
     const taken = Math.min(cost, remaining);
     const next = { count: count + taken, start, debt: Math.min(LONGEST, debt + cost - taken), window };
     const resetAfter = resetOf(next, now, limit);
-    return {
-      allowed: true,
-      remaining: remaining - taken,
-      retryAfter: 0,
-      resetAfter,
-      delay: 0,
-      state: next,
-      expiresAfter: resetAfter,
-    };
+    return allow(remaining - taken, 0, resetAfter, next, resetAfter);
   },
 
   refund(state, now, cost, parameters, receipt, onlyLast) {

@@ -1,11 +1,23 @@
 import { join, leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
-import { NEVER, type AlgorithmDefinition } from '../definition.js';
-import { slotOf } from '../prefetch.js';
-import { minus, permitsIn, spanOf } from '../rate.js';
-import { gcraTerms, type GcraOptions, type GcraParameter } from './gcra-options.js';
+import { burstOption, checkRate } from '../burst.js';
+import type { AlgorithmDefinition } from '../definition.js';
+import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
+import { minus, NO_TIME, permitsIn, spanOf } from '../rate.js';
+import { shareOf } from '../share.js';
+import { allow, deny, NEVER } from '../result.js';
+import { gcraExamples } from './gcra.examples.js';
 import lua from './gcra.lua.js';
 
-export type { GcraOptions };
+/** Options of `algorithm: 'gcra'`. */
+export interface GcraOptions extends Prefetchable {
+  /**
+   * Permits that can be taken at once after a pause: an integer from 1 to 1,000,000,000.
+   * @default the rule's `limit`
+   */
+  readonly burst?: number;
+}
+
+type GcraParameter = 'limit' | 'window' | 'burst' | 'full' | 'fullPart';
 
 /**
  * The generic cell rate algorithm (GCRA): permits become available one by one, evenly spread over the window.
@@ -15,7 +27,17 @@ export type { GcraOptions };
  */
 export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { readonly queues: true } = {
   name: 'gcra',
-  ...gcraTerms,
+  bound: 'rate',
+  examples: gcraExamples,
+  parameters: ['limit', 'window', 'burst', 'full', 'fullPart'],
+  options: { burst: burstOption, prefetch: prefetchOption },
+  check: checkRate,
+  capacity: ({ burst }) => burst,
+  share: ({ limit, burst = limit }, processes) => ({ burst: shareOf(burst, processes) }),
+  compile({ limit, window, burst = limit }) {
+    const { whole: full, part: fullPart } = limit > 0 ? spanOf(burst, limit, window) : NO_TIME;
+    return { limit, window, burst, full, fullPart };
+  },
   queues: true,
   spendBy: slotOf,
   lua,
@@ -39,19 +61,14 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
       if (patience < Infinity && (cost > burst || wait > patience)) {
         const retryAfter = cost > burst ? null : wait - patience;
         const resetAfter = lengthOf(queue, parameters);
-        return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
+        return deny(remaining, retryAfter, resetAfter);
       }
     }
 
     const joined = join(queue, need);
-    return {
-      allowed: true,
-      remaining: Math.max(0, remaining - cost),
-      retryAfter: 0,
-      resetAfter: lengthOf(joined, parameters),
-      delay: wait,
-      ...write(now, joined),
-    };
+    const next = write(now, joined);
+    const resetAfter = lengthOf(joined, parameters);
+    return allow(Math.max(0, remaining - cost), wait, resetAfter, next.state, next.expiresAfter);
   },
 
   /**

@@ -1,14 +1,36 @@
+import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { join, leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
-import { NEVER, type AlgorithmDefinition } from '../definition.js';
-import { minus, permitsIn, spanOf, type Span } from '../rate.js';
-import {
-  leakyBucketTerms,
-  type LeakyBucketOptions,
-  type LeakyBucketParameter,
-} from './leaky-bucket-options.js';
+import { checkRate } from '../burst.js';
+import type { AlgorithmDefinition } from '../definition.js';
+import { durationOption, integer } from '../option-checks.js';
+import { isLonger, minus, permitsIn, spanOf, type Span } from '../rate.js';
+import { shareOf } from '../share.js';
+import { allow, deny, NEVER } from '../result.js';
+import { leakyBucketExamples } from './leaky-bucket.examples.js';
 import lua from './leaky-bucket.lua.js';
 
-export type { LeakyBucketOptions };
+/** Options of `algorithm: 'leaky-bucket'`, modelled on `limit_req` of nginx. */
+export interface LeakyBucketOptions {
+  /**
+   * Permits that can wait in the queue: an integer from 0 to 1,000,000,000 (nginx: `burst`).
+   * @default the rule's `limit`
+   */
+  readonly queue?: number;
+  /**
+   * Number of queued permits that are not delayed: an integer from 0 to `queue` (nginx: `delay`; a value equal to
+   * `queue` corresponds to `nodelay`).
+   * @default 0
+   */
+  readonly delayAfter?: number;
+  /**
+   * Longest delay of a request, up to 366 days. A request that would be delayed longer is denied.
+   * @default the delay of the last permit in a full queue
+   */
+  readonly maxDelay?: Duration;
+}
+
+type LeakyBucketParameter =
+  'limit' | 'window' | 'capacity' | 'longest' | 'longestPart' | 'delayAfter' | 'delayAfterPart';
 
 /**
  * The leaky bucket as a queue: requests proceed one by one at the rate, each delayed until its turn; a request that
@@ -18,7 +40,38 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
   readonly queues: true;
 } = {
   name: 'leaky-bucket',
-  ...leakyBucketTerms,
+  bound: 'rate',
+  examples: leakyBucketExamples,
+  parameters: ['limit', 'window', 'capacity', 'longest', 'longestPart', 'delayAfter', 'delayAfterPart'],
+  options: { queue: integer(0, 1e9), delayAfter: integer(0, 1e9), maxDelay: durationOption },
+  check({ limit, window, queue = limit, delayAfter = 0 }) {
+    if (delayAfter > queue) return `delayAfter is ${delayAfter}; allowed: at most the queue, ${queue}`;
+    return checkRate({ limit, window, burst: queue + 1 });
+  },
+  capacity: ({ capacity }) => capacity,
+  /** Divides one permit more than the options count: the one that proceeds without waiting. */
+  share: ({ limit, queue = limit, delayAfter = 0 }, processes) => ({
+    queue: shareOf(queue + 1, processes) - 1,
+    delayAfter: shareOf(delayAfter + 1, processes) - 1,
+  }),
+  compile({ limit, window, queue = limit, delayAfter = 0, maxDelay }) {
+    if (limit === 0) {
+      return { limit, window, capacity: 0, longest: 0, longestPart: 0, delayAfter: 0, delayAfterPart: 0 };
+    }
+    const atOnce = spanOf(delayAfter, limit, window);
+    const places = spanOf(queue, limit, window);
+    const heldTo = { whole: atOnce.whole + (parseDuration(maxDelay) ?? Infinity), part: atOnce.part };
+    const longest = isLonger(places, heldTo) ? heldTo : places;
+    return {
+      limit,
+      window,
+      capacity: permitsIn(longest, limit, window) + 1,
+      longest: longest.whole,
+      longestPart: longest.part,
+      delayAfter: atOnce.whole,
+      delayAfterPart: atOnce.part,
+    };
+  },
   queues: true,
   lua,
 
@@ -53,18 +106,13 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
         const ownNeed = slowFor === 0 ? need : spanOf(Math.max(0, cost - 1), limit, window);
         retryAfter = wait(minus(longest, need, rate.limit), minus(own.longest, ownNeed, limit));
       }
-      return { allowed: false, remaining, retryAfter, resetAfter: lengthOf(queue, parameters), delay: 0 };
+      return deny(remaining, retryAfter, lengthOf(queue, parameters));
     }
 
     const joined = join(queue, spanOf(cost, rate.limit, rate.window));
-    return {
-      allowed: true,
-      remaining: Math.max(0, remaining - cost),
-      retryAfter: 0,
-      resetAfter: lengthOf(joined, parameters),
-      delay,
-      ...write(now, joined),
-    };
+    const next = write(now, joined);
+    const resetAfter = lengthOf(joined, parameters);
+    return allow(Math.max(0, remaining - cost), delay, resetAfter, next.state, next.expiresAfter);
   },
 
   /** Refunds only the last charge in the queue: the delays of later requests have been returned already. */

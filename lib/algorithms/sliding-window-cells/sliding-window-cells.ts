@@ -1,104 +1,31 @@
-import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
-import { cellAt, expiryOf } from './cell-grid.js';
-import { endOfFirstWindow } from '../prefetch.js';
+import type { AlgorithmDefinition } from '../definition.js';
+import { integer } from '../option-checks.js';
+import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
-import {
-  slidingWindowCellsTerms,
-  type SlidingWindowCellsOptions,
-  type SlidingWindowCellsParameter,
-} from './sliding-window-cells-options.js';
+import { shareOf } from '../share.js';
+import { allow, deny, NEVER } from '../result.js';
+import { expiryOf } from './cell-grid.js';
+import { read, sum, write, type SlidingWindowCellsState } from './cells.js';
+import { slidingWindowCellsExamples } from './sliding-window-cells.examples.js';
 import lua from './sliding-window-cells.lua.js';
 
-export type { SlidingWindowCellsOptions };
-
-export interface SlidingWindowCellsState extends Grid {
-  /** The instant at which the newest cell stops counting, in microseconds since the epoch. */
-  readonly expiry: number;
-  /** Permits taken in each cell, newest first. */
-  readonly counts: readonly number[];
-}
-
-/** A window divided into cells. */
-interface Grid {
-  /** Microseconds. */
-  readonly window: number;
-  readonly cells: number;
+/** Options of `algorithm: 'sliding-window-cells'`. */
+export interface SlidingWindowCellsOptions extends Prefetchable {
   /**
-   * Until when this grid also applies to a rule with a shorter window, in microseconds since the epoch; 0: until no
-   * cell counts.
+   * Number of cells that the window is divided into: an integer from 1 to 1,000, at most `limit`. A permit becomes
+   * available again up to one cell later than one window after it was taken: more cells shorten this delay and take
+   * more memory.
+   * @default 10, or `limit` if that is less
    */
-  readonly until: number;
+  readonly cells?: number;
 }
+
+type SlidingWindowCellsParameter = 'limit' | 'window' | 'cells';
+
+const DEFAULT_CELLS = 10;
 
 /** Number of counts that take as much memory as a key. */
 const COUNTS_PER_SIZE = 32;
-
-type Parameters = Numbers<SlidingWindowCellsParameter>;
-
-/** The current cells: the number of the newest, and the permits of each by age (0 is the newest). */
-interface Cells extends Grid {
-  readonly cell: number;
-  readonly counts: number[];
-}
-
-function read(state: SlidingWindowCellsState | undefined, now: number, own: Parameters): Cells {
-  if (!state || state.expiry <= now) return empty(now, own);
-  if (state.window === own.window) return aged(state, now, 0);
-  if (state.window < own.window) return moved(state, now, own);
-  const until = state.until === 0 ? state.expiry : state.until;
-  return now < until ? aged(state, now, until) : moved(state, now, own);
-}
-
-function empty(now: number, { window, cells }: Parameters): Cells {
-  const counts = new Array<number>(cells + 1).fill(0);
-  return { window, cells, until: 0, cell: cellAt(now, window, cells), counts };
-}
-
-/** Returns the current cells of a state, in its own grid. */
-function aged(state: SlidingWindowCellsState, now: number, until: number): Cells {
-  const { window, cells } = state;
-  const cell = cellAt(now, window, cells);
-  const newest = newestOf(state);
-  const counts = new Array<number>(cells + 1).fill(0);
-  let age = Math.max(0, cell - newest);
-  for (const count of state.counts) {
-    if (age > cells) break;
-    counts[age] = count;
-    age += 1;
-  }
-  return { window, cells, until, cell: Math.max(cell, newest), counts };
-}
-
-/** Returns the current cells of a state in the rule's grid, as if each permit had been taken at the end of its cell. */
-function moved(state: SlidingWindowCellsState, now: number, own: Parameters): Cells {
-  const { window, cells } = state;
-  const newest = newestOf(state);
-  const last = cellAt(state.expiry - window - 1, own.window, own.cells);
-  const { counts, ...grid } = empty(now, own);
-  const cell = Math.max(grid.cell, last);
-  for (const [age, count] of state.counts.entries()) {
-    const expiry = expiryOf(newest - age, window, cells);
-    if (expiry <= now) break;
-    const at = cell - cellAt(expiry - window - 1, own.window, own.cells);
-    if (at <= own.cells) counts[at] = counts[at]! + count;
-  }
-  return { ...grid, cell, counts };
-}
-
-function newestOf({ expiry, window, cells }: SlidingWindowCellsState): number {
-  return cellAt(expiry - window - 1, window, cells);
-}
-
-/** Returns the number of permits that count, and the time until none of them do. */
-function sum({ cell, counts, window, cells }: Cells, now: number): { used: number; resetAfter: number } {
-  let used = 0;
-  let newest: number | undefined;
-  for (let age = cells; age >= 0; age--) {
-    used += counts[age]!;
-    if (counts[age]! > 0) newest = age;
-  }
-  return { used, resetAfter: newest === undefined ? 0 : expiryOf(cell - newest, window, cells) - now };
-}
 
 /**
  * The sliding window of cells: permits are counted in equal cells of the window, and the oldest cell counts in full
@@ -110,7 +37,28 @@ export const slidingWindowCells: AlgorithmDefinition<
   SlidingWindowCellsParameter
 > = {
   name: 'sliding-window-cells',
-  ...slidingWindowCellsTerms,
+  bound: 'any window',
+  examples: slidingWindowCellsExamples,
+  parameters: ['limit', 'window', 'cells'],
+  options: {
+    cells: { ...integer(1, 1000), allowed: 'an integer from 1 to 1000, at most the limit' },
+    prefetch: prefetchOption,
+  },
+  check({ limit, window, cells = 1 }) {
+    if (cells > limit) return `cells is ${cells}; allowed: at most the limit, ${limit}`;
+    if (cells > window) {
+      return `cells is ${cells}; allowed: at most one a microsecond of the window, ${window}`;
+    }
+    if (cells * window > Number.MAX_SAFE_INTEGER) {
+      return `cells x window is ${cells * window} microseconds; allowed: at most 2^53 - 1`;
+    }
+    return undefined;
+  },
+  share: ({ limit, cells }, processes) =>
+    cells === undefined ? {} : { cells: Math.min(cells, shareOf(limit, processes)) },
+  compile({ limit, window, cells = Math.max(1, Math.min(DEFAULT_CELLS, limit, window)) }) {
+    return { limit, window, cells };
+  },
   lua,
   spendBy: endOfFirstWindow,
 
@@ -124,28 +72,19 @@ export const slidingWindowCells: AlgorithmDefinition<
     const remaining = Math.max(0, limit - used);
 
     if (cost > remaining && patience < Infinity) {
-      const denied = { allowed: false, remaining, resetAfter: heldFor, delay: 0 } as const;
-      if (cost > limit) return { ...denied, retryAfter: null };
+      if (cost > limit) return deny(remaining, null, heldFor);
       let excess = used + cost - limit;
       let age = cells + 1;
       while (excess > 0) {
         age -= 1;
         excess -= counts[age]!;
       }
-      return { ...denied, retryAfter: expiryOf(cell - age, window, cells) - now };
+      return deny(remaining, expiryOf(cell - age, window, cells) - now, heldFor);
     }
 
     const resetAfter = cost > 0 ? expiryOf(cell, window, cells) - now : heldFor;
     counts[0] = Math.min(LONGEST, counts[0]! + cost);
-    return {
-      allowed: true,
-      remaining: Math.max(0, remaining - cost),
-      retryAfter: 0,
-      resetAfter,
-      delay: 0,
-      state: write(current),
-      expiresAfter: resetAfter,
-    };
+    return allow(Math.max(0, remaining - cost), 0, resetAfter, write(current), resetAfter);
   },
 
   refund(state, now, cost, parameters, receipt, onlyLast) {
@@ -160,7 +99,3 @@ export const slidingWindowCells: AlgorithmDefinition<
 
   sizeOf: ({ counts }) => 1 + Math.floor(counts.length / COUNTS_PER_SIZE),
 };
-
-function write({ cell, counts, window, cells, until }: Cells): SlidingWindowCellsState {
-  return { expiry: expiryOf(cell, window, cells), counts, window, cells, until };
-}

@@ -1,6 +1,8 @@
-import { NEVER, type AlgorithmDefinition } from '../definition.js';
+import type { AlgorithmDefinition } from '../definition.js';
 import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
+import { allow, deny, NEVER } from '../result.js';
+import { slidingWindowCounterExamples } from './sliding-window-counter.examples.js';
 import lua from './sliding-window-counter.lua.js';
 
 /** Options of `algorithm: 'sliding-window-counter'`. */
@@ -119,6 +121,8 @@ export const slidingWindowCounter: AlgorithmDefinition<
   'limit' | 'window' | 'unit'
 > = {
   name: 'sliding-window-counter',
+  bound: 'each window',
+  examples: slidingWindowCounterExamples,
   exact: false,
   parameters: ['limit', 'window', 'unit'],
   options: { prefetch: prefetchOption },
@@ -147,19 +151,12 @@ export const slidingWindowCounter: AlgorithmDefinition<
     if (cost > remaining && patience < Infinity) {
       const wait = waitFor(cost, windows, now, limit);
       const retryAfter = wait && waitAfter(wait, cost, now, state ?? windows, until, parameters);
-      return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
+      return deny(remaining, retryAfter, resetAfter);
     }
 
     if (cost > 0) resetAfter = endsAfter + window;
-    return {
-      allowed: true,
-      remaining: Math.max(0, remaining - cost),
-      retryAfter: 0,
-      resetAfter,
-      delay: 0,
-      state: { start, current: Math.min(LONGEST, current + cost), previous, window, until },
-      expiresAfter: endsAfter + window,
-    };
+    const next = { start, current: Math.min(LONGEST, current + cost), previous, window, until };
+    return allow(Math.max(0, remaining - cost), 0, resetAfter, next, endsAfter + window);
   },
 
   /** The receipt is the instant one window after the end of the window in which the charge was made. */

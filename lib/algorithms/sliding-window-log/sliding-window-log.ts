@@ -1,5 +1,7 @@
-import { NEVER, type AlgorithmDefinition } from '../definition.js';
+import type { AlgorithmDefinition } from '../definition.js';
+import { allow, deny, NEVER } from '../result.js';
 import { EMPTY_LOG, type HitLog, type Kept } from './hit-log.js';
+import { slidingWindowLogExamples } from './sliding-window-log.examples.js';
 import lua from './sliding-window-log.lua.js';
 
 /** `algorithm: 'sliding-window-log'` has no options of its own. */
@@ -20,6 +22,8 @@ const MOST_REWRITTEN = 1000;
  */
 export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitLog, 'limit' | 'window'> = {
   name: 'sliding-window-log',
+  bound: 'any window',
+  examples: slidingWindowLogExamples,
   parameters: ['limit', 'window'],
   options: {},
   compile: ({ limit, window }) => ({ limit, window }),
@@ -45,7 +49,7 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
 
     const heldFor = used > 0 ? log.lastInstant + window - now : 0;
     if (cost > remaining && patience < Infinity) {
-      if (cost > limit) return { allowed: false, remaining, retryAfter: null, resetAfter: heldFor, delay: 0 };
+      if (cost > limit) return deny(remaining, null, heldFor);
       let retryAfter = 0;
       if (cost > limit - used) {
         const freeing = log.firstTotalReaching(log.lastTotal + cost - limit, base);
@@ -55,21 +59,15 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
         const freeing = log.firstTotalReaching(log.lastTotal + cost - most, first);
         retryAfter = Math.max(retryAfter, Math.min(log.instant(freeing) + kept.window, endsAt) - now);
       }
-      return { allowed: false, remaining, retryAfter, resetAfter: Math.max(heldFor, retryAfter), delay: 0 };
+      return deny(remaining, retryAfter, Math.max(heldFor, retryAfter));
     }
 
     const keptNow = isLonger ? keep(kept, kept.window, kept.limit, endsAt) : keep(kept, window, limit, 0);
     const instant = isGone ? now : latest;
     const total = Math.min(Number.MAX_SAFE_INTEGER, log.lastTotal + cost);
-    return {
-      allowed: true,
-      remaining: Math.max(0, remaining - cost),
-      retryAfter: 0,
-      resetAfter: cost > 0 ? instant + window - now : heldFor,
-      delay: 0,
-      state: cost > 0 ? log.push(instant, total, first, keptNow) : found,
-      expiresAfter: instant + keptNow.window - now,
-    };
+    const resetAfter = cost > 0 ? instant + window - now : heldFor;
+    const next = cost > 0 ? log.push(instant, total, first, keptNow) : found;
+    return allow(Math.max(0, remaining - cost), 0, resetAfter, next, instant + keptNow.window - now);
   },
 
   /** Subtracts the cost from the request and from all later totals, unless there are more than `MOST_REWRITTEN`. */

@@ -1,16 +1,44 @@
-import { NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
-import { slotOf } from '../prefetch.js';
+import type { Duration } from '../../contracts/duration.js';
+import { burstOption, checkRate } from '../burst.js';
+import type { AlgorithmDefinition, Numbers } from '../definition.js';
+import { durationOption, integer } from '../option-checks.js';
+import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
+import { shareOf } from '../share.js';
+import { allow, deny, NEVER } from '../result.js';
 import { expiryOf, fill, instantWith, take, type TokenBucketState } from './bucket.js';
 import { giveBack } from './refill.js';
-import {
-  tokenBucketTerms,
-  type TokenBucketOptions,
-  type TokenBucketParameter,
-} from './token-bucket-options.js';
+import { tokenBucketExamples } from './token-bucket.examples.js';
 import lua from './token-bucket.lua.js';
 import { warmUp } from './warm-up.js';
 
-export type { TokenBucketOptions, TokenBucketState };
+/** Options of `algorithm: 'token-bucket'`. */
+export interface TokenBucketOptions extends Prefetchable {
+  /**
+   * Capacity of the bucket in tokens: an integer from 1 to 1,000,000,000.
+   * @default the rule's `limit`
+   */
+  readonly burst?: number;
+  /**
+   * `'continuous'` adds tokens one by one, evenly over the window; `'interval'` adds `limit` tokens after each
+   * whole window, which starts with the request that takes from a full bucket.
+   * @default 'continuous'
+   */
+  readonly refill?: 'continuous' | 'interval';
+  /**
+   * Tokens in the bucket of a new subject: an integer from the rule's `cost` to `burst`. A subject counts as new again
+   * a day after its bucket became full.
+   * @default the rule's `burst`
+   */
+  readonly initial?: number;
+  /**
+   * Time in which the rate rises from a third to the full rate after a pause, up to 366 days, as in Guava's
+   * `RateLimiter.create(limit, warmUp)`. It replaces the burst and cannot be combined with other options.
+   * @default no warm-up
+   */
+  readonly warmUp?: Duration;
+}
+
+type TokenBucketParameter = 'limit' | 'window' | 'burst' | 'interval' | 'initial';
 
 type Parameters = Numbers<TokenBucketParameter>;
 
@@ -25,7 +53,40 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
   readonly queues: true;
 } = {
   name: 'token-bucket',
-  ...tokenBucketTerms,
+  bound: 'rate',
+  examples: tokenBucketExamples,
+  parameters: ['limit', 'window', 'burst', 'interval', 'initial'],
+  options: {
+    burst: burstOption,
+    refill: {
+      allowed: '"continuous" or "interval"',
+      accepts: (value) => value === 'continuous' || value === 'interval',
+    },
+    initial: integer(0, 1e9),
+    warmUp: durationOption,
+    prefetch: prefetchOption,
+  },
+  check({ limit, window, burst = limit, initial = burst, cost = 1, refill, prefetch }) {
+    if (prefetch && refill === 'interval') return `prefetch: allowed only with the refill "continuous"`;
+    if (initial > burst) return `initial is ${initial}; allowed: at most the burst, ${burst}`;
+    if (initial < Math.min(cost, burst)) {
+      return `initial is ${initial}; allowed: at least the cost, ${cost}, since a new subject's denial starts no bucket`;
+    }
+    return checkRate({ limit, window, burst });
+  },
+  capacity: ({ burst }) => burst,
+  share({ limit, burst = limit, initial = burst, cost = 1 }, processes) {
+    const share = shareOf(burst, processes);
+    // A denial stores no bucket, so that one that starts with fewer tokens than the cost would never fill up.
+    return { burst: share, initial: Math.min(share, Math.max(cost, Math.floor(initial / processes))) };
+  },
+  compile: ({ limit, window, burst = limit, refill, initial = burst }) => ({
+    limit,
+    window,
+    burst,
+    interval: refill === 'interval' ? 1 : 0,
+    initial,
+  }),
   resolve: (rule) => (rule.warmUp === undefined ? undefined : warmUp),
   queues: true,
   spendBy: slotOf,
@@ -45,20 +106,13 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
         // A denial stores nothing, so that a new bucket gains no tokens.
         const retryAfter = cost > burst || !known ? null : wait - patience;
         const resetAfter = fullAfter(bucket, now, parameters);
-        return { allowed: false, remaining: Math.max(0, burst - used), retryAfter, resetAfter, delay: 0 };
+        return deny(Math.max(0, burst - used), retryAfter, resetAfter);
       }
     }
 
     const next = take(bucket, cost, parameters);
-    return {
-      allowed: true,
-      remaining: Math.max(0, burst - next.used),
-      retryAfter: 0,
-      resetAfter: fullAfter(next, now, parameters),
-      delay: wait,
-      state: next,
-      expiresAfter: expiryOf(next, now, parameters),
-    };
+    const resetAfter = fullAfter(next, now, parameters);
+    return allow(Math.max(0, burst - next.used), wait, resetAfter, next, expiryOf(next, now, parameters));
   },
 
   /**

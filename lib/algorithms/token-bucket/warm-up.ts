@@ -1,9 +1,20 @@
 import type { Next } from '../../contracts/algorithm.js';
-import { NEVER, type Variant } from '../definition.js';
+import { parseDuration, type Duration } from '../../contracts/duration.js';
+import { checkRate } from '../burst.js';
+import type { Variant } from '../definition.js';
 import { LONGEST, minus, plus, roundUp, spanOf, type Span } from '../rate.js';
-import type { TokenBucketOptions } from './token-bucket-options.js';
-import { warmUpTerms, type WarmUpParameter } from './warm-up-options.js';
+import { allow, deny, NEVER } from '../result.js';
 import lua from './warm-up.lua.js';
+
+/** The options of a token bucket that a warm-up reads, or that it excludes. */
+interface WarmUpOptions {
+  readonly warmUp?: Duration;
+  readonly burst?: number;
+  readonly refill?: 'continuous' | 'interval';
+  readonly initial?: number;
+}
+
+type WarmUpParameter = 'limit' | 'window' | 'warmUp';
 
 export interface WarmUpState {
   /** The instant at which the next request may proceed, in microseconds since the epoch. */
@@ -62,9 +73,21 @@ function write(now: number, nextFree: Span, stored: number, warmUp: number): Nex
  *
  * See docs/adr/0010-warm-up.md.
  */
-export const warmUp: Variant<TokenBucketOptions, WarmUpState, WarmUpParameter> & { readonly queues: true } = {
+export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { readonly queues: true } = {
   name: 'token-bucket-warm-up',
-  ...warmUpTerms,
+  parameters: ['limit', 'window', 'warmUp'],
+  check(rule) {
+    const field = (['burst', 'refill', 'initial'] as const).find((name) => rule[name] !== undefined);
+    if (field !== undefined) {
+      return `${field} is ${JSON.stringify(rule[field])}; allowed: none with warmUp, which stores time instead of tokens`;
+    }
+    const { limit, window } = rule;
+    if (limit > window) {
+      return `limit is ${limit}; allowed with warmUp: at most one a microsecond of the window, ${window}`;
+    }
+    return checkRate({ limit, window });
+  },
+  compile: ({ limit, window, warmUp }) => ({ limit, window, warmUp: parseDuration(warmUp)! }),
   queues: true,
   lua,
 
@@ -75,11 +98,10 @@ export const warmUp: Variant<TokenBucketOptions, WarmUpState, WarmUpParameter> &
     const remaining = busy === 0 ? limit : 0;
     if (cost === 0) {
       const unchanged = write(now, nextFree, stored, warmUp);
-      return { allowed: true, remaining, retryAfter: 0, resetAfter: busy, delay: 0, ...unchanged };
+      return allow(remaining, 0, busy, unchanged.state, unchanged.expiresAfter);
     }
     if (patience < Infinity && (cost > limit || busy > patience)) {
-      const retryAfter = cost > limit ? null : busy - patience;
-      return { allowed: false, remaining, retryAfter, resetAfter: busy, delay: 0 };
+      return deny(remaining, cost > limit ? null : busy - patience, busy);
     }
 
     const taken = spanOf(cost, limit, window);
@@ -89,7 +111,7 @@ export const warmUp: Variant<TokenBucketOptions, WarmUpState, WarmUpParameter> &
     const free = sum.whole - now < LONGEST ? sum : { whole: now + LONGEST, part: 0 };
     const resetAfter = roundUp(free) - now;
     const next = write(now, free, stored - spent, warmUp);
-    return { allowed: true, remaining: 0, retryAfter: 0, resetAfter, delay: busy, ...next };
+    return allow(0, busy, resetAfter, next.state, next.expiresAfter);
   },
 
   /**

@@ -1,0 +1,17 @@
+import type { Example } from '../example.js';
+
+/** Rules to try leaky-bucket with. */
+export const leakyBucketExamples: readonly Example[] = [
+  { variant: '', rule: ({ limit }) => ({ queue: limit - 1 }) },
+  {
+    variant: 'with delayAfter',
+    rule: ({ limit }) => ({ queue: limit - 1, delayAfter: Math.floor(limit / 2) }),
+  },
+  {
+    variant: 'with maxDelay',
+    rule: ({ limit, windowMs }) => ({
+      queue: 100 * limit,
+      maxDelay: `${(windowMs / limit) * (limit - 1)}ms`,
+    }),
+  },
+];

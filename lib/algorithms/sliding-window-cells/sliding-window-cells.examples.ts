@@ -1,0 +1,8 @@
+import type { Example } from '../example.js';
+
+/** Rules to try sliding-window-cells with. */
+export const slidingWindowCellsExamples: readonly Example[] = [
+  { variant: '', rule: () => ({}) },
+  { variant: '60 cells', rule: ({ limit }) => ({ cells: Math.min(60, limit) }) },
+  { variant: '5 cells', rule: ({ limit }) => ({ cells: Math.min(5, limit) }) },
+];

@@ -1,0 +1,13 @@
+import type { Example } from '../example.js';
+
+/** Rules to try token-bucket with. */
+export const tokenBucketExamples: readonly Example[] = [
+  { variant: '', rule: () => ({}) },
+  {
+    variant: 'with a burst',
+    rule: ({ limit, windowMs }) => ({ limit: 1, window: `${windowMs / limit}ms`, burst: limit }),
+  },
+  { variant: 'by the interval', rule: () => ({ refill: 'interval' }) },
+  { variant: 'half full', rule: ({ limit }) => ({ initial: Math.ceil(limit / 2) }), allAtOnce: false },
+  { variant: 'with a warm-up', rule: ({ windowMs }) => ({ warmUp: `${windowMs}ms` }), allAtOnce: false },
+];
