@@ -5,7 +5,7 @@
 --       each lease ends (microseconds)
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), the lease's name, then the rule's
 --       parameters: limit (permits), lease (microseconds)
--- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 
 -- How many permits a lease may hold, and how many expired ones go with a call: no call moves more.
 local MOST_MOVED = 1000

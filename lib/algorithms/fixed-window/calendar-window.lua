@@ -7,7 +7,7 @@
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), previous, current, coming, last (microseconds: the starts of four windows in
 --       a row, around now by the caller's clock)
--- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs window-starts
 

@@ -7,7 +7,7 @@
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), aligned (1: windows start at multiples of the
 --       window since the epoch; 0: at the first hit)
--- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 
 -- The longest debt, 71 years (microseconds), see rate.lua.
 local LONGEST = 2 ^ 51

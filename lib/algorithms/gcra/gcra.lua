@@ -5,7 +5,7 @@
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits), full and full_part (the time in which
 --       a burst comes back: microseconds, part)
--- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate, backlog
 
@@ -31,10 +31,10 @@ local function step(key, now, cost, patience, _, own_limit, own_window, burst, o
       wait = rates().wait(ahead, part, limit, window, slow_for, own_limit, own_window, most, most_part)
     end
     if patience < math.huge and (cost > burst or wait > patience) then
-      wait = cost > burst and -1 or wait - patience
+      local retry_after = cost > burst and -1 or wait - patience
       local reset_after = part > 0 and ahead + 1 or ahead
       if slow_for > 0 then reset_after = rates().length_of(ahead, part, limit, window, slow_for, own_limit, own_window) end
-      return false, remaining, wait, reset_after
+      return false, remaining, retry_after, reset_after
     end
   end
 

@@ -6,7 +6,7 @@
 --       limit (permits), window (microseconds), capacity (the most permits that fit),
 --       longest and longest_part (the longest queue that a permit may join: microseconds, part),
 --       delay_after and delay_after_part (the longest that does not hold it back: microseconds, part)
--- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate, backlog
 
@@ -35,22 +35,22 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
 
   local is_full = cost > remaining and (cost > capacity or patience == 0)
   if patience < math.huge and (is_full or (patience > 0 and delay > patience)) then
-    local wait = -1
+    local retry_after = -1
     if cost <= capacity and patience > 0 then
-      wait = delay - patience
+      retry_after = delay - patience
     elseif cost <= capacity then
       local need, need_part = span_of(math.max(0, cost - 1), limit, window)
-      wait = beyond(need, need_part, room, room_part)
-      if slow_for > 0 and wait >= slow_for then
+      retry_after = beyond(need, need_part, room, room_part)
+      if slow_for > 0 and retry_after >= slow_for then
         need, need_part = span_of(math.max(0, cost - 1), own_limit, own_window)
         local most, most_part = own_longest - need, own_longest_part - need_part
         if most_part < 0 then most, most_part = most - 1, most_part + own_limit end
-        wait = rates().wait(queue, part, limit, window, slow_for, own_limit, own_window, most, most_part)
+        retry_after = rates().wait(queue, part, limit, window, slow_for, own_limit, own_window, most, most_part)
       end
     end
     local reset_after = part > 0 and queue + 1 or queue
     if slow_for > 0 then reset_after = rates().length_of(queue, part, limit, window, slow_for, own_limit, own_window) end
-    return false, remaining, wait, reset_after
+    return false, remaining, retry_after, reset_after
   end
 
   local taken, taken_part = span_of(cost, limit, window)

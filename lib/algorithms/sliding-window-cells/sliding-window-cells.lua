@@ -8,7 +8,7 @@
 --       newest first). Of an earlier release it has no grid, and is of the rule's own.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), cells
--- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs cell-grid
 

@@ -7,7 +7,7 @@
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), unit (microseconds in which what is left of a window
 --       is counted, so that no product leaves the integers that a double holds)
--- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 
 -- The most permits that a window counts, and the largest product, which leaves room for those.
 local LONGEST, LARGEST = 2 ^ 51, 2 ^ 52
@@ -119,9 +119,9 @@ local function step(key, now, cost, patience, _, limit, own_window, unit)
   if current > 0 then reset_after = ends_after + window end
 
   if cost > remaining and patience < math.huge then
-    local wait = wait_for(cost, now, start, current, previous, limit, window, unit)
-    if ends_at > 0 then wait = others().wait_after(wait, cost, now, ends_at, limit, own_window, own_unit) end
-    return false, remaining, wait, reset_after
+    local retry_after = wait_for(cost, now, start, current, previous, limit, window, unit)
+    if ends_at > 0 then retry_after = others().wait_after(retry_after, cost, now, ends_at, limit, own_window, own_unit) end
+    return false, remaining, retry_after, reset_after
   end
 
   if cost > 0 then reset_after = ends_after + window end

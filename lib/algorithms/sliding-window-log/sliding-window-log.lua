@@ -8,7 +8,7 @@
 --       the last hit on), see docs/adr/0028-changed-windows-of-a-log.md. A log without is kept as now.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds)
--- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 
 local ENTRY, KEPT = '>I7I7', '>I7I4I7'
 local MOST_TOTAL = 2 ^ 53 - 1
@@ -84,15 +84,15 @@ local function step(key, now, cost, patience, _, limit, window)
   local reset_after = used > 0 and last_instant + window - now or 0
   if cost > remaining and patience < math.huge then
     if cost > limit then return false, remaining, -1, reset_after end
-    local wait = 0
+    local retry_after = 0
     if cost > limit - used then
-      wait = entry(key, first_reaching(key, base, 2, last_total + cost - limit)) + window - now
+      retry_after = entry(key, first_reaching(key, base, 2, last_total + cost - limit)) + window - now
     end
     if is_longer and cost > most - used_longer then
       local freeing = first_reaching(key, first, 2, last_total + cost - most)
-      wait = math.max(wait, math.min(entry(key, freeing) + kept_window, ends_at) - now)
+      retry_after = math.max(retry_after, math.min(entry(key, freeing) + kept_window, ends_at) - now)
     end
-    return false, remaining, wait, math.max(reset_after, wait)
+    return false, remaining, retry_after, math.max(reset_after, retry_after)
   end
 
   if cost == 0 then return true, remaining, 0, reset_after end

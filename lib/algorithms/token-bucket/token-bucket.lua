@@ -9,7 +9,7 @@
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits), interval (1: tokens come after each
 --       whole window; 0: one by one), initial (tokens of a new bucket)
--- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate, refill
 
@@ -122,8 +122,8 @@ local function step(key, now, cost, patience, _, rule_limit, rule_window, burst,
     wait = used > burst - cost and instant_with(burst - cost) - now or 0
     if patience < math.huge and (cost > burst or wait > patience) then
       -- A denial stores nothing, so that a new bucket stays as it is.
-      wait = (cost > burst or is_new) and -1 or wait - patience
-      return false, math.max(0, burst - used), wait, full_after(now)
+      local retry_after = (cost > burst or is_new) and -1 or wait - patience
+      return false, math.max(0, burst - used), retry_after, full_after(now)
     end
   end
 

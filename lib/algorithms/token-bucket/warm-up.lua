@@ -6,7 +6,7 @@
 --       microseconds; part in 1/limit of one; and how cold it is then, from 0 to warm_up: microseconds)
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), warm_up (microseconds)
--- Returns  allowed, remaining, wait (-1: never), reset_after, state, expires_after
+-- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate
 
