@@ -6,7 +6,7 @@ const STEPS = [HOUR_MS, -HOUR_MS, 1000, -1000, 2 * HOUR_MS];
 
 /** The server's own clock cannot be stepped without root: the application's stands in for it. */
 export const clockFault: Fault<Site> = {
-  name: 'the clock steps by up to 3 h, to and fro',
+  name: 'the clock steps by up to 3 h, back and forth',
   deciding: 'redis',
   breaker: 'any',
   hasOwnClock: true,

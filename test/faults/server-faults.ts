@@ -50,7 +50,7 @@ export const serverFaults: readonly Fault[] = [
     heal: ({ admin }) => admin.replicaof('NO', 'ONE'),
   },
   {
-    name: 'NOAUTH: asks for a password',
+    name: 'NOAUTH: a password is required',
     ...FALLBACK,
     make: ({ admin }) => changePassword(admin, 'another'),
     heal: ({ admin }) => admin.config('SET', 'requirepass', ''),

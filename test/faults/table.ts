@@ -11,12 +11,12 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
   Redis: ({ during }) => String(during.redis),
   fallback: ({ during }) => String(during.fallback),
   cache: ({ during }) => String(during.cache),
-  'most of a guest': ({ phases }) =>
+  'most for a guest': ({ phases }) =>
     String(Math.max(...Object.values(phases).map(({ mostOfAGuest }) => mostOfAGuest))),
   'heap, MB': ({ rest }) => `${megabytes(rest.before.heap)} → ${megabytes(rest.after.heap)}`,
   handles: ({ rest }) => `${rest.before.handles.length} → ${rest.after.handles.length}`,
   'breaker opened': ({ turns }) => String(turns.filter(({ state }) => state === 'open').length),
-  'healed after, ms': ({ healMs }) => String(Math.round(healMs)),
+  'recovered after, ms': ({ healMs }) => String(Math.round(healMs)),
 };
 
 /** Prints a Markdown table of runs, for docs/reliability.md. */

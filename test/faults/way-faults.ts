@@ -13,12 +13,14 @@ export const wayFaults: readonly Fault[] = [
   { ...slower(45), deciding: 'either', breaker: 'any' },
   { ...slower(500), deciding: 'fallback', breaker: 'once' },
   {
-    ...disturbed('cut before the reply, after the script', (connection) => connection.cutNextReply(0)),
+    ...disturbed('connection closed after the script, before the reply', (connection) =>
+      connection.cutNextReply(0),
+    ),
     deciding: 'fallback',
     breaker: 'once',
   },
   {
-    ...disturbed('cut amid the reply', (connection) => connection.cutNextReply(7)),
+    ...disturbed('connection closed within the reply', (connection) => connection.cutNextReply(7)),
     deciding: 'fallback',
     breaker: 'once',
   },

@@ -11,7 +11,7 @@ import { topologyContract, whyRefused } from './topology.js';
 /** What docs/operations.md says about access: the user, and what a cluster takes besides. */
 const [access = ''] = /## Access\n[^]*?End of access/.exec(textOf('docs/operations.md')) ?? [];
 const [, user = ''] = /^(user limiter .*)$/m.exec(access) ?? [];
-const [, CLUSTER_RIGHTS = ''] = /On Cluster also `([^`]+)`/.exec(access) ?? [];
+const [, CLUSTER_RIGHTS = ''] = /On Cluster, add `([^`]+)`/.exec(access) ?? [];
 
 /** Scripts, what it takes to connect, and to hear of changes by other processes. */
 const CLIENT_RIGHTS = ['+evalsha', '+eval', '+info', '+ping', '+subscribe', '+unsubscribe'];
