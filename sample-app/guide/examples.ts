@@ -9,17 +9,17 @@ const codes = "curl -s -o /dev/null -w '%{http_code} '";
 
 export const EXAMPLES: readonly Example[] = [
   {
-    shows: 'Login: five failed attempts a minute, by IP (sliding-window-log).',
+    shows: 'Login: five failed attempts per minute, by IP (sliding-window-log).',
     curl: `${codes} -d user=ada -d password=guess 'localhost:3000/login?[1-6]'`,
     prints: '401 401 401 401 401 429',
   },
   {
-    shows: 'The denial in full.',
+    shows: 'The full response of a denial.',
     curl: 'curl -i -d user=ada -d password=lovelace localhost:3000/login',
     prints: '429',
   },
   {
-    shows: 'Orders: three at once, by user (token-bucket).',
+    shows: 'Orders: three at once for each user (token-bucket).',
     curl: `${codes} -X POST -H 'Authorization: Bearer ada' 'localhost:3000/orders?[1-4]'`,
     prints: '201 201 201 429',
   },
@@ -34,17 +34,17 @@ export const EXAMPLES: readonly Example[] = [
     prints: '200 200 200 200 200 429',
   },
   {
-    shows: 'Export: ten permits an hour, one for every 100 rows (fixed-window).',
+    shows: 'Export: ten permits per hour, one for every 100 rows (fixed-window).',
     curl: `${codes} -H 'Authorization: Bearer ada' 'localhost:3000/export?rows=400&[1-3]'`,
     prints: '200 200 429',
   },
   {
-    shows: 'Reports: three rules, all or nothing (token-bucket, sliding-window-counter, fixed-window).',
+    shows: 'Reports: three rules, decided together (token-bucket, sliding-window-counter, fixed-window).',
     curl: `${codes} 'localhost:3000/reports?[1-4]'`,
     prints: '200 200 200 429',
   },
   {
-    shows: 'Geocode: eight outbound calls, five a second, each waits for its turn (leaky-bucket).',
+    shows: 'Geocode: eight outbound calls that wait for permits, five per second (leaky-bucket).',
     curl: 'curl -i localhost:3000/geocode',
     prints: '200',
   },
