@@ -1,16 +1,5 @@
 import type { Next } from '../contracts/algorithm.js';
-import {
-  convert,
-  isSameRate,
-  isSlower,
-  LONGEST,
-  minus,
-  NO_TIME,
-  plus,
-  roundUp,
-  type Rate,
-  type Span,
-} from './rate.js';
+import { convert, isSameRate, isSlower, minus, NO_TIME, roundUp, type Rate, type Span } from './rate.js';
 
 /**
  * The state of an algorithm that stores one instant, at which all permits are available again, and the rate at which
@@ -76,12 +65,6 @@ export function waitFor(queue: Queue, own: Rate, most: Span, mostOwn: Span): num
   return Math.max(slowFor, roundUp(minus(rest, mostOwn, own.limit)));
 }
 
-/** Returns the queue extended by a span, up to `LONGEST`. */
-export function join(queue: Queue, more: Span): Queue {
-  const ahead = plus(queue.ahead, more, queue.rate.limit);
-  return { ...queue, ahead: ahead.whole < LONGEST ? ahead : { whole: LONGEST, part: 0 } };
-}
-
 /** Returns the queue shortened by a span. */
 export function leave(queue: Queue, less: Span): Queue {
   const ahead = minus(queue.ahead, less, queue.rate.limit);
@@ -90,9 +73,10 @@ export function leave(queue: Queue, less: Span): Queue {
 
 /** Returns the state to store for a queue, and when it expires. */
 export function write(now: number, { ahead, rate, slowFor }: Queue): Next<Backlog> {
+  const { whole, part } = ahead;
   const until = slowFor === 0 ? 0 : now + slowFor;
   return {
-    state: { instant: now + ahead.whole, part: ahead.part, rate, until },
-    expiresAfter: roundUp(ahead),
+    state: { instant: now + whole, part, rate, until },
+    expiresAfter: part > 0 ? whole + 1 : whole,
   };
 }

@@ -84,6 +84,12 @@ export function plus(one: Span, more: Span, limit: number): Span {
   return { whole: one.whole + more.whole + carry, part: part - carry * limit };
 }
 
+/** Adds a span to a backlog, up to `LONGEST`. */
+export function extend(backlog: Span, more: Span, limit: number): Span {
+  const { whole, part } = plus(backlog, more, limit);
+  return within(whole, part);
+}
+
 /** Subtracts the span `less` from `one`; `whole` is negative if `less` is longer. */
 export function minus(one: Span, less: Span, limit: number): Span {
   const part = one.part - less.part;

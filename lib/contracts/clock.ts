@@ -5,8 +5,3 @@ export type Clock = () => number;
 export function toMicroseconds(milliseconds: number): number {
   return Math.round(milliseconds * 1000);
 }
-
-/** Converts a wait to whole milliseconds, rounded up so that a caller that waits this long has waited long enough. */
-export function toMilliseconds(microseconds: number): number {
-  return Math.ceil(microseconds / 1000);
-}

@@ -159,7 +159,7 @@ export interface BaseStore extends Store {
   readonly clock: Clock;
   /** A monotonic clock: milliseconds since an arbitrary instant. */
   readonly stopwatch: Clock;
-  /** Operations of a store that several processes share; `null` for the store of one process. */
+  /** Operations of a store that several processes share; `null` for the store of one process, which always decides. */
   readonly shared: SharedStore | null;
 }
 

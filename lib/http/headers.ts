@@ -16,7 +16,7 @@ export type Header = [name: string, value: string];
 /**
  * The response headers for a decision, in every style asked for and with `Retry-After` if it is denied.
  *
- * @param styles none of which may conflict, see `headerStyleConflict`; may be empty
+ * @param styles none of which may conflict, see `headerStyleConflict`; unused for a decision that was not counted
  * @param now the epoch in milliseconds, for the one style that tells an instant
  */
 export function rateLimitHeaders(
@@ -26,7 +26,8 @@ export function rateLimitHeaders(
 ): Header[] {
   const headers: Header[] = [];
   if (decision.decisions.every(({ shadow }) => shadow)) return headers;
-  for (const style of styles) {
+  const isCounted = decision.fallback === undefined || hasFigures(decision);
+  for (const style of isCounted ? styles : []) {
     if (style === 'draft-10') draft10(decision, headers);
     else if (style === 'draft-7') draft7(decision, headers);
     else if (style === 'draft-6') draft6(decision, headers);
@@ -52,10 +53,10 @@ export function strictestFirst(decision: Decision): readonly RuleDecision[] {
   return decision.decisions.filter(({ shadow }) => !shadow).toSorted(compareStrictness);
 }
 
-/** Those of a decision's results that were counted, the strictest first. */
+/** Those of a decision's results that were counted, the strictest first. A decision that was counted has one. */
 function counted(decision: Decision): readonly RuleDecision[] {
-  const rules = strictestFirst(decision);
-  return rules.every(hasFigures) ? rules : rules.filter(hasFigures);
+  if (decision.decisions.length === 1) return decision.decisions;
+  return strictestFirst(decision).filter(hasFigures);
 }
 
 function draft10(decision: Decision, headers: Header[]): void {

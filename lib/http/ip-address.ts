@@ -1,7 +1,10 @@
-import ipaddr from 'ipaddr.js';
+import { isIPv4, isIPv6 } from 'node:net';
 
-/** An address as bits, of the family it really is: IPv4-mapped IPv6 is IPv4, and so is IPv4 behind NAT64. */
-export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
+/**
+ * An address of its real family: IPv4 as text, IPv6 as its eight 16-bit groups. IPv4-mapped IPv6 is IPv4, and so is
+ * IPv4 behind NAT64.
+ */
+export type IpAddress = string | readonly number[];
 
 /** IPv6 with a dotted tail takes 45 characters, a zone id 16: a longer text is not parsed. */
 const LONGEST = 64;
@@ -19,108 +22,62 @@ const LONGEST_WITH_PORT = LONGEST + 8;
  */
 export function parseClientIp(text: string): IpAddress | undefined {
   if (text.length > LONGEST_WITH_PORT) return undefined;
-  if (text.startsWith('[')) return parseBracketed(text);
-  const colon = text.lastIndexOf(':');
-  const dot = text.lastIndexOf('.');
-  if (dot < 0 || colon < dot) return parseIp(text);
-  return isPort(text.slice(colon + 1)) ? parseIp(text.slice(0, colon)) : undefined;
-}
-
-/** Brackets are for IPv6 only. */
-function parseBracketed(text: string): IpAddress | undefined {
-  const end = text.indexOf(']');
-  const inside = text.slice(1, end);
-  const behind = text.slice(end + 1);
-  if (end < 0 || !inside.includes(':')) return undefined;
-  if (behind !== '' && !(behind.startsWith(':') && isPort(behind.slice(1)))) return undefined;
-  return parseIp(inside);
-}
-
-/** Whether a text is 1 to 5 digits and at most 65535. */
-function isPort(text: string): boolean {
-  if (text.length === 0 || text.length > 5) return false;
-  for (let index = 0; index < text.length; index += 1) {
-    const digit = text.charCodeAt(index) - 48;
-    if (digit < 0 || digit > 9) return false;
-  }
-  return Number(text) <= 65_535;
+  const bracketed = /^\[([^\]]*:[^\]]*)\](?::(\d{1,5}))?$/.exec(text);
+  const dotted = bracketed ?? /^([^[]*\.\d+):(\d{1,5})$/.exec(text);
+  if (!dotted) return parseIp(text);
+  const [, address, port = '0'] = dotted;
+  return Number(port) <= 65_535 ? parseIp(address!) : undefined;
 }
 
 /**
- * The address that a text spells, `undefined` if it spells none.
+ * Parses an address without port or brackets. Returns `undefined` for any other text.
  *
- * IPv4 is four decimal octets without leading zeros and nothing else, since what parsers make of
- * `010.1` or `127.1` differs. An IPv6 zone id is dropped. Brackets and ports are not part of an address.
+ * IPv4 is four decimal octets without leading zeros and nothing else, since parsers disagree about `010.1` and
+ * `127.1`. An IPv6 zone id is dropped.
  */
 export function parseIp(text: string): IpAddress | undefined {
   if (text.length > LONGEST) return undefined;
-  const dotted = dottedQuad(text);
-  if (dotted !== undefined) return new ipaddr.IPv4(dotted.split('.').map(Number));
-  const hex = text.includes(':') ? hexOnly(withoutZone(text)) : undefined;
-  return hex === undefined ? undefined : unmapped(hex);
+  if (isIPv4(text)) return text;
+  const address = withoutZone(text);
+  if (address.includes('%') || !isIPv6(address)) return undefined;
+  return unmapped(groupsOf(address.includes('.') ? canonical(address) : address));
 }
 
-/**
- * The IPv4 address in the two spellings that nearly all come in: by itself, or behind the `::ffff:` with
- * which a socket for both families writes it. Costs no more than a look at each character.
- */
-export function dottedQuad(text: string): string | undefined {
-  const dotted = text.startsWith('::ffff:') ? text.slice(7) : text;
-  return isIPv4(dotted) ? dotted : undefined;
+/** The RFC 5952 text of an IPv6 address. */
+export function textOf(groups: readonly number[]): string {
+  return canonical(groups.map((group) => group.toString(16)).join(':'));
 }
 
-/** Whether a text is four decimal octets without leading zeros. */
-function isIPv4(text: string): boolean {
-  if (text.length > 15) return false;
-  let dots = 0;
-  let octet = -1;
-  for (let index = 0; index < text.length; index += 1) {
-    const digit = text.charCodeAt(index) - 48;
-    if (digit === -2 && octet >= 0) {
-      dots += 1;
-      octet = -1;
-    } else if (digit >= 0 && digit <= 9 && octet !== 0) {
-      octet = octet < 0 ? digit : octet * 10 + digit;
-      if (octet > 255) return false;
-    } else {
-      return false;
-    }
-  }
-  return dots === 3 && octet >= 0;
+function canonical(ipv6: string): string {
+  return new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
 }
 
 /** `fe80::1%eth0` without the zone, of the characters that RFC 6874 allows in one. */
 function withoutZone(text: string): string {
-  const zone = text.indexOf('%');
-  return zone >= 0 && /^%[\w.~-]+$/.test(text.slice(zone)) ? text.slice(0, zone) : text;
+  return text.replace(/%[\w.~-]+$/, '');
 }
 
-/** `::ffff:1.2.3.4` as `::ffff:102:304`; the library reads a dotted tail leniently, and `::1.2.3.4` as mapped. */
-function hexOnly(text: string): string | undefined {
-  if (!text.includes('.')) return text;
-  const tail = text.lastIndexOf(':') + 1;
-  const dotted = text.slice(tail);
-  if (!isIPv4(dotted)) return undefined;
-  const [a, b, c, d] = dotted.split('.').map(Number) as [number, number, number, number];
-  return `${text.slice(0, tail)}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+function groupsOf(hex: string): number[] {
+  const [before = [], after] = hex
+    .split('::')
+    .map((part) => (part === '' ? [] : part.split(':').map((group) => parseInt(group, 16))));
+  if (!after) return before;
+  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
 }
 
 /**
- * What stands before the 32 bits of an IPv4 address: `::ffff:0:0/96` where it is mapped, and the well-known prefix
- * of NAT64, `64:ff9b::/96` (RFC 6052), by which an IPv6-only server is reached over IPv4.
+ * The 96 bits in front of an IPv4 address: `::ffff:0:0/96` if it is mapped, and the well-known prefix of NAT64,
+ * `64:ff9b::/96` (RFC 6052), through which an IPv6-only server is reached over IPv4.
  */
 const IPV4_PREFIXES = [
   [0, 0, 0, 0, 0, 0xffff],
   [0x64, 0xff9b, 0, 0, 0, 0],
 ];
 
-function unmapped(hex: string): IpAddress | undefined {
-  try {
-    const address = ipaddr.IPv6.parse(hex);
-    const { parts } = address;
-    const isIPv4 = IPV4_PREFIXES.some((prefix) => prefix.every((part, index) => part === parts[index]));
-    return isIPv4 ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address;
-  } catch {
-    return undefined;
-  }
+function unmapped(groups: readonly number[]): IpAddress {
+  if (!IPV4_PREFIXES.some((prefix) => prefix.every((group, index) => group === groups[index]))) return groups;
+  return groups
+    .slice(6)
+    .flatMap((group) => [group >> 8, group & 0xff])
+    .join('.');
 }

@@ -6,8 +6,6 @@ import {
   apiKeySubjectOf,
   headerSubject,
   headerSubjectOf,
-  ipSubject,
-  ipSubjectOf,
   userSubject,
   userSubjectOf,
   type HttpRequest,
@@ -24,29 +22,6 @@ class ObjectId {
 
 /** 128 bits of SHA-256, as `printf value | sha256sum | cut -c -32` prints them. */
 const hash = (value: string) => createHash('sha256').update(value).digest('hex').slice(0, 32);
-
-describe('ipSubject', () => {
-  it.each<[string, HttpRequest, string | undefined]>([
-    ['the ip', { ip: '::ffff:102:304', socket: { remoteAddress: '10.0.0.1' } }, '1.2.3.4'],
-    ['the peer without an ip', { socket: { remoteAddress: '::ffff:10.0.0.1' } }, '10.0.0.1'],
-    ['the peer if the ip is none', { ip: 'evil', socket: { remoteAddress: '10.0.0.1' } }, '10.0.0.1'],
-    ['nobody', {}, undefined],
-    ['nobody once the socket is closed', { ip: undefined, socket: { remoteAddress: undefined } }, undefined],
-  ])('counts %s', (_, request, expected) => {
-    expect(ipSubject(request)).toBe(expected);
-  });
-
-  it('gives no fresh counter for a forged X-Forwarded-For', () => {
-    const headers = { 'x-forwarded-for': '6.6.6.6', 'x-real-ip': '6.6.6.6', forwarded: 'for=6.6.6.6' };
-    expect(ipSubject({ ip: '1.2.3.4', headers })).toBe('1.2.3.4');
-    expect(ipSubject({ headers })).toBeUndefined();
-  });
-
-  it('masks as wide as asked for, 64 bits unless told', () => {
-    expect(ipSubject({ ip: '2001:db8:1:2::1' })).toBe('2001:db8:1:2::/64');
-    expect(ipSubject({ ip: '2001:db8:1:2::1' }, 48)).toBe('2001:db8:1::/48');
-  });
-});
 
 describe('userSubject', () => {
   it.each<[unknown, string | undefined]>([
@@ -174,28 +149,6 @@ describe('apiKeySubject', () => {
 });
 
 describe('the subject of what a person writes', () => {
-  it.each([
-    ['203.0.113.7', '203.0.113.7'],
-    ['203.0.113.7:80', '203.0.113.7'],
-    ['::ffff:203.0.113.7', '203.0.113.7'],
-    ['2001:DB8:1:2::1', '2001:db8:1:2::/64'],
-    ['2001:db8:1:2::/64', '2001:db8:1:2::/64'],
-    ['2001:db8:1:2::/48', undefined],
-    ['203.0.113.7/64', undefined],
-    ['ann', undefined],
-  ])('is that of a request from this address: %s', (text, expected) => {
-    expect(ipSubjectOf(text)).toBe(expected);
-    if (expected !== undefined) {
-      expect(ipSubjectOf(expected)).toBe(expected);
-      if (!text.includes('/')) expect(ipSubject({ ip: text })).toBe(expected);
-    }
-  });
-
-  it('has the mask of its rule', () => {
-    expect(ipSubjectOf('2001:db8:1:2::1', 48)).toBe('2001:db8:1::/48');
-    expect(ipSubjectOf('2001:db8:1::/48', 48)).toBe('2001:db8:1::/48');
-  });
-
   it.each([7, '7', 7n])('is that of a request of this user: %p', (id) => {
     expect(userSubjectOf(id)).toBe(userSubject({ user: { id } }));
   });

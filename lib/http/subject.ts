@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { canonicalIp } from './ip.js';
 
 /** What an HTTP request tells about who sent it, in any framework. */
 export interface HttpRequest {
@@ -11,16 +10,6 @@ export interface HttpRequest {
   readonly user?: unknown;
   readonly socket?:
     { readonly remoteAddress?: string | undefined; readonly destroyed?: boolean | undefined } | undefined;
-}
-
-/**
- * The client's IP as `canonicalIp` spells it, `undefined` if it is not known.
- *
- * It never reads `X-Forwarded-For`, which a client can write: the framework does, if it was told which
- * proxies to trust. An `ip` that is no address counts as the peer, so that nobody escapes by sending one.
- */
-export function ipSubject(request: HttpRequest, ipv6Prefix?: number): string | undefined {
-  return canonicalIp(request.ip, ipv6Prefix) ?? canonicalIp(request.socket?.remoteAddress, ipv6Prefix);
 }
 
 /** The authenticated user: `request.user` itself or its `id`, `sub`, `userId` or `_id`, the first that is an id. */
@@ -46,18 +35,6 @@ export function headerSubject(name: string): (request: HttpRequest) => string | 
     const value = headers !== undefined && Object.hasOwn(headers, key) ? headers[key] : undefined;
     return subjectOf(Array.isArray(value) ? value.join(',') : value);
   };
-}
-
-/**
- * The subject that a program's text stands for in a rule with `by: 'ip'`. A masked network, as it is in
- * events (`2001:db8:1:2::/64`), stands for itself. `undefined` if the text is no IP address.
- */
-export function ipSubjectOf(text: string, ipv6Prefix = 64): string | undefined {
-  const mask = `/${ipv6Prefix}`;
-  return canonicalIp(
-    text.endsWith(mask) && text.includes(':') ? text.slice(0, -mask.length) : text,
-    ipv6Prefix,
-  );
 }
 
 /**

@@ -1,4 +1,3 @@
-import { toMilliseconds } from '../contracts/clock.js';
 import {
   compareStrictness,
   type Decision,
@@ -10,7 +9,7 @@ import type { HitResult } from '../contracts/store.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import { Charge } from './charge.js';
 
-/** The answer for a hit: that of the strictest rule that is enforced, and all of them. */
+/** The decision for a request: the result of the strictest enforced rule, and all results. */
 export class DecidedHit implements Decision {
   readonly allowed: boolean;
   readonly rule: string;
@@ -22,12 +21,15 @@ export class DecidedHit implements Decision {
   readonly delayMs: number;
   readonly source: DecisionSource;
   readonly fallback: Fallback | undefined;
-  readonly #charge: Charge | undefined;
+  readonly #hits: readonly RuleHit[];
+  readonly #results: readonly HitResult[];
+  #charge: Charge | undefined;
 
   constructor(
     readonly decisions: readonly RuleDecision[],
     source: DecisionSource,
-    charge?: Charge,
+    hits: readonly RuleHit[] = [],
+    results: readonly HitResult[] = [],
   ) {
     const strictest = strictestOf(decisions);
     this.allowed = strictest.allowed || strictest.shadow === true;
@@ -40,12 +42,14 @@ export class DecidedHit implements Decision {
     this.delayMs = this.allowed ? longestDelay(decisions) : 0;
     this.source = strictest.source ?? source;
     this.fallback = strictest.fallback;
-    this.#charge = charge;
+    this.#hits = hits;
+    this.#results = results;
   }
 
-  /** What a decision has charged; nothing if it denied, or was only asked. */
+  /** What a decision has charged; nothing if it is a denial or the result of `peek`. */
   static chargeOf(decision: Decision): Charge | undefined {
-    return decision instanceof DecidedHit && decision.allowed ? decision.#charge : undefined;
+    if (!(decision instanceof DecidedHit) || !decision.allowed) return undefined;
+    return (decision.#charge ??= new Charge(decision.#hits, decision.#results));
   }
 }
 
@@ -62,7 +66,7 @@ export function decisionOf(
   for (let index = 0; index < hits.length; index += 1) {
     decisions[index] = ruleDecision(hits[index]!, results[index]!, isMixed);
   }
-  return new DecidedHit(decisions, source, isDryRun ? undefined : new Charge(hits, results));
+  return isDryRun ? new DecidedHit(decisions, source) : new DecidedHit(decisions, source, hits, results);
 }
 
 /** The result for one rule, from the store's microseconds to the user's milliseconds. */
@@ -82,6 +86,11 @@ function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): R
   if (isMixed) decision.source = source;
   if (fallback) decision.fallback = fallback;
   return decision;
+}
+
+/** A wait in whole milliseconds, rounded up so that waiting that long is always enough. */
+export function toMilliseconds(microseconds: number): number {
+  return Math.ceil(microseconds / 1000);
 }
 
 function strictestOf(decisions: readonly RuleDecision[]): RuleDecision {

@@ -66,6 +66,12 @@ export class RateLimitEvents {
     breaker: new Set(),
   };
   private readonly errors = new Map<string, unknown>();
+  /**
+   * Whether decisions have a listener.
+   *
+   * @internal
+   */
+  followsDecisions = false;
   private failure: { readonly error: unknown; readonly at: number } | undefined;
 
   /**
@@ -76,21 +82,13 @@ export class RateLimitEvents {
    */
   on<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): () => void {
     this.listeners[name].add(listener);
-    return () => void this.listeners[name].delete(listener);
+    this.followsDecisions ||= name === 'decision' || name === 'denied';
+    return () => this.off(name, listener);
   }
 
   /** The servers whose circuit breaker is open: the last error by address. */
   get openCircuits(): ReadonlyMap<string, unknown> {
     return this.errors;
-  }
-
-  /**
-   * Whether decisions have a listener.
-   *
-   * @internal
-   */
-  get followsDecisions(): boolean {
-    return this.listeners.decision.size > 0 || this.listeners.denied.size > 0;
   }
 
   /** @internal */
@@ -123,6 +121,12 @@ export class RateLimitEvents {
     } else this.errors.set(server, error);
     if (error !== undefined && wasOpen) return;
     this.emit('breaker', { state: error === undefined ? 'closed' : 'open', server, error });
+  }
+
+  private off<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): void {
+    const { decision, denied } = this.listeners;
+    this.listeners[name].delete(listener);
+    this.followsDecisions = decision.size > 0 || denied.size > 0;
   }
 
   private emit<Name extends keyof RateLimitEventMap>(name: Name, event: RateLimitEventMap[Name]): void {

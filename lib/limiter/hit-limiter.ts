@@ -2,9 +2,8 @@ import type { Algorithm, Patience } from '../contracts/algorithm.js';
 import type { Decision } from '../contracts/decision.js';
 import type { Adjustment, BaseStore, DecideOptions, Hit, Store } from '../contracts/store.js';
 import type { StoreCall } from '../contracts/store-fault.js';
-import { then, type MaybePromise } from '../contracts/thenable.js';
+import type { MaybePromise } from '../contracts/thenable.js';
 import { Instances } from '../layers/fallback/instances.js';
-import { LocalShare } from '../layers/fallback/local-share.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import { Keys } from '../rules/keys.js';
@@ -12,11 +11,11 @@ import type { RuleHit } from '../rules/rule-hit.js';
 import { isPaid } from './charge.js';
 import { DecidedHit, decisionOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
-import { holdBack } from './hold-back.js';
 import { Leases } from './leases.js';
 import { checkInstances, type LimiterOptions, type RefundOptions } from './options.js';
 import { Permit } from './permit.js';
 import { pipelineOf } from './pipeline.js';
+import { wait } from './wait.js';
 
 /** Decides hits of compiled rules, and does what a decision leaves to do. */
 export abstract class HitLimiter {
@@ -59,8 +58,15 @@ export abstract class HitLimiter {
       instances,
       uncounted,
     );
-    const local = new LocalShare(openFallback, () => this.instances.count, store.shared !== null);
-    this.store = pipelineOf(store, { prefix, onStoreError, denyCache, local, failed });
+    const { instances: count } = this;
+    this.store = pipelineOf(store, {
+      prefix,
+      onStoreError,
+      denyCache,
+      openFallback,
+      instances: count,
+      failed,
+    });
     this.leases = new Leases<Adjustment>((renewals) => this.store.adjust(renewals));
     store.shared?.watch((change) => this.events.storeChanged(change));
     this.instances.start();
@@ -77,8 +83,12 @@ export abstract class HitLimiter {
     hits: readonly RuleHit[],
     options: { readonly dryRun?: boolean; readonly patience?: Patience } = NOW,
   ): MaybePromise<Decision> {
-    if (options.dryRun || !this.events.followsDecisions) return this.decisionOf(hits, options);
-    return this.decideAndEmit(hits, options);
+    const { dryRun = false } = options;
+    if (this.events.followsDecisions && !dryRun) return this.decideAndEmit(hits, options);
+    const results = this.store.decide(hits, options);
+    return results instanceof Promise
+      ? results.then((found) => decisionOf(hits, found, dryRun))
+      : decisionOf(hits, results, dryRun);
   }
 
   /**
@@ -116,9 +126,9 @@ export abstract class HitLimiter {
    * @internal
    * @throws the signal's reason if it aborts; the permits are refunded if no later request was charged
    */
-  async holdBack(decision: Decision, signal?: AbortSignal): Promise<void> {
+  async delay(decision: Decision, signal?: AbortSignal): Promise<void> {
     try {
-      await holdBack(decision.delayMs, signal);
+      await wait(decision.delayMs, signal);
     } catch (error) {
       await this.refund(decision, { onlyLast: true });
       throw error;
@@ -155,19 +165,13 @@ export abstract class HitLimiter {
 
   private async closeAll(): Promise<void> {
     this.leases.close();
-    await this.store.close();
+    if (this.store !== this.base) await this.store.close();
     await this.instances.stop();
-  }
-
-  private decisionOf(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<Decision> {
-    return then(this.store.decide(hits, options), (results) =>
-      decisionOf(hits, results, options.dryRun === true),
-    );
   }
 
   private async decideAndEmit(hits: readonly RuleHit[], options: DecideOptions): Promise<Decision> {
     const startedAt = performance.now();
-    const decision = await this.decisionOf(hits, options);
+    const decision = decisionOf(hits, await this.store.decide(hits, options), false);
     const subjects = hits.map(({ subject }) => subject);
     this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt });
     return decision;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { sharedBy } from '../../test/support/shared-by.js';
 import {
   MemoryStore,
   RateLimitConfigError,
@@ -60,6 +61,7 @@ describe('a limiter without an answer from its store', () => {
   /** Fails as long as it is told to. */
   class FragileStore extends MemoryStore implements Store {
     broken = true;
+    override readonly shared = sharedBy(async () => 1);
     override decide(...asked: Parameters<MemoryStore['decide']>) {
       if (this.broken) throw new Error('out of order');
       return super.decide(...asked);
@@ -97,5 +99,14 @@ describe('a limiter without an answer from its store', () => {
     store.broken = true;
     await limiter.consume(rule, 'ann');
     expect(said).toEqual(['Error: out of order', 'Error: out of order']);
+  });
+
+  it('rejects if the store is of one process only, which has nothing to fall back to', async () => {
+    class BrokenStore extends MemoryStore {
+      override decide(): never {
+        throw new Error('a bug');
+      }
+    }
+    await expect(new RateLimiter({ store: new BrokenStore() }).consume(rule, 'ann')).rejects.toThrow('a bug');
   });
 });

@@ -79,7 +79,7 @@ export class Limiter extends HitLimiter {
     signal?.throwIfAborted();
     const patience = Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
     const decision = await this.decide(this.hits('acquire', rule, subject, options.cost), { patience });
-    if (decision.delayMs > 0) await this.holdBack(decision, signal);
+    if (decision.delayMs > 0) await this.delay(decision, signal);
     return decision;
   }
 

@@ -3,7 +3,8 @@ import type { StoreCall } from '../contracts/store-fault.js';
 import type { BaseStore, Layer, Store } from '../contracts/store.js';
 import { DenyCache } from '../layers/deny-cache/deny-cache.js';
 import { FallbackLayer } from '../layers/fallback/fallback.js';
-import type { LocalShare } from '../layers/fallback/local-share.js';
+import type { Instances } from '../layers/fallback/instances.js';
+import { LocalShare } from '../layers/fallback/local-share.js';
 import { PrefetchLayer } from '../layers/prefetch/prefetch.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 
@@ -12,19 +13,22 @@ export interface PipelineOptions {
   readonly onStoreError: Fallback;
   /** Whether denials are cached in the process. */
   readonly denyCache: boolean;
-  readonly local: LocalShare;
+  /** Creates the store of `onStoreError: 'local'`. */
+  readonly openFallback: () => BaseStore;
+  readonly instances: Instances;
   /** Called with each error of the store. */
   readonly failed: (error: unknown, call: Exclude<StoreCall, 'heartbeat'>) => void;
 }
 
-/** What decides requests: the store inside of its layers. What several processes share is cached in each. */
+/** The store inside its layers. A store of one process needs none: there is nothing to cache, and it always decides. */
 export function pipelineOf(store: BaseStore, options: PipelineOptions): Store<RuleHit> {
   const { shared, stopwatch } = store;
-  const { prefix, onStoreError, local, failed } = options;
-  const timeout = shared?.timeout ?? Infinity;
+  if (!shared) return store;
+  const { prefix, onStoreError, openFallback, instances, failed } = options;
+  const { timeout } = shared;
+  const local = new LocalShare(openFallback, () => instances.count);
   const fallback: Layer<RuleHit> = (next) =>
     new FallbackLayer(next, { onStoreError, local, timeout, failed });
-  if (!shared) return fallback(store);
   const prefetch: Layer<RuleHit> = (next) => new PrefetchLayer(next, { shared, stopwatch, prefix });
   const denyCache: Layer<RuleHit> = (next) => new DenyCache(next, { shared, stopwatch, prefix });
   return options.denyCache

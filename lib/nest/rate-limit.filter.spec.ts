@@ -3,7 +3,7 @@ import type { ArgumentsHost } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import { catchError, firstValueFrom, of, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
-import type { RateLimitAnswer } from './request/rate-limit.answer.js';
+import type { Responder } from './request/responder.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
 import { RateLimitExceededException } from './rate-limit.exception.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
@@ -39,8 +39,8 @@ function filterOver(answers: unknown[], type = 'fastify'): RateLimitFilter {
     status: (_response: unknown, status: number) => answers.push({ status }),
     end: (_response: unknown, end: string) => answers.push({ end }),
   };
-  const answer = { complete: (denial) => denial } as Pick<RateLimitAnswer, 'complete'>;
-  return new RateLimitFilter({ httpAdapter } as unknown as HttpAdapterHost, answer as RateLimitAnswer);
+  const responder = { complete: (denial) => denial } as Pick<Responder, 'complete'>;
+  return new RateLimitFilter({ httpAdapter } as unknown as HttpAdapterHost, responder as Responder);
 }
 
 function host(type: string, client: unknown = {}): ArgumentsHost {

@@ -1,7 +1,7 @@
 import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { throwError, type Observable } from 'rxjs';
-import { RateLimitAnswer, type Denial } from './request/rate-limit.answer.js';
+import { Responder, type Denial } from './request/responder.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
 import { RateLimitExceededException } from './rate-limit.exception.js';
 
@@ -16,7 +16,7 @@ import { RateLimitExceededException } from './rate-limit.exception.js';
 export class RateLimitFilter implements ExceptionFilter {
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
-    @Inject(RateLimitAnswer) private readonly answer: RateLimitAnswer,
+    @Inject(Responder) private readonly responder: Responder,
   ) {}
 
   catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {
@@ -43,7 +43,7 @@ export class RateLimitFilter implements ExceptionFilter {
       httpAdapter.end(response);
       return;
     }
-    const complete = this.answer.complete(exception, response);
+    const complete = this.responder.complete(exception, response);
     if (complete instanceof Promise) void complete.then((completed) => this.respond(completed, response));
     else this.send(complete, response);
   }

@@ -14,7 +14,8 @@ import { readOptions } from './rules/check-options.js';
 import { Guards } from './checks/guards.js';
 import { InvalidValues } from './request/invalid-values.js';
 import { ModuleRulesCheck } from './checks/module-rules-check.js';
-import { RateLimitAnswer } from './request/rate-limit.answer.js';
+import { Refusals } from './request/refusals.js';
+import { Responder } from './request/responder.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { RateLimitHealth } from './rate-limit.health.js';
@@ -27,7 +28,7 @@ import { RuleBook } from './rules/rule-book.js';
 import { Settlement } from './request/settlement.js';
 import { StartCheck } from './checks/start-check.js';
 import { logStore } from './checks/store-log.js';
-import { SubjectWatch } from './checks/subject-watch.js';
+import { SubjectChecks } from './checks/subject-checks.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import { Warnings } from './warnings.js';
 
@@ -78,15 +79,16 @@ const shared = [
   Guards,
   InvalidValues,
   ModuleRulesCheck,
-  RateLimitAnswer,
   RateLimitFilter,
   RateLimitGuard,
   RateLimitHealth,
+  Refusals,
+  Responder,
   RouteRules,
   Routes,
   Settlement,
   StartCheck,
-  SubjectWatch,
+  SubjectChecks,
   Warnings,
 ];
 
@@ -125,7 +127,7 @@ export class RateLimitModule
   constructor(
     @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
-    @Inject(SubjectWatch) private readonly watch: SubjectWatch,
+    @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(RuleBook) private readonly book: RuleBook,
     @Inject(Warnings) private readonly warnings: Warnings,
   ) {
@@ -138,7 +140,7 @@ export class RateLimitModule
    * @internal
    */
   async onApplicationBootstrap(): Promise<void> {
-    this.watch.checkTrust();
+    this.checks.checkTrust();
     this.book.fallbacks.warn(this.warnings);
     await this.limiter.ready();
   }

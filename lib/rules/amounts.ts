@@ -1,6 +1,6 @@
 import type { Numbers, Quota } from '../algorithms/definition.js';
 import { shareOf } from '../algorithms/share.js';
-import { toMicroseconds, toMilliseconds } from '../contracts/clock.js';
+import { toMicroseconds } from '../contracts/clock.js';
 import type { Parameters } from '../contracts/algorithm.js';
 import type { AnyDefinition } from './rule-fields.js';
 
@@ -31,7 +31,7 @@ export function amountsOf(
     parameters,
     parametersAt: compileAt && ((nowMs) => compileAt(toMicroseconds(nowMs))),
     capacity,
-    capacityWindowMs: toMilliseconds(limit === 0 ? window : (window * capacity) / limit),
+    capacityWindowMs: Math.ceil((limit === 0 ? window : (window * capacity) / limit) / 1000),
   };
 }
 

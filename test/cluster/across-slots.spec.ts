@@ -180,7 +180,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     const waiting = await ask(places);
     expect(waiting).toMatchObject({ allowed: true, delayMs: 120_000 });
     const gaveUp = new Error('gave up');
-    await expect(limiter.holdBack(waiting, AbortSignal.abort(gaveUp))).rejects.toBe(gaveUp);
+    await expect(limiter.delay(waiting, AbortSignal.abort(gaveUp))).rejects.toBe(gaveUp);
     expect(await peek(places)).toEqual(before);
   });
 

@@ -68,7 +68,7 @@ const linesWith = ({ logs }: TestApp, code: string) =>
 
 /** Whether any rule of the application still looks at requests. */
 function isWatching({ app }: TestApp): boolean {
-  return [...app.get(KnownRoutes).all()].flat().some(({ watch }) => watch !== undefined);
+  return [...app.get(KnownRoutes).all()].flat().some(({ checks }) => checks.size > 0);
 }
 
 afterEach(closeApps);

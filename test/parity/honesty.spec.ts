@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { toMilliseconds } from '../../lib/contracts/clock.js';
+import { toMilliseconds } from '../../lib/limiter/decision.js';
 import { checkTimelines, EVERY_TWIN } from './every-twin.js';
 import type { ForwardTimeline } from './forward-timeline.js';
 

@@ -1,6 +1,7 @@
 import type { AlgorithmDefinition, Quota, Variant } from '../../lib/algorithms/definition.js';
 import type { Patience, Receipt, Step } from '../../lib/contracts/algorithm.js';
-import { toMicroseconds, toMilliseconds } from '../../lib/contracts/clock.js';
+import { toMicroseconds } from '../../lib/contracts/clock.js';
+import { toMilliseconds } from '../../lib/limiter/decision.js';
 import type { DecideOptions } from './timeline.js';
 
 type Serving<Options extends object, State, Parameter extends string> = Variant<Options, State, Parameter>;

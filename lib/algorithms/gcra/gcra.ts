@@ -1,8 +1,8 @@
-import { join, leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
+import { leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
 import { burstOption, checkRate } from '../burst.js';
 import type { AlgorithmDefinition } from '../definition.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
-import { minus, NO_TIME, permitsIn, spanOf } from '../rate.js';
+import { extend, minus, NO_TIME, permitsIn, spanOf } from '../rate.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
 import { gcraExamples } from './gcra.examples.js';
@@ -65,9 +65,9 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
       }
     }
 
-    const joined = join(queue, need);
+    const joined = { ...queue, ahead: extend(ahead, need, rate.limit) };
     const next = write(now, joined);
-    const resetAfter = lengthOf(joined, parameters);
+    const resetAfter = slowFor === 0 ? next.expiresAfter : lengthOf(joined, parameters);
     return allow(Math.max(0, remaining - cost), wait, resetAfter, next.state, next.expiresAfter);
   },
 

@@ -1,9 +1,9 @@
 import { parseDuration, type Duration } from '../../contracts/duration.js';
-import { join, leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
+import { leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
 import { checkRate } from '../burst.js';
 import type { AlgorithmDefinition } from '../definition.js';
 import { durationOption, integer } from '../option-checks.js';
-import { isLonger, minus, permitsIn, spanOf, type Span } from '../rate.js';
+import { extend, isLonger, minus, permitsIn, spanOf, type Span } from '../rate.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
 import { leakyBucketExamples } from './leaky-bucket.examples.js';
@@ -109,9 +109,10 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
       return deny(remaining, retryAfter, lengthOf(queue, parameters));
     }
 
-    const joined = join(queue, spanOf(cost, rate.limit, rate.window));
+    const need = spanOf(cost, rate.limit, rate.window);
+    const joined = { ...queue, ahead: extend(ahead, need, rate.limit) };
     const next = write(now, joined);
-    const resetAfter = lengthOf(joined, parameters);
+    const resetAfter = slowFor === 0 ? next.expiresAfter : lengthOf(joined, parameters);
     return allow(Math.max(0, remaining - cost), delay, resetAfter, next.state, next.expiresAfter);
   },
 

@@ -1,5 +1,4 @@
 import type { Result } from '../../contracts/algorithm.js';
-import { toMilliseconds } from '../../contracts/clock.js';
 import type { Fallback } from '../../contracts/decision.js';
 import type { Adjustment, Counter, DecideOptions, HitResult, Store } from '../../contracts/store.js';
 import type { StoreCall } from '../../contracts/store-fault.js';
@@ -10,7 +9,7 @@ import type { RuleHit } from '../../rules/rule-hit.js';
 import { RETRY_AFTER, type LocalShare } from './local-share.js';
 
 /** The `retryAfterMs` of a request that was denied without being counted. */
-export const UNCOUNTED_RETRY_MS = toMilliseconds(RETRY_AFTER);
+export const UNCOUNTED_RETRY_MS = RETRY_AFTER / 1000;
 
 const ALLOWED: Result = { allowed: true, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0 };
 const DENIED: Result = { ...ALLOWED, allowed: false, retryAfter: RETRY_AFTER };
@@ -34,8 +33,8 @@ export class FallbackLayer implements Store<RuleHit> {
 
   decide(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<readonly HitResult[]> {
     if (options.unavailable !== undefined) return this.decideAll(hits, options, options.unavailable);
-    // Only several hits can be decided in part, and only where others share the store.
-    const startedAt = hits.length > 1 && this.options.timeout < Infinity ? performance.now() : 0;
+    // Only several hits can be decided in part.
+    const startedAt = hits.length > 1 ? performance.now() : 0;
     try {
       const results = this.next.decide(hits, options);
       if (!(results instanceof Promise)) return this.completed(hits, results, options, startedAt);

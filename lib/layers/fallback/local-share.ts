@@ -21,12 +21,10 @@ export class LocalShare {
   /**
    * @param open creates the store, when it is first needed
    * @param instances how many processes share the limits, from 1
-   * @param isShared whether other processes share the limits at all
    */
   constructor(
     private readonly open: () => BaseStore,
     private readonly instances: () => number,
-    private readonly isShared: boolean,
   ) {}
 
   async decide(hits: readonly RuleHit[], options: DecideOptions): Promise<HitResult[]> {
@@ -43,7 +41,7 @@ export class LocalShare {
 
   /** Blocks the subject of a counter in this process. */
   async block(counter: Counter, duration: number): Promise<void> {
-    if (this.isShared) await this.store.block(counter, duration);
+    await this.store.block(counter, duration);
   }
 
   /** Deletes what this process has counted. */

@@ -1,11 +1,12 @@
+import type { AppliedLimit, Check } from '../request/applied-limit.js';
 import type { Exchange } from '../request/exchange.js';
 import type { Warnings } from '../warnings.js';
 
 /** So many requests without a header are no accident. */
 const WITHOUT_HEADER = 1000;
 
-/** Finds out whether the header that rules count by ever comes. */
-export class HeaderCheck {
+/** Finds out whether the header that rules count by is ever sent. */
+export class HeaderCheck implements Check {
   private isDecided = false;
   private without = 0;
 
@@ -14,15 +15,14 @@ export class HeaderCheck {
     private readonly header: string,
   ) {}
 
-  /** Looks at a request; true once nothing is left to find out. */
-  see({ request }: Exchange, rule: string): boolean {
+  see({ request }: Exchange, { path }: AppliedLimit): boolean {
     if (this.isDecided) return true;
     if (request.headers?.[this.header]) return (this.isDecided = true);
     this.without += 1;
     if (this.without < WITHOUT_HEADER) return false;
     this.warnings.warn(
       'RL_HEADER_NEVER_SEEN',
-      `${rule} counts by the header "${this.header}", and none of ${WITHOUT_HEADER} requests had it. Correct ` +
+      `${path} counts by the header "${this.header}", and none of ${WITHOUT_HEADER} requests had it. Correct ` +
         'the name in `by`, or let the proxy pass the header on.',
       this.header,
     );

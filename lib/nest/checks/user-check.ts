@@ -1,8 +1,7 @@
 import type { HttpRequest } from '../../http/subject.js';
-import { afterResponse } from '../request/after-response.js';
+import { afterResponse } from '../../http/response-end.js';
+import type { AppliedLimit, Check } from '../request/applied-limit.js';
 import type { Exchange } from '../request/exchange.js';
-import type { RequestValues } from '../request/request-values.js';
-import type { RouteLimit } from '../request/route-limit.js';
 import { hasUser, type UserReads } from '../request/user-reads.js';
 import type { Warnings } from '../warnings.js';
 
@@ -14,10 +13,8 @@ const FIX =
   'as middleware, as an APP_GUARD of a module that is imported before RateLimitModule, or with registerGuard: false ' +
   'and @UseGuards(AuthGuard, RateLimitGuard).';
 
-type Rule = Pick<RouteLimit, 'name' | 'path'>;
-
 /** Finds out whether users are set only after the rate limit guard has run. */
-export class UserCheck {
+export class UserCheck implements Check {
   private isDecided = false;
   private without = 0;
 
@@ -27,13 +24,14 @@ export class UserCheck {
     private readonly reader?: unknown,
   ) {}
 
-  /** Looks at a request, and at its end once more; true once nothing is left to find out. */
-  see({ request, response }: Exchange, rule: Rule, values: RequestValues): boolean {
+  /** Looks at a request, and once more when its response is over. */
+  see(exchange: Exchange, rule: AppliedLimit): boolean {
+    const { request, response } = exchange;
     if (this.isDecided) return true;
     this.without += 1;
     this.isDecided = hasUser(request) || this.without > WITHOUT_USER;
     if (!this.isDecided && response) {
-      const reads = this.reader === undefined ? undefined : values.watchUser(request);
+      const reads = this.reader === undefined ? undefined : exchange.watchUser();
       afterResponse(response, () => this.seeEnd(request, rule, reads));
     }
     return this.isDecided;
@@ -50,7 +48,7 @@ export class UserCheck {
     );
   }
 
-  private seeEnd(request: HttpRequest, { name, path }: Rule, reads: UserReads | undefined): void {
+  private seeEnd(request: HttpRequest, { name, path }: AppliedLimit, reads: UserReads | undefined): void {
     if (this.isDecided || !hasUser(request) || reads?.has(this.reader) === false) return;
     this.isDecided = true;
     const finder = reads

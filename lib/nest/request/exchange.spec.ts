@@ -13,12 +13,18 @@ function context(type: string, ...args: unknown[]): ExecutionContext {
   return fake as unknown as ExecutionContext;
 }
 
+/** The request and response of an exchange. */
+function partsOf(of: ExecutionContext) {
+  const { request, response } = exchangeOf(of);
+  return { request, response };
+}
+
 const request = { ip: '10.0.0.1', headers: {} };
 const response = { headersSent: false };
 
 describe('the request and response behind a context', () => {
   it('are those of HTTP', () => {
-    expect(exchangeOf(context('http', request, response))).toEqual({ request, response });
+    expect(partsOf(context('http', request, response))).toEqual({ request, response });
   });
 
   it.each([
@@ -26,44 +32,44 @@ describe('the request and response behind a context', () => {
     ['Fastify', { request, reply: response }],
     ['Mercurius', { reply: Object.assign(response, { request }) }],
   ])('are those in the context of GraphQL, so that its clients are limited too: %s', (_server, graphql) => {
-    expect(exchangeOf(context('graphql', {}, {}, graphql, {}))).toEqual({ request, response });
+    expect(partsOf(context('graphql', {}, {}, graphql, {}))).toEqual({ request, response });
   });
 
   it("are the subscriber's in a GraphQL subscription", () => {
     const graphql = { req: { extra: { request, socket: {} } } };
-    expect(exchangeOf(context('graphql', {}, {}, graphql, {})).request).toBe(request);
+    expect(partsOf(context('graphql', {}, {}, graphql, {})).request).toBe(request);
   });
 
   it('may be missing in GraphQL without a crash', () => {
-    expect(exchangeOf(context('graphql', {}, {}, undefined, {}))).toEqual({ request: {} });
-    expect(exchangeOf(context('graphql', {}, {}, {}, {}))).toEqual({ request: {} });
+    expect(partsOf(context('graphql', {}, {}, undefined, {}))).toEqual({ request: {} });
+    expect(partsOf(context('graphql', {}, {}, {}, {}))).toEqual({ request: {} });
   });
 
   it("are a Socket.IO client's address, headers and user", () => {
     const headers = { 'x-api-key': 'k' };
     const client = { handshake: { address: '10.0.0.1', headers }, data: { user: { id: 7 } } };
-    expect(exchangeOf(context('ws', client))).toEqual({
+    expect(partsOf(context('ws', client))).toEqual({
       request: { socket: { remoteAddress: '10.0.0.1' }, headers, user: { id: 7 } },
     });
   });
 
   it("are a Socket.IO client's address as the application has found it, where that is not its peer's", () => {
     const client = { handshake: { address: '203.0.113.7' }, conn: { remoteAddress: '10.0.0.1' } };
-    expect(exchangeOf(context('ws', client)).request).toMatchObject({ ip: '203.0.113.7' });
+    expect(partsOf(context('ws', client)).request).toMatchObject({ ip: '203.0.113.7' });
   });
 
   it("are a ws client's address and user", () => {
     const client = { _socket: { remoteAddress: '10.0.0.1' }, user: 'ann' };
-    expect(exchangeOf(context('ws', client))).toEqual({
+    expect(partsOf(context('ws', client))).toEqual({
       request: { socket: { remoteAddress: '10.0.0.1' }, headers: {}, user: 'ann' },
     });
   });
 
   it('tell nothing of a client that has no address', () => {
-    expect(exchangeOf(context('ws', {}))).toEqual({ request: { headers: {} } });
+    expect(partsOf(context('ws', {}))).toEqual({ request: { headers: {} } });
   });
 
   it.each(['rpc', 'something-new'])('are empty where there is neither: %s', (type) => {
-    expect(exchangeOf(context(type, 'payload', {}))).toEqual({ request: {} });
+    expect(partsOf(context(type, 'payload', {}))).toEqual({ request: {} });
   });
 });

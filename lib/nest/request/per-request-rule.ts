@@ -6,7 +6,7 @@ import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.err
 import { RULE_FIELDS } from '../../rules/rule-fields.js';
 import type { AnyRule } from '../../rules/rule.js';
 import type { InvalidValues } from './invalid-values.js';
-import type { RequestValues } from './request-values.js';
+import type { Exchange } from './exchange.js';
 import type { RouteRuleFields } from '../rules/route-rule.js';
 import { ROUTE_FIELDS, type RuleFields } from '../rules/rule-layers.js';
 
@@ -60,10 +60,10 @@ export class PerRequestRule {
   ) {}
 
   /** The rule of a request, or what happens to a request without a valid limit and window. */
-  async of(values: RequestValues): Promise<KeyedRule | 'skip' | 'unavailable'> {
+  async of(exchange: Exchange): Promise<KeyedRule | 'skip' | 'unavailable'> {
     const { limit, window, cost = 1 } = this.fields;
-    const resolved = { limit: await values.of(limit), window: await values.of(window) };
-    const permits = this.readCost(await values.of(cost));
+    const resolved = { limit: await exchange.valueOf(limit), window: await exchange.valueOf(window) };
+    const permits = this.readCost(await exchange.valueOf(cost));
     const rule = this.compile({ ...this.fields, ...resolved, cost: 0 });
     return typeof rule === 'string' ? rule : this.keyed(withCost(rule, permits));
   }

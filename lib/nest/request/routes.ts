@@ -1,6 +1,9 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
-import { RouteLimit, type AppliedLimit } from './route-limit.js';
+import type { RuleHit } from '../../rules/rule-hit.js';
+import type { Exchange } from './exchange.js';
+import type { Applied, AppliedLimit } from './applied-limit.js';
+import { RouteLimit } from './route-limit.js';
 
 export type Handler = (...args: never[]) => unknown;
 
@@ -15,22 +18,61 @@ export interface RouteReference {
   readonly rule?: string;
 }
 
+/** The limits of one handler. */
+export class Route {
+  /** Whether something is left to do when the response is over. */
+  readonly settles: boolean;
+
+  constructor(readonly limits: readonly AppliedLimit[]) {
+    this.settles = limits.some(({ isHeld, count }) => isHeld || count !== 'all');
+  }
+
+  /** What all limits make of a request; a promise only if a rule is asynchronous. */
+  apply(exchange: Exchange): Applied | Promise<Applied> {
+    const { limits } = this;
+    for (const limit of limits) {
+      for (const check of limit.checks) if (check.see(exchange, limit)) limit.checks.delete(check);
+    }
+    return limits.length === 1 ? limits[0]!.apply(exchange) : this.applyFrom(0, [], exchange);
+  }
+
+  private applyFrom(first: number, hits: readonly RuleHit[], exchange: Exchange): Applied | Promise<Applied> {
+    const found = [...hits];
+    for (let index = first; index < this.limits.length; index += 1) {
+      const applied = this.limits[index]!.apply(exchange);
+      if (applied instanceof Promise) {
+        return applied.then((later) =>
+          'reason' in later ? later : this.applyFrom(index + 1, [...found, ...later], exchange),
+        );
+      }
+      if ('reason' in applied) return applied;
+      found.push(...applied);
+    }
+    return found;
+  }
+}
+
 /** The limits of every handler that is known. */
 @Injectable()
 export class Routes {
-  private readonly limits = new Map<Type, Map<Handler, readonly AppliedLimit[]>>();
+  private readonly routes = new Map<Type, Map<Handler, Route>>();
 
-  of(type: Type, handler: Handler): readonly AppliedLimit[] | undefined {
-    return this.limits.get(type)?.get(handler);
+  of(type: Type, handler: Handler): Route | undefined {
+    return this.routes.get(type)?.get(handler);
   }
 
-  set(type: Type, handler: Handler, limits: readonly AppliedLimit[]): void {
-    const handlers = this.limits.get(type) ?? new Map<Handler, readonly AppliedLimit[]>();
-    this.limits.set(type, handlers.set(handler, limits));
+  set(type: Type, handler: Handler, limits: readonly AppliedLimit[]): Route {
+    const handlers = this.routes.get(type) ?? new Map<Handler, Route>();
+    const route = new Route(limits);
+    this.routes.set(type, handlers.set(handler, route));
+    return route;
   }
 
-  *all(): Iterable<readonly AppliedLimit[]> {
-    for (const handlers of this.limits.values()) yield* handlers.values();
+  /** The limits of each handler. */
+  *all(): Iterable<readonly RouteLimit[]> {
+    for (const handlers of this.routes.values()) {
+      for (const { limits } of handlers.values()) yield limits.filter((limit) => limit instanceof RouteLimit);
+    }
   }
 
   /**
@@ -41,15 +83,15 @@ export class Routes {
   find(reference: RouteReference): readonly RouteLimit[] {
     const [type, method] = partsOf(reference);
     const { prototype } = type as { prototype: Record<string, Handler> };
-    const limits = this.of(type, prototype[method]!);
+    const route = this.of(type, prototype[method]!);
     const path = `route ${type.name}.${method}`;
-    if (!limits) throw new RateLimitConfigError([`${path}: no handler of this application`]);
+    if (!route) throw new RateLimitConfigError([`${path}: no handler of this application`]);
     const { rule } = reference;
-    const named = limits
+    const named = route.limits
       .filter((limit) => limit instanceof RouteLimit)
       .filter(({ name }) => rule === undefined || name === rule);
     if (named.length > 0) return named;
-    const names = limits.map(({ name }) => `"${name}"`).join(', ');
+    const names = route.limits.map(({ name }) => `"${name}"`).join(', ');
     throw new RateLimitConfigError([
       rule === undefined || names === '' ? `${path}: has no rules` : problem(`${path}.rule`, rule, names),
     ]);

@@ -4,12 +4,16 @@ import { compileRule } from '../../rules/compile-rule.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import type { AnyRule } from '../../rules/rule.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
+import type { AppliedLimit } from './applied-limit.js';
+import { Exchange, WITHOUT_CLIENT } from './exchange.js';
 import { InvalidValues } from './invalid-values.js';
 import type { CountWhen } from '../rules/route-rule.js';
 import { Settlement } from './settlement.js';
 import { Warnings } from '../warnings.js';
 
 const invalid = new InvalidValues(new Warnings({}), {});
+
+const MESSAGE = new Exchange({} as ExecutionContext, WITHOUT_CLIENT);
 
 const MINUTE = { window: '1m', limit: 3, algorithm: 'fixed-window' } as const;
 const HELD = { limit: 1, algorithm: 'concurrency', lease: '30s' } as const;
@@ -18,16 +22,9 @@ const HELD = { limit: 1, algorithm: 'concurrency', lease: '30s' } as const;
 async function settle(rule: AnyRule, count: CountWhen = 'all') {
   let now = 1_700_000_000_000;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
-  const hits = limiter
-    .keyed(compileRule(rule))
-    .hits('queue')
-    .map((hit) => ({ ...hit, count }));
-  await new Settlement(limiter, invalid).settle(
-    undefined,
-    await limiter.decide(hits),
-    hits,
-    {} as ExecutionContext,
-  );
+  const decision = await limiter.decide(limiter.keyed(compileRule(rule)).hits('queue'));
+  const limit = { name: 'default', names: ['default'], isHeld: rule.algorithm === 'concurrency', count };
+  await new Settlement(limiter, invalid).settle(MESSAGE, decision, [limit as unknown as AppliedLimit]);
   return {
     left: async () => (await limiter.peek(rule, 'queue')).remaining,
     advance: (milliseconds: number) => (now += milliseconds),
@@ -58,15 +55,15 @@ describe('a message that has no response to wait for', () => {
     expect(await left()).toBe(1);
   });
 
-  it('is held back until its turn', async () => {
+  it('is delayed until its turn', async () => {
     const queue: AnyRule = { window: '1s', limit: 20, algorithm: 'leaky-bucket' };
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => 0 }) });
-    const holdBack = jest.spyOn(limiter, 'holdBack').mockResolvedValue();
+    const delay = jest.spyOn(limiter, 'delay').mockResolvedValue();
     const settlement = new Settlement(limiter, invalid);
     const hits = limiter.keyed(compileRule(queue)).hits('queue');
     for (let nth = 1; nth <= 3; nth++) {
-      await settlement.settle(undefined, await limiter.decide(hits), hits, {} as ExecutionContext);
+      await settlement.settle(MESSAGE, await limiter.decide(hits), []);
     }
-    expect(holdBack.mock.calls.map(([{ delayMs }]) => delayMs)).toEqual([50, 100]);
+    expect(delay.mock.calls.map(([{ delayMs }]) => delayMs)).toEqual([50, 100]);
   });
 });

@@ -1,20 +1,14 @@
 import type { Subject } from '../../rules/key.js';
-import {
-  EVERYONE,
-  headerSubject,
-  ipSubject,
-  userSubject,
-  userSubjectOf,
-  type HttpRequest,
-} from '../../http/subject.js';
+import { ipSubject } from '../../http/client-ip.js';
+import { EVERYONE, headerSubject, userSubject, userSubjectOf, type HttpRequest } from '../../http/subject.js';
 import { headerOf } from '../rules/by.js';
-import { WITHOUT_CLIENT } from './exchange.js';
-import type { RequestValues } from './request-values.js';
+import { WITHOUT_CLIENT, type Exchange } from './exchange.js';
 import type { By, SubjectResolver } from '../rules/route-rule.js';
 
 type Found = ReturnType<SubjectResolver>;
 type Part = string | undefined | typeof UNUSABLE;
-type Finder = (request: HttpRequest, values: RequestValues) => Found;
+/** Finds one part of a subject. */
+type Finder = (request: HttpRequest, exchange: Exchange) => Part | Promise<Part>;
 
 /** Stands for a subject of which a function returned something that cannot be counted by, such as an object. */
 export const UNUSABLE = Symbol('unusable');
@@ -23,7 +17,7 @@ export const UNUSABLE = Symbol('unusable');
 export type FoundSubject = Subject | undefined | typeof UNUSABLE;
 
 /** Finds the subject of a request. */
-export type SubjectOf = (request: HttpRequest, values: RequestValues) => FoundSubject | Promise<FoundSubject>;
+export type SubjectOf = (request: HttpRequest, exchange: Exchange) => FoundSubject | Promise<FoundSubject>;
 
 /**
  * The finder for what a rule says in `by`.
@@ -35,24 +29,13 @@ export function subjectOf(
   ipv6Prefix: number,
   report: (value: unknown) => void,
 ): SubjectOf {
-  const textOf = (found: Awaited<Found>): Part => {
-    const text = readSubject(found);
-    if (text === UNUSABLE) report(found);
-    return text;
-  };
-  if (!Array.isArray(by)) {
-    const find = finderOf(by as By, ipv6Prefix);
-    return (request, values) => {
-      const found = find(request, values);
-      return found instanceof Promise ? found.then(textOf) : textOf(found);
-    };
-  }
-  const finders = (by as readonly By[]).map((part) => finderOf(part, ipv6Prefix));
-  return (request, values) => {
-    const parts = findAll(finders, request, values);
+  if (!Array.isArray(by)) return finderOf(by as By, ipv6Prefix, report);
+  const finders = (by as readonly By[]).map((part) => finderOf(part, ipv6Prefix, report));
+  return (request, exchange) => {
+    const parts = findAll(finders, request, exchange);
     return parts.some((part) => part instanceof Promise)
-      ? Promise.all(parts).then((found) => tupleOf(found.map(textOf)))
-      : tupleOf((parts as Awaited<Found>[]).map(textOf));
+      ? Promise.all(parts).then(tupleOf)
+      : tupleOf(parts as Part[]);
   };
 }
 
@@ -62,15 +45,19 @@ export function subjectOf(
  * count all together.
  */
 export function fallbackSubject(request: HttpRequest, ipv6Prefix: number): Subject | undefined {
-  const ip = request === WITHOUT_CLIENT ? EVERYONE : ipSubject(request, ipv6Prefix);
+  const ip = request === WITHOUT_CLIENT ? EVERYONE : ipSubject(ipv6Prefix)(request);
   return ip === undefined ? undefined : ['', ip];
 }
 
 /** A finder that throws must not leave the promise of an earlier one without a handler. */
-function findAll(finders: readonly Finder[], request: HttpRequest, values: RequestValues): Found[] {
-  const parts: Found[] = [];
+function findAll(
+  finders: readonly Finder[],
+  request: HttpRequest,
+  exchange: Exchange,
+): (Part | Promise<Part>)[] {
+  const parts: (Part | Promise<Part>)[] = [];
   try {
-    for (const find of finders) parts.push(find(request, values));
+    for (const find of finders) parts.push(find(request, exchange));
     return parts;
   } catch (error) {
     void Promise.allSettled(parts);
@@ -78,11 +65,11 @@ function findAll(finders: readonly Finder[], request: HttpRequest, values: Reque
   }
 }
 
-function finderOf(by: By, ipv6Prefix: number): Finder {
-  if (typeof by === 'function') return (_request, values) => values.of(by);
+function finderOf(by: By, ipv6Prefix: number, report: (value: unknown) => void): Finder {
+  if (typeof by === 'function') return resolved(by, report);
   switch (by) {
     case 'ip':
-      return (request) => ipSubject(request, ipv6Prefix);
+      return ipSubject(ipv6Prefix);
     case 'user':
       return userSubject;
     case 'everyone':
@@ -92,9 +79,18 @@ function finderOf(by: By, ipv6Prefix: number): Finder {
   }
 }
 
-function readSubject(found: Awaited<Found>): Part {
-  if (found === null || found === undefined || found === '') return undefined;
-  return userSubjectOf(found) ?? UNUSABLE;
+/** What a function of the application returns, as a part of a subject. */
+function resolved(resolver: SubjectResolver, report: (value: unknown) => void): Finder {
+  const read = (found: Awaited<Found>): Part => {
+    if (found === null || found === undefined || found === '') return undefined;
+    const text = userSubjectOf(found);
+    if (text === undefined) report(found);
+    return text ?? UNUSABLE;
+  };
+  return (_request, exchange) => {
+    const found: Found = exchange.valueOf(resolver);
+    return found instanceof Promise ? found.then(read) : read(found);
+  };
 }
 
 function tupleOf(parts: readonly Part[]): readonly string[] | undefined | typeof UNUSABLE {

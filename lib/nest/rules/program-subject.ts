@@ -1,6 +1,7 @@
 import type { Subject, SubjectValue } from '../../rules/key.js';
 import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
-import { EVERYONE, headerSubjectOf, ipSubjectOf, userSubjectOf } from '../../http/subject.js';
+import { ipSubjectOf } from '../../http/client-ip.js';
+import { EVERYONE, headerSubjectOf, userSubjectOf } from '../../http/subject.js';
 import { headerOf } from './by.js';
 import type { By } from './route-rule.js';
 

@@ -1,8 +1,8 @@
 import {
   Inject,
   Injectable,
+  InternalServerErrorException,
   Logger,
-  type ExecutionContext,
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
@@ -10,21 +10,22 @@ import { ModulesContainer } from '@nestjs/core';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { keysOfRule, tooManyKeys } from '../../rules/most-keys.js';
 import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
-import { BrokenLimit } from '../request/broken-limit.js';
 import { InvalidValues } from '../request/invalid-values.js';
 import { warnOfLargeLog } from '../checks/large-log.js';
 import { handlerClasses, lineage, methodsOf } from './handler-classes.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
-import { RouteLimit, type AppliedLimit, type KeyRule } from '../request/route-limit.js';
+import type { AppliedLimit } from '../request/applied-limit.js';
+import { RouteLimit, type KeyRule } from '../request/route-limit.js';
 import { RouteOwners } from './route-owners.js';
-import { Routes, type Handler } from '../request/routes.js';
+import { Routes, type Handler, type Route } from '../request/routes.js';
+import { withoutStack } from '../request/without-stack.js';
 import { RuleBook, type Target } from './rule-book.js';
 import type { RuleFields } from './rule-layers.js';
-import { SubjectWatch } from '../checks/subject-watch.js';
+import { SubjectChecks } from '../checks/subject-checks.js';
 import { UnboundedRoutes } from '../checks/unbounded-routes.js';
 import { Warnings } from '../warnings.js';
 
-/** The rules of every route, put together and checked at start, and looked up once a request. */
+/** Compiles and checks the rules of every route at start. */
 @Injectable()
 export class RouteRules implements OnModuleInit {
   private readonly logger = new Logger('RateLimit');
@@ -36,7 +37,7 @@ export class RouteRules implements OnModuleInit {
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
-    @Inject(SubjectWatch) private readonly watch: SubjectWatch,
+    @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(Routes) private readonly routes: Routes,
   ) {}
 
@@ -46,7 +47,7 @@ export class RouteRules implements OnModuleInit {
     for (const { type } of handlerClasses(this.modules)) {
       const { prototype } = type as { prototype: Record<string, Handler> };
       for (const method of methodsOf(type)) {
-        this.limitsOf(type, prototype[method]!, method);
+        this.routeOf(type, prototype[method]!, method);
       }
     }
     this.book.checkNames();
@@ -63,26 +64,17 @@ export class RouteRules implements OnModuleInit {
 
   private warnOfUnboundedRoutes(): void {
     const unbounded = new UnboundedRoutes();
-    for (const limits of this.routes.all()) {
-      unbounded.add(limits.filter((limit) => limit instanceof RouteLimit));
-    }
+    for (const limits of this.routes.all()) unbounded.add(limits);
     unbounded.warn(this.warnings);
   }
 
-  /** The limits of the handler that a request is for. */
-  of(context: ExecutionContext): readonly AppliedLimit[] {
-    const type = context.getClass();
-    const handler = context.getHandler() as Handler;
-    return this.routes.of(type, handler) ?? this.limitsLater(type, handler);
-  }
-
-  /** The limits of a handler that is met after start, such as one of a class that is created later. */
-  private limitsLater(type: Type, handler: Handler): readonly AppliedLimit[] {
+  /** Compiles the rules of a handler that is met after start, such as one of a class that is created later. */
+  compileLater(type: Type, handler: Handler): Route {
     try {
-      return this.book.later(() => this.limitsOf(type, handler, methodNameOf(type, handler)));
+      return this.book.later(() => this.routeOf(type, handler, methodNameOf(type, handler)));
     } catch (error) {
       this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong.`, error);
-      return this.remember(type, handler, [new BrokenLimit()]);
+      return this.routes.set(type, handler, [BROKEN]);
     }
   }
 
@@ -95,7 +87,7 @@ export class RouteRules implements OnModuleInit {
     }
   }
 
-  private limitsOf(type: Type, handler: Handler, method: string): readonly AppliedLimit[] {
+  private routeOf(type: Type, handler: Handler, method: string): Route {
     const owner = `${this.owners.nameOf(type)}.${method}`;
     const ofMethod =
       (type.prototype as Record<string, unknown>)[method] === handler
@@ -109,12 +101,7 @@ export class RouteRules implements OnModuleInit {
     );
     if (wrong !== undefined) this.book.problems.add(wrong);
     const limits = rules.flatMap((rule) => this.limitOf(rule, owner) ?? []);
-    return this.remember(type, handler, limits);
-  }
-
-  private remember(type: Type, handler: Handler, limits: readonly AppliedLimit[]): readonly AppliedLimit[] {
-    this.routes.set(type, handler, limits);
-    return limits;
+    return this.routes.set(type, handler, limits);
   }
 
   private limitOf(rule: RuleFields, owner: string): RouteLimit | undefined {
@@ -125,7 +112,7 @@ export class RouteRules implements OnModuleInit {
         return this.limiter.keyed(compiled, route);
       };
       const limit = new RouteLimit(rule, owner, key, this.invalid);
-      this.watch.follow(limit);
+      this.checks.add(limit);
       return limit;
     } catch (error) {
       if (!(error instanceof RateLimitConfigError)) throw error;
@@ -134,6 +121,19 @@ export class RouteRules implements OnModuleInit {
     }
   }
 }
+
+/** Stands for the rules of a route that are wrong but were met after start: each request gets a 500. */
+const BROKEN: AppliedLimit = {
+  name: 'broken',
+  names: ['broken'],
+  path: 'broken rules',
+  checks: new Set(),
+  isHeld: false,
+  count: 'all',
+  apply: () => {
+    throw withoutStack(() => new InternalServerErrorException());
+  },
+};
 
 function classTarget(type: Type): Target {
   return { ...targetRules(type), path: `@RateLimit on ${type.name}` };

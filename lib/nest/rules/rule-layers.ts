@@ -10,7 +10,7 @@ import {
   readFields,
   RULE_FIELDS,
 } from '../../rules/rule-fields.js';
-import { isAllowList } from './allow-list.js';
+import { isAllowList } from '../../http/allow-list.js';
 import { BY } from './by.js';
 
 /** The fields of a rule while it is put together, layer by layer. */

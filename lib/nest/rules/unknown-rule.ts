@@ -1,6 +1,5 @@
 import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
 import { nearest } from './nearest.js';
-import { RouteLimit } from '../request/route-limit.js';
 import type { Routes } from '../request/routes.js';
 
 const quoted = (name: string): string => `"${name}"`;
@@ -12,10 +11,8 @@ const quoted = (name: string): string => `"${name}"`;
  */
 export function unknownRule(name: string, known: readonly string[], routes: Routes): RateLimitConfigError {
   const path = `rule ${quoted(name)}: not in the module's \`onDemand\` or \`rules\``;
-  const decorated = [...routes.all()]
-    .flat()
-    .filter((limit) => limit instanceof RouteLimit && limit.name === name);
-  const [first] = decorated as RouteLimit[];
+  const decorated = [...routes.all()].flat().filter((limit) => limit.name === name);
+  const [first] = decorated;
   if (first) {
     const others = decorated.length > 1 ? ` and ${decorated.length - 1} more` : '';
     const [, type, method] = /^(.*?)(?:#\d+)?\.(.*)$/.exec(first.owner)!;

@@ -1,5 +1,5 @@
-import type { Algorithm, Denied, Next, Patience, Step } from '../../contracts/algorithm.js';
-import { toMicroseconds, type Clock } from '../../contracts/clock.js';
+import type { Denied, Next, Patience, Step } from '../../contracts/algorithm.js';
+import type { Clock } from '../../contracts/clock.js';
 import type { Adjustment, BaseStore, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import { endsWithReset } from '../../contracts/undo.js';
 import { Entries } from './entries.js';
@@ -61,7 +61,8 @@ export class MemoryStore implements BaseStore {
     hits: readonly Hit[],
     { dryRun = false, patience = 0, prefetch }: DecideOptions,
   ): readonly HitResult[] {
-    const now = toMicroseconds(this.clock());
+    const now = this.now();
+    const chargedAt = this.afterResets(now);
     const steps = new Array<BlockableStep>(hits.length);
     let isDenied = false;
     for (let index = 0; index < hits.length; index += 1) {
@@ -70,13 +71,16 @@ export class MemoryStore implements BaseStore {
       if (!step.allowed && !hit.shadow) isDenied = true;
       steps[index] = step;
     }
-    const chargedAt = this.afterResets(now);
     const results = new Array<HitResult>(hits.length);
     for (let index = 0; index < hits.length; index += 1) {
       const hit = hits[index]!;
       let step = steps[index]!;
       if (step.allowed && (dryRun || isDenied)) step = this.step(hit, now, 0);
-      else if (!dryRun) this.charge(hit, step, now);
+      else if (!dryRun && hit.cost > 0) {
+        const { key, algorithm } = hit;
+        if (!step.allowed) this.beginBlock(hit, step, now);
+        else this.entries.set(key, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
+      }
       const { allowed, remaining, retryAfter, resetAfter, delay } = step;
       results[index] = {
         allowed,
@@ -93,24 +97,25 @@ export class MemoryStore implements BaseStore {
   }
 
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
-    const now = toMicroseconds(this.clock());
+    const now = this.now();
     return adjustments.map((adjustment) => {
       const { key, algorithm, kind } = adjustment;
       const state = this.entries.get(key);
       if (state === undefined && kind !== 'charge') return false;
       if (endsWithReset(adjustment) && adjustment.chargedAt < this.resetOf(key)) return false;
       const next = nextOf(adjustment, state, now);
-      if (next) this.entries.set(key, next.state, now + next.expiresAfter, sizeOf(algorithm, next.state));
+      if (next)
+        this.entries.set(key, next.state, now + next.expiresAfter, algorithm.sizeOf?.(next.state) ?? 1);
       return next !== undefined;
     });
   }
 
   async block({ block }: Counter, duration: number): Promise<void> {
-    if (block) this.blockUntil(block.key, toMicroseconds(this.clock()) + duration);
+    if (block) this.blockUntil(block.key, this.now() + duration);
   }
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
-    const now = toMicroseconds(this.clock());
+    const now = this.now();
     this.resets = now === this.resetAt ? this.resets + 1 : 1;
     this.resetAt = now;
     return counters.map(({ key, block }) => {
@@ -125,8 +130,13 @@ export class MemoryStore implements BaseStore {
     this.entries.clear();
   }
 
+  /** Microseconds since the epoch. */
+  private now(): number {
+    return Math.round(this.clock() * 1000);
+  }
+
   private isOver(expiresAt: number): boolean {
-    return expiresAt + this.slack <= toMicroseconds(this.clock());
+    return expiresAt + this.slack <= this.now();
   }
 
   /** The instant of a charge, as if each reset of this instant had taken a microsecond: it is before or behind them. */
@@ -177,13 +187,9 @@ export class MemoryStore implements BaseStore {
     return { ...blockedFor(retryAfter, left, resetAfter), isBlocked: true };
   }
 
-  private charge({ key, algorithm, cost, block }: Hit, step: BlockableStep, now: number): void {
-    if (cost === 0) return;
-    if (step.allowed) {
-      this.entries.set(key, step.state, now + step.expiresAfter, sizeOf(algorithm, step.state));
-    } else if (block && block.duration > 0 && !step.isBlocked && step.retryAfter !== null) {
-      this.blockUntil(block.key, now + block.duration);
-    }
+  private beginBlock({ block }: Hit, step: BlockableStep, now: number): void {
+    if (!block || block.duration === 0 || step.isBlocked || step.retryAfter === null) return;
+    this.blockUntil(block.key, now + block.duration);
   }
 
   private blockUntil(key: string, until: number): void {
@@ -207,10 +213,6 @@ function nextOf(
   }
   const step = algorithm.step(state, now, cost, parameters, Infinity);
   return step.allowed ? step : undefined;
-}
-
-function sizeOf(algorithm: Algorithm, state: unknown): number {
-  return algorithm.sizeOf === undefined ? 1 : algorithm.sizeOf(state);
 }
 
 /** Nothing is left for who is blocked, whatever the counter says. */

@@ -4,11 +4,11 @@ import { LONGEST_TIMER_MS } from '../contracts/timer.js';
 const now = performance.now.bind(performance);
 
 /**
- * Resolves after so many milliseconds, without a timer left behind when the signal aborts.
+ * Resolves after so many milliseconds. No timer is left when the signal aborts.
  *
  * @throws the signal's reason if it aborts
  */
-export async function holdBack(milliseconds: number, signal?: AbortSignal): Promise<void> {
+export async function wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
   try {
     // A timer may fire a little early.
     const until = now() + milliseconds;

@@ -1,0 +1,101 @@
+import type { HttpRequest } from '../../http/subject.js';
+import type { AppliedLimit, Check } from '../request/applied-limit.js';
+import { WITHOUT_CLIENT, type Exchange } from '../request/exchange.js';
+import type { Warnings } from '../warnings.js';
+import { proxyTrust } from './proxy-trust.js';
+
+/** After so many requests without a forwarding header, there is no proxy in front. */
+const WITHOUT_HEADER = 10_000;
+
+/** A list of proxies is wrong when none of so many requests with a forwarding header came from one. */
+const FROM_OTHERS = 100;
+
+const LIST = "app.set('trust proxy', '10.0.0.0/8') on Express, trustProxy: '10.0.0.0/8' on Fastify";
+
+export const TRUSTS_ALL =
+  'The framework trusts every proxy, so a client chooses the IP that it is counted by with X-Forwarded-For. ' +
+  `Trust only the addresses of your proxies: ${LIST}.`;
+
+const TRUSTS_NONE =
+  'A request has X-Forwarded-For, but the framework trusts no proxy. Behind a proxy, all clients have its IP ' +
+  `and share one counter. Trust the addresses of your proxies: ${LIST}.`;
+
+const TRUSTS_OTHERS =
+  `${FROM_OTHERS} requests had X-Forwarded-For or Forwarded, and the framework used it for none, since none came ` +
+  'from a proxy that it trusts (or had only Forwarded, which Express and Fastify do not read). Clients behind ' +
+  `one proxy share one counter. Trust the addresses of your proxies: ${LIST}.`;
+
+const PEER_ONLY =
+  'The handshake of a socket has X-Forwarded-For or Forwarded, and a socket has the IP of its peer, whatever proxies ' +
+  'the framework trusts. Behind a proxy, all clients of sockets have its IP and share one counter. Count by something ' +
+  "else: by: 'user', or a function that finds the client in the handshake.";
+
+/** The subject of the warning about sockets: it has another fix than that about HTTP, and is logged beside it. */
+const SOCKETS = 'sockets';
+
+/** Finds out whether the client's address is that of a proxy, one that a client made up, or none. */
+export class ClientAddressCheck implements Check {
+  private isDecided: boolean;
+  private isFirst = true;
+  private without = 0;
+  private ignored = 0;
+  private isDecidedForSockets: boolean;
+  private handshakes = 0;
+
+  constructor(private readonly warnings: Warnings) {
+    this.isDecided =
+      !warnings.isPending('RL_FORWARDED_UNTRUSTED') && !warnings.isPending('RL_TRUST_PROXY_ALL');
+    this.isDecidedForSockets = !warnings.isPending('RL_FORWARDED_UNTRUSTED', SOCKETS);
+  }
+
+  see({ request }: Exchange, { path }: AppliedLimit): boolean {
+    if (request === WITHOUT_CLIENT) return this.seeMessage(path);
+    // No framework has found the address of a WebSocket's handshake, or of a subscription's.
+    if (!('ip' in request) && request.socket !== undefined) return this.seeHandshake(request);
+    if (this.isDecided) return true;
+    const { headers } = request;
+    const isForwarded = headers?.['x-forwarded-for'] !== undefined;
+    if (this.isFirst || isForwarded || headers?.['forwarded'] !== undefined) {
+      this.isFirst = false;
+      this.isDecided = this.judge(request, isForwarded);
+    }
+    this.without += 1;
+    return (this.isDecided ||= this.without >= WITHOUT_HEADER);
+  }
+
+  /** Returns whether the request shows what the framework trusts. */
+  private judge(request: HttpRequest, isForwarded: boolean): boolean {
+    const trust = proxyTrust(request);
+    if (trust === 'unknown') return false;
+    if (trust === 'all') {
+      this.warnings.warn('RL_TRUST_PROXY_ALL', TRUSTS_ALL);
+      return true;
+    }
+    if (!isForwarded && request.headers?.['forwarded'] === undefined) return false;
+    this.without = 0;
+    if (isForwarded && trust === 'peer') return true;
+    this.ignored += 1;
+    if (trust === 'off') this.warnings.warn('RL_FORWARDED_UNTRUSTED', TRUSTS_NONE);
+    else if (this.ignored >= FROM_OTHERS) this.warnings.warn('RL_FORWARDED_UNTRUSTED', TRUSTS_OTHERS);
+    else return false;
+    return true;
+  }
+
+  private seeHandshake({ headers }: HttpRequest): boolean {
+    if (this.isDecidedForSockets) return true;
+    this.handshakes += 1;
+    const isForwarded = headers?.['x-forwarded-for'] !== undefined || headers?.['forwarded'] !== undefined;
+    if (isForwarded) this.warnings.warn('RL_FORWARDED_UNTRUSTED', PEER_ONLY, SOCKETS);
+    return (this.isDecidedForSockets = isForwarded || this.handshakes >= WITHOUT_HEADER);
+  }
+
+  /** One message shows the transport of its handler. */
+  private seeMessage(path: string): boolean {
+    this.warnings.warn(
+      'RL_CALLERS_TOGETHER',
+      `${path} counts by IP, and the transport of its handler has no client addresses, so all callers share ` +
+        "one counter. Set by: 'everyone' if that is meant, or a function that finds the subject in the message.",
+    );
+    return true;
+  }
+}

@@ -1,0 +1,62 @@
+import { Inject, Injectable, InternalServerErrorException } from '@nestjs/common';
+import type { Decision } from '../../contracts/decision.js';
+import { UNCOUNTED_RETRY_MS } from '../../layers/fallback/fallback.js';
+import { DecidedHit } from '../../limiter/decision.js';
+import { RateLimiter } from '../../limiter/rate-limiter.js';
+import { Warnings } from '../warnings.js';
+import type { Refusal } from './applied-limit.js';
+import type { Exchange } from './exchange.js';
+import { Responder } from './responder.js';
+import { withoutStack } from './without-stack.js';
+
+const DENIED = { allowed: false, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
+
+/** Refuses requests that cannot be counted. */
+@Injectable()
+export class Refusals {
+  constructor(
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Responder) private readonly responder: Responder,
+    @Inject(Warnings) private readonly warnings: Warnings,
+  ) {}
+
+  /**
+   * Refuses a request, a microtask later, see `Responder.deny`.
+   *
+   * @throws RateLimitExceededException, RateLimitUnavailableException if its rule has no valid limit, or
+   *   InternalServerErrorException if it has no IP address
+   */
+  async refuse({ rule, reason }: Refusal, exchange: Exchange): Promise<never> {
+    if (reason === 'no-address' || reason === 'hung-up') {
+      await Promise.resolve();
+      if (reason === 'no-address') this.warnings.warn('RL_NO_CLIENT_ADDRESS', noAddressMessage(rule));
+      throw withoutStack(() => new InternalServerErrorException());
+    }
+    const decision = reason === 'no-subject' ? withoutSubject(rule) : withoutLimit(rule);
+    this.limiter.events.decided({ decision, subjects: [''], durationMs: 0 });
+    await Promise.resolve();
+    this.responder.respond(exchange, decision, []);
+    const detail = `Rule "${rule}" counts by something that this request does not have.`;
+    return this.responder.deny(decision, detail);
+  }
+}
+
+/** The denial of a request without subject, under `onMissingSubject: 'deny'`. */
+function withoutSubject(rule: string): Decision {
+  return new DecidedHit([{ ...DENIED, rule, retryAfterMs: null }], 'memory');
+}
+
+/** The denial of a request on a rule without a valid limit, under `onStoreError: 'deny'`. */
+function withoutLimit(rule: string): Decision {
+  const denied = { ...DENIED, rule, retryAfterMs: UNCOUNTED_RETRY_MS, fallback: 'deny' } as const;
+  return new DecidedHit([denied], 'fallback');
+}
+
+function noAddressMessage(rule: string): string {
+  return (
+    `Rule "${rule}" counts by IP, and a request had no IP address, so it got a 500. ` +
+    'On a unix socket the address comes from X-Forwarded-For, and only if the framework trusts the proxy: ' +
+    "app.set('trust proxy', 1) on Express, trustProxy: (_address, hop) => hop === 0 on Fastify. " +
+    "Otherwise count by something else, or set onMissingSubject to 'skip' or 'deny'."
+  );
+}
