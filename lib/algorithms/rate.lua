@@ -1,12 +1,11 @@
--- Exact arithmetic for a rate of `limit` permits per `window` microseconds. A span of time is a
--- pair: whole microseconds, and a part counted in 1/limit of a microsecond, so that rates which
--- do not divide evenly (3 per 7 s) never drift. Exact while permits x limit is below 2^53, and else,
--- which is debt only, rounded up.
+-- Exact arithmetic for a rate of `limit` permits per `window` microseconds. A span is a pair: whole microseconds, and
+-- a fraction (part) in units of 1/limit microsecond, so that rates that do not divide evenly (3 per 7 s) never drift.
+-- Exact if permits x limit is below 2^53; above that, which only debt reaches, rounded up.
 
--- The longest debt, 71 years (microseconds): an instant so far ahead is an integer that a double holds.
+-- The longest debt: 71 years (microseconds). A double represents an instant that far ahead exactly.
 local LONGEST = 2 ^ 51
 
--- Returns: the span in which `permits` come back (microseconds, part), at most the longest.
+-- Returns: the span in which `permits` become available (microseconds, part), at most LONGEST.
 local function span_of(permits, limit, window)
   local rest, whole, part = window % limit, nil, 0
   if rest == 0 then
@@ -21,7 +20,7 @@ local function span_of(permits, limit, window)
   return LONGEST, 0
 end
 
--- Returns: how many whole permits come back within a span; 0 for a negative one.
+-- Returns: how many whole permits become available within a span; 0 for a negative span.
 local function permits_in(span, part, limit, window)
   if span < 0 then return 0 end
   if window % limit == 0 then return math.floor(span / (window / limit)) end

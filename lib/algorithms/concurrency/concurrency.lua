@@ -1,13 +1,13 @@
--- Concurrency: permits that are held by name until they are given back, or until their lease ends
--- because the holder has died.
+-- Concurrency: permits are held under a name until they are released, or until their lease ends because the holder has
+-- died.
 --
--- KEYS  the rule's key: a sorted set of held permits, `name/1` … `name/cost`, by the instant at which
---       each lease ends (microseconds)
+-- KEYS  the rule's key: a sorted set of held permits, `name/1` … `name/cost`, each scored with the instant at which its
+--       lease ends (microseconds since the epoch)
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), the lease's name, then the rule's
 --       parameters: limit (permits), lease (microseconds)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 
--- How many permits a lease may hold, and how many expired ones go with a call: no call moves more.
+-- Maximum number of permits of one lease, and of expired permits that one call removes: no call moves more.
 local MOST_MOVED = 1000
 
 -- Returns: how many permits have expired.
@@ -15,7 +15,7 @@ local function count_gone(key, now)
   return redis.call('ZCOUNT', key, '-inf', string.format(INTEGER, now))
 end
 
--- Returns: the instant at which the lease ends that stands so far from the first (0) or the last (-1).
+-- Returns: the end of the lease at a position in the sorted set, counted from the first (0) or from the last (-1).
 local function end_of(key, position)
   return tonumber(redis.call('ZRANGE', key, position, position, 'WITHSCORES')[2])
 end
@@ -38,7 +38,7 @@ local function step(key, now, cost, patience, name, limit, lease)
   return true, math.max(0, remaining - cost), 0, reset_after, state, reset_after
 end
 
--- Returns: how many permits the name still holds; nil if none.
+-- Returns: how many permits are still held under a name; nil if none.
 local function held_by(key, now, name)
   local ends_at = redis.call('ZSCORE', key, name .. '/1')
   if not ends_at or tonumber(ends_at) <= now then return nil end
@@ -64,7 +64,7 @@ local function renew(key, now, name, limit, lease)
   return state, math.max(end_of(key, -1) - now, lease)
 end
 
--- Returns: what ZADD or ZREM takes: each permit, with the end of its lease in front of it if it has one.
+-- Returns: the arguments of ZADD or ZREM: the permits, each preceded by its score if `ends_at` is given.
 local function permits_of(name, cost, ends_at)
   local permits = {}
   for permit = 1, cost do
@@ -74,8 +74,8 @@ local function permits_of(name, cost, ends_at)
   return unpack(permits)
 end
 
--- A permit is added before the expired ones go: a server out of memory refuses it, and so the hit. Expired
--- permits that stay behind are not counted, and go with the calls to come.
+-- Adds permits before expired ones are removed: a server out of memory rejects the ZADD, so that the request fails
+-- uncharged. Expired permits beyond the maximum are not counted, and later calls remove them.
 local function save(key, state, expires_ms)
   local ends_at = state.ends_at and string.format(INTEGER, state.ends_at)
   redis.call(ends_at and 'ZADD' or 'ZREM', key, permits_of(state.name, state.cost, ends_at))

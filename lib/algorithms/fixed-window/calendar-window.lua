@@ -1,27 +1,28 @@
--- Calendar window: counts permits in the days, weeks or months of a time zone, which the caller knows
--- and the server does not, and starts again from zero with each. Debt is taken from the windows that
--- follow.
+-- Calendar window: counts permits per day, week or month of a time zone. The count is reset at the end of each window.
+-- Debt is charged to the windows that follow. The caller passes the starts of the windows, since Lua in Redis has no
+-- time zones.
 --
--- KEYS  the rule's key: a string, `count start debt window` (permits, microseconds, permits, microseconds);
---       a rule whose own window ends sooner goes by that one until it ends. Of an earlier release it has no window.
+-- KEYS  the rule's key: a string, `count start debt window` (permits, microseconds, permits, microseconds).
+--       Until this window ends, it also applies to a rule whose own window ends sooner. The state of an earlier
+--       release has no `window`.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
---       limit (permits), previous, current, coming, last (microseconds: the starts of four windows in
---       a row, around now by the caller's clock)
+--       limit (permits), previous, current, coming, last (microseconds since the epoch: the starts of four consecutive
+--       windows around the time of the caller's clock)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs window-starts
 
--- The longest debt, 71 years (microseconds), see rate.lua.
+-- The longest debt: 71 years (microseconds), see rate.lua.
 local LONGEST = 2 ^ 51
 
 local FOUR_INTEGERS = THREE_INTEGERS .. ' ' .. INTEGER
 
--- Returns: the rule's own window of that number (count, debt, start, ends_at, number of the next).
+-- Returns: the rule's own window with a number (count, debt, start, ends_at, number of the next window).
 local function own(count, debt, window, starts)
   return count, debt, start_of(window, starts), start_of(window + 1, starts), window + 1
 end
 
--- Returns: the window as it is now (count, debt, start, ends_at, number of the own window that is in force then).
+-- Returns: the window that applies now (count, debt, start, ends_at, number of the rule's own window after ends_at).
 local function read(key, now, limit, starts)
   local reached = window_at(now, starts, 0)
   local stored = get(key)
@@ -42,15 +43,15 @@ local function read(key, now, limit, starts)
   return own(taken, owed - taken, reached, starts)
 end
 
--- Returns: the instant at which so many windows have passed, and how many of them are not known.
+-- Returns: the instant after a number of windows, and how many of those windows have an assumed length.
 local function end_of(windows, ends_at, next, starts)
   if windows == 1 then return ends_at, math.max(0, next - 3) end
   local number = next - 1 + math.min(windows, math.floor(LONGEST / (starts.last - starts.coming)))
   return start_of(number, starts), math.max(0, number - 3)
 end
 
--- Returns: how long until nothing of it counts any more, and when it may be forgotten: windows that
--- are not known may be longer than the nearest one, but by less than a quarter.
+-- Returns: the time until the full limit is available, and the time after which the state expires. The latter is
+-- longer, since a window of assumed length may be up to a quarter longer than the nearest known one.
 local function reset_of(count, debt, ends_at, next, now, limit, starts)
   if count == 0 and debt == 0 then return 0, 0 end
   local at, unknown = end_of(1 + math.ceil(debt / limit), ends_at, next, starts)

@@ -1,32 +1,32 @@
--- Fixed window: counts permits in a window that starts at the first hit, or on the clock's grid,
--- and starts again from zero when it ends. Debt is taken from the windows that follow.
+-- Fixed window: counts permits in a window that starts at the first request, or is aligned to the clock. The count is
+-- reset at the end of each window. Debt is charged to the windows that follow.
 --
--- KEYS  the rule's key: a string, `count start debt window` (permits, microseconds, permits, microseconds);
---       a rule whose own is shorter, or ends sooner, goes by that one until it ends. Of an earlier release it has
---       no window.
+-- KEYS  the rule's key: a string, `count start debt window` (permits, microseconds, permits, microseconds).
+--       Until this window ends, it also applies to a rule whose own window is shorter or ends sooner. The state of
+--       an earlier release has no `window`; it uses the rule's own.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
---       limit (permits), window (microseconds), aligned (1: windows start at multiples of the
---       window since the epoch; 0: at the first hit)
+--       limit (permits), window (microseconds), aligned (1: windows start at multiples of the window since the
+--       epoch; 0: at the first request)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 
--- The longest debt, 71 years (microseconds), see rate.lua.
+-- The longest debt: 71 years (microseconds), see rate.lua.
 local LONGEST = 2 ^ 51
 
 local FOUR_INTEGERS = THREE_INTEGERS .. ' ' .. INTEGER
 
--- Returns: the window as it is now (count, start, debt, window).
+-- Returns: the window that applies now (count, start, debt, window).
 local function read(key, now, limit, own_window, aligned)
   local fresh = aligned == 1 and now - now % own_window or now
   local stored = get(key)
   if not stored then return 0, fresh, 0, own_window end
-  -- The usual form first: a pattern with parts that may be absent takes longer.
+  -- The most frequent form first: a pattern with optional parts takes longer.
   local count, start, debt, window = string.match(stored, '^(%d+) (%d+) (%d+) (%d+)$')
   if not count then
     count, start, debt = string.match(stored, '^(%d+) (%d+) (%d+)$')
     if not count then return 0, fresh, 0, own_window end
   end
   count, start, debt, window = tonumber(count), tonumber(start), tonumber(debt), tonumber(window) or own_window
-  if count + debt == 0 then return 0, fresh, 0, own_window end -- all given back
+  if count + debt == 0 then return 0, fresh, 0, own_window end -- all refunded
 
   if now >= start + window then
     local passed = math.floor((now - start) / window)
@@ -37,17 +37,17 @@ local function read(key, now, limit, own_window, aligned)
   end
   if window >= own_window then return count, start, debt, window end
   local own_start = (aligned == 0 or start > now) and start or fresh
-  -- A longer window on the clock's grid may end sooner than one that began at a hit.
+  -- A longer window that is aligned to the clock may end sooner than one that began at a request.
   if start + window > own_start + own_window then return count, start, debt, window end
   return count, own_start, debt, own_window
 end
 
--- Returns: how long so many windows last.
+-- Returns: the length of a number of windows, at most LONGEST.
 local function length_of(windows, window)
   return math.min(LONGEST, windows * window)
 end
 
--- Returns: how long until nothing of it counts any more.
+-- Returns: the time until the full limit is available.
 local function reset_of(count, start, debt, now, limit, window)
   if count == 0 and debt == 0 then return 0 end
   return start + window - now + length_of(math.ceil(debt / limit), window)

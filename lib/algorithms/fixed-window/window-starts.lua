@@ -1,9 +1,8 @@
--- The starts of four windows in a row (microseconds): previous, current, coming and last. Windows are
--- numbered, 0 is the one that starts at `previous`; those beyond are taken to be as long as the nearest
--- one.
+-- The starts of four consecutive windows (microseconds since the epoch): previous, current, coming and last. Windows
+-- are numbered: 0 starts at `previous`. Windows outside these four have an assumed length, that of the nearest one.
 
--- Returns: the number of the window that an instant is in. Where starts are not known, `nearest` (0.5)
--- takes it for the start of a window, and 0 for any instant in one.
+-- Returns: the number of the window that contains an instant. Where the length is assumed, `nearest` 0 rounds down;
+-- 0.5 rounds to the nearest start, for an instant that is known to be the start of a window.
 local function window_at(instant, starts, nearest)
   if instant >= starts.last then
     return 3 + math.floor((instant - starts.last) / (starts.last - starts.coming) + nearest)
@@ -14,7 +13,7 @@ local function window_at(instant, starts, nearest)
   return math.floor((instant - starts.previous) / (starts.current - starts.previous) + nearest)
 end
 
--- Returns: the instant at which a window starts.
+-- Returns: the instant at which the window with a number starts.
 local function start_of(window, starts)
   if window >= 3 then return starts.last + (window - 3) * (starts.last - starts.coming) end
   if window == 2 then return starts.coming end

@@ -1,10 +1,10 @@
--- GCRA: holds one theoretical arrival time (TAT) a key, and admits a hit unless it comes more
--- than a burst ahead of it.
+-- GCRA: stores one theoretical arrival time (TAT) per key, and allows a request unless it would move the TAT more than
+-- the time of a burst ahead of now.
 --
 -- KEYS  the rule's key: a backlog, whose instant is the TAT
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
---       limit (permits), window (microseconds), burst (permits), full and full_part (the time in which
---       a burst comes back: microseconds, part)
+--       limit (permits), window (microseconds), burst (permits), full and full_part (the time in which a burst becomes
+--       available: microseconds, part)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate, backlog
@@ -47,8 +47,8 @@ local function step(key, now, cost, patience, _, own_limit, own_window, burst, o
   return true, math.max(0, remaining - cost), wait, reset_after, state, expires_after
 end
 
--- A charge wears off until its own TAT, even where later ones have moved that on: no more than what
--- is left of it is given back.
+-- A charge expires gradually until the TAT that it set, even if later charges have moved the TAT: at most the rest of
+-- the charge is refunded.
 local function refund(key, now, cost, receipt, only_last, own_limit, own_window)
   if own_limit == 0 then return nil end
   local ahead, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)

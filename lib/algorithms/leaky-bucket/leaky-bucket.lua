@@ -1,16 +1,16 @@
--- Leaky bucket: a queue that lets permits out one by one at the rate, and tells each hit how long
--- to wait for its turn.
+-- Leaky bucket: a queue from which requests proceed one by one at the rate; returns for each how long to wait for its
+-- turn.
 --
--- KEYS  the rule's key: a backlog, the queue, which is empty at its instant
+-- KEYS  the rule's key: a backlog, whose instant is when the queue is empty
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
---       limit (permits), window (microseconds), capacity (the most permits that fit),
+--       limit (permits), window (microseconds), capacity (maximum number of permits in the queue),
 --       longest and longest_part (the longest queue that a permit may join: microseconds, part),
---       delay_after and delay_after_part (the longest that does not hold it back: microseconds, part)
+--       delay_after and delay_after_part (the longest queue that does not delay a permit: microseconds, part)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate, backlog
 
--- Returns: a span less another, in whole microseconds rounded up; at least 0.
+-- Returns: the difference of two spans in whole microseconds, rounded up; at least 0.
 local function beyond(whole, part, less, less_part)
   return math.max(0, part > less_part and whole - less + 1 or whole - less)
 end
@@ -21,7 +21,7 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
   local queue, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
   local longest, longest_part, delay_after, delay_after_part = own_longest, own_longest_part, own_delay_after, own_delay_after_part
   if slow_for > 0 then
-    -- As many permits may wait, and go at once, as the rule says.
+    -- The number of permits that may wait, or proceed at once, does not depend on the rate.
     longest, longest_part = span_of(capacity - 1, limit, window)
     delay_after, delay_after_part = span_of(permits_in(delay_after, delay_after_part, own_limit, own_window), limit, window)
   end
@@ -63,7 +63,7 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
   return true, math.max(0, remaining - cost), delay, reset_after, state, expires_after
 end
 
--- A place is given back only while nobody waits behind it: who does has been told when to go.
+-- Refunds only the last charge in the queue: the delays of later requests have been returned already.
 local function refund(key, now, cost, receipt, _, own_limit, own_window)
   if own_limit == 0 then return nil end
   local queue, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)

@@ -1,18 +1,20 @@
--- Sliding window of cells: counts permits in `cells` equal parts of the window on the clock's grid,
--- and counts the oldest part whole until it has left the window, so that no window ever holds more
--- than `limit`.
+-- Sliding window of cells: counts permits in `cells` equal cells of the window, aligned to the clock. The oldest cell
+-- counts in full until it has left the window, so that no window ever contains more than `limit`.
 --
--- KEYS  the rule's key: a string, `window/cells:until expiry count count …` (the grid, in microseconds; until when
---       a rule whose window is shorter goes by it, `:until` being absent until none of it counts; the
---       instant at which the newest cell stops counting; then the permits of it and of those before it,
---       newest first). Of an earlier release it has no grid, and is of the rule's own.
+-- KEYS  the rule's key: a string, `window/cells:until expiry count count …`:
+--       window  length of the window (microseconds)
+--       until   until when this grid also applies to a rule with a shorter window (microseconds since the epoch);
+--               without `:until`, until no cell counts
+--       expiry  the instant at which the newest cell stops counting (microseconds since the epoch)
+--       count   the permits of each cell, newest first
+--       The state of an earlier release has no `window/cells:until`; it uses the rule's own grid.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), cells
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs cell-grid
 
--- The most permits that a cell counts.
+-- The maximum count of a cell.
 local LONGEST = 2 ^ 51
 
 local GRID = INTEGER .. '/' .. INTEGER
@@ -23,7 +25,7 @@ local function empty(now, window, cells)
   return cell_at(now, window, cells), counts
 end
 
--- Returns: the cells of the same grid as they are now.
+-- Returns: the current cells of a state, in its own grid (number of the newest cell, counts by age).
 local function aged(now, expiry, stored_counts, window, cells)
   local cell, counts = empty(now, window, cells)
   local newest = cell_at(expiry - window - 1, window, cells)
@@ -35,7 +37,8 @@ local function aged(now, expiry, stored_counts, window, cells)
   return math.max(cell, newest), counts
 end
 
--- Returns: each cell of another grid that still counts, as if its permits had been taken at its end.
+-- Returns: the current cells of a state in the rule's grid, as if each permit had been taken at the end of its cell
+-- (number of the newest cell, counts by age).
 local function moved(now, expiry, stored_counts, window, cells, own_window, own_cells)
   local cell, counts = empty(now, own_window, own_cells)
   local newest = cell_at(expiry - window - 1, window, cells)
@@ -50,8 +53,8 @@ local function moved(now, expiry, stored_counts, window, cells, own_window, own_
   return cell, counts
 end
 
--- Returns: the newest cell's number, and the permits of it and of those before it by age; and the grid that they
--- are in (window, cells, until when it counts: 0 if it is the rule's own).
+-- Returns: the number of the newest cell, the counts by age, and their grid: window, cells, and until when that applies
+-- instead of the rule's own (0 if it is the rule's own).
 local function read(key, now, own_window, own_cells)
   local stored = get(key) or ''
   local window, cells, ends_at, expiry, counts = string.match(stored, '^(%d+)/(%d+):?(%d*) (%d+) (.*)$')
@@ -77,7 +80,7 @@ local function read(key, now, own_window, own_cells)
   return cell, counts, window, cells, ends_at or expiry
 end
 
--- Returns: the permits that count, and how long until none of them does.
+-- Returns: the number of permits that count, and the time until none of them do.
 local function sum(cell, counts, now, window, cells)
   local used, newest = 0, nil
   for age = cells, 0, -1 do
@@ -87,7 +90,7 @@ local function sum(cell, counts, now, window, cells)
   return used, newest and expiry_of(cell - newest, window, cells) - now or 0
 end
 
--- Returns: the state, without the empty cells at its old end.
+-- Returns: the state, without empty cells at the old end.
 local function write(cell, counts, window, cells, ends_at)
   local texts, oldest = {}, cells
   while oldest > 0 and counts[oldest] == 0 do oldest = oldest - 1 end

@@ -1,15 +1,18 @@
--- Sliding window counter: two counters on the clock's grid; the previous window's count weighs as
--- much as of it still lies within the sliding window.
+-- Sliding window counter: two counters of windows that are aligned to the clock. The count of the previous window is
+-- weighted by the part of it that the sliding window still covers.
 --
--- KEYS  the rule's key: a string, `start current previous window until` (microseconds, permits, permits,
---       microseconds, and until when a rule with a shorter window goes by these windows; absent: until none of
---       them counts). Of an earlier release it has no window, and is of the rule's own.
+-- KEYS  the rule's key: a string, `start current previous window until`:
+--       start              start of the current window (microseconds since the epoch)
+--       current, previous  permits taken in the current and in the previous window
+--       window             length of both windows (microseconds); absent in the state of an earlier release: the rule's
+--       until              until when these windows also apply to a rule with a shorter window (microseconds since the
+--                          epoch); absent: until they no longer count
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
---       limit (permits), window (microseconds), unit (microseconds in which what is left of a window
---       is counted, so that no product leaves the integers that a double holds)
+--       limit (permits), window (microseconds), unit (microseconds: the unit in which time is measured, so that no
+--       product exceeds the exact integers of a double)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 
--- The most permits that a window counts, and the largest product, which leaves room for those.
+-- The maximum count of a window, and the largest product, which leaves room for it.
 local LONGEST, LARGEST = 2 ^ 51, 2 ^ 52
 
 local FOUR_INTEGERS = THREE_INTEGERS .. ' ' .. INTEGER
@@ -17,17 +20,17 @@ local FOUR_INTEGERS = THREE_INTEGERS .. ' ' .. INTEGER
 -- The stored windows, for who has to know how they go on (start, current, previous, window, until).
 local s_start, s_current, s_previous, s_window, s_until
 
--- Returns: how much `count` permits of the previous window weigh while so much time is left of it, rounded down.
+-- Returns: how many of `count` permits still count while the sliding window covers `left` of theirs, rounded down.
 local function weigh(count, left, window, unit)
   return math.floor(count * math.ceil(left / unit) / math.ceil(window / unit))
 end
 
--- Returns: how long until a hit fits that does not now; -1 if it never does.
+-- Returns: how long until a denied request would be allowed; -1 if it never would be.
 local function wait_for(cost, now, start, current, previous, limit, window, unit)
   local ends_at, count, room = start + window, previous, limit - current - cost
   if room < 0 then ends_at, count, room = ends_at + window, current, limit - cost end
   if room < 0 then return -1 end
-  -- The longest time before its end at which they weigh no more than the room.
+  -- Subtracts the longest time before the end at which `weigh` returns at most the room.
   return ends_at - now - (math.ceil((room + 1) * math.ceil(window / unit) / count) - 1) * unit
 end
 
@@ -85,7 +88,7 @@ end
 local function read(key, now, own_window)
   local stored, reached = get(key), now - now % own_window
   if not stored then return reached, 0, 0, own_window, 0 end
-  -- The usual form first: a pattern with parts that may be absent takes longer.
+  -- The most frequent form first: a pattern with optional parts takes longer.
   local start, current, previous, window, ends_at = string.match(stored, '^(%d+) (%d+) (%d+) (%d+)$')
   if not start then
     start, current, previous, window, ends_at = string.match(stored, '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)$')
@@ -129,7 +132,7 @@ local function step(key, now, cost, patience, _, limit, own_window, unit)
   return true, math.max(0, remaining - cost), 0, reset_after, state, ends_after + window
 end
 
--- The window of a charge ends a window before the charge is gone.
+-- The receipt is the instant one window after the end of the window in which the charge was made.
 local function refund(key, now, cost, receipt, only_last, limit, own_window)
   local start, current, previous, window, ends_at = read(key, now, own_window)
   if only_last or receipt <= now then return nil end

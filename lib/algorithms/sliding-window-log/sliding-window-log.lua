@@ -1,11 +1,10 @@
--- Sliding window log: remembers every admitted hit and admits at most `limit` permits in any
--- window.
+-- Sliding window log: stores every allowed request, and allows at most `limit` permits in any window.
 --
--- KEYS  the rule's key: a list of 14-byte entries, oldest first, each the instant of a hit
---       (microseconds) and the permits admitted up to and including it. The first entry is only
---       the base to count from: it has expired, or is a zero. Behind it stands what the log is kept
---       for: window (microseconds), limit (permits), and until when (microseconds; 0: for a window from
---       the last hit on), see docs/adr/0028-changed-windows-of-a-log.md. A log without is kept as now.
+-- KEYS  the rule's key: a list of 14-byte entries, oldest first: the instant of a request (microseconds since the
+--       epoch), and the running total of permits including it. The first entry is only the base of the running total:
+--       an expired request, or zeros. It also contains the longest window in use: window (microseconds), limit
+--       (permits), and until when it is in use (microseconds since the epoch; 0: for one window after the last
+--       request), see docs/adr/0028-changed-windows-of-a-log.md. Without these fields, it is the rule's own window.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
@@ -13,10 +12,10 @@
 local ENTRY, KEPT = '>I7I7', '>I7I4I7'
 local MOST_TOTAL = 2 ^ 53 - 1
 
--- How many entries refunds may still rewrite in this call.
+-- Maximum number of entries that refunds may still rewrite in this call.
 local rewritable = 1000
 
--- Returns: instant and total of an entry; beyond the end, more than any.
+-- Returns: instant and total of an entry; infinity for both past the end.
 local function entry(key, index)
   local stored = redis.call('LINDEX', key, index)
   if not stored then return math.huge, math.huge end
@@ -24,7 +23,7 @@ local function entry(key, index)
   return instant, total
 end
 
--- Returns: the window, the limit and the end of what the log is kept for, and the total of its base.
+-- Returns: the longest window in use, its limit, until when it is in use, and the total of the base.
 local function kept_for(key, limit, window)
   local stored = redis.call('LINDEX', key, 0)
   local _, total = struct.unpack(ENTRY, stored)
@@ -33,7 +32,7 @@ local function kept_for(key, limit, window)
   return kept_window, kept_limit, kept_until, total
 end
 
--- Returns: the first index above `low` whose instant (field 1) or total (field 2) reaches `bound`.
+-- Returns: the first index above `low` whose instant (field 1) or total (field 2) is at least `bound`.
 local function first_reaching(key, low, field, bound)
   local stride, probe = 1, low + 1
   while (select(field, entry(key, probe))) < bound do
@@ -47,7 +46,7 @@ local function first_reaching(key, low, field, bound)
   return probe
 end
 
--- The first hit of a log, or the first after all others have expired.
+-- Returns: the result of `step` for an empty log, or one whose requests have all expired.
 local function start(exists, now, cost, patience, limit, window)
   if cost > limit and patience < math.huge then return false, limit, -1, 0 end
   if cost == 0 then return true, limit, 0, 0 end
@@ -105,7 +104,7 @@ local function step(key, now, cost, patience, _, limit, window)
   return true, math.max(0, remaining - cost), 0, latest + window - now, state, latest + for_window - now
 end
 
--- Takes the cost out of the hit and out of every total behind it, if those are not too many.
+-- Subtracts the cost from the request and from all later totals, unless there are too many of them.
 local function refund(key, now, cost, receipt, only_last, limit, window)
   local instant = receipt - window
   local last_instant = entry(key, -1)
@@ -126,8 +125,8 @@ local function refund(key, now, cost, receipt, only_last, limit, window)
   return { index = index, pushed = rewritten }, expires_at - now
 end
 
--- A hit is pushed before the expired ones go: a server out of memory refuses the push, and so the
--- whole hit.
+-- Pushes the request before expired ones are removed: a server out of memory rejects the push, so that the request
+-- fails uncharged.
 local function save(key, state, expires_ms)
   local head, pushed, first, index = state.head, state.pushed, state.first, state.index
   if index then redis.call('LTRIM', key, 0, index - 1) end

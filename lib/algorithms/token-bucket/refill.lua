@@ -1,29 +1,29 @@
--- How tokens come: `limit` of them a window, one by one at an even pace, or all at once after each
--- whole window (interval: 1). They are credited up to an instant (microseconds, part).
+-- Adds `limit` tokens per window: one by one and evenly (interval 0), or all at once after each whole window (interval
+-- 1). Tokens are credited up to an instant (microseconds, part).
 --
 -- @needs rate
 
--- Returns: how many whole tokens come within a span; 0 for a negative one.
+-- Returns: how many whole tokens are added within a span; 0 for a negative span.
 local function tokens_in(span, part, limit, window, interval)
   if interval == 0 then return permits_in(span, part, limit, window) end
   return math.max(0, math.floor(span / window)) * limit
 end
 
--- Returns: the span in which `tokens` come (microseconds, part).
+-- Returns: the span in which `tokens` are added (microseconds, part).
 local function span_for(tokens, limit, window, interval)
   if interval == 0 then return span_of(tokens, limit, window) end
   return math.min(LONGEST, math.ceil(tokens / limit) * window), 0
 end
 
--- Returns: the instant at which `missing` more tokens have come.
+-- Returns: the instant at which `missing` more tokens have been added.
 local function instant_of(missing, instant, part, limit, window, interval)
   if missing <= 0 then return instant end
   local whole, fine = span_for(missing, limit, window, interval)
   return instant + whole + math.ceil((part + fine) / limit)
 end
 
--- Returns: how many tokens are still missing at an instant, and up to when those that have come are credited
--- (microseconds, part).
+-- Credits the tokens added up to now.
+-- Returns: how many are still missing, and up to when tokens are credited (microseconds, part).
 local function credit_up_to(now, missing, instant, part, limit, window, interval)
   local elapsed, elapsed_part = now - instant, -part
   if elapsed_part < 0 then elapsed, elapsed_part = elapsed - 1, elapsed_part + limit end
@@ -35,9 +35,9 @@ local function credit_up_to(now, missing, instant, part, limit, window, interval
   return missing - earned, instant, part
 end
 
--- Returns: the bucket after a refund: how many tokens are missing, and the instant up to which it is credited
--- (microseconds, part). The refund is limited to the tokens that come within a time (microseconds, rounded up). With
--- continuous refill it is exact, since the rest of a token counts as time.
+-- Refunds tokens, at most those that are added within `time` (microseconds, rounded up). With continuous refill the
+-- maximum is exact, since a fraction of a token is refunded as time.
+-- Returns: how many tokens are still missing, and up to when tokens are credited (microseconds, part).
 local function give_back(tokens, time, now, missing, instant, part, limit, window, interval)
   if interval == 1 then return missing - math.min(tokens, math.ceil(time / window) * limit), instant, part end
   local left = window % limit == 0 and time or time - 1

@@ -1,31 +1,35 @@
--- Token bucket: holds up to `burst` tokens, takes `cost` of them a hit, and gains `limit` tokens
--- a window, continuously or all at once after each whole window.
+-- Token bucket: holds up to `burst` tokens. A request takes `cost` of them; `limit` tokens are added per window,
+-- continuously or all at once after each whole window.
 --
--- KEYS  the rule's key: a string, `used instant part:window/limit until` (tokens that are missing to a full
---       bucket; the instant up to which those that came are credited: microseconds, part in 1/limit of one; how
---       they came; and until when a rule whose tokens come faster goes by that). Without ` part` it is 0,
---       without `/limit` 1, with `i` behind it tokens came after each whole window, without ` until` it is as
---       long as the bucket is not full. `tokens instant part` is of an earlier release.
+-- KEYS  the rule's key: a string, `used instant part:window/limit until`:
+--       used           tokens missing from a full bucket
+--       instant, part  the instant up to which tokens are credited (microseconds since the epoch, and a fraction in
+--                      units of 1/limit microsecond; without ` part`, the fraction is 0)
+--       window/limit   the refill (microseconds, tokens; without `/limit`, 1 token), with `i` after it if tokens
+--                      are added after each whole window
+--       until          until when this refill also applies to a rule with a faster one (microseconds since the epoch);
+--                      without ` until`, until the bucket is full
+--       The state of an earlier release is `tokens instant part`.
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
---       limit (permits), window (microseconds), burst (permits), interval (1: tokens come after each
---       whole window; 0: one by one), initial (tokens of a new bucket)
+--       limit (permits), window (microseconds), burst (permits), interval (1: tokens are added after each whole window;
+--       0: one by one), initial (tokens of a new bucket)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate, refill
 
--- How long a full bucket is remembered, where a new one would not be full (microseconds).
+-- How long a full bucket is kept if a new one would not be full (microseconds).
 local MEMORY = 86400000000
 
 local PLAIN = INTEGER .. ' ' .. INTEGER .. ':' .. INTEGER
 
--- The bucket: tokens that are missing; up to when it is credited; how tokens come; until when those of a faster
--- rule come so, too, 0 if it is the rule's own.
+-- The bucket: missing tokens, the credited instant, the refill, and until when that also applies to a rule with a
+-- faster one (0 if it is the rule's own).
 local used, instant, part, limit, window, interval, ends_at
 
--- How tokens come by the rule itself, and how many it holds.
+-- The rule's own refill, the capacity of its bucket, and the tokens of a new bucket.
 local own_limit, own_window, own_interval, own_burst, own_initial
 
--- Returns: how many tokens are missing when the slower refill has counted for long enough.
+-- Returns: how many tokens are missing at the instant from which the rule's own refill applies instead of a slower one.
 local function used_after_slow()
   return (credit_up_to(ends_at, used, instant, part, limit, window, interval))
 end
@@ -35,7 +39,7 @@ local function go_by_own(missing, since)
     missing, since, 0, own_limit, own_window, own_interval, 0
 end
 
--- Takes up what a rule whose tokens come alike, faster or more slowly has left; of a slower one, its refill stays.
+-- Converts the bucket to the rule's own refill; a slower refill still applies until ends_at.
 local function adopt(now)
   if own_window / own_limit > window / limit then
     local missing, credited, rest = credit_up_to(now, used, instant, part, limit, window, interval)
@@ -46,17 +50,18 @@ local function adopt(now)
   end
 end
 
--- Returns: the instant at which no more than so many tokens are missing.
+-- Returns: the instant from which at most a number of tokens are missing.
 local function instant_with(missing)
   local at = instant_of(used - missing, instant, part, limit, window, interval)
   if ends_at == 0 or at < ends_at then return at end
   return instant_of(used_after_slow() - missing, ends_at, 0, own_limit, own_window, own_interval)
 end
 
--- Returns: whether there is a bucket, as it is now; if not, it is a new one.
+-- Reads the bucket and adds its tokens up to now.
+-- Returns: whether the subject has a bucket.
 local function fill(key, now)
   local stored = get(key) or ''
-  -- The usual form first: a pattern with parts that may be absent takes longer.
+  -- The most frequent form first: a pattern with optional parts takes longer.
   local s_used, s_instant, s_window = string.match(stored, '^(%d+) (%d+):(%d+)$')
   local s_part, s_limit, s_interval, s_until
   if not s_used then
@@ -85,12 +90,12 @@ local function fill(key, now)
   return true
 end
 
--- Returns: how long until the bucket is full.
+-- Returns: the time until the bucket is full.
 local function full_after(now)
   return used > 0 and instant_with(0) - now or 0
 end
 
--- Returns: the state, and when the bucket may be forgotten: when it is full by whatever rule.
+-- Returns: the state, and the time after which it may be deleted: when the bucket is full, even at a slower refill.
 local function write(now)
   local full, state = instant_of(used, instant, part, limit, window, interval), nil
   local is_even = interval == 0 and window % limit == 0
@@ -121,7 +126,7 @@ local function step(key, now, cost, patience, _, rule_limit, rule_window, burst,
   if cost > math.max(0, burst - used) then
     wait = used > burst - cost and instant_with(burst - cost) - now or 0
     if patience < math.huge and (cost > burst or wait > patience) then
-      -- A denial stores nothing, so that a new bucket stays as it is.
+      -- A denial stores nothing, so that a new bucket gains no tokens.
       local retry_after = (cost > burst or is_new) and -1 or wait - patience
       return false, math.max(0, burst - used), retry_after, full_after(now)
     end
@@ -132,8 +137,7 @@ local function step(key, now, cost, patience, _, rule_limit, rule_window, burst,
   return true, math.max(0, burst - used), wait, full_after(now), write(now)
 end
 
--- A charge wears off as the bucket fills: where others have come since, no more than what can be left
--- of it is given back.
+-- A charge expires gradually as the bucket fills: after later charges, at most what can be left of it is refunded.
 local function refund(key, now, cost, receipt, only_last, rule_limit, rule_window, burst, rule_interval, initial)
   if rule_limit == 0 then return nil end
   own_limit, own_window, own_interval, own_burst, own_initial = rule_limit, rule_window, rule_interval, burst, initial

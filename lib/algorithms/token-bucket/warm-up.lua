@@ -1,16 +1,17 @@
--- Token bucket that warms up: lets permits through at the rate, and up to three times as slowly while
--- it is cold, as Guava's SmoothWarmingUp. A hit goes on at once if nothing is under way; the next one
--- waits for what it took.
+-- Token bucket with a warm-up: allows permits at the rate, and up to three times as slowly while it is cold, as Guava's
+-- SmoothWarmingUp. A request proceeds at once if the bucket is idle, and the next request waits for the time that this
+-- one takes.
 --
--- KEYS  the rule's key: a string, `next_free part stored` (the instant at which the next hit may go:
---       microseconds; part in 1/limit of one; and how cold it is then, from 0 to warm_up: microseconds)
+-- KEYS  the rule's key: a string, `next_free part stored` (the instant at which the next request may proceed:
+--       microseconds since the epoch, and a fraction in units of 1/limit microsecond; how cold the bucket is at that
+--       instant: from 0 (warm) to warm_up (cold), microseconds)
 -- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), warm_up (microseconds)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate
 
--- Returns: how it is now (next_free, part, stored), and how long until the next hit may go.
+-- Returns: the state at the current time (next_free, part, stored), and the time until the next request may proceed.
 local function read(key, now, limit, warm_up)
   local state = get(key)
   local next_free, part, stored = string.match(state or '', '^(%d+) (%d+) (%d+)$')
@@ -23,15 +24,15 @@ local function read(key, now, limit, warm_up)
   return now, 0, math.min(warm_up, stored - busy), 0
 end
 
--- Returns: how much longer than at the full rate a hit takes that uses up `spent` of what is stored:
--- the time above the line of the full rate, which the upper half of what is stored rises from.
+-- Returns: how much longer than at the full rate a request takes that uses up `spent` of `stored`: the integral of the
+-- time per permit above that of the full rate, which rises linearly over the upper half of `stored`.
 local function surcharge_of(stored, spent, warm_up)
   local above = math.max(0, stored - warm_up / 2)
   local used = math.min(above, spent)
   return math.ceil(2 * used * (2 * above - used) / warm_up)
 end
 
--- Returns: the state, and how long until it is as cold as a fresh key.
+-- Returns: the state, and the time until it is as cold as a fresh key.
 local function write(now, next_free, part, stored, warm_up)
   local busy = next_free - now + (part > 0 and 1 or 0)
   return string.format(THREE_INTEGERS, next_free, part, stored), busy + warm_up - stored
@@ -58,8 +59,8 @@ local function step(key, now, cost, patience, _, limit, window, warm_up)
   return true, 0, busy, reset_after, write(now, next_free, part, stored - spent, warm_up)
 end
 
--- A place is given back only while nobody waits behind it: who does has been told when to go. The
--- warmth that it has brought stays, with the time that the cold has cost.
+-- Refunds only the last charge: the delays of later requests have been returned already. The part of `stored` that was
+-- used up, and the additional time for it, are not refunded.
 local function refund(key, now, cost, receipt, _, limit, window, warm_up)
   if limit == 0 then return nil end
   local next_free, part, stored, busy = read(key, now, limit, warm_up)
