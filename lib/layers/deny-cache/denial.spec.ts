@@ -12,15 +12,15 @@ const denied = (retryAfter: number, resetAfter: number): HitResult[] => [
 ];
 const inMs = (wait = NaN) => Math.ceil(wait / 1000);
 
-describe('a denial', () => {
-  it('counts its times down to the millisecond, rounded up', () => {
+describe('Denial', () => {
+  it('counts retryAfter and resetAfter down as time passes', () => {
     const denial = new Denial(hits('ann'), denied(2500, 6100), 1_000_000, 1_002_500);
-    const told = (after: number) => {
+    const timesAfter = (after: number) => {
       const [result] = denial.at(1_000_000 + after) ?? [];
       return [inMs(result?.retryAfter ?? NaN), inMs(result?.resetAfter)];
     };
     const afters = [0, 99, 100, 499, 500, 1099, 1100, 1499, 1500, 2499];
-    expect(afters.map(told)).toEqual(
+    expect(afters.map(timesAfter)).toEqual(
       afters.map((after) => {
         const wait = Math.ceil((2500 - after) / 1000);
         return [wait, Math.ceil((6100 - after) / 1000)];
@@ -28,7 +28,7 @@ describe('a denial', () => {
     );
   });
 
-  it('has the same results from the second time on, while no figure in milliseconds changes', () => {
+  it('returns the same results object from the second time on, until a value in milliseconds changes', () => {
     const denial = new Denial(hits('ann'), denied(5000, 5000), 0, 5000);
     const first = denial.at(0);
     const second = denial.at(1);
@@ -39,18 +39,18 @@ describe('a denial', () => {
     expect(denial.at(1999)).toMatchObject([{ allowed: false, source: 'cache', retryAfter: 3001 }]);
   });
 
-  it('is over at its end, and before it began', () => {
+  it('returns no results at its end or later, nor before its start', () => {
     const denial = new Denial(hits('ann'), denied(5000, 5000), 100, 5100);
     expect(denial.at(5099)).toBeDefined();
     expect(denial.at(5100)).toBeUndefined();
     expect(denial.at(99)).toBeUndefined();
   });
 
-  it('is one of the same subject, rule and cost', () => {
-    const asked = hits('ann');
-    const denial = new Denial(asked, denied(5000, 5000), 0, 5000);
-    const [hit] = asked;
-    expect(denial.isOf(asked)).toBe(true);
+  it('applies only to a request with the same subject, rule and cost', () => {
+    const request = hits('ann');
+    const denial = new Denial(request, denied(5000, 5000), 0, 5000);
+    const [hit] = request;
+    expect(denial.isOf(request)).toBe(true);
     expect(denial.isOf([{ ...hit! }])).toBe(true);
     expect(denial.isOf(hits('bob'))).toBe(false);
     expect(denial.isOf([{ ...hit!, cost: 2 }])).toBe(false);

@@ -1,29 +1,30 @@
 import type { Hit, HitResult } from '../../contracts/store.js';
 
-/** A request that was denied, and for how long it will be. */
+/** The cached denial of a request. */
 export class Denial {
-  /** The last results, while they are right: most keys are asked for less often, and need not hold them. */
+  /** The last results. Kept only if the request is repeated before they change, which is rare for most keys. */
   private results: readonly HitResult[] | undefined;
-  /** When one of their figures in milliseconds will differ, in microseconds after `since`. */
+  /** When the first of their values in milliseconds changes, in microseconds after `since`. */
   private changesAfter = 0;
 
   /**
-   * @param since when the store was asked, in microseconds of the process's clock: no later than it decided
-   * @param until until when the request is known to be denied
+   * @param storeResults the results of the store
+   * @param since when the store was called, in microseconds of the process's clock: no later than its decision
+   * @param until until when the request is denied, in microseconds of the same clock
    */
   constructor(
     private readonly hits: readonly Hit[],
-    private readonly told: readonly HitResult[],
+    private readonly storeResults: readonly HitResult[],
     private readonly since: number,
     private readonly until: number,
   ) {}
 
-  /** Whether a request is the same. */
+  /** Whether a request equals the denied one. */
   isOf(hits: readonly Hit[]): boolean {
     return hits === this.hits || (hits.length === this.hits.length && hits.every(isSame, this.hits));
   }
 
-  /** The results of the request at an instant, `undefined` if they are not known any more. */
+  /** Returns the results of the request at an instant; `undefined` if the denial does not cover it. */
   at(now: number): readonly HitResult[] | undefined {
     const elapsed = now - this.since;
     if (now >= this.until || elapsed < 0) return undefined;
@@ -33,10 +34,10 @@ export class Denial {
   }
 
   private resultsAfter(elapsed: number): readonly HitResult[] {
-    const results = new Array<HitResult>(this.told.length);
+    const results = new Array<HitResult>(this.storeResults.length);
     this.changesAfter = Infinity;
     for (let index = 0; index < results.length; index += 1) {
-      const { allowed, remaining, retryAfter, resetAfter, delay, now } = this.told[index]!;
+      const { allowed, remaining, retryAfter, resetAfter, delay, now } = this.storeResults[index]!;
       const changes = Math.min(
         nextMillisecond(retryAfter ?? 0, elapsed),
         nextMillisecond(resetAfter, elapsed),
@@ -56,7 +57,10 @@ export class Denial {
   }
 }
 
-/** When a wait that began with so many microseconds will be a millisecond less, rounded up. */
+/**
+ * Returns when the rest of a wait, rounded up to milliseconds, changes next: in microseconds after its start, `Infinity`
+ * if the wait is over.
+ */
 function nextMillisecond(wait: number, elapsed: number): number {
   const left = wait - elapsed;
   return left > 0 ? wait - (Math.ceil(left / 1000) - 1) * 1000 : Infinity;

@@ -15,22 +15,25 @@ import { Denial } from './denial.js';
 
 const MOST_DENIALS = 10_000;
 
-/** Also bounds how long a denial outlives a key that is deleted by hand, in microseconds. */
+/**
+ * Longest time for which a denial is cached, in microseconds. It also bounds how long a denial outlives a key that is
+ * deleted by hand.
+ */
 const LONGEST_DENIAL = 1e6;
 
 /**
- * Denies again what the store denied, without asking it, for as long as the store would.
+ * Repeats the denials of the store from a cache, as long as the store would deny the same request.
  *
- * A counter with nothing left stays as it is until its `retryAfter`, since nothing can be charged to it: until then
- * the same request is denied, unless permits are refunded, or the counter is reset or blocked, which the store
- * reports. The store is asked again after a second in any case. See docs/adr/0015-deny-cache.md.
+ * A counter without remaining permits does not change before its `retryAfter`, since nothing can be charged to it.
+ * Until then the same request is denied, unless permits are refunded, or the counter is reset or blocked, which the
+ * store reports. A denial is cached for at most one second. See docs/adr/0015-deny-cache.md.
  */
 export class DenyCache implements Store, Follower {
   private readonly denials = new LRUCache<string, Denial>({ max: MOST_DENIALS });
   private isFollowing = false;
   private isClosed = false;
   private isTrusted = false;
-  /** How many changes were reported, to notice one while the store decides. */
+  /** Number of changes reported so far, to detect a change that is reported while the store decides. */
   private changes = 0;
 
   constructor(
@@ -88,11 +91,11 @@ export class DenyCache implements Store, Follower {
     this.denials.clear();
   }
 
-  /** The results that a request would get, `undefined` if only the store knows. */
+  /** Returns the cached results of a request; `undefined` if there are none. */
   private find(hits: readonly Hit[]): readonly HitResult[] | undefined {
     if (this.denials.size === 0) return undefined;
     for (const { key } of hits) {
-      // They end within a second, so that those kept for longest are evicted first.
+      // A peek, which leaves the order of eviction: the oldest denial is the first to end.
       const denial = this.denials.peek(key);
       if (!denial?.isOf(hits)) continue;
       const results = denial.at(this.now());
@@ -103,10 +106,10 @@ export class DenyCache implements Store, Follower {
   }
 
   /**
-   * Keeps a denial, if it lasts.
+   * Caches a denial if its results are certain to stay correct.
    *
-   * @param since when the store was asked
-   * @param changes how many changes had been reported then
+   * @param since when the store was called
+   * @param changes the number of changes reported before that
    */
   private keep(hits: readonly Hit[], results: readonly HitResult[], since: number, changes: number): void {
     let denied: Hit | undefined;
@@ -115,7 +118,7 @@ export class DenyCache implements Store, Follower {
       const hit = hits[index]!;
       if (source === 'fallback' || source === 'cache' || !isSteady(hit, allowed)) return;
       if (allowed || hit.shadow) continue;
-      // A request of a higher cost waits for longer than until the first permit is back.
+      // A higher cost waits beyond the first available permit, which another request may take.
       if (hit.cost > 1 || remaining > 0 || retryAfter === null) return;
       denied ??= hit;
       wait = Math.min(wait, retryAfter);
@@ -128,7 +131,7 @@ export class DenyCache implements Store, Follower {
     return toMicroseconds(this.options.stopwatch());
   }
 
-  /** Whether the store reports changes of all these; begins to listen with the first denial. */
+  /** Whether the store reports changes of all these counters. Starts to follow them with the first denial. */
   private isListening(hits: readonly Hit[]): boolean {
     if (this.isClosed) return false;
     const { shared, prefix } = this.options;
@@ -140,7 +143,7 @@ export class DenyCache implements Store, Follower {
   }
 }
 
-/** Whether the store would change nothing for such a hit of a denied request, now and until it is allowed. */
+/** Whether this hit of a denied request changes no state in the store, however often the request is repeated. */
 function isSteady({ algorithm, block, shadow, cost }: Hit, allowed: boolean): boolean {
   if (algorithm.leases || cost === 0) return false;
   return !block || block.duration === 0 || (!allowed && !shadow);

@@ -15,16 +15,16 @@ const ALLOWED: Result = { allowed: true, remaining: 0, retryAfter: 0, resetAfter
 const DENIED: Result = { ...ALLOWED, allowed: false, retryAfter: RETRY_AFTER };
 
 export interface FallbackOptions {
-  /** The fallback of rules that state none. */
+  /** The fallback of rules without their own. */
   readonly onStoreError: Fallback;
   readonly local: LocalShare;
-  /** The milliseconds that a request may wait for the store. */
+  /** Milliseconds that a request may wait for the store. */
   readonly timeout: number;
   /** Called with each error of the store. */
   readonly failed: (error: unknown, call: Exclude<StoreCall, 'heartbeat'>) => void;
 }
 
-/** Decides the hits that the store could not, each rule by its own `onStoreError` or that of the limiter. */
+/** Decides the hits that the store could not decide, each by the `onStoreError` of its rule or of the limiter. */
 export class FallbackLayer implements Store<RuleHit> {
   constructor(
     private readonly next: Store,
@@ -65,18 +65,18 @@ export class FallbackLayer implements Store<RuleHit> {
     return adjustments.map((each) => (isLocal(each) ? ownResults : otherResults).next().value);
   }
 
-  /** @throws what the store threw; this process has blocked the subject nevertheless */
+  /** @throws the error of the store; even then the subject is blocked in this process */
   async block(counter: Counter, duration: number): Promise<void> {
     await Promise.all([this.next.block(counter, duration), this.options.local.block(counter, duration)]);
   }
 
-  /** @throws what the store threw; this process has deleted its own state nevertheless */
+  /** @throws the error of the store; even then the state in this process is deleted */
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
     const [hadState] = await Promise.all([this.next.reset(counters), this.options.local.reset(counters)]);
     return hadState;
   }
 
-  /** Closes nothing: both stores are closed by their owner. */
+  /** Does nothing: the owner of the two stores closes them. */
   close(): Promise<void> {
     return Promise.resolve();
   }
@@ -106,7 +106,7 @@ export class FallbackLayer implements Store<RuleHit> {
     return results;
   }
 
-  /** Decides the hits that are missing, and refunds the others if one of those is denied. */
+  /** Decides the unavailable hits, and refunds the others if one of these is denied. */
   private async complete(
     hits: readonly RuleHit[],
     results: readonly HitResult[],
@@ -120,7 +120,7 @@ export class FallbackLayer implements Store<RuleHit> {
     const missing = hits.filter((_hit, index) => !isKnown(index));
     const known = hits.filter((_hit, index) => isKnown(index));
     const knownResults = results.filter((_result, index) => isKnown(index));
-    // What is denied already must not be charged here.
+    // If the store has denied the request already, nothing must be charged here.
     const isRefused = isDenied(known, knownResults);
     const decided = await this.decideMissing(missing, isRefused ? { ...options, dryRun: true } : options);
     const isUndone = !isRefused && !options.dryRun && isDenied(missing, decided);
@@ -137,7 +137,7 @@ export class FallbackLayer implements Store<RuleHit> {
     return this.decideMissing(hits, options, error ?? new Error('the store could not decide'));
   }
 
-  /** Decides hits all or nothing. */
+  /** Decides hits by their fallbacks, all or nothing. */
   private async decideMissing(
     hits: readonly RuleHit[],
     { dryRun = false, patience = 0 }: DecideOptions,

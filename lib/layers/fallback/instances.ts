@@ -3,12 +3,15 @@ import type { SharedStore } from '../../contracts/store.js';
 const BEAT_EVERY_MS = 5000;
 const SECOND_BEAT_MS = 1000;
 const ALIVE_FOR = 15e6;
-/** As many beats as go into `ALIVE_FOR`: one low count, of a store that came back empty, is not believed. */
+/**
+ * Number of the last counts whose maximum is used, one per heartbeat in `ALIVE_FOR`: a store that restarted without data
+ * counts too few processes at first.
+ */
 const RECENT = 3;
 
 /**
- * Counts the processes that share the limits, by their heartbeats in the store. The count is remembered while
- * the store is away.
+ * Counts the processes that share the limits, by their heartbeats in the store. While the store is unavailable, the
+ * last count remains in use.
  */
 export class Instances {
   private readonly recent: number[] = [];
@@ -17,10 +20,10 @@ export class Instances {
   private readonly timers: NodeJS.Timeout[] = [];
 
   /**
-   * @param key where all processes leave their heartbeats
-   * @param instance this process
-   * @param least the lowest number to assume, from 1
-   * @param failed is called when the store could not count
+   * @param key the key of all heartbeats
+   * @param instance the name of this process
+   * @param least the minimum number of processes, from 1
+   * @param failed called with the error of each failed heartbeat
    */
   constructor(
     private readonly store: SharedStore | null,
@@ -32,20 +35,20 @@ export class Instances {
     this.known = least;
   }
 
-  /** How many there are, this one included, as far as the store has said; at least what was stated. */
+  /** Number of processes, including this one: the last count of the store, at least the configured minimum. */
   get count(): number {
     return this.known;
   }
 
-  /** What the last heartbeat failed by; `undefined` if it succeeded. */
+  /** The error of the last heartbeat; `undefined` if it succeeded. */
   get error(): unknown {
     return this.failure;
   }
 
-  /** Sends heartbeats from now on; the one after the first comes soon, since processes often start together. */
+  /** Starts the timers of the heartbeats. The first interval is short, since processes often start together. */
   start(): void {
     if (this.timers.length > 0 || !this.store) return;
-    // A limiter that is dropped without being closed is not kept alive by its heartbeats.
+    // The timers must not keep a limiter alive that is dropped without being closed.
     const { timers } = this;
     const self = new WeakRef(this);
     const beat = (): void => {
@@ -68,11 +71,11 @@ export class Instances {
       this.failure = undefined;
     } catch (error) {
       this.failure = error;
-      this.failed(error); // What was known goes on.
+      this.failed(error); // The last count remains in use.
     }
   }
 
-  /** Takes the heartbeat back, so that the others need not wait until it has expired. */
+  /** Deletes the heartbeat, so that the other processes do not count this one until it expires. */
   async stop(): Promise<void> {
     halt(this.timers);
     if (this.recent.length > 0) await this.send(0).catch(() => undefined);

@@ -27,7 +27,7 @@ const ALGORITHMS = [
   'leaky-bucket',
 ] as const;
 
-/** A process among so many, with a clock that stands still. */
+/** Creates the limiter of one of several processes, with a clock that stands still. */
 async function processAmong(instances: number, rule: Rule) {
   const fallback = new MemoryStore({ clock: () => 1_700_000_000_000 });
   const limiter = new RateLimiter({ store: new LostStore(instances), fallback });
@@ -35,8 +35,8 @@ async function processAmong(instances: number, rule: Rule) {
   return limiter;
 }
 
-describe('a limiter whose store is gone', () => {
-  it.each(ALGORITHMS)('lets a process have its part of the limit, by %s', async (algorithm) => {
+describe('the local fallback', () => {
+  it.each(ALGORITHMS)('allows each process its share of the limit, with %s', async (algorithm) => {
     const rule = { algorithm, limit: 10, window: '1m' } as Rule;
     const limiter = await processAmong(3, rule);
     const decisions = [];
@@ -50,14 +50,14 @@ describe('a limiter whose store is gone', () => {
     expect(decisions.map(({ remaining }) => remaining)).toEqual([2, 1, 0, 0]);
   });
 
-  it('allows one permit a process where there are more processes than permits', async () => {
+  it('allows one permit per process when there are more processes than permits', async () => {
     const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m' };
     const limiter = await processAmong(100, rule);
     expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: true, limit: 1, remaining: 0 });
     expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, limit: 1, fallback: 'local' });
   });
 
-  it('denies a cost that fits the limit and not the share, as one that Redis may soon allow', async () => {
+  it('denies a cost that fits the limit but not the share, with a retryAfterMs of one second', async () => {
     const rule: Rule = { algorithm: 'fixed-window', limit: 8, window: '1m' };
     const limiter = await processAmong(4, rule);
     const denied = { allowed: false, source: 'fallback', fallback: 'deny', retryAfterMs: 1000 };
@@ -67,14 +67,14 @@ describe('a limiter whose store is gone', () => {
     expect(await limiter.consume(rule, 'ann', { cost: 9 })).toMatchObject(never);
   });
 
-  it('divides a burst apart from the limit, so that a small burst does not leave each process the full rate', async () => {
+  it('divides the rate among the processes even if the burst is too small to be divided', async () => {
     const rule: Rule = { algorithm: 'gcra', limit: 60, window: '1m', burst: 1 };
     const limiter = await processAmong(4, rule);
     expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: true });
     expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 4000 });
   });
 
-  it('gives back what it charged itself', async () => {
+  it('refunds its own charges', async () => {
     const rule: Rule = { algorithm: 'fixed-window', limit: 9, window: '1m' };
     const limiter = await processAmong(3, rule);
     const reservation = await limiter.reserve(rule, 'ann', { cost: 3 });
@@ -85,7 +85,7 @@ describe('a limiter whose store is gone', () => {
     expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
   });
 
-  it('is charged nothing where another rule of the request is refused', async () => {
+  it('charges nothing when another rule of the request is denied', async () => {
     const local: Rule = { name: 'local', algorithm: 'gcra', limit: 5, window: '1m' };
     const strict: Rule = { name: 'strict', algorithm: 'gcra', limit: 5, window: '1m', onStoreError: 'deny' };
     const limiter = await processAmong(1, local);
@@ -100,7 +100,7 @@ describe('a limiter whose store is gone', () => {
     });
   });
 
-  it('goes together with rules that let through, whose figures nobody knows', async () => {
+  it("reports its own result when another rule of the request has onStoreError: 'allow'", async () => {
     const local: Rule = { name: 'local', algorithm: 'gcra', limit: 5, window: '1m' };
     const open: Rule = { name: 'open', algorithm: 'gcra', limit: 5, window: '1m', onStoreError: 'allow' };
     const limiter = await processAmong(1, local);
@@ -111,7 +111,7 @@ describe('a limiter whose store is gone', () => {
     });
   });
 
-  it('counts in a store of its own where none is given', async () => {
+  it('counts in its own memory store when no fallback store is given', async () => {
     const limiter = new RateLimiter({ store: new LostStore(1) });
     const rule: Rule = { limit: 1, window: '1h' };
     expect(await limiter.consume(rule, 'ann')).toMatchObject({

@@ -8,12 +8,12 @@ import type {
 } from '../../contracts/store.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 
-/** After how long to retry a request that only the store could allow, in microseconds. */
+/** The `retryAfter` of a request that only the store can allow, in microseconds. */
 export const RETRY_AFTER = 1e6;
 
 /**
- * Decides in the memory of this process while the store that all processes share cannot. Each rule has the
- * share of one process: all together allow at most max(limit, processes) permits. See docs/adr/0039-local-shares.md.
+ * Decides in the memory of this process while the shared store cannot. Each process has a share of each limit: together
+ * they allow at most max(limit, number of processes) permits. See docs/adr/0039-local-shares.md.
  */
 export class LocalShare {
   private opened: BaseStore | undefined;
@@ -44,7 +44,7 @@ export class LocalShare {
     await this.store.block(counter, duration);
   }
 
-  /** Deletes what this process has counted. */
+  /** Deletes the state in this process. */
   async reset(counters: readonly Counter[]): Promise<void> {
     await this.opened?.reset(counters);
   }
@@ -62,8 +62,8 @@ export class LocalShare {
 }
 
 /**
- * A hit that fits the limit, but never the share, is denied until the store decides again: the client is not to
- * blame, and may retry soon.
+ * Returns the result with its source and share. If the cost exceeds the share but not the limit, the result has a short
+ * `retryAfter` and the fallback `'deny'`: only the store can allow the request.
  */
 function localResult(result: HitResult, hit: RuleHit, share: Share): HitResult {
   const isTooLarge = !result.allowed && hit.cost > share.capacity && hit.cost <= hit.rule.capacity;

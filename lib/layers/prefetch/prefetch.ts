@@ -16,28 +16,30 @@ import type { RuleHit } from '../../rules/rule-hit.js';
 import { Prefetched } from './prefetched.js';
 
 const MOST_KEYS = 10_000;
-const LOOK_EVERY_MS = 100;
-/** For how long permits can be refunded by their name after they can be spent, in microseconds. */
+const SWEEP_EVERY_MS = 100;
+/** How long prefetched permits can be refunded by name after they have expired, in microseconds. */
 const REFUNDED_FOR = 60e6;
 
-/** What this process knows of a key. */
-interface Place {
+/** The prefetched permits of a key. */
+interface Entry {
   prefetched?: Prefetched | undefined;
-  /** More permits are requested, and these have been promised to hits that wait. */
+  /** The result of the pending prefetch. */
   coming?: Promise<HitResult> | undefined;
+  /** Permits of the pending prefetch that are promised to waiting requests. */
   promised: number;
-  /** Before then the store has no permits to be taken ahead. */
+  /** No permits are prefetched before this time, since the store denied the last prefetch. */
   notBefore: number;
 }
 
 /**
- * Allows requests of rules with `prefetch` by permits that this process has taken ahead, so that the store is
- * asked once for many. It was charged for all of them, so that no other process gets them. See docs/adr/0017-leases.md.
+ * Allows requests of rules with `prefetch` with permits that this process has prefetched, so that one call to the store
+ * serves many requests. The permits are charged when they are prefetched, so that no other process can use them. See
+ * docs/adr/0017-leases.md.
  */
 export class PrefetchLayer implements Store<RuleHit>, Follower {
-  private readonly places: LRUCache<string, Place>;
-  /** What was evicted, until it is refunded. */
-  private evicted: Place[] = [];
+  private readonly entries: LRUCache<string, Entry>;
+  /** Evicted entries whose permits are not refunded yet. */
+  private evicted: Entry[] = [];
   private readonly taking = new Set<Promise<void>>();
   private closing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -49,10 +51,10 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     private readonly next: Store<RuleHit>,
     private readonly options: CachingOptions,
   ) {
-    this.places = new LRUCache<string, Place>({
+    this.entries = new LRUCache<string, Entry>({
       max: MOST_KEYS,
-      dispose: (place, _key, reason) => {
-        if (reason === 'evict') this.evicted.push(place);
+      dispose: (entry, _key, reason) => {
+        if (reason === 'evict') this.evicted.push(entry);
       },
     });
   }
@@ -79,39 +81,39 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
     const hadState = await this.next.reset(counters);
-    for (const { key } of counters) this.places.delete(key);
+    for (const { key } of counters) this.entries.delete(key);
     return hadState;
   }
 
-  /** Refunds everything that is left. */
+  /** Refunds all unused permits. */
   close(): Promise<void> {
     return (this.closing ??= this.closeAll());
   }
 
   changed(key: string, isReset: boolean): void {
-    if (isReset) this.places.delete(key);
+    if (isReset) this.entries.delete(key);
   }
 
   trusted(): void {
-    // A change that is reported late, or never, has no effect after a `ttl`.
+    // Nothing to do: permits that outlive an unreported reset expire after `ttl`.
   }
 
   private async closeAll(): Promise<void> {
     clearInterval(this.timer);
     this.options.shared.unfollow(this.options.prefix, this);
     await Promise.allSettled(this.taking);
-    const places = [...this.places.values(), ...this.evicted.splice(0)];
-    this.places.clear();
-    await this.refund(places);
+    const entries = [...this.entries.values(), ...this.evicted.splice(0)];
+    this.entries.clear();
+    await this.refund(entries);
     await this.next.close();
   }
 
   private spend(hit: RuleHit): HitResult | undefined {
-    const prefetched = this.places.get(hit.key)?.prefetched;
+    const prefetched = this.entries.get(hit.key)?.prefetched;
     return prefetched?.isFor(hit) ? prefetched.spend(hit, this.now()) : undefined;
   }
 
-  /** Takes permits ahead, if there may be some and the hit may have them; else asks for the hit alone. */
+  /** Prefetches permits for the hit, or waits for a pending prefetch. If that cannot cover the hit, the store decides. */
   private take(
     prefetch: CompiledPrefetch,
     hit: RuleHit,
@@ -119,33 +121,33 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     options: DecideOptions,
   ): MaybePromise<readonly HitResult[]> {
     if (hit.cost === 0 || hit.cost > prefetch.permits || this.closing) return this.next.decide(hits, options);
-    const place = this.placeOf(hit.key);
-    const isFirst = !place.coming;
+    const entry = this.entryOf(hit.key);
+    const isFirst = !entry.coming;
     if (isFirst) {
-      if (this.now() < place.notBefore) return this.next.decide(hits, options);
-      place.promised = 0;
-      place.coming = this.request(place, prefetch, hit);
-      this.track(place, hit.key, place.coming);
+      if (this.now() < entry.notBefore) return this.next.decide(hits, options);
+      entry.promised = 0;
+      entry.coming = this.request(entry, prefetch, hit);
+      this.track(entry, hit.key, entry.coming);
     }
-    place.promised += hit.cost;
-    if (place.promised > prefetch.permits) return this.next.decide(hits, options);
-    return this.served(place, isFirst, hits, options);
+    entry.promised += hit.cost;
+    if (entry.promised > prefetch.permits) return this.next.decide(hits, options);
+    return this.served(entry, isFirst, hits, options);
   }
 
-  /** Waits for the permits that were requested. A second question does not wait for as long again. */
+  /** Waits for the pending prefetch. If it does not cover the hit, the store decides within the rest of the deadline. */
   private async served(
-    place: Place,
+    entry: Entry,
     isFirst: boolean,
     hits: readonly RuleHit[],
     options: DecideOptions,
   ): Promise<readonly HitResult[]> {
     const [hit] = hits as readonly [RuleHit];
     const startedAt = performance.now();
-    const result = await place.coming!;
+    const result = await entry.coming!;
     if (result.source === 'fallback') {
       return isFirst ? [result] : this.next.decide(hits, { ...options, unavailable: result.unavailable });
     }
-    const spent = place.prefetched?.isFor(hit) ? place.prefetched.spendAtOnce(hit) : undefined;
+    const spent = entry.prefetched?.isFor(hit) ? entry.prefetched.spendAtOnce(hit) : undefined;
     if (spent) return [spent];
     const { timeout } = this.options.shared;
     const elapsed = performance.now() - startedAt;
@@ -153,67 +155,67 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     return this.next.decide(hits, isLate ? { ...options, within: Math.max(1, timeout - elapsed) } : options);
   }
 
-  private async request(place: Place, prefetch: CompiledPrefetch, hit: RuleHit): Promise<HitResult> {
-    const former = place.prefetched;
-    place.prefetched = undefined;
+  private async request(entry: Entry, prefetch: CompiledPrefetch, hit: RuleHit): Promise<HitResult> {
+    const former = entry.prefetched;
+    entry.prefetched = undefined;
     const since = this.now();
-    if (former) void this.refund([{ ...place, prefetched: former }]);
+    if (former) void this.refund([{ ...entry, prefetched: former }]);
     const { permits, ttl } = prefetch;
     const name = `${this.instance}-${++this.takes}`;
     const taken = { permits, name, keptFor: ttl + REFUNDED_FOR };
     try {
       const [result] = (await this.next.decide([hit], { prefetch: taken })) as [HitResult];
       const isOfStore = result.source !== 'fallback';
-      if (isOfStore && result.allowed) place.prefetched = new Prefetched(prefetch, taken, hit, result, since);
+      if (isOfStore && result.allowed) entry.prefetched = new Prefetched(prefetch, taken, hit, result, since);
       if (isOfStore && !result.allowed)
-        place.notBefore = since + Math.min(result.retryAfter ?? Infinity, ttl);
+        entry.notBefore = since + Math.min(result.retryAfter ?? Infinity, ttl);
       return result;
     } finally {
-      place.coming = undefined;
+      entry.coming = undefined;
     }
   }
 
-  private placeOf(key: string): Place {
-    const known = this.places.get(key);
+  private entryOf(key: string): Entry {
+    const known = this.entries.get(key);
     if (known) return known;
-    const place: Place = { promised: 0, notBefore: -Infinity };
-    this.places.set(key, place);
-    this.timer ??= setInterval(() => this.look(), LOOK_EVERY_MS).unref();
+    const entry: Entry = { promised: 0, notBefore: -Infinity };
+    this.entries.set(key, entry);
+    this.timer ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
     if (!this.isFollowing) {
       this.isFollowing = true;
       this.options.shared.follow(this.options.prefix, this);
     }
-    return place;
+    return entry;
   }
 
-  /** Refunds what comes for a key that was evicted meanwhile, once hits that wait for it are served. */
-  private track(place: Place, key: string, coming: Promise<unknown>): void {
+  /** Refunds the permits of a prefetch whose key was evicted meanwhile, after the waiting requests are served. */
+  private track(entry: Entry, key: string, coming: Promise<unknown>): void {
     const came = coming
       .catch(() => undefined)
       .then(() => {
-        if (this.places.peek(key) !== place) this.evicted.push(place);
+        if (this.entries.peek(key) !== entry) this.evicted.push(entry);
       });
     this.taking.add(came);
     void came.then(() => this.taking.delete(came));
   }
 
-  /** Refunds what was not spent in time. */
-  private look(): void {
+  /** Refunds permits that were not used in time. */
+  private sweep(): void {
     const now = this.now();
-    const over = [...this.places.entries()].filter(
+    const over = [...this.entries.entries()].filter(
       ([, { prefetched, coming, notBefore }]) =>
         !coming && notBefore <= now && (prefetched?.isOver(now) ?? true),
     );
-    for (const [key] of over) this.places.delete(key);
-    void this.refund([...over.map(([, place]) => place), ...this.evicted.splice(0)]);
-    if (this.places.size > 0 || this.taking.size > 0) return;
+    for (const [key] of over) this.entries.delete(key);
+    void this.refund([...over.map(([, entry]) => entry), ...this.evicted.splice(0)]);
+    if (this.entries.size > 0 || this.taking.size > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
 
-  private async refund(places: readonly Place[]): Promise<void> {
+  private async refund(entries: readonly Entry[]): Promise<void> {
     const now = this.now();
-    const rests = places.flatMap(({ prefetched }) => prefetched?.rest(now) ?? []);
+    const rests = entries.flatMap(({ prefetched }) => prefetched?.rest(now) ?? []);
     if (rests.length > 0) await this.next.adjust(rests);
   }
 

@@ -3,17 +3,17 @@ import type { Adjustment, Hit, HitResult, PrefetchRequest } from '../../contract
 import { adjustmentOf } from '../../contracts/undo.js';
 import type { CompiledPrefetch } from '../../rules/compiled-rule.js';
 
-/** Permits of one key that this process has taken ahead, and spends one after the other. */
+/** The prefetched permits of one key, which this process uses one after the other. */
 export class Prefetched {
-  /** How many are spent, or were not spent in time. */
+  /** Number of permits that are used, or were not used in time. */
   private spent = 0;
   private readonly charge: TakenAhead;
 
   /**
-   * @param taken the permits, as the store was asked for them
-   * @param hit the hit for which they were taken
-   * @param result the store's result for it
-   * @param since when the store was asked, by this process's clock: no later than it decided
+   * @param taken the prefetch as it was sent to the store
+   * @param hit the hit that caused the prefetch
+   * @param result the result of the store
+   * @param since when the store was called, in microseconds of this process's clock: no later than its decision
    */
   constructor(
     private readonly rule: CompiledPrefetch,
@@ -25,12 +25,12 @@ export class Prefetched {
     this.charge = { permits: rule.permits, now: result.now, resetAfter: result.resetAfter };
   }
 
-  /** Whether no permit can be spent any more. */
+  /** Whether all permits are used or expired. */
   isOver(clock: number): boolean {
     return clock - this.since >= this.rule.ttl || this.spent === this.rule.permits;
   }
 
-  /** Whether the permits are of the same rule as a hit. */
+  /** Whether the permits can be used for a hit: algorithm and parameters must be the same. */
   isFor({ algorithm, parameters }: Hit): boolean {
     const own = this.hit;
     if (parameters === own.parameters) return true;
@@ -40,12 +40,12 @@ export class Prefetched {
     );
   }
 
-  /** Spends permits for a hit that came before the store had decided. */
+  /** Uses permits for a hit that arrived before the store had decided; `undefined` if there are not enough. */
   spendAtOnce(hit: Hit): HitResult | undefined {
     return this.use(hit, 0, this.result.source);
   }
 
-  /** Spends permits for a hit that comes now; `undefined` if there are not enough that still count. */
+  /** Uses permits for a hit that arrives now; `undefined` if there are not enough valid ones. */
   spend(hit: Hit, clock: number): HitResult | undefined {
     const elapsed = clock - this.since;
     if (elapsed < 0 || elapsed >= this.rule.ttl) return undefined;
@@ -53,7 +53,7 @@ export class Prefetched {
     return this.use(hit, elapsed, 'cache');
   }
 
-  /** The refund of what is left. */
+  /** Returns the refund of all unused permits, which cannot be used after that; `undefined` if there are none. */
   rest(clock: number): Adjustment | undefined {
     this.dropLate(clock - this.since);
     const cost = this.rule.permits - this.spent;
@@ -70,7 +70,7 @@ export class Prefetched {
     const { result, rule } = this;
     const remaining = result.remaining + rule.permits - this.spent;
     const resetAfter = Math.max(0, result.resetAfter - elapsed);
-    // `now` and `resetAfter` together are when the charge expires.
+    // The sum of `now` and `resetAfter` identifies the charge: the instant at which it expires.
     return {
       allowed: true,
       remaining,
@@ -83,7 +83,7 @@ export class Prefetched {
     };
   }
 
-  /** Leaves out permits that would count for less now than if they were charged now. */
+  /** Drops permits that are no longer valid: using them now would allow more than charging them now. */
   private dropLate(elapsed: number): void {
     const { rule, charge } = this;
     const instant = charge.now + elapsed;
