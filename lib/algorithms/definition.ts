@@ -65,8 +65,8 @@ export interface Terms<Options extends object, Parameter extends string> {
 }
 
 /**
- * What a client can never exceed: `limit` permits in any window; in each window, so that two windows meet at an edge;
- * a burst and then `limit` permits a window; or `limit` permits at a time.
+ * The bound that a client can never exceed: `limit` permits in any window; in each window, and therefore up to twice as
+ * many around a boundary; a burst, and then `limit` permits per window; or `limit` permits at a time.
  */
 export type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
 
@@ -98,9 +98,9 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
    * that no more is allowed than if it were charged when it is used. Absent if permits cannot be prefetched.
    */
   spendBy?(nth: number, taken: TakenAhead, parameters: Numbers<Parameter>): number;
-  /** What a client can never exceed. */
+  /** The bound that a client can never exceed. */
   readonly bound: Bound;
-  /** Rules to try it with, the plainest first. */
+  /** Example rules, the simplest first. */
   readonly examples: readonly Example[];
   /** `false` if the algorithm estimates the permits used, so that a window may contain more than the limit. */
   readonly exact?: false;

@@ -1,11 +1,11 @@
 import type { Allowed, Denied } from '../contracts/algorithm.js';
 
-/** The result of a denied hit. */
+/** Returns the result of a denied request. */
 export function deny(remaining: number, retryAfter: number | null, resetAfter: number): Denied {
   return { allowed: false, remaining, retryAfter, resetAfter, delay: 0 };
 }
 
-/** The result of an allowed hit, with the state to store. */
+/** Returns the result of an allowed request, with the state to store. */
 export function allow<State>(
   remaining: number,
   delay: number,

@@ -69,7 +69,10 @@ export interface HitResult extends Result {
   readonly source: DecisionSource;
   /** The instant of the decision, in microseconds since the epoch; 0 where nothing was counted. */
   readonly now: number;
-  /** When the permits were charged, in microseconds since the epoch, to compare with resets. @default now */
+  /**
+   * When the permits were charged, in microseconds since the epoch: a charge from before a reset is not refunded.
+   * @default now
+   */
   readonly chargedAt?: number;
   /** The fallback that decided, if one did. */
   readonly fallback?: Fallback;
@@ -140,8 +143,8 @@ export interface Store<H extends Hit = Hit> {
   /** Blocks the subject of a counter with `block`, for a duration in microseconds from now. */
   block(counter: Counter, duration: number): Promise<void>;
   /**
-   * Deletes the states and blocks of counters. Returns for each whether it had any. Charges from before are not
-   * refunded any more.
+   * Deletes the states and blocks of counters. Returns for each whether it had any. Earlier charges can no longer be
+   * refunded.
    */
   reset(counters: readonly Counter[]): Promise<readonly boolean[]>;
   /** Releases what the store or layer holds: timers, connections, unused prefetched permits. */

@@ -1,6 +1,6 @@
 import type { Example } from '../example.js';
 
-/** Rules to try concurrency with. */
+/** Example rules of concurrency. */
 export const concurrencyExamples: readonly Example[] = [
   { variant: '', rule: ({ windowMs }) => ({ lease: `${windowMs}ms` }), keepsEntries: true },
 ];

@@ -1,6 +1,6 @@
 import type { Example } from '../example.js';
 
-/** Rules to try fixed-window with. */
+/** Example rules of fixed-window. */
 export const fixedWindowExamples: readonly Example[] = [
   { variant: '', rule: () => ({}) },
   { variant: 'by the clock', rule: () => ({ align: 'clock' }) },

@@ -1,6 +1,6 @@
 import type { Example } from '../example.js';
 
-/** Rules to try gcra with. */
+/** Example rules of gcra. */
 export const gcraExamples: readonly Example[] = [
   { variant: '', rule: () => ({}) },
   {

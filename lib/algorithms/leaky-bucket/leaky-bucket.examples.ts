@@ -1,6 +1,6 @@
 import type { Example } from '../example.js';
 
-/** Rules to try leaky-bucket with. */
+/** Example rules of leaky-bucket. */
 export const leakyBucketExamples: readonly Example[] = [
   { variant: '', rule: ({ limit }) => ({ queue: limit - 1 }) },
   {

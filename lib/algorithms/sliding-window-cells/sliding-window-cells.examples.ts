@@ -1,6 +1,6 @@
 import type { Example } from '../example.js';
 
-/** Rules to try sliding-window-cells with. */
+/** Example rules of sliding-window-cells. */
 export const slidingWindowCellsExamples: readonly Example[] = [
   { variant: '', rule: () => ({}) },
   { variant: '60 cells', rule: ({ limit }) => ({ cells: Math.min(60, limit) }) },

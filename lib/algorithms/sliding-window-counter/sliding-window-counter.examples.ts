@@ -1,4 +1,4 @@
 import type { Example } from '../example.js';
 
-/** Rules to try sliding-window-counter with. */
+/** Example rules of sliding-window-counter. */
 export const slidingWindowCounterExamples: readonly Example[] = [{ variant: '', rule: () => ({}) }];

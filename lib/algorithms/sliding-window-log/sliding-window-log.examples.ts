@@ -1,6 +1,6 @@
 import type { Example } from '../example.js';
 
-/** Rules to try sliding-window-log with. */
+/** Example rules of sliding-window-log. */
 export const slidingWindowLogExamples: readonly Example[] = [
   { variant: '', rule: () => ({}), keepsEntries: true },
 ];

@@ -1,6 +1,6 @@
 import type { Example } from '../example.js';
 
-/** Rules to try token-bucket with. */
+/** Example rules of token-bucket. */
 export const tokenBucketExamples: readonly Example[] = [
   { variant: '', rule: () => ({}) },
   {
