@@ -82,7 +82,7 @@ await server.stop();
 
 report(machine({ redis: server.version, subject: SUBJECT }), rows, {
   'keys of': (row) => row.key,
-  hits: (row) => count(row.entries),
+  requests: (row) => count(row.entries),
   bytes: (row) => count(row.bytes),
-  'bytes a hit': (row) => threeDigits(row.bytesAnEntry),
+  'bytes per request': (row) => threeDigits(row.bytesAnEntry),
 });

@@ -27,11 +27,11 @@ const onManyKeys = ({ keys }) => keys > 1;
 /** By the name of the bench. */
 export const CHARTS = {
   decisions: (rows) =>
-    bars('Decisions a second, let in: one process, 64 in flight, 10,000 keys', rows, 'perSecond'),
-  latency: (rows) =>
-    bars('Microseconds of one decision alone, half of them are faster', rows, 'p50', threeDigits),
-  refused: (rows) => bars('Decisions a second, refused: 10,000 keys', rows.filter(onManyKeys), 'perSecond'),
-  memory: (rows) => bars('Decisions a second in memory: 10,000 keys', rows.filter(onManyKeys), 'perSecond'),
+    bars('Decisions per second, allowed requests: one process, 64 in flight, 10,000 keys', rows, 'perSecond'),
+  latency: (rows) => bars('Median latency of a single decision, microseconds', rows, 'p50', threeDigits),
+  refused: (rows) =>
+    bars('Decisions per second, denied requests: 10,000 keys', rows.filter(onManyKeys), 'perSecond'),
+  memory: (rows) => bars('Decisions per second in memory: 10,000 keys', rows.filter(onManyKeys), 'perSecond'),
   bytes: (rows) =>
     bars(
       'Bytes of Redis for a subject after one hit',
@@ -42,7 +42,7 @@ export const CHARTS = {
     lineChart('Microseconds of the process, by rules of a request', linesOf(rows, 'rules', 'clientMicros')),
   'growth-subjects': (rows) =>
     lineChart(
-      'Microseconds a decision, by subjects',
+      'Microseconds per decision, by subjects',
       {
         process: rows.map((row) => [row.subjects, row.clientMicros]),
         Redis: rows.map((row) => [row.subjects, row.serverMicros]),
@@ -50,7 +50,7 @@ export const CHARTS = {
       { logX: true },
     ),
   'growth-in-flight': (rows) =>
-    lineChart('Decisions a second, by how many are in flight', linesOf(rows, 'inFlight', 'perSecond'), {
+    lineChart('Decisions per second, by decisions in flight', linesOf(rows, 'inFlight', 'perSecond'), {
       logX: true,
       logY: true,
     }),
@@ -61,7 +61,7 @@ export const CHARTS = {
       { logX: true },
     ),
   'growth-processes': (rows) =>
-    lineChart('Decisions a second, by processes', linesOf(rows, 'processes', 'perSecond')),
+    lineChart('Decisions per second, by processes', linesOf(rows, 'processes', 'perSecond')),
   'growth-cluster': (rows) =>
-    lineChart('Decisions a second, by nodes of a cluster', linesOf(rows, 'nodes', 'perSecond')),
+    lineChart('Decisions per second, by nodes of a cluster', linesOf(rows, 'nodes', 'perSecond')),
 };

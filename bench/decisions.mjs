@@ -28,7 +28,7 @@ const { rows, redis } = await contestOnRedis(entriesOf(CONTESTANTS), setting);
 
 const conditions = machine({ redis, keys: KEYS, 'in flight': LANES, rounds: TIMES.rounds });
 report(conditions, comparedWithPeer(rows), {
-  'let in': (row) => row.limiter,
+  allowed: (row) => row.limiter,
   ...FIGURES,
   ...TO_PEER,
 });

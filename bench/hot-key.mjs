@@ -1,4 +1,4 @@
-// How much do four processes decide on one key that they share, with a lease and without?
+// How much do four processes decide on one key that they share, with and without prefetch?
 //
 //   node bench/hot-key.mjs [--quick] [--json]
 import { FIGURES, times } from './columns.mjs';
@@ -15,9 +15,12 @@ const LIMIT = 1e9;
 const rule = { name: 'hot', algorithm: 'fixed-window', window: '1d' };
 const KINDS = {
   'this library': { limiter: 'this library', rule },
-  'this library, lease of 100': { limiter: 'this library', rule: { ...rule, prefetch: { permits: 100 } } },
-  'this library, lease of 1,000': { limiter: 'this library', rule: { ...rule, prefetch: { permits: 1000 } } },
-  'this library, lease of 10,000': {
+  'this library, prefetch of 100': { limiter: 'this library', rule: { ...rule, prefetch: { permits: 100 } } },
+  'this library, prefetch of 1,000': {
+    limiter: 'this library',
+    rule: { ...rule, prefetch: { permits: 1000 } },
+  },
+  'this library, prefetch of 10,000': {
     limiter: 'this library',
     rule: { ...rule, prefetch: { permits: 10_000 } },
   },
@@ -43,6 +46,6 @@ report(
   {
     'one key, four processes': (row) => row.limiter,
     ...FIGURES,
-    'without a lease': (row) => times(row.times),
+    'without prefetch': (row) => times(row.times),
   },
 );

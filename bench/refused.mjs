@@ -24,7 +24,7 @@ const setting = { ...TIMES, limit: 1, allowed: false, lanes: LANES, every: 61 };
 const { rows, redis } = await contestOnRedis(entriesOnKeys(CONTESTANTS, KEYS), setting);
 
 report(machine({ redis, 'in flight': LANES, rounds: TIMES.rounds }), comparedWithPeer(rows), {
-  refused: (row) => row.limiter,
+  denied: (row) => row.limiter,
   keys: (row) => count(row.keys),
   ...FIGURES,
   ...TO_PEER,

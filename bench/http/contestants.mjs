@@ -44,12 +44,12 @@ export const CONTESTANTS = [
   },
   {
     name: 'ours-refused-memory',
-    title: 'refused: this package, memory',
+    title: 'denied: this package, memory',
     limiter: 'ours',
     ...refusedInMemory,
   },
-  { name: 'ours-refused', title: 'refused: this package, Redis', limiter: 'ours', ...refused },
-  { name: 'throttler-refused', title: `refused: ${throttler}`, limiter: 'throttler', ...refused },
+  { name: 'ours-refused', title: 'denied: this package, Redis', limiter: 'ours', ...refused },
+  { name: 'throttler-refused', title: `denied: ${throttler}`, limiter: 'throttler', ...refused },
 ];
 
 /** What all are compared with. */

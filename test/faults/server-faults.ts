@@ -43,7 +43,7 @@ export const serverFaults: readonly Fault[] = [
     heal: ({ admin }) => admin.config('SET', 'maxmemory', '0'),
   },
   {
-    name: 'READONLY: made a replica of another',
+    name: 'READONLY: the server becomes a replica',
     ...FALLBACK,
     forgets: true,
     make: demote,
