@@ -12,7 +12,7 @@ const NINE_OF_FIVE: Record<string, readonly [oneAt: number, fiveAt: number, rese
   fixed: [10_000, 20_000, 20_000], // 5 of this window and 4 of the next
   clock: [10_000, 20_000, 20_000],
   log: [10_000, 10_000, 10_000], // each for a window from when it was charged
-  counter: [14_445, 18_889, 20_000], // less than 5 of 9, and less than 1 of 9, left in the sliding window
+  counter: [14_445, 18_889, 18_889], // less than 5 of 9, and less than 1 of 9, left in the sliding window
   cells: [12_000, 12_000, 12_000],
   bucket: [10_000, 18_000, 18_000], // one every two seconds, from 4 below none
   gcra: [10_000, 18_000, 18_000],

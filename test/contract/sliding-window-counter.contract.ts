@@ -12,16 +12,16 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
         rule,
         `
               at  cost | allowed  remaining  retry  reset
-               0    10 | yes              0      0  20000
-            9999     1 | no               0      2  10001
-           10000     1 | no               0      1  10000
-           10001     1 | yes              0      0  19999
-           10001     1 | no               0   1000  19999
-           11000     1 | no               0      1  19000
-           11001     1 | yes              0      0  18999
-           11500    11 | no               0  never  18500
-           15000     4 | no               3      1  15000
-           20000     0 | yes              8      0  10000
+               0    10 | yes              0      0  19001
+            9999     1 | no               0      2   9002
+           10000     1 | no               0      1   9001
+           10001     1 | yes              0      0  10000
+           10001     1 | no               0   1000  10000
+           11000     1 | no               0      1   9001
+           11001     1 | yes              0      0  14000
+           11500    11 | no               0  never  13501
+           15000     4 | no               3      1  10001
+           20000     0 | yes              8      0   5001
            30000     0 | yes             10      0      0
         `,
       );
@@ -32,10 +32,10 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
         rule,
         `
               at  cost | allowed  remaining  retry  reset
-            5000     6 | yes              4      0  15000
-            5000     5 | no               4   5001  15000
-            5000    10 | no               4  13334  15000
-           10001     5 | yes              0      0  19999
+            5000     6 | yes              4      0  13334
+            5000     5 | no               4   5001  13334
+            5000    10 | no               4  13334  13334
+           10001     5 | yes              0      0  18000
         `,
       );
     });
@@ -45,12 +45,12 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
         rule,
         `
               at  cost | allowed  remaining  retry  reset
-           20000     4 | yes              6      0  20000
-            4000     4 | yes              2      0  36000
-            4000     3 | no               2  26001  36000
-           20000     0 | yes              2      0  20000
-           30000     3 | no               2      1  10000
-           30001     3 | yes              0      0  19999
+           20000     4 | yes              6      0  17501
+            4000     4 | yes              2      0  34751
+            4000     3 | no               2  26001  34751
+           20000     0 | yes              2      0  18751
+           30000     3 | no               2      1   8751
+           30001     3 | yes              0      0  16666
         `,
       );
     });
@@ -61,23 +61,23 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
         ask(rule),
         `
               at  cost | allowed  remaining  retry  reset
-               0     8 | yes              2      0  20000
+               0     8 | yes              2      0  18751
         `,
       );
       await expectTimeline(
         ask({ ...rule, limit: 4 }),
         `
               at  cost | allowed  remaining  retry  reset
-            5000     0 | yes              0      0  15000
-            5000     1 | no               0  10001  15000
+            5000     0 | yes              0      0  13751
+            5000     1 | no               0  10001  13751
         `,
       );
       await expectTimeline(
         ask({ ...rule, limit: 12 }),
         `
               at  cost | allowed  remaining  retry  reset
-            5000     4 | yes              0      0  15000
-           10000     1 | no               0      1  10000
+            5000     4 | yes              0      0  14167
+           10000     1 | no               0      1   9167
         `,
       );
     });

@@ -54,9 +54,8 @@ describe.each(EVERY_TWIN)('what $name tells of the future', (algorithm) => {
   });
 
   it('has the full limit again when it says so, and not before', () => {
-    // A queue that hits may join only so far is full again a little before it is empty; the counter rounds down
-    // what is left of the last window, and reports when that window has passed.
-    const isExact = name !== 'leaky-bucket with a longest delay' && name !== 'sliding-window-counter';
+    // A queue that hits may join only so far is full again a little before it is empty.
+    const isExact = name !== 'leaky-bucket with a longest delay';
     expectNoLies(({ rule, hits }, tell) => {
       const twin = create(rule);
       for (const { at, cost } of hits) {

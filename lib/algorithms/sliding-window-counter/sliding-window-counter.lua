@@ -103,6 +103,14 @@ local function read(key, now, own_window)
   return reached, 0, start == reached - window and current or 0, window, 0
 end
 
+-- Returns: how long until the full limit is available: until a request of that cost would be allowed.
+local function full_after(now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)
+  if current + previous == 0 then return 0 end
+  local wait = wait_for(limit, now, start, current, previous, limit, window, unit)
+  if ends_at > 0 then wait = others().wait_after(wait, limit, now, ends_at, limit, own_window, own_unit) end
+  return math.max(0, wait)
+end
+
 local function write(start, current, previous, window, ends_at)
   local state = string.format(FOUR_INTEGERS, start, current, previous, window)
   return ends_at > 0 and state .. ' ' .. string.format(INTEGER, ends_at) or state
@@ -118,27 +126,33 @@ local function step(key, now, cost, patience, _, limit, own_window, unit)
   local left = math.min(window, ends_after)
   local weighted = weigh(previous, left, window, unit)
   local remaining = math.max(0, limit - current - weighted)
-  local reset_after = previous > 0 and ends_after or 0
-  if current > 0 then reset_after = ends_after + window end
 
   if cost > remaining and patience < math.huge then
     local retry_after = wait_for(cost, now, start, current, previous, limit, window, unit)
     if ends_at > 0 then retry_after = others().wait_after(retry_after, cost, now, ends_at, limit, own_window, own_unit) end
+    local reset_after = full_after(now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)
     return false, remaining, retry_after, reset_after
   end
 
-  if cost > 0 then reset_after = ends_after + window end
-  local state = write(start, math.min(LONGEST, current + cost), previous, window, ends_at)
+  if cost > 0 then
+    current = math.min(LONGEST, current + cost)
+    s_start, s_current, s_previous, s_window = start, current, previous, window
+  end
+  local reset_after = full_after(now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)
+  local state = write(start, current, previous, window, ends_at)
   return true, math.max(0, remaining - cost), 0, reset_after, state, ends_after + window
 end
 
--- The receipt is the instant one window after the end of the window in which the charge was made.
-local function refund(key, now, cost, receipt, only_last, limit, own_window)
+-- The receipt is in the window after that of the charge, or its end. The charge is refunded as long as that counts.
+local function refund(key, now, cost, receipt, only_last, limit, own_window, unit)
   local start, current, previous, window, ends_at = read(key, now, own_window)
-  if only_last or receipt <= now then return nil end
-  if receipt == start + 2 * window and current > 0 then
+  if only_last then return nil end
+  if window ~= own_window then unit = math.max(1, math.ceil(limit * window / LARGEST)) end
+  local left = math.min(window, start + window - now)
+  local age = math.ceil((receipt - start) / window)
+  if age == 2 and current > 0 then
     current = math.max(0, current - cost)
-  elseif receipt == start + window and previous > 0 then
+  elseif age == 1 and weigh(previous, left, window, unit) > 0 then
     previous = math.max(0, previous - cost)
   else
     return nil

@@ -13,15 +13,15 @@ describe('sliding-window-counter, 10 per 10 s', () => {
       tenPerTenSeconds().since(NOON),
       `
          at  cost | allowed  remaining  retry  reset
-          0    10 | yes              0      0  20000
-       9999     1 | no               0      2  10001
-      10000     1 | no               0      1  10000
-      10001     1 | yes              0      0  19999
-      10001     1 | no               0   1000  19999
-      11000     1 | no               0      1  19000
-      11001     1 | yes              0      0  18999
-      15000     4 | no               3      1  15000
-      20000     0 | yes              8      0  10000
+          0    10 | yes              0      0  19001
+       9999     1 | no               0      2   9002
+      10000     1 | no               0      1   9001
+      10001     1 | yes              0      0  10000
+      10001     1 | no               0   1000  10000
+      11000     1 | no               0      1   9001
+      11001     1 | yes              0      0  14000
+      15000     4 | no               3      1  10001
+      20000     0 | yes              8      0   5001
       30000     0 | yes             10      0      0
       `,
     );
@@ -32,12 +32,12 @@ describe('sliding-window-counter, 10 per 10 s', () => {
       tenPerTenSeconds().since(NOON),
       `
               at  cost | allowed  remaining  retry  reset
-               0     3 | yes              7      0  20000
-           10000     0 | yes              7      0  10000
-       10000.001     0 | yes              8      0  10000
-       13333.333     0 | yes              8      0   6667
-       13333.334     0 | yes              9      0   6667
-           19999     0 | yes             10      0      1
+               0     3 | yes              7      0  16667
+           10000     0 | yes              7      0   6667
+       10000.001     0 | yes              8      0   6667
+       13333.333     0 | yes              8      0   3334
+       13333.334     0 | yes              9      0   3334
+           19999     0 | yes             10      0      0
            20000     0 | yes             10      0      0
       `,
     );
@@ -48,11 +48,11 @@ describe('sliding-window-counter, 10 per 10 s', () => {
       tenPerTenSeconds().since(NOON),
       `
          at  cost | allowed  remaining  retry  reset
-       5000     6 | yes              4      0  15000
-       5000     5 | no               4   5001  15000
-       5000    10 | no               4  13334  15000
-       5000    11 | no               4  never  15000
-      10001     5 | yes              0      0  19999
+       5000     6 | yes              4      0  13334
+       5000     5 | no               4   5001  13334
+       5000    10 | no               4  13334  13334
+       5000    11 | no               4  never  13334
+      10001     5 | yes              0      0  18000
       `,
     );
   });
@@ -68,10 +68,10 @@ describe('sliding-window-counter, 122,002,280 per week', () => {
       new Twin(slidingWindowCounter, { limit: 122_002_280, window: 604_800e6 }).since(onTheGrid),
       `
               at       cost | allowed  remaining      retry       reset
-               0          1 | yes      122002279          0  1209600000
+               0          1 | yes      122002279          0   604800010
        604800000  122002279 | yes              0          0  1209600000
        604800001          1 | no               0          9  1209599999
-      1209600000          1 | yes              0          0  1209600000
+      1209600000          1 | yes              0          0   604800010
       `,
     );
   });

@@ -1,5 +1,5 @@
 import type { AlgorithmDefinition } from '../definition.js';
-import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
+import { prefetchOption, type Prefetchable } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
 import { slidingWindowCounterExamples } from './sliding-window-counter.examples.js';
@@ -107,6 +107,19 @@ function waitAfter(
   return Math.min(until + ownWait, expiryOf(state)) - now;
 }
 
+/** Returns how long until the full limit is available: until a request of that cost would be allowed. */
+function fullAfter(
+  windows: Windows,
+  now: number,
+  state: Windows,
+  parameters: { limit: number; window: number },
+): number {
+  const { current, previous, until } = windows;
+  if (current + previous === 0) return 0;
+  const wait = waitFor(parameters.limit, windows, now, parameters.limit)!;
+  return Math.max(0, waitAfter(wait, parameters.limit, now, state, until, parameters));
+}
+
 /**
  * The sliding window counter: two counters per key. The permits of the previous window are weighted by the part of it
  * that the sliding window still covers, as if they had been taken evenly:
@@ -126,7 +139,7 @@ export const slidingWindowCounter: AlgorithmDefinition<
   exact: false,
   parameters: ['limit', 'window', 'unit'],
   options: { prefetch: prefetchOption },
-  spendBy: endOfFirstWindow,
+  spendBy: (_nth, { now }, { window }) => now - (now % window) + window - 1,
   compile: ({ limit, window }) => ({
     limit,
     window,
@@ -145,30 +158,31 @@ export const slidingWindowCounter: AlgorithmDefinition<
     const left = Math.min(window, endsAfter);
     const weighted = weigh(previous, left, window, unit);
     const remaining = Math.max(0, limit - current - weighted);
-    let resetAfter = previous > 0 ? endsAfter : 0;
-    if (current > 0) resetAfter = endsAfter + window;
+    const stored = state ?? windows;
 
     if (cost > remaining && patience < Infinity) {
       const wait = waitFor(cost, windows, now, limit);
-      const retryAfter = wait && waitAfter(wait, cost, now, state ?? windows, until, parameters);
-      return deny(remaining, retryAfter, resetAfter);
+      const retryAfter = wait && waitAfter(wait, cost, now, stored, until, parameters);
+      return deny(remaining, retryAfter, fullAfter(windows, now, stored, parameters));
     }
 
-    if (cost > 0) resetAfter = endsAfter + window;
     const next = { start, current: Math.min(LONGEST, current + cost), previous, window, until };
+    const resetAfter = fullAfter(next, now, cost > 0 ? next : stored, parameters);
     return allow(Math.max(0, remaining - cost), 0, resetAfter, next, endsAfter + window);
   },
 
-  /** The receipt is the instant one window after the end of the window in which the charge was made. */
+  /** The receipt is in the window after that of the charge, or its end. The charge is refunded as long as that counts. */
   refund(state, now, cost, parameters, receipt, onlyLast) {
     const windows = read(state, now, parameters.window);
     const { start, current, previous, window } = windows;
-    if (onlyLast || Number(receipt) <= now) return undefined;
+    if (onlyLast) return undefined;
+    const left = Math.min(window, start + window - now);
     const expiresAfter = start + 2 * window - now;
-    if (receipt === start + 2 * window && current > 0) {
+    const age = Math.ceil((Number(receipt) - start) / window);
+    if (age === 2 && current > 0) {
       return { state: { ...windows, current: Math.max(0, current - cost) }, expiresAfter };
     }
-    if (receipt === start + window && previous > 0) {
+    if (age === 1 && weigh(previous, left, window, unitOf(parameters.limit, window)) > 0) {
       return { state: { ...windows, previous: Math.max(0, previous - cost) }, expiresAfter };
     }
     return undefined;
