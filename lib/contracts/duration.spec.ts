@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { durationFix, parseDuration } from './duration.js';
 
-describe('a duration', () => {
+describe('durations', () => {
   it.each([
     ['1ms', 1000],
     ['250ms', 250_000],
@@ -13,7 +13,7 @@ describe('a duration', () => {
     ['1w', 604_800e6],
     ['366d', 366 * 86_400e6],
     ['007s', 7e6],
-  ])('of %p is so many microseconds: %d', (value, microseconds) => {
+  ])('of %p have %d microseconds', (value, microseconds) => {
     expect(parseDuration(value)).toBe(microseconds);
   });
 
@@ -38,7 +38,7 @@ describe('a duration', () => {
       Infinity,
     ],
     ...[null, undefined, true, 10n, {}, [], ['1s'], { valueOf: () => 1000 }, Symbol('1s'), () => '1s'],
-  ])('is refused that cannot be meant: %p', (value) => {
+  ])('do not include %p', (value) => {
     expect(parseDuration(value)).toBeUndefined();
   });
 
@@ -51,13 +51,13 @@ describe('a duration', () => {
     ...[0, '0', -60, 0.5, NaN, Infinity, '', ' 60', '1e3', '60 s', null, {}].map(
       (value): [unknown, undefined] => [value, undefined],
     ),
-  ])('has both units offered for a number without one: %p', (value, fix) => {
+  ])('are suggested for a number without a unit: %p', (value, fix) => {
     expect(durationFix(value)).toBe(fix);
   });
 
-  it('is refused by its length before it is read, so that garbage costs nothing', async () => {
+  it('are checked for their length before they are parsed', async () => {
     const garbage = ['1'.repeat(1_000_000) + 's', ' '.repeat(1_000_000), 's'.repeat(1_000_000)];
-    // Were each read to its end, this would go on for minutes, until Jest gives up.
+    // If each were parsed to its end, this would take minutes and time out.
     for (let time = 0; time < 300_000; time++) {
       if (parseDuration(garbage[time % 3]) !== undefined) throw new Error('taken for a duration');
       if (time % 1000 === 0) await setImmediate();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { shown, withoutPassword } from './shown.js';
 
-describe('a value in a message', () => {
+describe('shown', () => {
   it.each([
     ['60', '"60"'],
     [60, '60'],
@@ -14,18 +14,18 @@ describe('a value in a message', () => {
     [{ token: 's3cret', auth: { pass: 's3cret' } }, '{"token":"***","auth":{"pass":"***"}}'],
     [{ url: 'redis://ann:s3cret@cache' }, '{"url":"redis://***@cache"}'],
     ['x'.repeat(100), `"${'x'.repeat(79)}…`],
-  ])('is as it was written, without passwords: %#', (value, text) => {
+  ])('formats a value with passwords masked (%#): %p', (value, text) => {
     expect(shown(value)).toBe(text);
   });
 
-  it('is no JSON where JSON cannot hold it', () => {
+  it('describes a value that JSON cannot represent', () => {
     const circle: { self?: unknown } = {};
     circle.self = circle;
     expect(shown(circle)).toBe('a value that JSON cannot hold');
   });
 });
 
-describe('an address in a message', () => {
+describe('withoutPassword', () => {
   it.each([
     ['redis://cache:6379/0', 'redis://cache:6379/0'],
     ['redis://[::1]:6379', 'redis://[::1]:6379'],
@@ -38,7 +38,7 @@ describe('an address in a message', () => {
     ['redis://ann:s3cret', 'redis://ann:***'],
     ['redis://:12345', 'redis://:***'],
     ['ann:s3cret', 'ann:***'],
-  ])('has no password: %s', (text, masked) => {
+  ])('masks user names and passwords in %s', (text, masked) => {
     expect(withoutPassword(text)).toBe(masked);
   });
 });

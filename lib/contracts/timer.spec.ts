@@ -3,11 +3,11 @@ import { after, every } from './timer.js';
 
 const DAY_MS = 86_400_000;
 
-describe('a timer of 75 days, which is longer than Node.js can wait for', () => {
+describe('a timer of 75 days, longer than the longest timer of Node.js', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('goes off once, when it is due', () => {
+  it('calls back once, when it is due', () => {
     const times: string[] = [];
     after(75 * DAY_MS, () => times.push('due'));
     jest.advanceTimersByTime(75 * DAY_MS - 1);
@@ -17,7 +17,7 @@ describe('a timer of 75 days, which is longer than Node.js can wait for', () => 
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('goes off again and again until it is stopped', () => {
+  it('calls back repeatedly until it is stopped', () => {
     let times = 0;
     const timer = every(75 * DAY_MS, () => (times += 1));
     jest.advanceTimersByTime(3 * 75 * DAY_MS);

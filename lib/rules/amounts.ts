@@ -4,21 +4,21 @@ import { toMicroseconds } from '../contracts/clock.js';
 import type { Parameters } from '../contracts/algorithm.js';
 import type { AnyDefinition } from './rule-fields.js';
 
-/** What a rule's algorithm works with, and what a decision reports as the limit. */
+/** The parameters of a rule's algorithm, and the limit that its decisions report. */
 export interface Amounts {
   readonly parameters: Parameters;
-  /** Those of an instant, in milliseconds since the epoch, where they change with time. */
+  /** Returns the parameters at an instant in milliseconds since the epoch. Absent if they do not depend on the time. */
   readonly parametersAt?: ((nowMs: number) => Parameters) | undefined;
-  /** The most permits that can be had at once. */
+  /** Maximum number of permits that can be taken at once. */
   readonly capacity: number;
-  /** The milliseconds in which they all come back; 0 if they come back when they are given back. */
+  /** Milliseconds in which the capacity is refilled; 0 if permits become available when they are released. */
   readonly capacityWindowMs: number;
 }
 
-/** An algorithm, or the variant of one that serves a rule. */
+/** The algorithm, or the variant of one, that evaluates a rule. */
 export type Compiler = Pick<AnyDefinition, 'compile' | 'compileAt' | 'capacity' | 'share'>;
 
-/** The amounts of a checked rule. */
+/** Returns the amounts of a checked rule. */
 export function amountsOf(
   quota: Quota,
   compiler: Compiler,
@@ -36,8 +36,8 @@ export function amountsOf(
 }
 
 /**
- * The amounts of one of several processes that share the rule. The limit and every option that counts permits
- * are divided, rounded down, and at least 1.
+ * Returns a function from the number of processes that share a rule to the amounts of one of them. The limit and every
+ * option that counts permits are divided by that number, rounded down, and at least 1.
  */
 export function sharedAmounts(quota: Quota, compiler: Compiler): (processes: number) => Amounts {
   let last: { readonly processes: number; readonly amounts: Amounts } | undefined;

@@ -19,16 +19,16 @@ import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
 
 const TRIAL_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
 
-/** The largest limit of a rule without `algorithm`: its log has an entry for each permit. */
+/** The largest limit of a rule without `algorithm`, since its log stores up to one entry per permit. */
 const LARGEST_DEFAULT_LIMIT = 10_000;
 
 const TOO_LARGE_FOR_DEFAULT = `allowed without an algorithm: at most ${LARGEST_DEFAULT_LIMIT}, since ${DEFAULT_ALGORITHM} stores an entry for each permit; choose "gcra", "sliding-window-counter" or "sliding-window-cells" as its algorithm`;
 
 /**
- * Makes a rule ready for a store.
+ * Checks a rule and compiles it for the stores.
  *
- * @param path what a message calls the rule
- * @throws RateLimitConfigError naming everything that is wrong with it
+ * @param path the name of the rule in error messages
+ * @throws RateLimitConfigError with all problems of the rule
  */
 export function compileRule(
   given: AnyRule,
@@ -62,7 +62,7 @@ function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string):
   const { parameters, capacity } = amounts;
   if (cost > capacity && limit > 0) {
     throw new RateLimitConfigError([
-      problem(`${path}.cost`, cost, `at most ${capacity}, the most permits that can be had at once`),
+      problem(`${path}.cost`, cost, `at most ${capacity}, the maximum number of permits taken at once`),
     ]);
   }
   return {
@@ -97,11 +97,11 @@ function compilePrefetch(
     throw refuse(
       '.permits',
       prefetch.permits,
-      `at most ${capacity}, the most permits that can be had at once`,
+      `at most ${capacity}, the maximum number of permits taken at once`,
     );
   }
   if (rule.block !== undefined)
-    throw refuse('', prefetch, 'none with block, which the store would not notice');
+    throw refuse('', prefetch, 'none with block, since a blocked subject could use prefetched permits');
   return {
     permits: prefetch.permits,
     ttl: parseDuration(prefetch.ttl ?? '1s')!,
@@ -109,7 +109,7 @@ function compilePrefetch(
   };
 }
 
-/** The rule with its window as a number. */
+/** Returns the rule with its window in microseconds. */
 function quotaOf(rule: AnyRule, definition: AnyDefinition): Quota {
   if (definition.leases) return { ...rule, window: 0 };
   const { window } = rule as { window?: unknown };

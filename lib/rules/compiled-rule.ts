@@ -3,34 +3,34 @@ import type { Algorithm } from '../contracts/algorithm.js';
 import type { Amounts } from './amounts.js';
 import type { OnStoreError } from './on-store-error.js';
 
-/** Permits that a process takes ahead. */
+/** The prefetch of a compiled rule. */
 export interface CompiledPrefetch {
   readonly permits: number;
-  /** How long they are kept, in microseconds. */
+  /** How long prefetched permits may be used, in microseconds. */
   readonly ttl: number;
   /** See `AlgorithmDefinition.spendBy`. */
   readonly spendBy: (nth: number, taken: TakenAhead) => number;
 }
 
-/** A rule made ready for a store, once. */
+/** A checked rule, compiled for the stores. */
 export interface CompiledRule extends Amounts {
   readonly name: string;
-  /** The rule whose trial limit it is; absent if it is none. */
+  /** Name of the rule whose trial limit this is; absent if this is no trial limit. */
   readonly trialOf?: string | undefined;
   readonly algorithm: Algorithm;
-  /** The share of one of so many processes, which counts in its memory while the store cannot decide. */
+  /** Returns the amounts of one of a number of processes, which the fallback `'local'` enforces. */
   readonly among: (processes: number) => Amounts;
   readonly cost: number;
-  /** Whether it can say how long a hit has to wait for its place. */
+  /** Whether the algorithm can allow a request with a delay. */
   readonly queues: boolean;
-  /** Permits that a process takes ahead, if it does. */
+  /** The prefetch, if the rule has one. */
   readonly prefetch?: CompiledPrefetch | undefined;
-  /** How long a denial blocks, in microseconds; 0 if only programs block, absent if nothing does. */
+  /** How long a denial blocks the subject, in microseconds; 0 if only `block()` does; absent without `block`. */
   readonly block?: number | undefined;
   readonly shadow: boolean;
   readonly perInstance: boolean;
-  /** Absent if it is the limiter's. */
+  /** The fallback of the rule; absent if that of the limiter applies. */
   readonly onStoreError?: OnStoreError | undefined;
-  /** Another limit that is watched beside it. */
+  /** The trial limit, if the rule has one. */
   readonly trial?: CompiledRule | undefined;
 }

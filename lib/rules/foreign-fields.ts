@@ -1,11 +1,11 @@
 import { isFields } from '../contracts/fields.js';
 
-/** What to write here in the place of a value that another rate limiter takes: the code of it, or words. */
+/** Returns the equivalent of a value of another rate limiter: code, or a description. */
 type Fix = (value: unknown) => string;
 
 const by: Fix = () => 'by: "ip", "user" or a function of the ExecutionContext';
 
-/** Fields of rules of @nestjs/throttler, rate-limiter-flexible, express-rate-limit and @fastify/rate-limit. */
+/** Equivalents of the rule fields of @nestjs/throttler, rate-limiter-flexible, express-rate-limit, @fastify/rate-limit. */
 const FIXES: Readonly<Record<string, Fix>> = {
   ttl: length('window'),
   windowMs: length('window', 1),
@@ -23,19 +23,19 @@ const FIXES: Readonly<Record<string, Fix>> = {
   execEvenly: () => 'algorithm: "leaky-bucket"',
 };
 
-/** Says what to write for a field that other rate limiters have; `undefined` if none is known to have it. */
+/** Suggests what to write instead of a field of another rate limiter; `undefined` if the field is of none of these. */
 export function foreignFix(field: string, value: unknown): string | undefined {
   if (Object.hasOwn(FIXES, field)) return `write ${FIXES[field]!(value)}`;
   if (!isFields(value) || !Object.keys(value).some(isOfRule)) return undefined;
   const name = field === 'default' ? '' : `name: ${code(field)}, `;
-  return `a rule stands alone, with its name in \`name\`: write { ${name}${translated(value)} }`;
+  return `a rule is one object, with its name in \`name\`: write { ${name}${translated(value)} }`;
 }
 
 function isOfRule(field: string): boolean {
   return field === 'limit' || Object.hasOwn(FIXES, field);
 }
 
-/** The fields of a rule as other rate limiters write them, in the code of this one. */
+/** Translates the fields of a rule of another rate limiter to code for this one. */
 export function translated(fields: object): string {
   return Object.entries(fields)
     .map(([field, value]) =>
@@ -44,7 +44,7 @@ export function translated(fields: object): string {
     .join(', ');
 }
 
-/** @param unit of a number, in milliseconds; absent if some take it for seconds and others for milliseconds */
+/** @param unit milliseconds per unit of a number; absent if some rate limiters use seconds and others milliseconds */
 function length(name: string, unit?: number): Fix {
   return (value) => {
     if (typeof value !== 'number') return `${name}: ${typeof value === 'function' ? '…' : '"1m"'}`;

@@ -16,26 +16,26 @@ export type SubjectValue = string | number | readonly (string | number)[];
 const PLAIN = /^[\w.:@/+=,~*!$%&-]{1,64}$/;
 
 /**
- * The name of a rule's counter for a subject, the same on every process:
+ * Returns the key of a rule's counter for a subject, the same in every process:
  * `rl:{203.0.113.7}:login:gcra`.
  *
- * The braces make Redis Cluster keep all counters of one subject on one node. A rule that changes
- * its algorithm starts a new counter, since the old one's state means nothing to it.
+ * The braces are a hash tag: Redis Cluster keeps all counters of a subject on one node. The key contains the algorithm,
+ * since an algorithm cannot read the state of another.
  */
 export function keyOf(head: string, subject: Subject, tail: string): string {
   return head + spellSubject(subject) + tail;
 }
 
-/** The part of the key in front of the subject, made once. */
+/** Returns the part of a key before the subject. */
 export function keyHead(prefix: string): string {
   return `${prefix}{`;
 }
 
 /**
- * The part of the key that is the rule's, made once.
+ * Returns the part of a key after the subject.
  *
- * @param owner the route that the counter belongs to, absent if it is shared
- * @param instance the process that the counter belongs to, absent if it is the cluster's
+ * @param owner the route that the counter belongs to; absent if routes share it
+ * @param instance the process that the counter belongs to; absent if processes share it
  */
 export function keyTail(rule: CompiledRule, owner?: string, instance?: string): string {
   const { trialOf } = rule;
@@ -45,9 +45,9 @@ export function keyTail(rule: CompiledRule, owner?: string, instance?: string): 
 }
 
 /**
- * A subject in characters that are safe in a key, and never two subjects alike: short plain text as
- * it is; a tuple with the length of each part; anything else as 128 bits of its SHA-256 behind `#`,
- * a character that plain text cannot have, as the tuple's `|`.
+ * Encodes a subject in characters that are safe in a key. Different subjects have different encodings: short plain text
+ * is unchanged; a list has the length of each part, followed by `|`; any other subject is encoded as `#` and 128 bits of
+ * its SHA-256. Plain text contains neither `#` nor `|`.
  */
 export function spellSubject(subject: Subject): string {
   if (typeof subject === 'string') return PLAIN.test(subject) ? subject : digest('text', subject);
@@ -62,7 +62,7 @@ function digest(kind: 'text' | 'tuple', text: string): string {
   return `#${createHash('sha256').update(`${kind}:`).update(text, 'utf16le').digest('hex').slice(0, 32)}`;
 }
 
-/** Without the characters that part a key. */
+/** Escapes the characters that separate the parts of a key. */
 function escape(name: string): string {
   return name.replace(/[%:@?{}]/g, encodeURIComponent);
 }

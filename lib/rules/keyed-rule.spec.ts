@@ -7,15 +7,15 @@ import type { AnyRule } from './rule.js';
 
 const RULE: AnyRule = { algorithm: 'gcra', window: '1m', limit: 10 };
 
-/** A rule that has been asked once, and so is not one that was made for a single request. */
+/** Creates a rule that has built hits once already, so that it caches the next ones. */
 function keyed(rule: AnyRule = RULE): KeyedRule {
   const found = new Keys('rl:', () => 0).keyed(compileRule(rule));
   found.hits('somebody');
   return found;
 }
 
-describe('the hits of a subject on a rule', () => {
-  it('are spelled once, for whoever comes again', () => {
+describe('KeyedRule', () => {
+  it('returns the cached hits of a subject that it has seen before', () => {
     const rule = keyed();
     const hits = rule.hits('ann');
     expect(hits).toMatchObject([{ subject: 'ann', key: 'rl:{ann}:default:gcra', cost: 1 }]);
@@ -23,14 +23,14 @@ describe('the hits of a subject on a rule', () => {
     expect(rule.hits('bob')).toMatchObject([{ subject: 'bob', key: 'rl:{bob}:default:gcra' }]);
   });
 
-  it('have the cost that is asked for', () => {
+  it('returns hits with the requested cost', () => {
     const rule = keyed();
     expect(rule.hits('ann', 3)).toMatchObject([{ cost: 3 }]);
     expect(rule.hits('ann')).toMatchObject([{ cost: 1 }]);
     expect(rule.hits('ann', 0)).toMatchObject([{ cost: 0 }]);
   });
 
-  it('are that of the rule, and that of its trial', () => {
+  it('returns the hit of the rule and that of its trial limit', () => {
     const hits = keyed({ ...RULE, trial: { limit: 5 } }).hits('ann');
     expect(hits.map(({ rule, shadow }) => [rule.name, shadow])).toEqual([
       ['default', false],
@@ -39,15 +39,18 @@ describe('the hits of a subject on a rule', () => {
   });
 
   it.each<[string, AnyRule]>([
-    ['leases, each of which has a name', { algorithm: 'concurrency', limit: 2 }],
-    ['a calendar, whose windows differ', { algorithm: 'fixed-window', window: 'day', limit: 2 }],
-  ])('are new ones each time by a rule of %s', (_why, rule) => {
+    ['leases, since each has a name', { algorithm: 'concurrency', limit: 2 }],
+    [
+      'a calendar window, since its parameters change',
+      { algorithm: 'fixed-window', window: 'day', limit: 2 },
+    ],
+  ])('caches no hits of a rule with %s', (_why, rule) => {
     const found = keyed(rule);
     expect(found.hits('ann')).not.toBe(found.hits('ann'));
   });
 
   it.each([['x'.repeat(65)], [['tenant', 'ann']]])(
-    'are not remembered for a subject that is long or a list',
+    'caches no hits of a subject that is long or a list: %j',
     (subject) => {
       const rule = keyed();
       expect(rule.hits(subject)).not.toBe(rule.hits(subject));
@@ -56,21 +59,21 @@ describe('the hits of a subject on a rule', () => {
   );
 });
 
-describe('what rules remember', () => {
-  it('is bounded for all of them together, and begins anew when it is full', () => {
+describe('Recollection', () => {
+  it('limits the cached hits of all rules together, and clears all caches at the limit', () => {
     const recollection = new Recollection(3);
-    let spelled = 0;
-    const open = () => new KeyedRule(() => [{ nth: ++spelled } as unknown as RuleHit], recollection);
+    let built = 0;
+    const open = () => new KeyedRule(() => [{ nth: ++built } as unknown as RuleHit], recollection);
     const [one, other] = [open(), open()];
-    const ask = (...subjects: string[]) => {
-      const before = spelled;
+    const builtFor = (...subjects: string[]) => {
+      const before = built;
       for (const subject of subjects) for (const rule of [one, other]) rule.hits(subject);
-      return spelled - before;
+      return built - before;
     };
-    expect(ask('first')).toBe(2); // Not remembered: a rule may be made for one request.
-    expect(ask('ann')).toBe(2);
-    expect(ask('ann', 'ann')).toBe(0);
-    expect(ask('bob')).toBe(2); // The fourth.
-    expect(ask('ann')).toBe(2);
+    expect(builtFor('first')).toBe(2); // Not cached: a rule may be created for one request.
+    expect(builtFor('ann')).toBe(2);
+    expect(builtFor('ann', 'ann')).toBe(0);
+    expect(builtFor('bob')).toBe(2); // The fourth one clears the caches.
+    expect(builtFor('ann')).toBe(2);
   });
 });

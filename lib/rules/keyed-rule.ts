@@ -1,18 +1,18 @@
 import type { Subject } from './key.js';
 import type { RuleHit } from './rule-hit.js';
 
-/** A longer one is not worth remembering. */
+/** Maximum length of a subject whose hits are cached. */
 const LONGEST_SUBJECT = 64;
 
-/** A rule, and its trial limit if it has one, ready for any subject. */
+/** A rule that builds its hits, and those of its trial limit, for any subject. */
 export class KeyedRule {
   private known: Map<Subject, readonly RuleHit[]> | undefined;
-  /** A rule that was made for one request does not come again. */
+  /** Whether hits were built before: a rule created for one request caches nothing. */
   private isUsed = false;
 
   /**
-   * @param hitsOf spells the keys
-   * @param recollection of how many hits are remembered; absent if each is different
+   * @param hitsOf builds the hits
+   * @param recollection limits how many hits are cached; absent if hits cannot be reused
    */
   constructor(
     private readonly hitsOf: (subject: Subject, cost?: number) => readonly RuleHit[],
@@ -20,9 +20,9 @@ export class KeyedRule {
   ) {}
 
   /**
-   * The hits of a subject, the same ones again if it has come lately.
+   * Returns the hits of a subject, from the cache if possible.
    *
-   * @param cost how many permits each takes; the rule's own unless given
+   * @param cost permits that each hit takes; the rule's own `cost` by default
    */
   hits(subject: Subject, cost?: number): readonly RuleHit[] {
     if (cost !== undefined) return this.hitsOf(subject, cost);
@@ -34,7 +34,7 @@ export class KeyedRule {
     return hits;
   }
 
-  /** Spells all keys anew. */
+  /** Clears the cache of this rule. */
   forget(): void {
     this.known = undefined;
   }
@@ -47,15 +47,15 @@ export class KeyedRule {
   }
 }
 
-/** Bounds what all rules together remember: when that is full, they begin anew. */
+/** Limits the hits that all rules cache together: when the limit is reached, all caches are cleared. */
 export class Recollection {
   private readonly rules = new Set<KeyedRule>();
   private held = 0;
 
-  /** @param most how many subjects may be remembered, one of several rules as often; from 1 */
+  /** @param most maximum number of cached subjects, counted once per rule; from 1 */
   constructor(private readonly most = 32_768) {}
 
-  /** Notes that a rule will remember one more. */
+  /** Counts one more cached subject of a rule. */
   add(rule: KeyedRule): void {
     if (this.held >= this.most) {
       for (const each of this.rules) each.forget();

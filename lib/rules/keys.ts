@@ -8,17 +8,17 @@ import type { RuleHit } from './rule-hit.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 import type { CompiledRule } from './compiled-rule.js';
 
-/** Spells keys: rules become counters, and counters with a cost become hits. */
+/** Builds the keys of counters, and the hits of rules. */
 export class Keys {
-  /** Tells the counters of this process from those of others, for rules that each process has for itself. */
+  /** Unique name of this process, in the keys of rules with `per: 'instance'` and in the names of leases. */
   readonly instance = randomBytes(6).toString('hex');
   private readonly head: string;
   private readonly recollection = new Recollection();
   private leases = 0;
 
   /**
-   * @param clock about the store's time, for rules whose parameters change with it
-   * @throws RateLimitConfigError if the prefix is not as allowed
+   * @param clock an estimate of the store's time, for rules whose parameters depend on it
+   * @throws RateLimitConfigError if the prefix is invalid
    */
   constructor(
     private readonly prefix: string,
@@ -29,9 +29,9 @@ export class Keys {
   }
 
   /**
-   * The rule, and its trial limit if it has one, ready for any subject.
+   * Returns a rule, with its trial limit, that builds hits for any subject.
    *
-   * @param owner the route that the counters belong to, absent if they are shared
+   * @param owner the route that the counters belong to; absent if routes share them
    */
   keyed(rule: CompiledRule, owner?: string): KeyedRule {
     const rules = rule.trial ? [rule, rule.trial] : [rule];
@@ -45,7 +45,7 @@ export class Keys {
     return new KeyedRule(hitsOf, isLasting ? this.recollection : undefined);
   }
 
-  /** Where something is that all processes share and no subject has. */
+  /** Returns a key that all processes share and that belongs to no subject. */
   shared(name: string): string {
     return `${this.prefix}{${name}}`;
   }

@@ -1,20 +1,20 @@
 import { MOST_KEYS } from '../contracts/store.js';
 
-/** The part of a rule that decides how many keys it has. */
+/** The fields of a rule that determine its number of keys. */
 interface Fields {
   readonly block?: unknown;
   readonly trial?: unknown;
 }
 
-/** How many keys the script gets for a rule: a counter, one for a trial limit, and a block of each. */
+/** Returns the number of keys of a rule: its counter and that of its trial limit, and a block for each. */
 export function keysOfRule({ block, trial }: Fields): number {
   return (trial === undefined ? 1 : 2) * (block === undefined ? 1 : 2);
 }
 
 /**
- * What is wrong with rules that are decided together and have more keys than one call carries, if they do.
+ * Returns an error message if rules that are decided together have more keys than a call may have.
  *
- * @param path what a message calls the rules
+ * @param path the name of the rules in the message
  */
 export function tooManyKeys(path: string, keys: number): string | undefined {
   if (keys <= MOST_KEYS) return undefined;

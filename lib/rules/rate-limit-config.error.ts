@@ -17,9 +17,9 @@ export class RateLimitConfigError extends Error {
 }
 
 /**
- * One problem in the form that every message has.
+ * Formats a problem for an error message.
  *
- * @param fix what to write in the place of the value, if that can be said
+ * @param fix suggests what to write instead of the value
  */
 export function problem(path: string, given: unknown, allowed: string, fix?: string): string {
   return `${path}: got ${shown(given)}${fix === undefined ? '' : `: ${fix}`}; allowed: ${allowed}`;

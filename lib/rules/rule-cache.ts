@@ -8,7 +8,7 @@ import type { RuleHit } from './rule-hit.js';
 import type { CompiledRule } from './compiled-rule.js';
 import type { AnyRule } from './rule.js';
 
-/** Rules as programs give them, each object checked and compiled once. */
+/** The rules that programs pass. Each rule object is checked and compiled once. */
 export class RuleCache {
   private readonly compiled = new WeakMap<AnyRule, KeyedRule>();
 
@@ -16,7 +16,7 @@ export class RuleCache {
   constructor(private readonly place: (compiled: CompiledRule, rule: AnyRule) => KeyedRule) {}
 
   /**
-   * The hits of a subject on one rule or several.
+   * Returns the hits of a subject on one or several rules.
    *
    * @throws RateLimitConfigError if a rule, the subject or the cost is wrong, or two rules have one name
    */
@@ -32,7 +32,7 @@ export class RuleCache {
     return hits;
   }
 
-  /** The rule ready for any subject, and its trial limit if it has one. */
+  /** Returns a rule, with its trial limit, that builds hits for any subject. */
   private keyed(rule: AnyRule): KeyedRule {
     const known = this.compiled.get(rule);
     if (known) return known;
@@ -61,7 +61,7 @@ export function checkTogether(hits: readonly RuleHit[]): void {
   if (wrong !== undefined) throw new RateLimitConfigError([wrong]);
 }
 
-/** @throws RateLimitConfigError if two rules have one name, or there is none */
+/** @throws RateLimitConfigError if two rules have the same name, or there is no rule */
 function refuseEqualNames(hits: readonly RuleHit[]): void {
   const isSecond = ({ rule }: RuleHit, index: number): boolean =>
     hits.findIndex((hit) => hit.rule.name === rule.name) < index;
@@ -71,9 +71,10 @@ function refuseEqualNames(hits: readonly RuleHit[]): void {
 }
 
 /**
- * The subject that a program's value stands for, whatever its type says: it often comes from an untyped request.
+ * Returns the subject for a value that a program passes. The value is checked at run time, since it often comes from an
+ * untyped request.
  *
- * @throws RateLimitConfigError if it is none
+ * @throws RateLimitConfigError if it is no subject
  */
 export function readSubject(given: SubjectValue): Subject {
   if (typeof given === 'string') return given;

@@ -11,12 +11,12 @@ import { DEFAULT_ALGORITHM } from './rule.js';
 
 export { integer };
 
-/** An algorithm with the types of its own options set aside. */
+/** An algorithm definition without the types of its options. */
 export type AnyDefinition = AlgorithmDefinition<object, unknown, string>;
 
 const COUNT = integer(0, 1e9);
 
-/** A field that takes one of a few words. */
+/** Checks that a value is one of several words. */
 export function oneOf(...words: readonly string[]): OptionCheck {
   return {
     allowed: words.map((word) => `"${word}"`).join(', '),
@@ -24,7 +24,7 @@ export function oneOf(...words: readonly string[]): OptionCheck {
   };
 }
 
-/** What the fields that every rule has may be. */
+/** The checks of the fields that every rule has. */
 export const RULE_FIELDS = {
   name: {
     allowed: '1 to 64 printable ASCII characters',
@@ -50,12 +50,12 @@ export const RULE_FIELDS = {
   },
 } as const satisfies Record<string, OptionCheck>;
 
-/** The definition of an algorithm, with the types of its own options set aside. */
+/** Returns the definition of an algorithm. */
 export function algorithmOf(name: string = DEFAULT_ALGORITHM): AnyDefinition {
   return algorithms[name as AlgorithmName];
 }
 
-/** What the fields of a rule of this algorithm may be. */
+/** Returns the checks of all fields of a rule with this algorithm. */
 export function fieldsOf(
   definition: AnyDefinition,
   fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
@@ -74,7 +74,7 @@ function orOfTheCalendar({ allowed, accepts, ...check }: OptionCheck): OptionChe
   };
 }
 
-/** What the fields of a rule may be, as far as is known: its algorithm may be wrong. */
+/** Returns the checks of all fields of a rule; if its algorithm is unknown, of the fields that every rule has. */
 export function checksOf(
   algorithm: unknown,
   fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
@@ -107,17 +107,17 @@ export function refusal(path: string, value: unknown, { allowed, fix }: OptionCh
   return problem(path, value, allowed, fix?.(value));
 }
 
-/** The fields that a rule of this algorithm cannot do without. */
+/** Returns the required fields of a rule with this algorithm, besides `algorithm`. */
 export function requiredFields(definition: AnyDefinition): readonly ('limit' | 'window')[] {
   return definition.leases ? ['limit'] : ['limit', 'window'];
 }
 
 /**
- * Says what is wrong with the fields of a rule, or of a part of one.
+ * Returns the problems of the fields of a rule, or of a part of one.
  *
- * @param spell what a message calls a field, such as `rules.login.limit`
- * @param fields what a rule may say besides its algorithm's options
- * @param algorithm the rule's, wherever it is said
+ * @param spell returns the name of a field in messages, such as `rules.login.limit`
+ * @param fields the checks of the fields besides the options of the algorithm
+ * @param algorithm the algorithm of the rule, even if `rule` does not contain it
  */
 export function fieldProblems(
   spell: (field: string) => string,
@@ -133,7 +133,7 @@ export function fieldProblems(
     if (check) return check.accepts(value) ? [] : [refusal(spell(field), value, check)];
     const fix = foreignFix(field, value);
     if (fix !== undefined) return [`${spell(field)}: ${fix}`];
-    if (!definition) return []; // nobody knows whose option it is
+    if (!definition) return []; // it may be an option of the intended algorithm
     const owner = algorithm === undefined ? `${definition.name}, the default algorithm` : definition.name;
     return [`${spell(field)}: no such option of ${owner}; allowed: ${Object.keys(checks).join(', ')}`];
   });

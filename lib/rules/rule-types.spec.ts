@@ -3,8 +3,8 @@ import type { Rule } from './rule.js';
 import { compileRule } from './compile-rule.js';
 
 /**
- * Rules that the compiler refuses, and so does the start of an application that is not compiled.
- * `npm run typecheck` fails on an `@ts-expect-error` that expects in vain.
+ * Rules that do not compile, and that fail at run time in an application that is not type-checked.
+ * `npm run typecheck` fails on an `@ts-expect-error` without an error.
  */
 const REFUSED: readonly Rule[] = [
   // @ts-expect-error a fixed window has no burst
@@ -47,7 +47,7 @@ const REFUSED: readonly Rule[] = [
   { window: '1m' },
 ];
 
-/** One of each, so that the compiler's refusals above are not for want of any rule that compiles. */
+/** Valid rules of several algorithms, which prove that the type does not reject every rule. */
 const ACCEPTED: readonly Rule[] = [
   { limit: 5, window: '1m' },
   { algorithm: 'fixed-window', limit: 5, window: '250ms' },
@@ -60,12 +60,12 @@ const ACCEPTED: readonly Rule[] = [
   { algorithm: 'gcra', limit: 5, window: '1m', prefetch: { permits: 2, ttl: '500ms' } },
 ];
 
-describe('the type of a rule', () => {
-  it.each(REFUSED)('lets nobody write what would stop the application at its start: %j', (rule) => {
+describe('compileRule', () => {
+  it.each(REFUSED)('rejects a rule that does not compile: %j', (rule) => {
     expect(() => compileRule(rule)).toThrow('Rate limit configuration is wrong');
   });
 
-  it.each(ACCEPTED)('lets everybody write what works: %j', (rule) => {
+  it.each(ACCEPTED)('accepts a rule that compiles: %j', (rule) => {
     expect(() => compileRule(rule)).not.toThrow();
   });
 });

@@ -22,7 +22,7 @@ function problemsOf(rule: object): readonly string[] {
   return [];
 }
 
-describe('a rule that cannot be meant', () => {
+describe('an invalid rule', () => {
   it.each<[object, string]>([
     [{ limit: -1 }, `rule "login".limit: got -1; allowed: ${COUNT}`],
     [{ limit: 1.5 }, `rule "login".limit: got 1.5; allowed: ${COUNT}`],
@@ -73,7 +73,10 @@ describe('a rule that cannot be meant', () => {
     ],
     [{ window: undefined }, `rule "login".window: missing; allowed: ${WINDOW}`],
     [{ cost: -1 }, `rule "login".cost: got -1; allowed: ${COUNT}`],
-    [{ cost: 6 }, `rule "login".cost: got 6; allowed: at most 5, the most permits that can be had at once`],
+    [
+      { cost: 6 },
+      `rule "login".cost: got 6; allowed: at most 5, the maximum number of permits taken at once`,
+    ],
     [{ algorithm: 'leaky' }, `rule "login".algorithm: got "leaky"; allowed: ${ALGORITHMS}`],
     [{ algorithm: '__proto__' }, `rule "login".algorithm: got "__proto__"; allowed: ${ALGORITHMS}`],
     [{ algorithm: 'toString' }, `rule "login".algorithm: got "toString"; allowed: ${ALGORITHMS}`],
@@ -94,9 +97,9 @@ describe('a rule that cannot be meant', () => {
     ],
     [
       { algorithm: 'token-bucket', burst: 2, cost: 3 },
-      'rule "login".cost: got 3; allowed: at most 2, the most permits that can be had at once',
+      'rule "login".cost: got 3; allowed: at most 2, the maximum number of permits taken at once',
     ],
-  ])('is refused: %p', (fields, problem) => {
+  ])('is rejected with one message: %p', (fields, problem) => {
     expect(problemsOf({ ...sound, ...fields })).toEqual([problem]);
   });
 
@@ -106,7 +109,7 @@ describe('a rule that cannot be meant', () => {
     [{ limt: 5 }, 'limt', 'sliding-window-log, the default algorithm', ''],
     [{ constructor: 5 }, 'constructor', 'sliding-window-log, the default algorithm', ''],
   ])(
-    'is refused for an option that its algorithm does not have: %p',
+    'is rejected for an option that its algorithm does not have: %p',
     (fields, option, algorithm, options) => {
       expect(problemsOf({ ...sound, ...fields })).toEqual([
         `rule "login".${option}: no such option of ${algorithm}; allowed: name, algorithm, ${FIELDS}${options}, window`,
@@ -115,14 +118,14 @@ describe('a rule that cannot be meant', () => {
   );
 
   it.each(['', 'a\r\nSet-Cookie: b', 'caf\u00e9', '\u{1f600}', 'a\tb', 'x'.repeat(65), 5])(
-    'is refused for a name that could not stand in a header: %j',
+    'is rejected for a name that cannot be sent in a header: %j',
     (name) => {
       const [problem] = problemsOf({ ...sound, name });
       expect(problem).toMatch(/name: got .+; allowed: 1 to 64 printable ASCII characters$/);
     },
   );
 
-  it('is told everything that is wrong with it at once', () => {
+  it('is rejected with all its problems in one error', () => {
     expect(() => compileRule({ limit: -1, window: '1x', cost: 0.5 } as unknown as Rule)).toThrow(
       [
         'Rate limit configuration is wrong:',
@@ -133,13 +136,13 @@ describe('a rule that cannot be meant', () => {
     );
   });
 
-  it('does not flood the log with a value that is very long', () => {
+  it('is rejected with a message that shortens a long value', () => {
     const [problem] = problemsOf({ ...sound, window: 'x'.repeat(1_000_000) });
     expect(problem).toBe(`rule "login".window: got "${'x'.repeat(79)}\u2026; allowed: ${WINDOW}`);
   });
 });
 
-describe('a rule that may be meant', () => {
+describe('a valid rule', () => {
   it.each<[Rule, { capacity: number; capacityWindowMs: number }]>([
     [
       { limit: 5, window: '1m' },
@@ -165,8 +168,8 @@ describe('a rule that may be meant', () => {
       { limit: 0, window: '1m', algorithm: 'gcra', burst: 3, cost: 9 },
       { capacity: 0, capacityWindowMs: 60_000 },
     ],
-  ])('tells the most that can be had at once, and when it is back: %j', (rule, told) => {
-    expect(compileRule(rule)).toMatchObject(told);
+  ])('compiles to its capacity, and the time in which that is refilled: %j', (rule, amounts) => {
+    expect(compileRule(rule)).toMatchObject(amounts);
   });
 
   it.each<[object, object, object]>([
@@ -200,17 +203,14 @@ describe('a rule that may be meant', () => {
       { prefetch: { permits: 3 } },
     ],
     [{ trial: { limit: '9' } }, { trial: { limit: 9 } }, { trial: { capacity: 9 } }],
-  ])(
-    'has the same counts where configuration gives them as strings of digits: %j',
-    (text, numbers, compiled) => {
-      const ofText = compileRule({ ...sound, ...text } as Rule);
-      expect(ofText).toMatchObject(compiled);
-      expect(JSON.stringify(ofText)).toBe(JSON.stringify(compileRule({ ...sound, ...numbers } as Rule)));
-    },
-  );
+  ])('accepts counts as strings of digits: %j', (text, numbers, compiled) => {
+    const ofText = compileRule({ ...sound, ...text } as Rule);
+    expect(ofText).toMatchObject(compiled);
+    expect(JSON.stringify(ofText)).toBe(JSON.stringify(compileRule({ ...sound, ...numbers } as Rule)));
+  });
 
   it.each(['1e3', '0x10', ' 5', '5 ', '5.0', '+5', '-1', '', '٥', '5_000', '1'.repeat(17)])(
-    'is refused for a count that is no string of digits: %j',
+    'accepts no other string as a count: %j',
     (text) => {
       const fields = { limit: text, cost: text };
       expect(problemsOf({ ...sound, ...fields, algorithm: 'gcra', burst: text })).toEqual([
@@ -221,7 +221,7 @@ describe('a rule that may be meant', () => {
     },
   );
 
-  it('is a sliding window log of cost 1 named default, unless it says otherwise', () => {
+  it('is by default a sliding window log of cost 1 named default', () => {
     expect(compileRule({ limit: 5, window: '1m' })).toMatchObject({
       name: 'default',
       cost: 1,

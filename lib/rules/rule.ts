@@ -4,7 +4,7 @@ import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
 import type { Duration } from '../contracts/duration.js';
 import type { OnStoreError } from './on-store-error.js';
 
-/** The fields of every rule, whatever its algorithm. */
+/** The fields that every rule has, with any algorithm. */
 export interface RuleBase {
   /**
    * Name in decisions, headers and overrides: 1 to 64 printable ASCII characters.
@@ -25,7 +25,7 @@ export interface RuleBase {
    */
   readonly block?: Duration | 'manual';
   /**
-   * `'shadow'` evaluates and reports the rule, and does not enforce it. Only its own counter is charged.
+   * `'shadow'` evaluates and reports the rule without enforcing it. Only its own counter is charged.
    * @default 'enforce'
    */
   readonly mode?: 'enforce' | 'shadow';
@@ -40,13 +40,13 @@ export interface RuleBase {
    */
   readonly onStoreError?: OnStoreError;
   /**
-   * A second limit that is evaluated and reported as the rule `<name>?`, and not enforced.
+   * A second limit that is evaluated and reported as the rule `<name>?`, but not enforced.
    * @default no trial limit
    */
   readonly trial?: Trial;
 }
 
-/** The fields in which a trial limit differs from its rule: one of them or both. */
+/** The fields in which a trial limit differs from its rule: one or both of them. */
 export interface Trial {
   /** Permits per window: an integer from 0 to 1,000,000,000. */
   readonly limit?: number;
@@ -76,7 +76,7 @@ type OptionsOf<Name extends AlgorithmName> =
     ? Options
     : never;
 
-/** The names of the algorithms for which `Trait` holds. */
+/** The names of the algorithms that have a trait. */
 type Having<Trait> = {
   [Name in AlgorithmName]: Definitions[Name] extends Trait ? Name : never;
 }[AlgorithmName];
@@ -101,7 +101,7 @@ type Chosen<Name extends AlgorithmName> = {
 
 type Choose<Name extends AlgorithmName> = RuleBase & Chosen<Name>;
 
-/** The names of all algorithms' options. */
+/** The names of the options of all algorithms. */
 type OptionName = {
   [Name in AlgorithmName]: Exclude<keyof OptionsOf<Name>, 'window'>;
 }[AlgorithmName];
@@ -110,7 +110,7 @@ type OptionName = {
 type DefaultRule = Windowed &
   RuleBase & { readonly algorithm?: undefined } & Readonly<Partial<Record<OptionName, never>>>;
 
-/** A rule for `acquire`: its algorithm determines how long a request has to wait. */
+/** A rule for `acquire`: its algorithm can allow a request with a delay. */
 export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;
 
 /** A rule for `hold`: its permits are held until they are released. */

@@ -104,8 +104,8 @@ describe('fields of other rate limiters in a rule stop the app with what to writ
     const options = { rules: { default: ONE, short: ONE } };
     const given = { default: { limit: 3, ttl: 60_000 }, short: { ttl: 1000, limit: 1 } };
     expect(await problems(options, RateLimit(given as RouteRule))).toEqual([
-      `${path}.default: a rule stands alone, with its name in \`name\`: write { limit: 3, window: "60s" }`,
-      `${path}.short: a rule stands alone, with its name in \`name\`: write { name: "short", window: "1s", limit: 1 }`,
+      `${path}.default: a rule is one object, with its name in \`name\`: write { limit: 3, window: "60s" }`,
+      `${path}.short: a rule is one object, with its name in \`name\`: write { name: "short", window: "1s", limit: 1 }`,
     ]);
   });
 

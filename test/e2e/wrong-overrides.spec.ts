@@ -154,7 +154,7 @@ describe('a wrong override stops the app with one message that', () => {
     const metadata = await fromFile({ login: { cost: 4 } });
     expect(await refusalToStart(metadata)).toBe(
       configMessage(
-        'rule "login" of Routes.login.cost: got 4; allowed: at most 3, the most permits that can be had at once',
+        'rule "login" of Routes.login.cost: got 4; allowed: at most 3, the maximum number of permits taken at once',
       ),
     );
   });

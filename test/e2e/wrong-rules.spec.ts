@@ -181,7 +181,7 @@ describe('a wrong decorator stops the app with one message that', () => {
   it('tells that a cost can never fit', async () => {
     expect(await refusalOf({ ...LOG, cost: 4 })).toBe(
       configMessage(
-        'rule "default" of Routes.get.cost: got 4; allowed: at most 3, the most permits that can be had at once',
+        'rule "default" of Routes.get.cost: got 4; allowed: at most 3, the maximum number of permits taken at once',
       ),
     );
   });

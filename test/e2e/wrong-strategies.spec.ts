@@ -12,7 +12,7 @@ const HELD = { limit: 3, algorithm: 'concurrency' } as const;
 
 const DAILY = { limit: 3, window: 'day', algorithm: 'fixed-window' } as const;
 
-const AT_ONCE = 'the most permits that can be had at once';
+const AT_ONCE = 'the maximum number of permits taken at once';
 
 /** The refusal of an app whose only handler has this rule, whatever the compiler would say of it. */
 function refusalOf(rule: unknown): Promise<string> {
