@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { toMicroseconds } from '../../contracts/clock.js';
 import type {
   Adjustment,
   CachingOptions,
@@ -10,7 +9,7 @@ import type {
   HitResult,
   Store,
 } from '../../contracts/store.js';
-import { then, type MaybePromise } from '../../contracts/thenable.js';
+import type { MaybePromise } from '../../contracts/thenable.js';
 import { Denial } from './denial.js';
 
 const MOST_DENIALS = 10_000;
@@ -47,14 +46,16 @@ export class DenyCache implements Store, Follower {
     if (known) return known;
     const since = this.now();
     const { changes } = this;
-    return then(this.next.decide(hits, options), (results) => {
-      for (const { allowed } of results) {
+    const cached = (found: readonly HitResult[]): readonly HitResult[] => {
+      for (const { allowed } of found) {
         if (allowed) continue;
-        this.keep(hits, results, since, changes);
+        this.keep(hits, found, since, changes);
         break;
       }
-      return results;
-    });
+      return found;
+    };
+    const results = this.next.decide(hits, options);
+    return results instanceof Promise ? results.then(cached) : cached(results);
   }
 
   adjust(
@@ -127,8 +128,9 @@ export class DenyCache implements Store, Follower {
     this.denials.set(denied.key, new Denial(hits, results, since, since + wait));
   }
 
+  /** Microseconds of the stopwatch. */
   private now(): number {
-    return toMicroseconds(this.options.stopwatch());
+    return Math.round(this.options.stopwatch() * 1000);
   }
 
   /** Whether the store reports changes of all these counters. Starts to follow them with the first denial. */

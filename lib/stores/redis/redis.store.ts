@@ -72,7 +72,7 @@ export class RedisStore implements BaseStore, SharedStore {
     checkOptions(redis, { timeout, connectTimeout });
     const bounds = { timeout, connectTimeout, socketTimeout: Math.max(HANDSHAKE_MS, 5 * timeout) };
     this.clock = clock ?? Date.now;
-    this.stopwatch = clock ?? (() => performance.now());
+    this.stopwatch = clock ?? performance.now.bind(performance);
     this.replayed = clock; // It stands in for the server's.
     this.timeout = timeout;
     this.site = new Site(redis, bounds, () => this.batches.flush());
