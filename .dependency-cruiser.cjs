@@ -102,6 +102,28 @@ module.exports = {
       to: { path: '^lib/algorithms/', dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'fields-of-rules-know-no-request',
+      comment: 'The fields of a rule are put together at start, whatever compiles or applies them later.',
+      severity: 'error',
+      from: { path: '^lib/nest/rules/', pathNot: SPEC },
+      to: { path: '^lib/nest/(startup|checks|request|programs)/' },
+    },
+    {
+      name: 'requests-know-no-start-up',
+      comment:
+        'What runs for each request is compiled already: it neither searches handlers nor checks a setup.',
+      severity: 'error',
+      from: { path: '^lib/nest/request/', pathNot: SPEC },
+      to: { path: '^lib/nest/(startup|checks|programs)/' },
+    },
+    {
+      name: 'checks-know-no-start-up',
+      comment: 'A check looks at a rule or a request that it is given.',
+      severity: 'error',
+      from: { path: '^lib/nest/(checks|programs)/', pathNot: SPEC },
+      to: { path: '^lib/nest/startup/' },
+    },
+    {
       name: 'nobody-imports-the-barrel',
       comment:
         'lib/index.ts says what is public and stands above all folders: an import of it from below is a cycle in waiting.',

@@ -7,7 +7,7 @@ import { Refusals } from './request/refusals.js';
 import { Responder } from './request/responder.js';
 import { Routes, type Handler, type Route } from './request/routes.js';
 import { Settlement } from './request/settlement.js';
-import { RouteRules } from './rules/route-rules.js';
+import { RouteRules } from './startup/route-rules.js';
 
 /** On a context that a guard has counted: Nest passes the same context to all guards of a call. */
 const COUNTED = Symbol('rate limit counted');

@@ -15,12 +15,12 @@ import type { RuleHit } from '../rules/rule-hit.js';
 import type { AnyRule, BlockingRule, ConcurrencyRule, QueueRule, Rule } from '../rules/rule.js';
 import { countsAlike } from './rules/by.js';
 import { warnOfLargeLog } from './checks/large-log.js';
-import { ProgramRule } from './rules/program-rule.js';
+import { ProgramRule } from './programs/program-rule.js';
 import type { RouteLimit } from './request/route-limit.js';
 import type { RouteReference, Routes } from './request/routes.js';
 import type { By } from './rules/route-rule.js';
 import type { RuleBook } from './rules/rule-book.js';
-import { unknownRule } from './rules/unknown-rule.js';
+import { unknownRule } from './programs/unknown-rule.js';
 import type { Warnings } from './warnings.js';
 
 /** A rule, or the name of a rule in the module's `onDemand` or `rules`. */

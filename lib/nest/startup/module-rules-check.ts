@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { Guards } from './guards.js';
-import { classes, methodsOf } from '../rules/handler-classes.js';
+import { classes, methodsOf } from './handler-classes.js';
 import { handlerKind } from './handler-kind.js';
 import { RuleBook } from '../rules/rule-book.js';
 import { Warnings } from '../warnings.js';

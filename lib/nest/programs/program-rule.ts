@@ -6,8 +6,8 @@ import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 import { dynamicFields, sampleOf } from '../request/per-request-rule.js';
 import { programSubject, type ProgramSubject } from './program-subject.js';
-import type { By } from './route-rule.js';
-import type { RuleFields } from './rule-layers.js';
+import type { By } from '../rules/route-rule.js';
+import type { RuleFields } from '../rules/rule-layers.js';
 
 /** These need only the place of a counter, not its limit. */
 const OF_ANY_LIMIT: readonly Operation[] = ['block', 'reset'];

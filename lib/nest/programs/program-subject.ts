@@ -2,8 +2,8 @@ import type { Subject, SubjectValue } from '../../rules/key.js';
 import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
 import { ipSubjectOf } from '../../http/client-ip.js';
 import { EVERYONE, headerSubjectOf, userSubjectOf } from '../../http/subject.js';
-import { headerOf } from './by.js';
-import type { By } from './route-rule.js';
+import { headerOf } from '../rules/by.js';
+import type { By } from '../rules/route-rule.js';
 
 /** The subject under which the guard counts what a program's value stands for. */
 export type ProgramSubject = (given: SubjectValue) => Subject;

@@ -8,7 +8,7 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
 import { Guards } from './guards.js';
-import { handlerClasses, lineage, methodsOf, type HandlerClass } from '../rules/handler-classes.js';
+import { handlerClasses, lineage, methodsOf, type HandlerClass } from './handler-classes.js';
 import { handlerKind, type HandlerKind } from './handler-kind.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { Warnings } from '../warnings.js';
