@@ -57,15 +57,15 @@ describe('a request by subjects on three nodes of a cluster', () => {
   /** Every algorithm on each node. */
   const everywhere = () => EVERY_RULE.flatMap((rule) => apart<Rule>(rule, rule, rule));
 
-  it('is charged to every rule once when all allow it', async () => {
+  it('a request across slots is charged to every rule once when all rules allow it', async () => {
     const decision = await ask(everywhere());
     expect(decision).toMatchObject({ allowed: true, source: 'redis' });
     expect(new Set(remainingOf(decision))).toEqual(new Set([4]));
     expect(new Set(remainingOf(await peek(everywhere())))).toEqual(new Set([4]));
   });
 
-  describe.each([0, 1, 2])('of which the one on node %d denies', (node) => {
-    it('is charged to no rule, twice in a row', async () => {
+  describe.each([0, 1, 2])('a request that the node %d denies is charged to no rule', (node) => {
+    it('a denied request across slots is charged to no rule, twice in a row', async () => {
       const tight: On<Rule> = [{ ...hour, name: 'tight', limit: 1 }, subjects[node]!];
       await ask([...everywhere(), tight]);
       time.advance(1000);
@@ -84,7 +84,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     });
   });
 
-  it('leaves counters that it has begun as good as new when it is denied', async () => {
+  it('a denied request across slots leaves new counters like fresh ones', async () => {
     const never: Rule = { ...hour, name: 'never', limit: 0 };
     const fresh = await peek(everywhere());
     for (const subject of subjects) {
@@ -94,7 +94,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect((await peek(everywhere())).decisions.map(figures)).toEqual(fresh.decisions.map(figures));
   });
 
-  it('gets the answers that one server gives, whatever came before', async () => {
+  it('a request across slots gets the same decision as on a single server, whatever came before', async () => {
     const single = new RateLimiter({ store: new MemoryStore({ clock: time.clock }), denyCache: false });
     const more: Rule[] = [
       { name: 'block', algorithm: 'fixed-window', limit: 4, window: '5s', block: '3s' },
@@ -118,7 +118,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect(denied).toBeLessThan(180);
   }, 120_000);
 
-  it('is admitted exactly as often as the strictest rule says, and charged by the others no more', async () => {
+  it('requests across slots are allowed exactly as often as the strictest rule permits and charged no further', async () => {
     const places = apart<Rule>({ ...hour, limit: 1000 }, { ...hour, limit: 30 }, { ...hour, limit: 2000 });
     const asked = Array.from({ length: 200 }, (_, nth) => ask(places, nth % 2 ? limiter : other));
     const decisions = await Promise.all(asked);
@@ -126,7 +126,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect(remainingOf(await peek(places))).toEqual([970, 0, 1970]);
   });
 
-  it('is never admitted more often than any rule says, and nothing leaks where all are short', async () => {
+  it('requests across slots never exceed any limit, and no permit leaks when all rules run out', async () => {
     const places = apart<Rule>({ ...hour, limit: 30 }, { ...hour, limit: 30 }, { ...hour, limit: 31 });
     const asked = Array.from({ length: 200 }, (_, nth) => ask(places, nth % 2 ? limiter : other));
     let admitted = (await Promise.all(asked)).filter(({ allowed }) => allowed).length;
@@ -136,7 +136,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect(admitted).toBe(30);
   });
 
-  it('is given back on all nodes by a refund, once', async () => {
+  it('a refund returns the permits on all nodes, once', async () => {
     await ask(everywhere());
     time.advance(1000);
     const before = await peek(everywhere());
@@ -148,7 +148,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect((await peek(everywhere())).decisions.map(figures)).toEqual(before.decisions.map(figures));
   });
 
-  it('is given back by the rules that a refund names', async () => {
+  it('a refund returns only the permits of the rules it names', async () => {
     const rules = ['a', 'b', 'c'].map((name): Rule => ({ ...hour, name, limit: 5 })) as [Rule, Rule, Rule];
     const places = apart(...rules);
     const decision = await ask(places);
@@ -158,7 +158,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect(remainingOf(await peek(places))).toEqual([5, 5, 5]);
   });
 
-  it('holds a permit on each node until it is released, and none when one node has none left', async () => {
+  it('a held permit across slots is held on each node until release, and on none if one node denies', async () => {
     const lease: ConcurrencyRule = { algorithm: 'concurrency', limit: 2, lease: '1m' };
     const places = apart<ConcurrencyRule>(lease, { ...lease, limit: 1 }, lease);
     const held = limiter.permit(await ask(places));
@@ -172,7 +172,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect(remainingOf(await peek(places))).toEqual([2, 1, 2]);
   });
 
-  it('waits for the longest of its places, and gives all back when it is given up', async () => {
+  it('an acquire across slots waits for its longest wait and refunds everything when it is aborted', async () => {
     const queue: Rule = { algorithm: 'leaky-bucket', limit: 1, window: '1m', queue: 3 };
     const places = apart<Rule>(queue, { ...queue, window: '2m' }, queue);
     await ask(places);
@@ -184,7 +184,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect(await peek(places)).toEqual(before);
   });
 
-  it('gives a place in every queue back when one of them is too long for its patience', async () => {
+  it('an acquire across slots leaves every queue when one wait is too long', async () => {
     const queue: Rule = { algorithm: 'token-bucket', limit: 1, window: '1m' };
     const places = apart<Rule>({ ...queue, limit: 60 }, queue, { ...queue, limit: 60 });
     const ahead = (seconds: number) => limiter.decide(hitsOn(limiter, places), { patience: seconds * 1e6 });
@@ -195,7 +195,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect(await ahead(60)).toMatchObject({ allowed: true, delayMs: 60_000 });
   });
 
-  it('reports a watched rule on another node and charges the rest', async () => {
+  it('a shadow rule on another node is reported while the other rules are charged', async () => {
     const watched: Rule = { ...hour, name: 'watched', limit: 1, mode: 'shadow' };
     const places = apart<Rule>({ ...hour, limit: 5 }, watched, { ...hour, limit: 5 });
     await ask(places);
@@ -205,7 +205,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect(remainingOf(await peek(places))).toEqual([3, 0, 3]);
   });
 
-  it('does not charge a watched rule when another denies', async () => {
+  it('a shadow rule is not charged when another rule denies the request', async () => {
     const watched: Rule = { ...hour, name: 'watched', limit: 5, mode: 'shadow' };
     const places = apart<Rule>({ ...hour, limit: 1 }, watched, { ...hour, limit: 5 });
     await ask(places);

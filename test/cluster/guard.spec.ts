@@ -73,7 +73,7 @@ describe('rules by ip, user and everyone, on a cluster', () => {
   const ask = ({ send }: Pick<TestApp, 'send'>, user: string, ip: string, path = '/', method = 'GET') =>
     send({ method, path, headers: { 'x-user': user, 'x-forwarded-for': ip } });
 
-  it('count a request on all of them, and one that any denies on none', async () => {
+  it('a request on a cluster is counted by all its rules, or by none if any rule denies it', async () => {
     const app = await start();
     const [ann, bob] = users;
     for (let nth = 1; nth <= 10; nth++) expect((await ask(app, ann, '192.0.2.1')).status).toBe(200);
@@ -88,7 +88,7 @@ describe('rules by ip, user and everyone, on a cluster', () => {
     expect(await app.left(bob, '192.0.2.1')).toEqual([29, 9, 9]);
   });
 
-  it('give back what a route does not charge for, by the rule that says so', async () => {
+  it('each rule on a cluster refunds the requests that its own count option excludes', async () => {
     const app = await start();
     const [, , cid] = users;
     expect((await ask(app, cid, '192.0.2.3', '/success')).status).toBe(200);
@@ -97,7 +97,7 @@ describe('rules by ip, user and everyone, on a cluster', () => {
     expect(await app.left(cid, '192.0.2.3')).toEqual([38, 9, 18]);
   });
 
-  it('admit no more than any of them says through two instances of the application', async () => {
+  it("two instances of an application on a cluster never exceed any of the rules' limits", async () => {
     const prefix = uniquePrefix();
     const apps = [await start(prefix), await start(prefix)];
     const asked = users.flatMap((user, at) =>

@@ -36,7 +36,7 @@ describe('an application and a slot of which one of two keys has moved', () => {
     await cluster.close();
   });
 
-  it('reports requests beyond the deadline in one log line, in health and by events, and opens no breaker', async () => {
+  it('an application reports requests beyond the deadline during a slot move in one log line, health and events, without opening a breaker', async () => {
     const prefix = uniquePrefix();
     const { app, logs, get } = await startApp(
       {

@@ -69,7 +69,7 @@ describe('a slot of which one of two keys has moved', () => {
   const remainingOf = async (limiter: RateLimiter) =>
     (await limiter.peek(both, subject)).decisions.map(({ remaining }) => remaining);
 
-  it('has a request for both wait until the move is over, and charges it once', async () => {
+  it('a request for both keys of a moving slot waits until the move ends and is charged once', async () => {
     const limiter = await open(30_000);
     await limiter.consume(both, subject);
     await moveHalf();
@@ -90,7 +90,7 @@ describe('a slot of which one of two keys has moved', () => {
     expect(await remainingOf(limiter)).toEqual([479, 479]);
   });
 
-  it('decides requests for one key without those for both that were sent with them', async () => {
+  it('requests for one key of a moving slot are decided without the requests for both keys', async () => {
     const limiter = await open(30_000);
     await limiter.consume(both, subject);
     await moveHalf();
@@ -113,7 +113,7 @@ describe('a slot of which one of two keys has moved', () => {
     expect(await remainingOf(limiter)).toEqual([495, 496]);
   });
 
-  it('leaves a request for both to onStoreError after the deadline, reports it, and charges it nowhere', async () => {
+  it('onStoreError decides and reports a request for both keys of a moving slot after the deadline, without a charge', async () => {
     const limiter = await open(500);
     const patient = await open(30_000);
     await patient.consume(both, subject);
@@ -140,7 +140,7 @@ describe('a slot of which one of two keys has moved', () => {
     expect(await remainingOf(patient)).toEqual([399, 499]);
   });
 
-  it('does not lose what a refund gives back', async () => {
+  it('a refund for keys of a moving slot is not lost', async () => {
     const limiter = await open(100);
     const patient = await open(30_000);
     const decision = await patient.consume(both, subject);
@@ -154,7 +154,7 @@ describe('a slot of which one of two keys has moved', () => {
     expect(await remainingOf(patient)).toEqual([500, 500]);
   });
 
-  it('does not keep permits that were released', async () => {
+  it('permits released during a slot move do not stay held', async () => {
     const limiter = await open(100);
     const patient = await open(30_000);
     const places = held.map((rule): On => [rule, subject]);

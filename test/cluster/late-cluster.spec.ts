@@ -75,7 +75,7 @@ describe('a node of a Redis Cluster that is down at start', () => {
     ['a URL', () => cluster.nodes[0]!.url],
     ['options', () => ({ ...place(), keyPrefix: 'app:' })],
   ])(
-    'is connected as a Cluster by %s once it is there, and limits are exact on all nodes',
+    'a Cluster node that is reached late through %s is connected as a Cluster with exact limits on all nodes',
     async (_, redis) => {
       const first = await start(redis());
       expect(await first.limiter.consume(RULE, SUBJECTS[0]!)).toMatchObject({ source: 'fallback' });
@@ -94,7 +94,7 @@ describe('a node of a Redis Cluster that is down at start', () => {
     },
   );
 
-  it('is connected as a Cluster after its first MOVED where it may not be asked what it is', async () => {
+  it('a Cluster node that denies the topology query is connected as a Cluster after its first MOVED', async () => {
     const { limiter, health } = await start({ ...place(), ...BLIND, enableReadyCheck: false });
     await startNodes();
     await until(() => isDecidedByRedis(limiter), 'all nodes to decide', 30_000);
@@ -102,7 +102,7 @@ describe('a node of a Redis Cluster that is down at start', () => {
     expect(await health()).toMatchObject({ status: 'up', degraded: false, servers: [] });
   });
 
-  it('stays an error in log, breaker and health for a client of the user, which is not replaced', async () => {
+  it("a user's plain client on a late Cluster node is not replaced and stays an error in log, breaker and health", async () => {
     const mine = new Redis({ ...place(), retryStrategy: () => 50 });
     mine.on('error', () => undefined);
     const { limiter, logs, health } = await start(mine);

@@ -55,7 +55,7 @@ describe('a node of a cluster that is lost', () => {
   const untilClosed = () =>
     until(() => !limiter.events.openCircuits.has(address()), 'the circuit to close', 20_000);
 
-  it('leaves the rules on the others to Redis, opens its circuit alone, and decides again by itself', async () => {
+  it('a lost node opens only its own circuit, leaves the other nodes to Redis, and recovers automatically', async () => {
     await open(10_000);
     await ask();
     await node.kill();
@@ -75,7 +75,7 @@ describe('a node of a cluster that is lost', () => {
     expect(remainingOf(decision)).toEqual([979, 999, 979]);
   });
 
-  it('denies where its own rule says so, and takes back what the others have charged', async () => {
+  it('a rule on a lost node denies as its onStoreError states, and the other rules are refunded', async () => {
     await open(10_000);
     const strict = places.map(([each, subject], at): On =>
       at === 1 ? [{ ...each, name: 'strict', onStoreError: 'deny' }, subject] : [each, subject],
@@ -90,7 +90,7 @@ describe('a node of a cluster that is lost', () => {
     await untilClosed();
   });
 
-  it('is not asked a second time what it did not answer while it hung', async () => {
+  it('a call that a hanging node did not answer is not sent a second time', async () => {
     await open(100);
     await node.pause();
     const asked: (Decision | Promise<Decision>)[] = [];

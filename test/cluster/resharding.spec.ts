@@ -57,7 +57,7 @@ describe('a cluster that changes under load', () => {
     return [slot, from, cluster.nodes.slice(0, 3).find((master) => master !== from)!];
   }
 
-  it('charges once at every step in which a slot moves', async () => {
+  it('a request is charged once at every step of a slot move', async () => {
     const [limiter] = limiters;
     const [ann] = subjects;
     let left = rule.limit;
@@ -82,7 +82,7 @@ describe('a cluster that changes under load', () => {
     expect(changes).toEqual([]);
   });
 
-  it('does not give up a node because a slot of it moves', async () => {
+  it('a node stays in use while one of its slots moves', async () => {
     const [limiter] = limiters;
     const [, bob] = subjects;
     const blocking: Rule = { ...rule, name: 'blocking', block: '1s' };
@@ -103,7 +103,7 @@ describe('a cluster that changes under load', () => {
     expect(changes).toEqual([]);
   });
 
-  it('admits exactly what the limit says while the slots of all its subjects move to and fro', async () => {
+  it('exactly the limit is allowed while the slots of all subjects move back and forth', async () => {
     const asks = limiters.flatMap((limiter) => {
       const ask = async () => limiter.decide(hitsOn(limiter, everyone()));
       return [ask, ask];
@@ -129,7 +129,7 @@ describe('a cluster that changes under load', () => {
     expect(changes).toEqual([]);
   });
 
-  it('leaves the rules on a master that dies to the fallback until its replica decides', async () => {
+  it('the fallback decides the rules of a failed master until its replica decides', async () => {
     const [, bob] = subjects;
     const long = { ...rule, limit: 100_000 };
     const [limiter] = limiters;

@@ -21,7 +21,7 @@ describe('a store that has just been opened on a cluster', () => {
     await cluster.close();
   });
 
-  it('has the first request decided by Redis on every node', async () => {
+  it('Redis decides the first request on every node of a cluster', async () => {
     const places = (await subjectsApart(cluster)).map((subject): On => [rule, subject]);
     const prefix = uniquePrefix();
     for (let nth = 1; nth <= 20; nth++) {

@@ -28,7 +28,7 @@ describe(`${PROCESSES} processes that ask at once, ${EACH.inFlight} hits in flig
     { ...quota, algorithm: 'token-bucket' },
     { ...quota, algorithm: 'gcra' },
     { ...quota, algorithm: 'leaky-bucket', queue: 499 },
-  ])('are admitted exactly 500 times by $algorithm', async (rule) => {
+  ])('concurrent processes are allowed exactly 500 requests by $algorithm', async (rule) => {
     const counts = await herd.run({
       ...EACH,
       url: redisUrl(),
@@ -45,7 +45,7 @@ describe(`${PROCESSES} processes that ask at once, ${EACH.inFlight} hits in flig
     { ...quota, algorithm: 'token-bucket' },
     { ...quota, algorithm: 'gcra' },
   ])(
-    'are admitted never more than 500 times by $algorithm with prefetch, and no prefetch less',
+    'concurrent processes with prefetch never exceed 500 requests by $algorithm, and refund unused permits',
     async (rule) => {
       const prefetch = { permits: 20, ttl: '1m' } as const;
       const rules = [{ ...rule, prefetch } as Rule];
@@ -55,7 +55,7 @@ describe(`${PROCESSES} processes that ask at once, ${EACH.inFlight} hits in flig
     },
   );
 
-  it('are never more than 7 inside a concurrency limit of 7, and all who wait get in', async () => {
+  it('at most 7 requests hold a permit of a concurrency limit of 7, and every waiting request gets one', async () => {
     const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 7, lease: '1m' };
     const prefix = uniquePrefix();
     const most = await herd.hold({ ...EACH, url: redisUrl(), prefix, rules: [rule] });
@@ -66,7 +66,7 @@ describe(`${PROCESSES} processes that ask at once, ${EACH.inFlight} hits in flig
     expect(remaining).toBe(7);
   });
 
-  it('are admitted exactly as often as the tightest of three rules says, and charged by the others no more', async () => {
+  it('concurrent processes are allowed exactly as many requests as the strictest of three rules permits', async () => {
     const rules: Rule[] = [
       { name: 'bucket', algorithm: 'token-bucket', window: '1w', limit: 700 },
       { name: 'log', algorithm: 'sliding-window-log', window: '1w', limit: 500 },

@@ -32,13 +32,13 @@ describe(`${PROCESSES} processes that wait for places of one rule`, () => {
       places = await herd.acquire({ ...EACH, url: redisUrl(), prefix: uniquePrefix(), rules: [rule] });
     });
 
-    it('all get one, whoever asked earlier an earlier one', () => {
+    it('all processes get a permit by acquire, in order of arrival', () => {
       expect(places).toHaveLength(PROCESSES * EACH.hits);
       const instants = places.map(({ placeAt }) => placeAt);
       expect(instants).toEqual([...new Set(instants)].sort((a, b) => a - b));
     });
 
-    it('get places no closer than the rate, any two of them', () => {
+    it('permits acquired by different processes are never closer together than the rate permits', () => {
       const tooClose: string[] = [];
       for (const [index, first] of places.entries()) {
         for (const [between, next] of places.slice(index + 1).entries()) {
@@ -50,7 +50,7 @@ describe(`${PROCESSES} processes that wait for places of one rule`, () => {
       expect(tooClose).toEqual([]);
     });
 
-    it('are told the wait until their place, and go on no sooner than that, to the millisecond of a timer', () => {
+    it('acquire reports the wait and never returns before it ends, to the millisecond of a timer', () => {
       const told = places.map(({ delayMs }) => delayMs);
       expect(told).toEqual(places.map(({ givenAt, placeAt }) => Math.ceil((placeAt - givenAt) / 1000)));
       const early = places.filter(({ placeAt, wentAt }) => wentAt < placeAt - 1000);

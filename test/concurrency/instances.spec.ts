@@ -23,7 +23,7 @@ describe('processes that share a limit', () => {
     return { store, limiter };
   };
 
-  it('know how many they are, go on with their part when Redis dies, and leave when they close', async () => {
+  it('processes know their number, enforce their share when Redis dies, and are no longer counted after closing', async () => {
     const prefix = uniquePrefix();
     const first = await open(prefix);
     const keys = new RedisKeys(server.url, prefix);
@@ -51,7 +51,7 @@ describe('processes that share a limit', () => {
     await first.store.close();
   });
 
-  it('go on asking a Redis that may decide and not count them, and emit why they cannot be counted', async () => {
+  it('processes keep using a Redis that cannot store heartbeats, and emit the reason', async () => {
     const strict = await startRedisServer();
     await askServer(strict, 'ACL', 'SETUSER', 'default', '-zadd');
     const store = await openRedisStore({ redis: strict.url });

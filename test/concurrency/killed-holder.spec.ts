@@ -40,7 +40,7 @@ describe('three processes that hold two of seven permits each, of which one is k
     await until(async () => (await ask(5)).retryAfterMs === LEASE, 'the living to renew what they hold');
   }
 
-  it('keep the permits of the living, and lend those of the dead when its lease ends, and not before', async () => {
+  it('live processes keep their permits, and permits of a killed process return exactly when its lease ends', async () => {
     const task = { url: redisUrl(), prefix, rules: [rule], now: start };
     expect(await herd.enter({ ...task, cost: 2 })).toEqual([true, true, true]);
     expect(await free()).toBe(1);

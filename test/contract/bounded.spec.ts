@@ -40,7 +40,7 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
     }
   }
 
-  it('a refund behind which 1,500 requests came leaves the request charged until it expires', async () => {
+  it('a refund with 1,500 later requests leaves the request charged until it expires', async () => {
     const log = counterOf({ name: 'log', algorithm: 'sliding-window-log', limit: 10_000, window: '1h' });
     const old = await hit(log, 1);
     const receipt = time.now * 1000 + old.resetAfter;
@@ -63,7 +63,7 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
     await store.reset([log]);
   });
 
-  it('3,000 permits whose holders died are not counted, and go a thousand a call', async () => {
+  it('3,000 permits of dead processes are not counted, and a call removes at most 1,000 of them', async () => {
     const slots = counterOf({ name: 'slots', algorithm: 'concurrency', limit: 3000, lease: '1m' });
     await fill(3000, (nth) => hit(slots, 1, `dead-${nth}`));
     expect((await hit(slots, 1, 'late')).allowed).toBe(false);
@@ -84,7 +84,7 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
     await store.reset([slots]);
   });
 
-  it('one holder takes up to 1,000 permits, and gives them back together', async () => {
+  it('a single request holds up to 1,000 permits and releases all of them', async () => {
     const slots = counterOf({ name: 'many', algorithm: 'concurrency', limit: 10_000, lease: '1m' });
     for (const cost of [1000, 999, 513, 1]) {
       expect(await hit(slots, cost, `of-${cost}`)).toMatchObject({ allowed: true });
@@ -98,12 +98,15 @@ describe.each(STORES)('what one call moves at most, on the %s store', (kind) => 
     expect((await hit(slots, 0, '')).remaining).toBe(10_000);
   });
 
-  it.each([1001, 10_001, 1e9])('a holder never takes %d permits, however patient', async (cost) => {
-    const slots = counterOf({ name: 'greedy', algorithm: 'concurrency', limit: 10_000, lease: '1m' });
-    for (const patience of [0, Infinity]) {
-      const verdict = await hit(slots, cost, 'greedy', patience);
-      expect(verdict).toMatchObject({ allowed: false, retryAfter: null });
-    }
-    expect((await hit(slots, 0, '')).remaining).toBe(10_000);
-  });
+  it.each([1001, 10_001, 1e9])(
+    'a single request never holds %d permits, however long it waits',
+    async (cost) => {
+      const slots = counterOf({ name: 'greedy', algorithm: 'concurrency', limit: 10_000, lease: '1m' });
+      for (const patience of [0, Infinity]) {
+        const verdict = await hit(slots, cost, 'greedy', patience);
+        expect(verdict).toMatchObject({ allowed: false, retryAfter: null });
+      }
+      expect((await hit(slots, 0, '')).remaining).toBe(10_000);
+    },
+  );
 });

@@ -76,7 +76,7 @@ describe('a counter that an earlier release has written', () => {
   });
 
   it.each(Object.entries(EARLIER))(
-    'of %s decides as it did, and goes on in the form of today',
+    'a counter of %s from an earlier release decides as before and continues in the current format',
     async (_, earlier) => {
       const { rule, tail = rule.algorithm, state } = earlier;
       const twin = new MemoryStore({ clock: time.clock });
@@ -125,21 +125,24 @@ describe('a backlog in Redis', () => {
     ['leaky-bucket', 100, '1d'],
     ['gcra', 1000, '1h'],
     ['gcra', 1, '1d'],
-  ] as const)('of %s at %i in %s is an integer to Redis', async (algorithm, limit, window) => {
-    const prefix = uniquePrefix();
-    const keys = new RedisKeys(redisUrl(), prefix);
-    const store = await openRedisStore();
-    const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
-    const rule: Rule =
-      algorithm === 'gcra'
-        ? { name: 'small', algorithm, limit, window }
-        : { name: 'small', algorithm, limit, window, queue: 10 };
-    await limiter.consume(rule, 'ann');
-    const names = await keys.names();
-    const forms = await Promise.all(names.map((name) => keys.redis.object('ENCODING', name)));
-    expect(forms).toEqual(['int']);
-    keys.close();
-    await limiter.close();
-    await store.close();
-  });
+  ] as const)(
+    'a backlog of %s at %i in %s is stored as an integer in Redis',
+    async (algorithm, limit, window) => {
+      const prefix = uniquePrefix();
+      const keys = new RedisKeys(redisUrl(), prefix);
+      const store = await openRedisStore();
+      const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+      const rule: Rule =
+        algorithm === 'gcra'
+          ? { name: 'small', algorithm, limit, window }
+          : { name: 'small', algorithm, limit, window, queue: 10 };
+      await limiter.consume(rule, 'ann');
+      const names = await keys.names();
+      const forms = await Promise.all(names.map((name) => keys.redis.object('ENCODING', name)));
+      expect(forms).toEqual(['int']);
+      keys.close();
+      await limiter.close();
+      await store.close();
+    },
+  );
 });

@@ -33,7 +33,7 @@ describe('the processes that heartbeats count in Redis', () => {
   const beat = (instance: string, duration = 15 * SECONDS) => store.heartbeat({ key, instance, duration });
 
   it.each([1, 2, 3])(
-    'are those that the reference counts, whenever they begin and end (seed %i)',
+    'Redis counts the same processes as the reference implementation, whenever they start and stop (seed %i)',
     async (seed) => {
       const dice = new Dice(seed);
       const reference = new Heartbeats();
@@ -47,7 +47,7 @@ describe('the processes that heartbeats count in Redis', () => {
     },
   );
 
-  it('do not count from the instant at which their heartbeat expires', async () => {
+  it('a process is not counted from the instant at which its heartbeat expires', async () => {
     await beat('one');
     time.advance(14_999);
     expect(await beat('other')).toBe(2);
@@ -55,7 +55,7 @@ describe('the processes that heartbeats count in Redis', () => {
     expect(await beat('other')).toBe(1);
   });
 
-  it('are never those of 2,500 expired heartbeats, which go a thousand a call', async () => {
+  it('2,500 expired heartbeats are not counted, and a call removes at most 1,000 of them', async () => {
     await Promise.all(Array.from({ length: 2500 }, (_, nth) => beat(`dead-${nth}`)));
     expect(await beat('one', 60 * SECONDS)).toBe(2501);
     time.advance(15_000);
@@ -69,7 +69,7 @@ describe('the processes that heartbeats count in Redis', () => {
     ]);
   });
 
-  it('are fewer by one that has left, while thousands of expired heartbeats are still there', async () => {
+  it('a process that stops is no longer counted while thousands of expired heartbeats remain', async () => {
     await Promise.all(Array.from({ length: 2500 }, (_, nth) => beat(`dead-${nth}`)));
     time.advance(15_000);
     expect(await beat('one')).toBe(1);

@@ -62,7 +62,7 @@ describe('debt, however large', () => {
     await twin.close();
   });
 
-  it('is still owed when work of a billion permits is settled again and again, and is the same in both stores', async () => {
+  it('debt from repeatedly settling a billion permits is never lost and is the same in both stores', async () => {
     const costs = fc.array(fc.oneof(fc.constant(1e9), fc.integer({ min: 1, max: 1e9 })), {
       minLength: 3,
       maxLength: 12,

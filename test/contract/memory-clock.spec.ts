@@ -32,7 +32,7 @@ describe('a memory store by a clock of its own, which may step back', () => {
   }
 
   it.each(EVERY_OPTION)(
-    'gives nobody the permits of a window twice, when it steps back within an hour of its end: $algorithm ($name)',
+    'a clock that steps back within an hour does not make permits available twice: $algorithm ($name)',
     async (rule) => {
       const { resetAfterMs } = await limiter.consume(rule, 'ann', { cost: 5 });
       await sweepAt(resetAfterMs + HOUR - 1);
@@ -41,15 +41,18 @@ describe('a memory store by a clock of its own, which may step back', () => {
     },
   );
 
-  it.each(EVERY_OPTION)('gives the memory back when the hour is over: $algorithm ($name)', async (rule) => {
-    const { resetAfterMs } = await limiter.consume(rule, 'ann', { cost: 5 });
-    await sweepAt(resetAfterMs + HOUR - 1);
-    expect(store.size).toBe(1);
-    await sweepAt(resetAfterMs + HOUR);
-    expect([store.size, jest.getTimerCount()]).toEqual([0, 0]);
-  });
+  it.each(EVERY_OPTION)(
+    'the memory of expired counters is freed after an hour: $algorithm ($name)',
+    async (rule) => {
+      const { resetAfterMs } = await limiter.consume(rule, 'ann', { cost: 5 });
+      await sweepAt(resetAfterMs + HOUR - 1);
+      expect(store.size).toBe(1);
+      await sweepAt(resetAfterMs + HOUR);
+      expect([store.size, jest.getTimerCount()]).toEqual([0, 0]);
+    },
+  );
 
-  it('lifts no block early, when it steps back within an hour of its end', async () => {
+  it("a clock that steps back within an hour of a block's end does not end the block early", async () => {
     const rule: Rule = { algorithm: 'gcra', limit: 5, window: '1s', block: '1m' };
     await limiter.consume(rule, 'ann', { cost: 5 });
     await limiter.consume(rule, 'ann');
@@ -61,7 +64,7 @@ describe('a memory store by a clock of its own, which may step back', () => {
     expect(store.size).toBe(0);
   });
 
-  it('lends no permit twice that a crashed holder still has, when it steps back into the lease', async () => {
+  it('a clock that steps back into a lease does not release the permit of a crashed process', async () => {
     const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 1, lease: '1m' };
     await limiter.hold(rule, 'ann');
     await limiter.close(); // As if its process had died: nobody renews.

@@ -32,17 +32,17 @@ describe('what is asked for in one turn of the event loop', () => {
   const evalshas = async (act: () => Promise<unknown>) =>
     (await recordCommands(server.url, act)).filter(({ name }) => name === 'evalsha').length;
 
-  it('goes to Redis as one script, whoever asks', async () => {
+  it('all requests of one turn of the event loop go to Redis as one script', async () => {
     const ask = () => Promise.all(Array.from({ length: 40 }, (_, n) => limiter.consume(gcra, `user ${n}`)));
     expect(await evalshas(ask)).toBe(1);
   });
 
-  it('goes as several, none of which holds Redis for long, when it is much', async () => {
+  it('a large number of requests in one turn is sent as several calls that each occupy Redis briefly', async () => {
     const ask = () => Promise.all(Array.from({ length: 950 }, (_, n) => limiter.consume(gcra, `many ${n}`)));
     expect(await evalshas(ask)).toBe(10);
   });
 
-  it('admits exactly the limit of one key', async () => {
+  it('requests of one turn for one key are allowed exactly up to the limit', async () => {
     const decisions = await Promise.all(Array.from({ length: 80 }, () => limiter.consume(gcra, 'hot')));
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(50);
     expect(decisions.slice(0, 50).map(({ remaining }) => remaining)).toEqual(
@@ -50,7 +50,7 @@ describe('what is asked for in one turn of the event loop', () => {
     );
   });
 
-  it('fails alone where a key holds what somebody else has written', async () => {
+  it('a request fails alone if its key holds a value of another type', async () => {
     const log: Rule = { ...gcra, name: 'log', algorithm: 'sliding-window-log' };
     await redis.set('rl:{broken}:log:sliding-window-log', 'not a list');
     const subjects = ['before', 'broken', 'after'];
@@ -62,7 +62,7 @@ describe('what is asked for in one turn of the event loop', () => {
     ]);
   });
 
-  it('comes before what is asked for after it: a reset, a refund', async () => {
+  it('requests are processed before a reset or refund that is issued later', async () => {
     const consumed = limiter.consume(gcra, 'ordered', { cost: 30 });
     const reset = limiter.reset(gcra, 'ordered');
     const after = limiter.consume(gcra, 'ordered', { cost: 50 });

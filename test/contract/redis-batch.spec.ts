@@ -56,7 +56,7 @@ describe('a list of requests in one call', () => {
   }
 
   it.each(EVERY_OPTION)(
-    'lets five of seven through that ask for one each: $algorithm ($name)',
+    'five of seven requests in one call are allowed with a limit of five: $algorithm ($name)',
     async (rule) => {
       const said = await decide(...Array.from({ length: 7 }, () => requests.of(rule)));
       expect(said.map(([verdict]) => [verdict!.allowed, verdict!.remaining])).toEqual([
@@ -67,7 +67,7 @@ describe('a list of requests in one call', () => {
     },
   );
 
-  it('takes nothing for a request that one of its rules denies, and all for the others', async () => {
+  it('a request in a batch that one rule denies is charged nothing, and the others are charged in full', async () => {
     const tight: Rule = { name: 'tight', algorithm: 'sliding-window-log', limit: 2, window: '1m' };
     const rules = [...EVERY_RULE, tight];
     const said = await decide(
@@ -87,7 +87,7 @@ describe('a list of requests in one call', () => {
   });
 
   it.each(EVERY_KIND)(
-    'decides many of one key as if each had come alone: $algorithm ($name)',
+    'requests for one key in a batch are decided as if each had come alone: $algorithm ($name)',
     async (rule) => {
       const ask = (cost: number, how?: DecideOptions) => requests.of(rule, cost, how);
       for (const advance of [0, 1234.567, 8000, 60_000]) {
@@ -98,7 +98,7 @@ describe('a list of requests in one call', () => {
     },
   );
 
-  it('decides any list as if each request had come alone', async () => {
+  it('any batch of requests is decided as if each had come alone', async () => {
     const request = fc.record({
       rules: fc.uniqueArray(fc.constantFrom(...EVERY_KIND), { minLength: 1, maxLength: 4 }),
       cost: fc.nat(6),

@@ -40,13 +40,13 @@ afterAll(async () => {
 });
 
 describe('what a request leaves in Redis', () => {
-  it('is one key a rule and a subject', async () => {
+  it('a request leaves one key per rule and subject in Redis', async () => {
     await limiter.consume(EVERY_RULE, 'ann');
     await limiter.consume(EVERY_RULE, 'bob');
     expect(await keys.names()).toHaveLength(2 * EVERY_RULE.length);
   });
 
-  it('is not touched by a denial: not a byte, and not the time it has to live', async () => {
+  it('a denial changes neither a byte nor the time to live of a key', async () => {
     await limiter.consume(EVERY_RULE, 'ann', { cost: 3 });
     await keys.persist();
     const before = await keys.contents();
@@ -58,7 +58,7 @@ describe('what a request leaves in Redis', () => {
     expect(await keys.contents()).toEqual(before);
   });
 
-  it('is not touched by who finds no permit of a concurrency limit, or only asks', async () => {
+  it('a denied hold or a peek changes no key of a concurrency limit', async () => {
     const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 3, lease: '1m' };
     await limiter.hold(rule, 'ann', { cost: 3 });
     await keys.persist();
@@ -71,7 +71,7 @@ describe('what a request leaves in Redis', () => {
     await limiter.close();
   });
 
-  it('is not touched by a denial of who is blocked, not even the block', async () => {
+  it('a denied request of a blocked subject changes no key, not even the block', async () => {
     const blocking = EVERY_RULE.map((rule): Rule => ({ ...rule, block: '1h' }));
     await limiter.consume(blocking, 'ann', { cost: 5 });
     expect((await limiter.consume(blocking, 'ann')).allowed).toBe(false);
@@ -84,7 +84,7 @@ describe('what a request leaves in Redis', () => {
     expect(await keys.contents()).toEqual(before);
   });
 
-  it('is nothing at all after asking only, a denial, or a reset of what was never used', async () => {
+  it('a peek, a denial or a reset of an unused counter leaves no key in Redis', async () => {
     await limiter.peek(EVERY_RULE, 'ann');
     await limiter.consume(EVERY_RULE, 'ann', { cost: 0 });
     await limiter.consume(EVERY_RULE, 'ann', { cost: 6 });
@@ -92,7 +92,7 @@ describe('what a request leaves in Redis', () => {
     expect(await keys.names()).toEqual([]);
   });
 
-  it('is the instant of a reset, for as long as the counter would have lived', async () => {
+  it('a reset leaves its time in Redis for as long as the counter would have lived', async () => {
     const rule: Rule = { name: 'login', algorithm: 'gcra', limit: 5, window: '1m', block: '1h' };
     await limiter.consume(rule, 'ann', { cost: 4 });
     await limiter.consume(rule, 'ann', { cost: 2 });
@@ -105,7 +105,7 @@ describe('what a request leaves in Redis', () => {
     expect(kept).toBeGreaterThan(lifetime - 10_000);
   });
 
-  it('never lives for ever, from the shortest window to the longest, whoever asks', async () => {
+  it('no key lives forever, from the shortest window to the longest', async () => {
     const slow = EVERY_RULE.map((rule): Rule => ({ ...rule, window: '1d' }));
     for (const store of [inVirtualTime, inServerTime]) {
       use(store);
@@ -122,7 +122,7 @@ describe('what a request leaves in Redis', () => {
     }
   });
 
-  it('is gone by itself soon after its window, in the time of the server', async () => {
+  it("a key expires soon after its window, by the server's clock", async () => {
     use(inServerTime);
     for (const rule of EVERY_RULE) await limiter.consume({ ...rule, window: '20ms' }, 'ann');
     await until(async () => (await keys.names()).length === 0, 'the keys to expire');

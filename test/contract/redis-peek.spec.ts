@@ -41,7 +41,7 @@ describe.each(EVERY_KIND)('who only asks in Redis, by $algorithm ($name)', (rule
   it.each([
     ['has used a part', 2],
     ['has used all', 5],
-  ])('changes not a byte of who %s, nor how long it lives', async (_, permits) => {
+  ])('a peek changes neither state nor time to live of a subject who %s', async (_, permits) => {
     for (let permit = 0; permit < permits; permit++) await take(limiter, rule);
     await keys.persist(); // Any lifetime that is given now shows.
     const before = await keys.contents();
@@ -50,7 +50,7 @@ describe.each(EVERY_KIND)('who only asks in Redis, by $algorithm ($name)', (rule
     expect(await keys.contents()).toEqual(before);
   });
 
-  it('changes not a byte of who owes, is denied, or is blocked', async () => {
+  it('a peek changes no state of a subject with debt, a denial or a block', async () => {
     if (rule.algorithm !== 'concurrency') await (await limiter.reserve(rule, 'ann')).settle(9);
     for (let permit = 0; permit < 6; permit++) await take(limiter, rule);
     await keys.persist();
@@ -59,7 +59,7 @@ describe.each(EVERY_KIND)('who only asks in Redis, by $algorithm ($name)', (rule
     expect(await keys.contents()).toEqual(before);
   });
 
-  it('leaves nothing behind where nothing was', async () => {
+  it('a peek leaves no key for an unused counter', async () => {
     await askForLong();
     expect(await keys.names()).toEqual([]);
   });

@@ -36,7 +36,7 @@ describe('the traffic with Redis', () => {
     ['1 rule with a state of its own kind', every.slice(2, 3)],
     ['3 rules of three algorithms', every.slice(1, 4)],
     ['8 rules of seven algorithms', every],
-  ])('is one EVALSHA for a request with %s, allowed or denied', async (_, rules) => {
+  ])('a request with %s is one EVALSHA, allowed or denied', async (_, rules) => {
     await limiter.consume(rules, 'bob'); // The script is loaded now.
     for (const allowed of [true, false]) {
       await limiter.reset(rules, 'ann');
@@ -50,12 +50,12 @@ describe('the traffic with Redis', () => {
     }
   });
 
-  it('is one EVALSHA for a peek, too', async () => {
+  it('a peek is one EVALSHA', async () => {
     const recorded = await recordCommands(server.url, () => limiter.peek(every, 'ann'));
     expect(recorded.map(({ name }) => name)).toEqual(['evalsha']);
   });
 
-  it('is the same script whatever clients are called: none of it becomes code', async () => {
+  it('the script is the same for every subject, so no subject becomes code', async () => {
     await redis.set('untouched', 'by FLUSHALL');
     await limiter.consume(every, 'ann');
     const recorded = await recordCommands(server.url, async () => {
@@ -79,7 +79,7 @@ describe('the traffic with Redis', () => {
     ['leaky', 2500.1, 2000],
     ['cells', 2500.1, 11_500],
   ])(
-    'lets a key live as long as it means something, rounded up, a millisecond longer, and an hour more: %s at %d ms',
+    'a key lives as long as its state matters, rounded up, plus a millisecond and an hour: %s at %d ms',
     async (name, at, ms) => {
       const time = new VirtualTime();
       time.advance(at);
@@ -92,7 +92,7 @@ describe('the traffic with Redis', () => {
     },
   );
 
-  it('writes nothing for a peek or a denial', async () => {
+  it('a peek or a denial writes nothing to Redis', async () => {
     await limiter.consume(every, 'full', { cost: 5 });
     const writes = await recordScriptWrites(server.url, async () => {
       await limiter.peek(every, 'ann');
@@ -103,7 +103,7 @@ describe('the traffic with Redis', () => {
     expect(writes).toEqual([]);
   });
 
-  it('goes on when the server forgets its scripts, and counts on from where it was', async () => {
+  it('a store continues its counters after the server lost its scripts', async () => {
     const rules = every.map((rule): Rule => {
       return { ...rule, limit: 40, ...(rule.algorithm === 'leaky-bucket' && { queue: 39 }) } as Rule;
     });

@@ -19,7 +19,7 @@ describe('a Redis store and the client that the user gave it', () => {
 
   afterEach(() => client.disconnect());
 
-  it('leaves it as it was: its options, its commands, its connection', async () => {
+  it("a Redis store does not change the options, commands or connection of a user's client", async () => {
     const options = { ...client.options };
     const members = Object.getOwnPropertyNames(client);
     const store = await openRedisStore({ redis: client });
@@ -31,7 +31,7 @@ describe('a Redis store and the client that the user gave it', () => {
     expect(Object.getOwnPropertyNames(client)).toEqual(members);
   });
 
-  it('counts together with a store that was given a URL or options', async () => {
+  it("a Redis store with a user's client shares counters with a store created from a URL or options", async () => {
     const { hostname: host, port, username, password, pathname } = new URL(redisUrl());
     const options = {
       ...{ host, port: Number(port || 6379), db: Number(pathname.slice(1) || 0) },
@@ -64,7 +64,7 @@ describe('a Redis store and a key that somebody else has written', () => {
     await store.close();
   });
 
-  it('answers by the policy when the key holds another kind of value, and charges no other rule', async () => {
+  it('onStoreError decides if a key holds another type, and no other rule is charged', async () => {
     const prefix = uniquePrefix();
     const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
     const rules: Rule[] = [
@@ -79,7 +79,7 @@ describe('a Redis store and a key that somebody else has written', () => {
   });
 
   it.each(['fixed-window', 'sliding-window-counter', 'token-bucket', 'gcra'] as const)(
-    'takes text that is no state of %s for a fresh key',
+    'a Redis store treats text that is not a state of %s as a fresh key',
     async (algorithm) => {
       const prefix = uniquePrefix();
       const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
@@ -93,7 +93,7 @@ describe('a Redis store and a key that somebody else has written', () => {
 });
 
 describe('the time by which a Redis store goes', () => {
-  it("is the server's, to the millisecond, so that processes with other clocks agree", async () => {
+  it("a Redis store uses the server's clock, to the millisecond, so that processes with other clocks agree", async () => {
     const redis = new Redis(redisUrl());
     const store = await openRedisStore();
     const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
@@ -124,7 +124,7 @@ describe('the options of a Redis store', () => {
     [null, 'null'],
     [undefined, 'undefined'],
     [['redis://localhost'], '["redis://localhost"]'],
-  ])('refuse redis: %p, and say what may be', (redis, given) => {
+  ])('a Redis store rejects redis: %p and lists the allowed values', (redis, given) => {
     expect(() => new RedisStore({ redis: redis as string })).toThrow(
       new TypeError(
         `redis: got ${given}; allowed: a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster`,
@@ -132,15 +132,18 @@ describe('the options of a Redis store', () => {
     );
   });
 
-  it.each([0, -1, 1.5, NaN, Infinity, '50'])('refuse timeout: %p, and say what may be', (timeout) => {
-    expect(() => new RedisStore({ redis: redisUrl(), timeout: timeout as number })).toThrow(
-      new RangeError(`timeout: got ${timeout}; allowed: an integer from 1, in milliseconds`),
-    );
-  });
+  it.each([0, -1, 1.5, NaN, Infinity, '50'])(
+    'a Redis store rejects timeout: %p and lists the allowed values',
+    (timeout) => {
+      expect(() => new RedisStore({ redis: redisUrl(), timeout: timeout as number })).toThrow(
+        new RangeError(`timeout: got ${timeout}; allowed: an integer from 1, in milliseconds`),
+      );
+    },
+  );
 });
 
 describe('a Redis store that is closed under load', () => {
-  it('lets what is under way be answered, and hangs up then', async () => {
+  it('a Redis store that is closed under load waits for pending replies before it disconnects', async () => {
     const store = await openRedisStore();
     const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
     const underWay = Array.from({ length: 20 }, () => limiter.consume({ ...rule, limit: 20 }, 'ann'));
@@ -166,7 +169,7 @@ describe('a Redis that hangs while a store starts is waited for once', () => {
     return waits;
   }
 
-  it('when it accepts connections and never answers', async () => {
+  it('a starting store waits once for a Redis that accepts connections and never replies', async () => {
     const sockets: Socket[] = [];
     const server = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -184,7 +187,7 @@ describe('a Redis that hangs while a store starts is waited for once', () => {
     server.close();
   });
 
-  it('when it hangs once it is connected', async () => {
+  it('a starting store waits once for a Redis that hangs after the connection', async () => {
     const server = await startRedisServer();
     const store = await RedisStore.open({ redis: server.url, connectTimeout });
     const limiter = new RateLimiter({ store, prefix: uniquePrefix() });

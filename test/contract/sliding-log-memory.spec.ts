@@ -26,7 +26,7 @@ describe('the sliding log in Redis', () => {
   });
 
   it.each([100, 1000, 100_000])(
-    'admits a limit of %d hit by hit, in at most 24 bytes each, and gives them back',
+    'a sliding log allows a limit of %d one by one, in at most 24 bytes per request, and refunds them',
     async (limit) => {
       const rule: Rule = { name: `log-${limit}`, algorithm: 'sliding-window-log', limit, window: '1d' };
       for (let hit = 0; hit < limit; hit += IN_FLIGHT) {
@@ -50,7 +50,7 @@ describe('the sliding log in Redis', () => {
     120_000,
   );
 
-  it('holds no more than the hits of one window, however long they keep coming', async () => {
+  it('a sliding log never holds more than the requests of one window', async () => {
     const rule: Rule = { name: 'steady', algorithm: 'sliding-window-log', limit: 10, window: '1s' };
     for (let hit = 0; hit < 100; hit++) {
       expect((await limiter.consume(rule, 'ann')).allowed).toBe(true);

@@ -33,35 +33,35 @@ describe.each(['', 'app:'])('a deny cache with the key prefix "%s", while anothe
   const untilCached = () => until(async () => (await ask()).source === 'cache', 'a denial from the cache');
   const untilAllowed = () => until(async () => (await ask()).allowed, 'the change to arrive');
 
-  it('gives permits back, allows at once what they pay for', async () => {
+  it('a deny cache allows requests at once after another process refunds permits', async () => {
     const decision = await there.consume(rule, 'ann', { cost: 2 });
     await untilCached();
     await there.refund(decision);
     await untilAllowed();
   });
 
-  it('resets the counter, starts anew with it', async () => {
+  it('a deny cache starts with a fresh counter after another process resets it', async () => {
     await there.consume(rule, 'ann', { cost: 2 });
     await untilCached();
     await there.reset(rule, 'ann');
     await untilAllowed();
   });
 
-  it('blocks the subject, tells the end of the block', async () => {
+  it('a deny cache reports the end of a block that another process starts', async () => {
     await there.consume(rule, 'ann', { cost: 2 });
     await untilCached();
     await there.block(rule, 'ann', '1d');
     await until(async () => (await ask()).retryAfterMs === 86_400_000, 'the block to arrive');
   });
 
-  it('raises the limit, asks anew for the raised one', async () => {
+  it('a deny cache sends a request to Redis after the limit is raised', async () => {
     await ask();
     await ask();
     await untilCached();
     expect(await ask({ ...rule, burst: 3 })).toMatchObject({ allowed: true, source: 'redis' });
   });
 
-  it('deletes the key by hand, believes the denial for a second at most', async () => {
+  it('a deny cache keeps a denial for at most one second after a key is deleted by hand', async () => {
     await there.consume(rule, 'ann', { cost: 2 });
     await untilCached();
     time.advance(1000);
@@ -69,7 +69,7 @@ describe.each(['', 'app:'])('a deny cache with the key prefix "%s", while anothe
     expect(await ask()).toMatchObject({ allowed: false, source: 'cache' });
   });
 
-  it('is out of reach, answers nothing that could have changed unnoticed', async () => {
+  it('a deny cache returns no cached denial while changes cannot be received', async () => {
     await there.consume(rule, 'ann', { cost: 2 });
     await untilCached();
     await server.restart();

@@ -61,7 +61,7 @@ describe('a deny cache on a cluster', () => {
   }
 
   it.each([0, 1, 2])(
-    'answers by itself what node %d denied, until another process gives something back',
+    'a deny cache returns denials of node %d until another process refunds permits',
     async (node) => {
       const subject = subjects[node]!;
       const decision = await takeAll(subject);
@@ -71,15 +71,18 @@ describe('a deny cache on a cluster', () => {
     },
   );
 
-  it.each([0, 1, 2])('starts anew when another process resets a counter on node %d', async (node) => {
-    const subject = subjects[node]!;
-    await takeAll(subject);
-    await untilCached(subject);
-    await there.reset(rule, subject);
-    await untilAllowed(subject);
-  });
+  it.each([0, 1, 2])(
+    'a deny cache on a cluster starts with a fresh counter after a reset on node %d',
+    async (node) => {
+      const subject = subjects[node]!;
+      await takeAll(subject);
+      await untilCached(subject);
+      await there.reset(rule, subject);
+      await untilAllowed(subject);
+    },
+  );
 
-  it('reports the end of a block by another process', async () => {
+  it('a deny cache on a cluster reports the end of a block by another process', async () => {
     const [subject] = subjects as [string];
     await takeAll(subject);
     await untilCached(subject);
@@ -87,7 +90,7 @@ describe('a deny cache on a cluster', () => {
     await until(async () => (await ask(subject)).retryAfterMs === 86_400_000, 'the block to arrive', 30_000);
   });
 
-  it('hears of a refund on the master that a slot has moved to', async () => {
+  it('a deny cache receives a refund on the master that a slot has moved to', async () => {
     const [subject] = subjects as [string];
     const decision = await takeAll(subject);
     await untilCached(subject);
@@ -100,7 +103,7 @@ describe('a deny cache on a cluster', () => {
     await cluster.moveSlots([calculateSlot(subject)], to, from);
   });
 
-  it('drops permits that were taken ahead when another process resets their counter', async () => {
+  it('a process on a cluster drops prefetched permits when another process resets their counter', async () => {
     const ahead: Rule = { limit: 12, window: '1h', algorithm: 'gcra', prefetch: { permits: 5, ttl: '1h' } };
     for (const subject of subjects) {
       await here.consume(ahead, subject);
@@ -114,7 +117,7 @@ describe('a deny cache on a cluster', () => {
     }
   });
 
-  it('keeps nothing while the connection by which changes come is cut', async () => {
+  it('a deny cache on a cluster keeps nothing while its subscription is disconnected', async () => {
     const [subject] = subjects as [string];
     const decision = await takeAll(subject);
     await untilCached(subject);
@@ -127,7 +130,7 @@ describe('a deny cache on a cluster', () => {
     await untilCached(subject);
   });
 
-  it('follows a replica that takes over from a master that is killed', async () => {
+  it('a deny cache on a cluster subscribes to the replica of a killed master', async () => {
     const [, , subject] = subjects as [string, string, string];
     await takeAll(subject);
     await untilCached(subject);

@@ -48,7 +48,7 @@ describe('what a deny cache answers', () => {
   const BLOCKABLE = EVERY_RULE.map((rule, nth) => ({ ...rule, block: blocks[nth % blocks.length]! }));
 
   it.each(BLOCKABLE)(
-    'is what Redis would: $algorithm ($name), block $block',
+    'decisions are the same with and without the deny cache: $algorithm ($name), block $block',
     async (blockable) => {
       let cached = 0;
       await fc.assert(

@@ -14,18 +14,18 @@ const pageOf = (name: AlgorithmName): string => `docs/algorithms/${name}.md`;
 const headingsOf = (page: string): string[] => textOf(page).match(/^## .*$/gm) ?? [];
 
 describe('docs/algorithms', () => {
-  it('has a page for each algorithm, and no other', () => {
+  it('docs/algorithms has a page for each algorithm and no other page', () => {
     const pages = readdirSync(pathOf('docs/algorithms')).filter((file) => file !== 'README.md');
     expect(pages.toSorted()).toEqual(names.map((name) => `${name}.md`).toSorted());
   });
 
-  it('has pages of one shape, so that algorithms can be compared', () => {
+  it('all pages of algorithms have the same headings', () => {
     const [first, ...others] = names.map((name) => headingsOf(pageOf(name)));
     expect(first!.length).toBeGreaterThan(5);
     for (const headings of others) expect(headings).toEqual(first);
   });
 
-  it('has rules that compile', () => {
+  it('the rules on the pages of algorithms compile', () => {
     const blocks = names
       .flatMap((name) => examplesOf(pageOf(name)))
       .map(({ place, code }) => {
@@ -41,7 +41,7 @@ describe.each(names)('the page of %s', (name) => {
   const page = pageOf(name);
   const options = Object.keys(algorithms[name].options);
 
-  it('tells every option and its default as the source does', () => {
+  it('the page of an algorithm lists every option with the default in the source', () => {
     const type = `${name.replace(/(^|-)(\w)/g, (_match, _dash, letter: string) => letter.toUpperCase())}Options`;
     const sources = readdirSync(pathOf(`lib/algorithms/${name}`)).filter((file) => /^[\w-]+\.ts$/.test(file));
     const own = sources.flatMap((file) => [...membersOf(`lib/algorithms/${name}/${file}`, type)]);
@@ -54,14 +54,14 @@ describe.each(names)('the page of %s', (name) => {
     );
   });
 
-  it('tells the cost that docs/choosing.md tells', () => {
+  it('the page of an algorithm has the cost stated in docs/choosing.md', () => {
     const row = tableOf('docs/choosing.md', 'cost of').find((each) => each['cost of'] === name)!;
     const [, cost = ''] = /^## What it costs$(.*?)^## /ms.exec(textOf(page)) ?? [];
     const { 'cost of': _name, ...figures } = row;
     for (const figure of Object.values(figures)) expect(cost).toContain(figure);
   });
 
-  it('links to what is there', () => {
+  it('the page of an algorithm links only to files that exist', () => {
     const targets = Array.from(textOf(page).matchAll(/\]\((?!https:)([^)#]+)/g), ([, target = '']) => target);
     const broken = targets.filter((target) => !existsSync(new URL(target, `file://${pathOf(page)}`)));
     expect(broken).toEqual([]);
@@ -76,7 +76,7 @@ describe.each(STORES)('the examples on the %s store', (kind) => {
   });
   afterAll(() => store.close());
 
-  it.each(names)('of %s happen as the table says', async (name) => {
+  it.each(names)('the examples of %s produce the decisions in their tables', async (name) => {
     const examples = examplesOf(pageOf(name));
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) {

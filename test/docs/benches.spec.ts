@@ -58,7 +58,7 @@ describe('the benches, quickly', () => {
   }, 120_000);
 
   (canCompare ? it : it.skip).each(Object.entries(FIGURES))(
-    '%s has figures, and a chart can be drawn of them',
+    'the benchmark %s produces figures and a chart',
     async (name, figures) => {
       const { machine, rows } = await quickly(name);
       expect(machine).toEqual(expect.objectContaining({ node: process.versions.node }));
@@ -73,7 +73,7 @@ describe('the benches, quickly', () => {
   );
 
   (canCompare ? it : it.skip)(
-    'run prints the table of each that it is told to run',
+    'run prints the table of each selected benchmark',
     async () => {
       const printed = await runScript('bench/run.mjs', 'bytes', '--quick');
       expect(printed).toMatch(/^\n## bytes\n\ncores \d+, .*\n\n\| keys of /);
@@ -81,7 +81,7 @@ describe('the benches, quickly', () => {
     120_000,
   );
 
-  it('run tells what it can run', async () => {
+  it('run lists the available benchmarks when it does not know one', async () => {
     await expect(runScript('bench/run.mjs', 'speed')).rejects.toThrow(
       'got speed; allowed: decisions, latency',
     );
@@ -93,11 +93,11 @@ describe('a page with what the benches print', () => {
     (await import(pathOf('bench/page.mjs'))).withTexts(page, texts);
   const PAGE = 'Before\n\n<!-- bench:one -->\n\nOld\n\n<!-- /bench -->\n\nAfter\n';
 
-  it('has it between the markers, and everything else as it was', async () => {
+  it("only the text between a page's markers is replaced", async () => {
     expect(await write(PAGE, { one: '| $& |' })).toBe(PAGE.replace('Old', () => '| $& |'));
   });
 
-  it('has every marker, or none is written', async () => {
+  it('a page is not written unless every marker occurs exactly once', async () => {
     await expect(write(PAGE, { one: 'New', two: 'New' })).rejects.toThrow(
       /a line with each: <!-- bench:two -->/,
     );

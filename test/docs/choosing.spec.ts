@@ -9,13 +9,13 @@ const names = Object.keys(algorithms).toSorted();
 
 // Who chooses by this page chooses by what the code does.
 describe(PAGE, () => {
-  it('leads to every algorithm', () => {
+  it('docs/choosing.md links to every algorithm', () => {
     const [list = ''] = textOf(PAGE).split('\n## ');
     const targets = Array.from(list.matchAll(/\]\(algorithms\/([\w-]+)\.md\)/g), ([, name = '']) => name);
     expect([...new Set(targets)].toSorted()).toEqual(names);
   });
 
-  it('compares every algorithm, with all its options', () => {
+  it('docs/choosing.md compares every algorithm with all its options', () => {
     const rows = tableOf(PAGE, 'algorithm');
     const told = Object.fromEntries(rows.map((row) => [row['algorithm'], row['options']]));
     const options = Object.values(algorithms).map(({ name, options }) => [
@@ -25,16 +25,16 @@ describe(PAGE, () => {
     expect(told).toEqual(Object.fromEntries(options));
   });
 
-  it('tells the cost of every algorithm', () => {
+  it('docs/choosing.md lists the cost of every algorithm', () => {
     const measured = tableOf(PAGE, 'cost of').map((row) => row['cost of']!.split(',')[0]);
     expect([...new Set(measured)].toSorted()).toEqual(names);
   });
 
-  it('has the picture that the script draws', async () => {
+  it('docs/choosing.md shows the picture that the script draws', async () => {
     expect(await runScript('scripts/draw-choosing.mjs', '--print')).toBe(textOf('docs/images/choosing.svg'));
   });
 
-  it('tells the errors that the bench measures', async () => {
+  it('docs/choosing.md lists the errors that the benchmark measures', async () => {
     const { rows } = JSON.parse(await runScript('bench/counter-error.mjs', '--json'));
     const percent = (share: number, digits: number) => `${(share * 100).toFixed(digits)} %`;
     for (const row of rows) {

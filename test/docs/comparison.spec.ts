@@ -17,7 +17,7 @@ describe(PAGE, () => {
   (existsSync(pathOf(THROTTLER)) ? it : it.skip).each([
     ['option of a throttler', 'ThrottlerOptions'],
     ['option of the module', 'ThrottlerModuleOptions'],
-  ])('maps each %s of @nestjs/throttler', (title, type) => {
+  ])('docs/comparison.md maps each %s of @nestjs/throttler', (title, type) => {
     const mapped = tableOf(PAGE, title).flatMap((row) => row[title]!.split(' '));
     expect(mapped.toSorted()).toEqual([...membersOf(THROTTLER, type).keys()].toSorted());
   });
@@ -26,7 +26,7 @@ describe(PAGE, () => {
 describe.each(FRAMEWORKS)('an application that moves from @nestjs/throttler, on %s', (framework) => {
   const rules = { short: { window: '1s', limit: 3 }, default: { window: '1m', limit: 100 } } as const;
 
-  it('limits a method again below a class that skips the rule', async () => {
+  it('a method can be limited again in a class that skips the rule', async () => {
     @SkipRateLimit()
     @Controller()
     class Reports {
@@ -41,7 +41,7 @@ describe.each(FRAMEWORKS)('an application that moves from @nestjs/throttler, on 
     expect(policies).toEqual(['"short";q=1;w=1', '"default";q=100;w=60']);
   });
 
-  it('can keep the names of the headers and the body of a 429', async () => {
+  it('an application can keep the header names and the 429 body of @nestjs/throttler', async () => {
     const body = { statusCode: 429, message: 'ThrottlerException: Too Many Requests' };
     @RateLimit({ window: '1m', limit: 1 })
     @Controller()

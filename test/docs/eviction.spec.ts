@@ -51,14 +51,14 @@ describe('a Redis whose memory is full', () => {
     await server.stop();
   });
 
-  it('forgets with volatile-ttl whom it would soonest have forgotten, and goes on', async () => {
+  it('volatile-ttl evicts the counters that expire soonest, and Redis continues to decide', async () => {
     const limiter = await start('volatile-ttl');
     expect(await flood(limiter)).toEqual(['redis']);
     expect(await usedUp()).toBe(2 * REGULARS.length);
     expect(await askServer(server, 'DBSIZE')).toBeLessThan(ADDRESSES.length);
   });
 
-  it('forgets nobody with noeviction, and leaves what it cannot charge to the fallback', async () => {
+  it('noeviction keeps all counters, and the fallback decides requests that Redis cannot charge', async () => {
     const limiter = await start('noeviction');
     const errors = new Set<string>();
     limiter.events.on('storeError', ({ error }) => errors.add(String(error)));
@@ -69,7 +69,7 @@ describe('a Redis whose memory is full', () => {
     expect(await usedUp()).toBe(2 * REGULARS.length);
   });
 
-  it('goes on refusing with noeviction whom it cannot block any more', async () => {
+  it('noeviction keeps denying a subject that cannot be blocked any more', async () => {
     const limiter = await start('noeviction');
     const blocking: Rule = { ...LOGIN, name: 'blocking', block: '1h' };
     await limiter.consume(blocking, 'ann', { cost: 100 });

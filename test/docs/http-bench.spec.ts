@@ -16,7 +16,7 @@ const canCompare = existsSync(pathOf('bench/node_modules'));
 // Who doubts what a limiter costs a request can run what measured it.
 describe('the HTTP bench, quickly', () => {
   (canCompare ? it : it.skip)(
-    'has figures for every limiter on Fastify',
+    'the HTTP benchmark has figures for every limiter on Fastify',
     async () => {
       const measured = await rowsOn('fastify');
       expect(measured.toSorted()).toEqual([...IN_PROCESS, ...ON_REDIS, ...REFUSED].toSorted());
@@ -25,7 +25,7 @@ describe('the HTTP bench, quickly', () => {
   );
 
   (canCompare ? it : it.skip)(
-    'has figures for limiters on Express, beside no limiter',
+    'the HTTP benchmark has figures for limiters on Express beside no limiter',
     async () => {
       const named = ['ours-redis-1', 'ours-refused', 'express-rate-limit'];
       const measured = await rowsOn('express', '--only', named.join(','));
@@ -34,7 +34,7 @@ describe('the HTTP bench, quickly', () => {
     120_000,
   );
 
-  it('tells what it can measure', async () => {
+  it('the HTTP benchmark lists what it can measure when it does not know a name', async () => {
     await expect(runScript('bench/http.mjs', '--only', 'ours')).rejects.toThrow(
       'got ours; allowed: nothing, ',
     );

@@ -23,12 +23,12 @@ function instruments(): string[][] {
 
 // Who builds alerts on these names is told if they mean nothing.
 describe(PAGE, () => {
-  it('names every instrument, and its kind', () => {
+  it('docs/operations.md names every instrument and its kind', () => {
     const told = tableOf(PAGE, 'instrument').map(({ instrument, kind }) => [instrument, kind]);
     expect(told).toEqual(instruments());
   });
 
-  it('names every event', () => {
+  it('docs/operations.md names every event', () => {
     const events = membersOf('lib/limiter/events.ts', 'RateLimitEventMap');
     expect(tableOf(PAGE, 'event').map(({ event }) => event)).toEqual([...events.keys()]);
   });

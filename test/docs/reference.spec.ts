@@ -3,7 +3,7 @@ import { textOf } from '../readme/code-blocks.js';
 import { runScript } from './run-script.js';
 
 describe('docs/reference.md', () => {
-  it('is what npm run docs writes from the types and doc comments of today', async () => {
+  it('docs/reference.md is the current output of npm run docs', async () => {
     expect(await runScript('scripts/write-reference.mjs', '--print')).toBe(textOf('docs/reference.md'));
   }, 60_000);
 });

@@ -32,12 +32,12 @@ function cellsOf(row: string): string[] {
 }
 
 describe(PAGE, () => {
-  it.each(quotedLines())('quotes a line that the package logs: %s', (line) => {
+  it.each(quotedLines())('docs/troubleshooting.md quotes a line that the package logs: %s', (line) => {
     const parts = line.split('…').map((part) => part.trim());
     expect(parts.filter((part) => !MESSAGES.includes(part))).toEqual([]);
   });
 
-  it('explains every warning that reports a symptom, and links to its section', () => {
+  it('docs/troubleshooting.md explains every warning about a symptom and links to its section', () => {
     const linked = textOf(PAGE).matchAll(/\[`(RL_\w+)`\]\(warnings\.md#(\w+)\)/g);
     const codes = new Set(
       Array.from(linked, ([, code, anchor]) => (anchor === code!.toLowerCase() ? code : anchor)),

@@ -6,15 +6,18 @@ import { WARNING_CODES } from '../../lib/nest/warning-codes.js';
 const [, ...SECTIONS] = readFileSync('docs/warnings.md', 'utf8').split(/^## /m);
 
 describe('docs/warnings.md', () => {
-  it('has one section for each code of a warning, in alphabetical order, and no other section', () => {
+  it('docs/warnings.md has one section for each code of a warning, in alphabetical order', () => {
     const titles = SECTIONS.map((section) => section.split('\n', 1)[0]);
     expect(titles).toEqual([...WARNING_CODES, NO_MODULE].sort());
   });
 
-  it.each(SECTIONS)('states the meaning, how to see it, the fix and how to turn it off: %s', (section) => {
-    const [code] = section.split('\n', 1);
-    const parts = [...section.matchAll(/^- \*\*(.*?)\*\*/gm)].map(([, part]) => part);
-    expect(parts).toEqual(['Meaning.', 'Seen as.', 'Fix.', 'Turn off.']);
-    expect(section.includes(`warnings: { ${code}: false }`)).toBe(code !== NO_MODULE);
-  });
+  it.each(SECTIONS)(
+    'a section of docs/warnings.md states the meaning, the symptom, the fix and the switch: %s',
+    (section) => {
+      const [code] = section.split('\n', 1);
+      const parts = [...section.matchAll(/^- \*\*(.*?)\*\*/gm)].map(([, part]) => part);
+      expect(parts).toEqual(['Meaning.', 'Seen as.', 'Fix.', 'Turn off.']);
+      expect(section.includes(`warnings: { ${code}: false }`)).toBe(code !== NO_MODULE);
+    },
+  );
 });
