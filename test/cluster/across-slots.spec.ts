@@ -64,7 +64,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect(new Set(remainingOf(await peek(everywhere())))).toEqual(new Set([4]));
   });
 
-  describe.each([0, 1, 2])('a request that the node %d denies is charged to no rule', (node) => {
+  describe.each([0, 1, 2])('when the node %d denies a request', (node) => {
     it('a denied request across slots is charged to no rule, twice in a row', async () => {
       const tight: On<Rule> = [{ ...hour, name: 'tight', limit: 1 }, subjects[node]!];
       await ask([...everywhere(), tight]);

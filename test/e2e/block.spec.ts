@@ -51,7 +51,7 @@ describe.each(SETUPS)('a block after a denial, on $framework with $kind', ({ fra
     };
   }
 
-  it('keeps a client out for as long as it says, however often it asks meanwhile, and no longer', async () => {
+  it('a block lasts as long as the rule states, and requests during it do not extend it', async () => {
     const { at } = await start();
     expect(await at(0, '/login')).toEqual([200, undefined, 0]);
     expect(await at(0, '/login')).toEqual([200, undefined, 0]);
@@ -64,7 +64,7 @@ describe.each(SETUPS)('a block after a denial, on $framework with $kind', ({ fra
     expect(await at(302_501, '/login')).toEqual([429, '300', 300_000]);
   });
 
-  it('tells the client in headers and body how long it lasts', async () => {
+  it('headers and body of a blocked request report when the block ends', async () => {
     const { get } = await start();
     for (let nth = 1; nth <= 2; nth++) await get('/login');
     const refused = await get('/login');
@@ -79,7 +79,7 @@ describe.each(SETUPS)('a block after a denial, on $framework with $kind', ({ fra
     });
   });
 
-  it('that is shorter than the wait ends before it, and the wait goes on', async () => {
+  it('a block shorter than the wait ends before it, and the wait continues', async () => {
     const { at } = await start();
     for (let nth = 1; nth <= 2; nth++) await at(0, '/short');
     expect(await at(0, '/short')).toEqual([429, '10', 10_000]);
@@ -88,7 +88,7 @@ describe.each(SETUPS)('a block after a denial, on $framework with $kind', ({ fra
     expect(await at(10_999, '/short')).toEqual([200, undefined, 0]);
   });
 
-  it('keeps out no other client, and no other route', async () => {
+  it('a block affects no other client and no other route', async () => {
     const { getFrom } = await start();
     const statuses = async (ip: string, path: string) => {
       const found: number[] = [];
@@ -100,14 +100,14 @@ describe.each(SETUPS)('a block after a denial, on $framework with $kind', ({ fra
     expect(await statuses('10.0.0.1', '/short')).toEqual([200, 200, 429]);
   });
 
-  it('follows no denial by another rule of the route', async () => {
+  it('a denial by another rule of the route starts no block', async () => {
     const { at } = await start();
     expect(await at(0, '/both')).toEqual([200, undefined, 0]);
     expect(await at(0, '/both')).toEqual([429, '1', 1_000]);
     expect(await at(1_000, '/both')).toEqual([200, undefined, 0]);
   });
 
-  it('does not promise an end to a denial that has none', async () => {
+  it('a denial without an end starts no block and reports no wait', async () => {
     const { at } = await start();
     expect(await at(0, '/never')).toEqual([429, undefined, null]);
   });

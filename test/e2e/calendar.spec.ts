@@ -33,7 +33,7 @@ describe.each(SETUPS)('a quota of the calendar, on $framework with $kind', ({ fr
     return { time, get, status };
   }
 
-  it("is there again at midnight where the rule's clocks are", async () => {
+  it("a daily limit is available again at midnight in the rule's time zone", async () => {
     const { time, get, status } = await start();
     expect(await status('/day')).toBe(200);
     const refused = await get('/day');
@@ -48,7 +48,7 @@ describe.each(SETUPS)('a quota of the calendar, on $framework with $kind', ({ fr
     expect(await status('/day')).toBe(200);
   });
 
-  it('is there again on the day of the month that the rule says', async () => {
+  it("a monthly limit is available again on the rule's anchor day", async () => {
     const { time, status } = await start();
     expect(await status('/month')).toBe(200);
     time.advance(TO_MIDNIGHT_IN_UTC - 1);

@@ -8,19 +8,19 @@ afterEach(closeApps);
 describe.each(SETUPS)("a client's address on $framework with $kind", ({ framework, kind }) => {
   const setup = () => ({ framework, store: virtualStore(kind, new VirtualTime()), trustProxy: true });
 
-  it('is what a rule counts by default', async () => {
+  it("a rule counts by the client's address by default", async () => {
     const { knock } = await startDoor({}, setup());
     const clients = [clientAt('10.0.0.1'), clientAt('10.0.0.2'), clientAt('10.0.0.1')];
     expect(await knock(...clients)).toEqual([200, 200, 429]);
   });
 
-  it('is one in every spelling of an IPv4 address', async () => {
+  it('all notations of an IPv4 address share one counter', async () => {
     const { knock } = await startDoor({}, setup());
     const spellings = ['1.2.3.4', '::ffff:1.2.3.4', '::ffff:102:304', '::FFFF:0102:0304'];
     expect(await knock(...spellings.map((ip) => clientAt(ip)))).toEqual([200, 429, 429, 429]);
   });
 
-  it('is one for all its connections behind a proxy that adds ports, as on Azure', async () => {
+  it('connections of a client behind a proxy that adds ports, as on Azure, share one counter', async () => {
     const { knock } = await startDoor({}, setup());
     const first = ['203.0.113.1:4711', '203.0.113.1:4712', '203.0.113.1', '::ffff:203.0.113.1:80'];
     const others = ['203.0.113.2:4711', '[2001:db8::1]:4711', '[2001:db8::1]:4712', '2001:db8::4711'];
@@ -29,7 +29,7 @@ describe.each(SETUPS)("a client's address on $framework with $kind", ({ framewor
     ]);
   });
 
-  it('matches an allow list with its port', async () => {
+  it('an address with a port matches the allow list', async () => {
     const { knock } = await startDoor({ allowList: ['203.0.113.1', '2001:db8::/32'] }, setup());
     const client = clientAt('203.0.113.1:4711');
     const other = clientAt('203.0.113.2:4711');
@@ -37,7 +37,7 @@ describe.each(SETUPS)("a client's address on $framework with $kind", ({ framewor
     expect(await knock(client, client, other, other, wide, wide)).toEqual([200, 200, 200, 429, 200, 200]);
   });
 
-  it('is a /64 of IPv6, so that a client gains nothing from its other 2^64 addresses', async () => {
+  it('all IPv6 addresses of a /64 network share one counter', async () => {
     const { knock } = await startDoor({ limit: 999 }, setup());
     const addresses = Array.from({ length: 1000 }, (_, nth) => `2001:db8:1:2:${nth.toString(16)}::1`);
     const statuses = await knock(...addresses.map((ip) => clientAt(ip)));
@@ -45,7 +45,7 @@ describe.each(SETUPS)("a client's address on $framework with $kind", ({ framewor
     expect(await knock(clientAt('2001:db8:1:3::1'))).toEqual([200]);
   });
 
-  it('is as much of IPv6 as `ipv6Prefix` says', async () => {
+  it('`ipv6Prefix` sets the size of the IPv6 network that shares a counter', async () => {
     const { knock } = await startDoor({ ipv6Prefix: 48 }, setup());
     const addresses = ['2001:db8:1:2::1', '2001:db8:1:3::1', '2001:db8:2::1'];
     expect(await knock(...addresses.map((ip) => clientAt(ip)))).toEqual([200, 429, 200]);
@@ -53,13 +53,13 @@ describe.each(SETUPS)("a client's address on $framework with $kind", ({ framewor
 });
 
 describe.each(FRAMEWORKS)('a client that lies about its address to %s', (framework) => {
-  it('is refused although it rotates X-Forwarded-For, since nobody told the app to trust it', async () => {
+  it('a client that rotates X-Forwarded-For is denied when no proxy is trusted', async () => {
     const { knock } = await startDoor({}, { framework });
     const claims = [clientAt('10.0.0.1'), clientAt('10.0.0.2'), clientAt('10.0.0.3')];
     expect(await knock(...claims)).toEqual([200, 429, 429]);
   });
 
-  it('is counted by its connection when a trusted X-Forwarded-For holds nonsense', async () => {
+  it('a client is counted by its connection when a trusted X-Forwarded-For is invalid', async () => {
     const { knock } = await startDoor({ limit: 3 }, { framework, trustProxy: true });
     const nonsense = [
       'nobody',

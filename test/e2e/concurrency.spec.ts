@@ -111,7 +111,7 @@ afterEach(async () => {
 });
 
 describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind', (setup) => {
-  it('lets so many in at a time, refuses the others at once, and they hold nothing', async () => {
+  it('a concurrency limit allows its number of requests at a time, and denied requests hold no permit', async () => {
     const { get, untilHeld, adjusted } = await start(setup);
     for (let round = 1; round <= 2; round++) {
       const statuses: number[] = [];
@@ -131,7 +131,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     ['an error that the handler throws', '/broken', 500],
     ['a later guard that hides the route', '/hidden', 404],
     ['a pipe that refuses what it gets', '/item/1', 400],
-  ])('gives the permit back once after %s', async (_title, path, status) => {
+  ])('a permit is released once after %s', async (_title, path, status) => {
     const { get, held, untilHeld, adjusted } = await start(setup);
     const answer = get(path);
     await until(() => gate.inside === 1, 'the request to be in flight');
@@ -143,7 +143,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     expect(await adjusted('refund')).toEqual([true]);
   });
 
-  it('gives the permit back once when a client hangs up, not only when its handler ends', async () => {
+  it('a permit is released once when the client disconnects, not only when the handler ends', async () => {
     const { port, get, untilHeld, adjusted } = await start(setup);
     const client = await askAndWait(port, '/held');
     await until(() => gate.inside === 1, 'the request to be in flight');
@@ -158,7 +158,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     expect(await adjusted('refund')).toEqual([true, true]);
   });
 
-  it('holds no permit for a client that has hung up before it is decided', async () => {
+  it('a client that disconnects before the decision holds no permit', async () => {
     let hasClosed = false;
     const by = async (context: ExecutionContext) => {
       onClosed(context, () => (hasClosed = true));
@@ -176,7 +176,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     await untilHeld(0, 'somebody');
   });
 
-  it('gives back the permits of requests sent one behind the other by a client that hangs up', async () => {
+  it('permits of pipelined requests are released when the client disconnects', async () => {
     const { port, untilHeld } = await start(setup);
     const client = await askAndWait(port, '/held', '/held');
     await until(() => gate.inside === 2, 'both requests to be in flight');
@@ -184,7 +184,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     await untilHeld(0);
   });
 
-  it('tells clients what it allows, without a window, which there is none', async () => {
+  it('the headers of a concurrency limit report the limit without a window', async () => {
     const { get, service } = await start(setup, { lease: '30s' });
     const other = await service.hold('exports', CLIENT);
     const answer = get('/held');
@@ -211,7 +211,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     await other.release();
   });
 
-  it('keeps the permit of a request that takes longer than its lease', async () => {
+  it('a request that takes longer than its lease keeps its permit', async () => {
     const time = new VirtualTime();
     const { get, held, untilHeld, adjusted } = await start({ ...setup, time }, { lease: '300ms' });
     const answer = get('/held');
@@ -235,7 +235,7 @@ describe.each(FRAMEWORKS)('a limit on requests in flight of two processes, on %s
     return { time: place.time, one: await start(place), other: await start(place) };
   }
 
-  it('is one limit', async () => {
+  it('two processes share one concurrency limit', async () => {
     const { one, other } = await startTwo();
     const answers = [one.get('/held'), other.get('/held')];
     await until(() => gate.inside === 2, 'both requests to be in flight');
@@ -246,7 +246,7 @@ describe.each(FRAMEWORKS)('a limit on requests in flight of two processes, on %s
     await one.untilHeld(0);
   });
 
-  it("gets a dead holder's permits back after its lease, and none of another's when it was not dead", async () => {
+  it('permits of a dead process return after its lease, and no live process loses one', async () => {
     const { time, one, other } = await startTwo();
     const late = [one.get('/held'), one.get('/held')];
     await until(() => gate.inside === 2, 'both requests to be in flight');
@@ -262,7 +262,7 @@ describe.each(FRAMEWORKS)('a limit on requests in flight of two processes, on %s
     expect(await other.held()).toBe(1);
   });
 
-  it('gets the permits of a process back at once that ends as it should', async () => {
+  it('permits of a process that shuts down normally return at once', async () => {
     const { one, other } = await startTwo();
     const answer = one.get('/held');
     await until(() => gate.inside === 1, 'the request to be in flight');

@@ -26,14 +26,14 @@ describe.each(FRAMEWORKS)('a rule with exceptions on %s', (framework) => {
   it.each([
     ['at once', isInternal],
     ['as a promise', async (context: ExecutionContext) => isInternal(context)],
-  ])('does not apply where skipIf says so %s, and then tells nothing', async (_title, skipIf) => {
+  ])('a rule does not apply and sends no headers when skipIf is true %s', async (_title, skipIf) => {
     const { get } = await start({ ...NONE, skipIf });
     const skipped = await get('/', { 'x-internal': 'yes' });
     expect([skipped.status, limitHeaders(skipped)]).toEqual([200, {}]);
     expect((await get('/')).status).toBe(429);
   });
 
-  it('leaves the other rules of the route to apply', async () => {
+  it('the other rules of a route still apply when one is skipped', async () => {
     const { get } = await start(
       { ...NONE, name: 'closed', skipIf: isInternal },
       { ...NONE, name: 'open', limit: 5 },
@@ -43,7 +43,7 @@ describe.each(FRAMEWORKS)('a rule with exceptions on %s', (framework) => {
     expect(JSON.parse((await get('/')).body)).toMatchObject({ 'violated-policies': ['closed'] });
   });
 
-  it('lets the addresses and ranges of its allowList pass, in all their spellings, and nobody else', async () => {
+  it('the allowList exempts its addresses and ranges in every notation, and no other address', async () => {
     const { getFrom } = await start({ ...NONE, allowList: ['203.0.113.7', '10.0.0.0/8', '2001:db8::/32'] });
     const statusFrom = async (ip: string) => (await getFrom(ip, '/')).status;
     const passing = [
@@ -59,7 +59,7 @@ describe.each(FRAMEWORKS)('a rule with exceptions on %s', (framework) => {
     for (const ip of others) expect({ ip, status: await statusFrom(ip) }).toEqual({ ip, status: 429 });
   });
 
-  it('asks nothing of its functions for an address that its allowList lets pass', async () => {
+  it('the functions of a rule are not called for an address in its allowList', async () => {
     const skipIf = jest.fn(() => false);
     const limit = jest.fn(() => 0);
     const { getFrom } = await start({ ...NONE, limit, skipIf, allowList: ['10.0.0.0/8'] });
@@ -68,7 +68,7 @@ describe.each(FRAMEWORKS)('a rule with exceptions on %s', (framework) => {
     expect(limit).not.toHaveBeenCalled();
   });
 
-  it('takes no exception from what a client says about itself', async () => {
+  it('headers that a client sends do not exempt it from a rule', async () => {
     const { get } = await start({ ...NONE, allowList: ['10.0.0.0/8'] });
     const claims = { 'x-real-ip': '10.0.0.1', 'x-client-ip': '10.0.0.1', forwarded: 'for=10.0.0.1' };
     expect((await get('/', claims)).status).toBe(429);

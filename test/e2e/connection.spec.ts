@@ -57,7 +57,7 @@ describe.each(FRAMEWORKS)('the connection to Redis on %s', (framework) => {
   it.each([
     ['a URL', () => server.url],
     ['ioredis options', () => ({ host: server.host, port: server.port })],
-  ])('is made from %s, and closed with the app', async (_title, redis) => {
+  ])('a connection to Redis from %s is closed with the application', async (_title, redis) => {
     const { close, get } = await start(redis());
     expect(await statuses(get)).toEqual([200, 200, 429]);
     await until(async () => (await connections()) === 2, 'the one on which denials are told');
@@ -65,7 +65,7 @@ describe.each(FRAMEWORKS)('the connection to Redis on %s', (framework) => {
     await until(async () => (await connections()) === 0, 'the connection to be gone');
   });
 
-  it("is a duplicate of a user's client, which stays open, usable and as it was", async () => {
+  it("a user's client is duplicated and stays open, usable and unchanged", async () => {
     const mine = new Redis(server.url, { keyPrefix: 'mine:', maxRetriesPerRequest: 7 });
     mine.on('error', () => undefined);
     await mine.set('before', '1');
@@ -90,7 +90,7 @@ describe.each(FRAMEWORKS)('the connection to Redis on %s', (framework) => {
     }
   });
 
-  it('uses the database and key prefix that the user gave', async () => {
+  it("the connection to Redis uses the user's database and key prefix", async () => {
     const { get } = await start({ host: server.host, port: server.port, db: 3, keyPrefix: 'app:' });
     await get('/');
     await admin.select(3);

@@ -159,7 +159,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
     ['a later guard refuses', '/locked', 403],
     ['a pipe refuses what it gets', '/account/me', 400],
     ['the handler breaks', '/broken', 500],
-  ])("is a failed attempt with count: 'failures', when %s", async (_title, path, status) => {
+  ])("count: 'failures' counts an attempt when %s", async (_title, path, status) => {
     const { statuses, left, refunds } = await start('failures');
     expect(await statuses(path, path, path, path)).toEqual([status, status, status, 429]);
     expect(await left()).toBe(0);
@@ -169,7 +169,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
   it.each([
     ['a success', '/right', 200],
     ['a redirect', '/right-and-on', 302],
-  ])("is not %s with count: 'failures', however often", async (_title, path, status) => {
+  ])("count: 'failures' does not count %s", async (_title, path, status) => {
     const { statuses, untilLeft, refunds } = await start('failures');
     for (let nth = 1; nth <= 5; nth++) {
       expect(await statuses(path)).toEqual([status]);
@@ -178,7 +178,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
     expect(refunds()).toBe(5);
   });
 
-  it("is a success, and no failure, with count: 'successes'", async () => {
+  it("count: 'successes' counts successful requests and no failed ones", async () => {
     const { statuses, left, untilLeft } = await start('successes');
     for (let nth = 1; nth <= 5; nth++) {
       expect(await statuses('/wrong')).toEqual([401]);
@@ -188,7 +188,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
     expect(await left()).toBe(0);
   });
 
-  it('is decided before the handler, and given back only after the response', async () => {
+  it('a request is counted before the handler and refunded only after the response', async () => {
     const { get, left, untilLeft } = await start('failures');
     const answer = get('/slow');
     await until(() => gate.inside === 1, 'the handler to run');
@@ -198,7 +198,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
     await untilLeft(3);
   });
 
-  it('never lets more attempts fail than the limit says, although all come at once', async () => {
+  it('concurrent attempts never fail more often than the limit permits', async () => {
     const { get } = await start('failures');
     const answers = await Promise.all(Array.from({ length: 20 }, () => get('/wrong')));
     const statuses = answers.map(({ status }) => status).sort();
@@ -206,7 +206,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
     expect(attempts).toBe(3);
   });
 
-  it('is an attempt whose client hangs up before it is told the result', async () => {
+  it("count: 'failures' counts an attempt whose client disconnects before the response", async () => {
     const { port, left, refunds } = await start('failures');
     const client = await askAndWait(port, '/slow');
     await until(() => gate.inside === 1, 'the handler to run');
@@ -220,7 +220,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
   it.each([
     ['at once', (isCharged: boolean) => isCharged],
     ['as a promise', async (isCharged: boolean) => isCharged],
-  ])('is what a function of the result says %s', async (_title, answer) => {
+  ])('a function in count decides which requests count %s', async (_title, answer) => {
     const results: object[] = [];
     const count = ({ statusCode, context }: CountResult) => {
       const { url } = context.switchToHttp().getRequest<{ url: string }>();
@@ -253,7 +253,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
         throw new Error('no audit log');
       },
     ],
-  ])('is every request while the function for it %s, and the log says so', async (_title, count) => {
+  ])('every request counts and the log reports it while the function in count %s', async (_title, count) => {
     const { statuses, left, logs } = await start(count);
     expect(await statuses('/right', '/right', '/right', '/right')).toEqual([200, 200, 200, 429]);
     await until(() => logs.ours().length >= 3, 'three lines in the log');
@@ -262,7 +262,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
     expect(logs.ours()).toEqual([line, line, line]);
   });
 
-  it('is decided for each rule of a route by itself', async () => {
+  it('each rule of a route decides separately which requests count', async () => {
     const { statuses, left, untilLeft } = await start('failures', {
       total: { ...LOGIN, limit: 9 },
       orders: { ...LOGIN, limit: 5, count: 'successes' },
@@ -273,7 +273,7 @@ describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ fra
     expect(await left('total')).toBe(6);
   });
 
-  it('is as it should be for the other rules of a route when the function of one throws', async () => {
+  it('an error in the count function of one rule does not affect the other rules of the route', async () => {
     const thrower = () => {
       throw new Error('no audit log');
     };

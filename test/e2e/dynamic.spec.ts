@@ -28,7 +28,7 @@ describe.each(SETUPS)(
       return startApp(metadata, { framework, store: virtualStore(kind, new VirtualTime()) });
     }
 
-    it('may be a limit: paying clients get more', async () => {
+    it('a function can set the limit, such as a higher one for paying clients', async () => {
       const limit = (context: ExecutionContext) => (said(context, 'x-plan') === 'paid' ? 100 : 5);
       const { get } = await start({ ...FIXED, limit });
       const free = limitHeaders(await get('/'));
@@ -36,7 +36,7 @@ describe.each(SETUPS)(
       expect([free['ratelimit'], paid['ratelimit']]).toEqual(['"default";r=4;t=60', '"default";r=98;t=60']);
     });
 
-    it('may be a window', async () => {
+    it('a function can set the window', async () => {
       const window = (context: ExecutionContext) => (said(context, 'x-plan') === 'paid' ? '10s' : '1m');
       const { get } = await start({ ...FIXED, window });
       const paid = limitHeaders(await get('/', { 'x-plan': 'paid' }));
@@ -44,7 +44,7 @@ describe.each(SETUPS)(
       expect(limitHeaders(await get('/'))['ratelimit-policy']).toBe('"default";q=10;w=60');
     });
 
-    it('may be a cost: what is worth more takes more', async () => {
+    it('a function can set the cost', async () => {
       const { get } = await start({ ...FIXED, cost: (context) => Number(said(context, 'x-cost') ?? 1) });
       const left = async (cost: string) => limitHeaders(await get('/', { 'x-cost': cost }))['ratelimit'];
       expect(await left('4')).toBe('"default";r=6;t=60');
@@ -52,7 +52,7 @@ describe.each(SETUPS)(
       expect(await left('6')).toBe('"default";r=0;t=60');
     });
 
-    it('may come as a promise, and is asked for once a request although three rules use it', async () => {
+    it('an asynchronous function is called once per request although three rules use it', async () => {
       const limit = jest.fn(async () => 7);
       const window = jest.fn(() => '1m' as const);
       const cost = jest.fn(async () => 2);
@@ -70,7 +70,7 @@ describe.each(SETUPS)(
       }
     });
 
-    it('may be a cost that never fits: the client gets a 429 and no time to come back', async () => {
+    it('a cost that never fits gets a 429 without Retry-After', async () => {
       const { get } = await start({ ...FIXED, cost: () => 11 });
       const answer = await get('/');
       expect(answer.status).toBe(429);
@@ -87,7 +87,7 @@ describe.each(SETUPS)(
     it.each([
       ['limit: 0 as it stands', 0],
       ['limit: 0 from a function', () => 0],
-    ])('denies everything with %s', async (_title, limit) => {
+    ])('a rule denies every request with %s', async (_title, limit) => {
       const { get } = await start({ ...FIXED, limit });
       const answer = await get('/');
       expect(answer.status).toBe(429);
@@ -100,7 +100,7 @@ describe.each(SETUPS)(
 );
 
 describe('a rule whose limit is a function', () => {
-  it('starts with any burst that some limit could fill again in time', async () => {
+  it('a rule with a limit function starts with any burst that some limit could refill in time', async () => {
     @Controller()
     class Exports {
       @RateLimit({ algorithm: 'token-bucket', window: '1d', limit: () => 5_000, burst: 10_000 })

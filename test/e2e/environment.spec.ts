@@ -25,7 +25,7 @@ describe('a variable that sets a limit', () => {
   };
 
   it.each<ConfigModuleOptions>([{}, { skipProcessEnv: true }])(
-    'is not lost when it is in a .env file only, with ConfigModule.forRoot(%j)',
+    'a variable that is only in a .env file takes effect with ConfigModule.forRoot(%j)',
     async (options) => {
       const { get } = await startApp(await fromFile(options), { framework: 'express' });
       expect(limitHeaders(await get('/login'))['ratelimit-policy']).toBe('"login";q=7;w=60');
@@ -33,7 +33,7 @@ describe('a variable that sets a limit', () => {
   );
 
   it.each(['RATE_LIMIT_LOGIN_LIMIT', 'RATE_LIMIT_DEFAULT_LIMIT', 'RATE_LIMIT_LOGIN__LIMIT'])(
-    'stops the application when it is spelled %s, which would set nothing',
+    'the misspelled variable %s stops the application',
     async (name) => {
       expect(() => overridesFromEnv({ get: () => '5' }, [name])).toThrow(
         `${name}: got "5"; allowed: a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals`,
@@ -44,13 +44,13 @@ describe('a variable that sets a limit', () => {
     },
   );
 
-  it('leaves other variables of the application alone', () => {
+  it('other environment variables do not affect the application', () => {
     expect(
       overridesFromEnv({ get: () => 'x' }, ['RATE_LIMIT_ENABLED', 'RATE_LIMITER', 'RATE_LIMIT']),
     ).toEqual({});
   });
 
-  it('stops the application when it is asked for by name and has no value', () => {
+  it('a variable without a value stops the application when it is read by name', () => {
     expect(() => overridesFromEnv({ get: () => undefined }, ['RATE_LIMIT__LOGIN__LIMIT'])).toThrow(
       'RATE_LIMIT__LOGIN__LIMIT: has no value',
     );

@@ -49,7 +49,7 @@ describe.each(FRAMEWORKS)('the events of an app on %s', (framework) => {
     return { get, seen: app.get(Watch).seen };
   };
 
-  it('tell of decisions, and of denials with who was denied', async () => {
+  it('events report all decisions, and denials with their subjects', async () => {
     const { get, seen } = await start({});
     for (let nth = 1; nth <= 3; nth++) await get('/');
     expect(seen).toEqual([
@@ -60,7 +60,7 @@ describe.each(FRAMEWORKS)('the events of an app on %s', (framework) => {
     ]);
   });
 
-  it('tell that Redis is gone, of every request that it was gone for, and that it is back', async () => {
+  it('events report an outage of Redis, each affected request, and the recovery', async () => {
     const { get, seen } = await start({ redis: server.url });
     const isCounted = async () => (await get('/')) && seen.at(-1) === 'decided by redis';
     await until(isCounted, 'Redis to decide');

@@ -91,7 +91,7 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
 
   describe.each(['local', 'deny'] as const)('where onStoreError is %s', (onStoreError) => {
     it.each(limits)(
-      'answers 503 to a request for which it returns %s, on its route only, and says once what is allowed',
+      'a request gets a 503 on its route only when a function returns %s, and the log states the allowed values once',
       async (_title, rule, reason) => {
         const app = await start(rule, { onStoreError });
         expect(await statusesOf(app)).toEqual([503, 503]);
@@ -104,7 +104,7 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
   });
 
   it.each(limits)(
-    'allows a request for which it returns %s where onStoreError is allow',
+    "onStoreError 'allow' allows a request when a function returns %s",
     async (_title, rule, reason) => {
       const app = await start({ ...rule, onStoreError: 'allow' });
       expect(await statusesOf(app)).toEqual([200, 200]);
@@ -116,7 +116,7 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
   );
 
   describe.each(['local', 'allow', 'deny'] as const)('where onStoreError is %s', (onStoreError) => {
-    it.each(others)('applies its rule to a request for which it returns %s', async (_title, rule, reason) => {
+    it.each(others)('a rule applies when its function returns %s', async (_title, rule, reason) => {
       const app = await start({ limit: 1, ...rule }, { onStoreError });
       expect(await statusesOf(app)).toEqual([200, 429]);
       expect(app.errors()).toEqual([]);
@@ -124,7 +124,7 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     });
   });
 
-  it('tells the client of a rule with a wrong value when to come back, and operators that it was denied', async () => {
+  it('a denial by an invalid value has Retry-After and is reported to operators', async () => {
     const told: Decision[] = [];
     const app = await start(
       { limit: () => -1 },
@@ -150,7 +150,7 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
   });
 
   it.each([undefined, 'local', 'allow', 'deny'] as const)(
-    'is in the health of the application where onStoreError is %s',
+    'the warning about an invalid value is in health with onStoreError %s',
     async (onStoreError) => {
       const app = await start({ limit: () => -1 }, { ...(onStoreError && { onStoreError }) });
       expect(await statusesOf(app, 3)).toEqual(Array(3).fill(onStoreError === 'allow' ? 200 : 503));
@@ -160,26 +160,26 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     },
   );
 
-  it('counts by a limit and a cost that come as strings of digits', async () => {
+  it('a function can return a limit and a cost as strings of digits', async () => {
     const app = await start({ limit: (() => '7') as never, cost: (async () => '3') as never });
     expect(await statusesOf(app, 3)).toEqual([200, 200, 429]);
     expect(app.warnings()).toEqual([]);
   });
 
-  it("answers 503 where the module's limits fail closed, but not for a shadow rule", async () => {
+  it('an invalid value of a shadow rule causes no 503', async () => {
     const limit = () => -1;
     expect(await statusesOf(await start({ limit }, { onStoreError: 'deny' }), 1)).toEqual([503]);
     const shadow = await start({ limit, mode: 'shadow' }, { onStoreError: 'deny' });
     expect(await statusesOf(shadow, 1)).toEqual([200]);
   });
 
-  it('leaves the other rules of the route in force', async () => {
+  it('the other rules of a route apply when a function returns an invalid value', async () => {
     const total = { window: '1m', limit: 1, algorithm: 'fixed-window' } as const;
     const options = { rules: { total }, onStoreError: 'allow' } as const;
     expect(await statusesOf(await start({ limit: () => -1 }, options))).toEqual([200, 429]);
   });
 
-  it('reports each rule and field once, and nothing when the warning is turned off', async () => {
+  it('an invalid value is reported once per rule and field, and not if the warning is off', async () => {
     const limit = () => -1;
     const rules = { first: { ...LOG, limit }, second: { ...LOG, limit } };
     const cost = () => -1;
@@ -191,7 +191,7 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     expect(quiet.warnings()).toEqual([]);
   });
 
-  it('applies a rule whose skipIf returns neither true nor false', async () => {
+  it('a rule applies when its skipIf returns neither true nor false', async () => {
     const skipIf = (() => 'no') as never;
     const app = await start({ ...LOG, limit: 1, skipIf });
     expect(await statusesOf(app)).toEqual([200, 429]);
@@ -200,13 +200,13 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     ]);
   });
 
-  it('applies a rule whose skipIf returns nothing, which is not true', async () => {
+  it('a rule applies when its skipIf returns undefined', async () => {
     const app = await start({ ...LOG, limit: 1, skipIf: (() => undefined) as never });
     expect(await statusesOf(app)).toEqual([200, 429]);
     expect(app.warnings()).toEqual([]);
   });
 
-  it('keeps the charge of a rule whose charge function forgets to return', async () => {
+  it('a charge is kept when the count function returns undefined', async () => {
     const app = await start({ ...LOG, limit: 1, count: (() => undefined) as never });
     await app.get('/');
     await until(() => app.warnings().length > 0, 'the response to be settled');
@@ -216,7 +216,7 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     ]);
   });
 
-  it('answers 500 when it throws or rejects, and the app goes on', async () => {
+  it('a function that throws or rejects causes a 500, and the application continues', async () => {
     const thrown = () => {
       throw new Error('no such plan');
     };

@@ -65,19 +65,19 @@ describe.each(FRAMEWORKS)('the filter that answers a denied request, on %s', (fr
   it.each([
     ['of the root module', () => ({ imports: [limits()], providers: [own] })],
     ['of a module imported before', () => ({ imports: [module(OwnFilterModule), limits()] })],
-  ])('answers in place of an APP_FILTER %s', async (_title, metadata) => {
+  ])('RateLimitFilter handles a denied request instead of an APP_FILTER %s', async (_title, metadata) => {
     expect(await denied(metadata())).toEqual(BY_US);
   });
 
-  it('leaves a denied request to an APP_FILTER of a module imported after RateLimitModule', async () => {
+  it('an APP_FILTER of a module imported after RateLimitModule handles a denied request', async () => {
     expect(await denied({ imports: [limits(), OwnFilterModule] })).toEqual(BY_OWN);
   });
 
-  it('leaves a denied request to a filter of the controller', async () => {
+  it('a filter of the controller handles a denied request', async () => {
     expect(await denied({ imports: [limits()], controllers: [FilteredRoutes] })).toEqual(BY_OWN);
   });
 
-  it('leaves a denied request to a filter given to useGlobalFilters', async () => {
+  it('a filter passed to useGlobalFilters handles a denied request', async () => {
     const configure: AppSetup['configure'] = (app) =>
       void app.useGlobalFilters(new OwnFilter(app.getHttpAdapter()));
     expect(await denied({ imports: [limits()] }, configure)).toEqual(BY_OWN);
@@ -89,26 +89,23 @@ describe.each(FRAMEWORKS)('the filter that answers a denied request, on %s', (fr
       'of a module imported before',
       () => ({ imports: [module(OwnFilterModule), limits({ registerFilter: false })] }),
     ],
-  ])(
-    'is not registered with registerFilter: false, so that an APP_FILTER %s answers',
-    async (_title, metadata) => {
-      expect(await denied(metadata())).toEqual(BY_OWN);
-    },
-  );
+  ])('an APP_FILTER %s handles a denied request with registerFilter: false', async (_title, metadata) => {
+    expect(await denied(metadata())).toEqual(BY_OWN);
+  });
 
-  it('leaves a denied request to Nest with registerFilter: false and no filter of the application', async () => {
+  it('Nest handles a denied request with registerFilter: false and no other filter', async () => {
     expect(await denied({ imports: [limits({ registerFilter: false })] })).toEqual({
       ...BY_OWN,
       isSeen: false,
     });
   });
 
-  it('can be placed on a controller with registerFilter: false', async () => {
+  it('RateLimitFilter can be added to a controller with registerFilter: false', async () => {
     const metadata = { imports: [limits({ registerFilter: false })], controllers: [OurRoutes] };
     expect(await denied(metadata)).toEqual(BY_US);
   });
 
-  it('is registered when the options come from a factory, unless registerFilter is false', async () => {
+  it('RateLimitFilter is registered with options from a factory unless registerFilter is false', async () => {
     const rules = { default: { window: '1m', limit: 0 } } as const;
     const factory = (extras: RateLimitModuleExtras) =>
       RateLimitModule.forRootAsync({ useFactory: () => ({ rules }), ...extras });

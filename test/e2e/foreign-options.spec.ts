@@ -99,7 +99,7 @@ describe('fields of other rate limiters in a rule stop the app with what to writ
     ]);
   });
 
-  it('a rule under its name in a decorator, as @nestjs/throttler has it', async () => {
+  it('a rule under its name in a decorator, as in @nestjs/throttler, stops the application with the correct form', async () => {
     const path = '@RateLimit on Routes.get';
     const options = { rules: { default: ONE, short: ONE } };
     const given = { default: { limit: 3, ttl: 60_000 }, short: { ttl: 1000, limit: 1 } };
@@ -109,7 +109,7 @@ describe('fields of other rate limiters in a rule stop the app with what to writ
     ]);
   });
 
-  it('an option of another algorithm, where the algorithm is the default', async () => {
+  it('an option of another algorithm stops the application when the algorithm is the default', async () => {
     const [problem] = await problems({ rules: { default: { ...ONE, burst: 5 } } });
     expect(problem).toMatch(
       /^rules.default.burst: no such option of sliding-window-log, the default algorithm; allowed: /,

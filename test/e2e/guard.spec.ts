@@ -36,14 +36,14 @@ describe.each(FRAMEWORKS)('the guard on %s', (framework) => {
     ['globally only', '/open'],
     ['again on the controller', '/guarded'],
     ['again on the controller and the handler', '/guarded/twice'],
-  ])('counts a request once when it stands %s', async (_title, path) => {
+  ])('a guard that is registered %s counts a request once', async (_title, path) => {
     const { get } = await startApp(parts(), { framework });
     const statuses = [];
     for (let nth = 1; nth <= 3; nth++) statuses.push((await get(path)).status);
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  it('counts a request once when the application adds it by useGlobalGuards', async () => {
+  it('a guard that is also added by useGlobalGuards counts a request once', async () => {
     const { get } = await startApp(parts(), {
       framework,
       configure: (app) => app.useGlobalGuards(app.get(RateLimitGuard)),
@@ -51,7 +51,7 @@ describe.each(FRAMEWORKS)('the guard on %s', (framework) => {
     expect(limitHeaders(await get('/open'))['ratelimit']).toBe('"default";r=1;t=60');
   });
 
-  it('stands only where @UseGuards puts it with registerGuard: false', async () => {
+  it('the guard runs only where @UseGuards adds it with registerGuard: false', async () => {
     const { get } = await startApp(parts({ registerGuard: false }), { framework });
     expect(limitHeaders(await get('/open'))).toEqual({});
     const statuses = [];
@@ -59,7 +59,7 @@ describe.each(FRAMEWORKS)('the guard on %s', (framework) => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  it("can be taken out of a user's tests: everywhere by its provider", async () => {
+  it('tests can replace the guard everywhere by its provider', async () => {
     const { get } = await startApp(parts(), {
       framework,
       prepare: (builder) => builder.overrideProvider(RateLimitGuard).useValue({ canActivate: () => true }),
@@ -67,7 +67,7 @@ describe.each(FRAMEWORKS)('the guard on %s', (framework) => {
     expect(limitHeaders(await get('/open'))).toEqual({});
   });
 
-  it("can be taken out of a user's tests: where @UseGuards put it, as any guard", async () => {
+  it('tests can override the guard where @UseGuards added it', async () => {
     const { get } = await startApp(parts({ registerGuard: false }), {
       framework,
       prepare: (builder) => builder.overrideGuard(RateLimitGuard).useValue({ canActivate: () => true }),
@@ -75,7 +75,7 @@ describe.each(FRAMEWORKS)('the guard on %s', (framework) => {
     expect(limitHeaders(await get('/guarded'))).toEqual({});
   });
 
-  it('leaves requests that no handler takes to the framework', async () => {
+  it('the guard leaves requests without a handler to the framework', async () => {
     const { get } = await startApp(parts(), { framework });
     for (let nth = 1; nth <= 3; nth++) {
       const answer = await get('/nothing');

@@ -69,20 +69,17 @@ describe('a command that ioredis sends when it connects', () => {
     ['options', () => ({ ...place(), db: 99 })],
     ['options without a ready check', () => ({ ...place(), db: 99, enableReadyCheck: false })],
     ["a user's client", () => owned(new Redis({ ...place(), db: 99 }))],
-  ])(
-    'is reported when the server refuses it: SELECT of a database that does not exist, by %s',
-    async (_title, redis) => {
-      const { get, logs, health, sources } = await start(redis());
-      const reason = `Redis at 127.0.0.1:${server.port} refuses database 99: ERR DB index is out of range (SELECT)`;
-      expect(logs.ours()).toMatchObject([{ level: 'error', message: expect.stringContaining(reason) }]);
-      await get('/');
-      expect(sources).toEqual(['fallback']);
-      expect(await health()).toMatchObject({ degraded: true, reason, servers: [{ server: '', reason }] });
-      expect(await countersIn(0)).toBe(0);
-    },
-  );
+  ])('a rejected SELECT of a database that does not exist is reported: %s', async (_title, redis) => {
+    const { get, logs, health, sources } = await start(redis());
+    const reason = `Redis at 127.0.0.1:${server.port} refuses database 99: ERR DB index is out of range (SELECT)`;
+    expect(logs.ours()).toMatchObject([{ level: 'error', message: expect.stringContaining(reason) }]);
+    await get('/');
+    expect(sources).toEqual(['fallback']);
+    expect(await health()).toMatchObject({ degraded: true, reason, servers: [{ server: '', reason }] });
+    expect(await countersIn(0)).toBe(0);
+  });
 
-  it('is reported when the user has no right to it: SELECT', async () => {
+  it('a rejected SELECT of a user without the right to it is reported', async () => {
     await admin.call('ACL', 'SETUSER', 'limiter', 'reset', 'on', '>s3cret', ...RIGHTS, '-select');
     const { get, logs, health, sources } = await start(`redis://limiter:s3cret@127.0.0.1:${server.port}/3`);
     await get('/');
@@ -95,7 +92,7 @@ describe('a command that ioredis sends when it connects', () => {
     expect(await countersIn(0)).toBe(0);
   });
 
-  it('is reported when the server refuses it later, and sent again until the server does not: SELECT', async () => {
+  it('a SELECT that is rejected later is reported and repeated until the server accepts it', async () => {
     await admin.call('ACL', 'SETUSER', 'limiter', 'reset', 'on', '>s3cret', ...RIGHTS);
     const { get, events, health, sources } = await start(`redis://limiter:s3cret@127.0.0.1:${server.port}/3`);
     await get('/');
@@ -121,7 +118,7 @@ describe('a command that ioredis sends when it connects', () => {
         return { ...place(), username: 'limiter', password: 's3cret', connectionName: 'limiter' };
       },
     ],
-  ])('changes no decision when the server refuses it: %s', async (_title, redis) => {
+  ])('a rejected command of the handshake changes no decision: %s', async (_title, redis) => {
     const { get, health, sources } = await start(await redis());
     const statuses = [];
     for (let nth = 1; nth <= 3; nth++) statuses.push((await get('/')).status);

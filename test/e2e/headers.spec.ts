@@ -97,7 +97,7 @@ describe.each(SETUPS)('the headers on $framework with $kind', ({ framework, kind
     return { time, get: async (path: string) => limitHeaders(await get(path)) };
   }
 
-  it.each(STYLES)('tell a client in the style $headers', async ({ headers, allowed, denied }) => {
+  it.each(STYLES)('the headers have the format $headers', async ({ headers, allowed, denied }) => {
     const { time, get } = await start(headers);
     await get('/report');
     time.advance(43_000);
@@ -106,7 +106,7 @@ describe.each(SETUPS)('the headers on $framework with $kind', ({ framework, kind
     expect(await get('/report')).toEqual({ ...denied, 'retry-after': '17' });
   });
 
-  it('list every rule of a route, the one with the fewest permits left first', async () => {
+  it('the headers list every rule of a route, starting with the one with the fewest permits left', async () => {
     const { get } = await start('draft-10');
     for (let nth = 1; nth <= 4; nth++) await get('/search');
     expect(await get('/search')).toEqual({
@@ -120,7 +120,7 @@ describe.each(SETUPS)('the headers on $framework with $kind', ({ framework, kind
     });
   });
 
-  it('put the rule with the longest wait first when several deny, and make the client wait for it', async () => {
+  it('the headers and Retry-After start with the longest wait when several rules deny', async () => {
     const { time, get } = await start('draft-10');
     for (let nth = 1; nth <= 5; nth++) await get('/search');
     time.advance(1_000);
@@ -132,7 +132,7 @@ describe.each(SETUPS)('the headers on $framework with $kind', ({ framework, kind
     });
   });
 
-  it('tell the strictest rule where a style has room for one only', async () => {
+  it('the headers report the strictest rule when the format has room for only one', async () => {
     const { time, get } = await start(['draft-7', 'legacy']);
     for (let nth = 1; nth <= 5; nth++) await get('/search');
     time.advance(1_000);
@@ -145,7 +145,7 @@ describe.each(SETUPS)('the headers on $framework with $kind', ({ framework, kind
     });
   });
 
-  it('quote a name, and leave out a window that the draft cannot express', async () => {
+  it('the headers quote names, and omit windows that the draft cannot express', async () => {
     const { get } = await start('draft-10');
     expect(await get('/quick')).toEqual({
       'ratelimit-policy': '"a \\"b\\" \\\\ c";q=5',
@@ -153,7 +153,7 @@ describe.each(SETUPS)('the headers on $framework with $kind', ({ framework, kind
     });
   });
 
-  it('are absent from a route without rules', async () => {
+  it('a route without rules has no RateLimit headers', async () => {
     const { get } = await start(['draft-10', 'legacy']);
     expect(await get('/free')).toEqual({});
   });

@@ -60,14 +60,14 @@ afterEach(closeApps);
 
 // Who asks the health route learns whether Redis decides, and no balancer takes out what still serves.
 describe('the health indicator, asked by Terminus', () => {
-  it('is up where memory counts', async () => {
+  it('the health indicator is up with the memory store', async () => {
     const { health } = await start({});
     expect(await health()).toEqual(
       well({ status: 'up', store: 'memory', onStoreError: 'local', instances: 1, ...WELL }),
     );
   });
 
-  it('is up where Redis decides, and leaves nothing there', async () => {
+  it('the health indicator is up with Redis and leaves no key', async () => {
     const prefix = uniquePrefix();
     const { health } = await start({ redis: redisUrl(), prefix, timeout: 10_000 });
     expect(await health()).toEqual(
@@ -99,7 +99,7 @@ describe('the health indicator when Redis dies', () => {
   });
 
   it.each(['allow', 'local'] as const)(
-    'stays up with %s, and tells why Redis is not asked',
+    'the health indicator stays up with %s and reports why Redis is not used',
     async (policy) => {
       const { get, health } = await start({ redis: server.url, onStoreError: policy, timeout: 10_000 });
       await server.kill();
@@ -108,7 +108,7 @@ describe('the health indicator when Redis dies', () => {
     },
   );
 
-  it('is down with deny, as the limited routes are, and up again by itself', async () => {
+  it("the health indicator is down with onStoreError 'deny' and recovers automatically", async () => {
     const { get, health } = await start({ redis: server.url, onStoreError: 'deny', timeout: 10_000 });
     await server.kill();
     const { status, body } = await health();

@@ -67,7 +67,7 @@ describe.each(SETUPS)('garbage on $framework with $kind', ({ framework, kind }) 
   it.each([
     ['in a header', 'x-client'],
     ['in a part of a list', ['x-client', 'ip']],
-  ] as const)('%s has a counter of its own and meets no other', async (_title, by) => {
+  ] as const)('%s has its own counter that no other value shares', async (_title, by) => {
     const { get } = await startDoor({ by }, setup());
     for (const expected of [200, 429]) {
       for (const value of GARBAGE) {
@@ -77,7 +77,7 @@ describe.each(SETUPS)('garbage on $framework with $kind', ({ framework, kind }) 
     }
   });
 
-  it('that no header can hold, from a function: lone surrogates, NUL bytes and ten megabytes', async () => {
+  it('lone surrogates, NUL bytes and ten megabytes from a function each have their own counter', async () => {
     const large = 'x'.repeat(10_000_000);
     const subjects = [
       '\ud800',
@@ -100,7 +100,7 @@ describe.each(SETUPS)('garbage on $framework with $kind', ({ framework, kind }) 
     }
   });
 
-  it('cannot spend the counter that another client falls back to', async () => {
+  it('a client cannot consume from the counter of requests without a subject', async () => {
     const { get } = await startDoor({ by: ['x-one', 'x-two'] }, { ...setup(), trustProxy: true });
     expect((await get('/', { 'x-one': 'ip', 'x-two': '10.0.0.1' })).status).toBe(200);
     expect((await get('/', { 'x-forwarded-for': '10.0.0.1' })).status).toBe(200);
@@ -108,7 +108,7 @@ describe.each(SETUPS)('garbage on $framework with $kind', ({ framework, kind }) 
 });
 
 describe.each(FRAMEWORKS)('a hostile request to %s', (framework) => {
-  it('does not make the app put header values into Redis in plain text', async () => {
+  it('header values are never stored in Redis in plain text', async () => {
     const prefix = uniquePrefix();
     const store = virtualStore('redis', new VirtualTime());
     const secrets = {
@@ -141,7 +141,7 @@ describe.each(FRAMEWORKS)('a hostile request to %s', (framework) => {
     for (const secret of Object.values(secrets)) expect(keys.join()).not.toContain(secret);
   });
 
-  it('gets a decision for headers that are called like properties of every object', async () => {
+  it('headers named like properties of Object.prototype get a normal decision', async () => {
     const { get } = await startDoor({ by: { header: 'constructor' } }, { framework });
     const odd = { __proto__x: 'x', toString: 'x', hasOwnProperty: 'x', ['__proto__']: 'x' };
     expect((await get('/', odd)).status).toBe(200);
@@ -154,7 +154,7 @@ describe.each(FRAMEWORKS)('a hostile request to %s', (framework) => {
     ['NUL bytes', 'x-client: a\0b', 400],
     ['a line feed in the middle', 'x-client: a\n\nb', 400],
     ['a header larger than Node permits', `x-client: ${'a'.repeat(20_000)}`, 431],
-  ])('does not stop the app with %s', async (_title, line, status) => {
+  ])('the application keeps running after %s', async (_title, line, status) => {
     const { app, get } = await startDoor({ by: 'x-client' }, { framework });
     const answer = await raw(app, `GET / HTTP/1.1\r\nHost: x\r\n${line}\r\n\r\n`);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));

@@ -32,13 +32,13 @@ describe('a large limit without an algorithm, whose log would fill Redis unnotic
     ['in an override', { limit: 5, window: '1h' }, { overrides: { default: { limit: '5000' } } }],
     ['as a trial', { limit: 5, window: '1h', trial: { limit: 5000 } }, {}],
     ['from a function', { limit: () => 5000, window: '1h' }, {}],
-  ])('is warned of with its bytes: %s', async (_title, rule, options) => {
+  ])('a large log is reported with its bytes: %s', async (_title, rule, options) => {
     expect(await warningOf(rule, options)).toBe(
       'Rule "default" of Routes.get has a limit of 5000 and no algorithm: sliding-window-log stores an entry for each permit, up to 85000 bytes for each subject. Set its algorithm to "gcra", "sliding-window-counter" or "sliding-window-cells", or to "sliding-window-log" to confirm it.',
     );
   });
 
-  it('is warned of in a rule on demand, and in a rule that a program gives', async () => {
+  it('a large log is reported for a rule on demand and for a rule of a program', async () => {
     const metadata = metadataOf(
       { limit: 5, window: '1m' },
       { onDemand: { mail: { limit: 5000, window: '1h' } } },
@@ -56,11 +56,11 @@ describe('a large limit without an algorithm, whose log would fill Redis unnotic
     { limit: 5000, window: '1h', algorithm: 'sliding-window-log' },
     { limit: 50_000, window: '1h', algorithm: 'sliding-window-log' },
     { limit: 5000, window: '1h', algorithm: 'gcra' },
-  ])('is not warned of where it is small or the algorithm was chosen: %j', async (rule) => {
+  ])('a small limit or a stated algorithm causes no warning: %j', async (rule) => {
     expect(await warningOf(rule)).toBeUndefined();
   });
 
-  it('stops the application above 10,000, in a decorator, an override and a trial', async () => {
+  it('a limit above 10,000 without an algorithm stops the application, also in an override or a trial limit', async () => {
     expect(await refusalToStart(metadataOf({ limit: 10_001, window: '1h' }))).toBe(
       configMessage(`rule "default" of Routes.get.limit: got 10001; ${TOO_LARGE}`),
     );

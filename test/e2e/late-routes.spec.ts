@@ -60,7 +60,7 @@ describe.each(FRAMEWORKS)('a route that is met after start, on %s', (framework) 
     return { ...app, call, errors };
   };
 
-  it('is limited by its rules', async () => {
+  it('a route found after start is limited by its rules', async () => {
     const { call } = await start();
     const late = new (lateClass({ ...FIXED, name: 'late' }))();
     expect([await call(late), await call(late)]).toEqual([200, 429]);
@@ -72,7 +72,7 @@ describe.each(FRAMEWORKS)('a route that is met after start, on %s', (framework) 
     ['contradicts itself', { ...FIXED, name: 'late', cost: 2 }],
     ['is no rule', null as never],
   ])(
-    'answers 500 when its rule %s, says why once, and leaves every other route limited',
+    'a late route whose rule %s gets a 500, is logged once, and affects no other route',
     async (_title, rule) => {
       const { call, errors, get } = await start();
       const late = new (lateClass(rule))();
@@ -86,7 +86,7 @@ describe.each(FRAMEWORKS)('a route that is met after start, on %s', (framework) 
     },
   );
 
-  it('is checked at start when its class is behind a factory', async () => {
+  it('a route whose class comes from a factory is checked at start', async () => {
     const Late = lateClass({ ...FIXED, limit: -1 });
     const providers = [{ provide: 'late', useFactory: () => new Late() }];
     expect(await refusalToStart({ imports: [RateLimitModule.forRoot({})], providers })).toContain(

@@ -13,7 +13,7 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
   const policies = (controllers: Type[], paths: string[], options: RateLimitModuleOptions = {}) =>
     policiesOf(framework, controllers, paths, options);
 
-  it("put the method's rule over the controller's over the module's, field by field", async () => {
+  it("a rule on a method overrides the controller's and the module's, field by field", async () => {
     @Controller('plain')
     class Plain {
       @Get() get() {}
@@ -34,7 +34,7 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
     ]);
   });
 
-  it('add a rule of another name to those from further out', async () => {
+  it('a rule with another name is added to inherited rules', async () => {
     @RateLimit({ ...FIXED, name: 'class', limit: 20 })
     @Controller()
     class Adding {
@@ -47,7 +47,7 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
     ]);
   });
 
-  it('apply every decorator on one target', async () => {
+  it('several decorators on one target all apply', async () => {
     @RateLimit({ ...FIXED, name: 'a', limit: 1 })
     @RateLimit({ ...FIXED, name: 'b', limit: 2 })
     @Controller()
@@ -62,7 +62,7 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
     ]);
   });
 
-  it('fill in what rules leave out from the option `defaults`', async () => {
+  it('the option `defaults` sets the fields that rules omit', async () => {
     @Controller()
     class Short {
       @RateLimit({ limit: 3 })
@@ -78,7 +78,7 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
     ]);
   });
 
-  it("drop an algorithm's own options where a nearer rule takes another algorithm", async () => {
+  it('a layer with another algorithm removes the options of the previous algorithm', async () => {
     @RateLimit({ limit: 10, window: '10s', algorithm: 'token-bucket', burst: 20 })
     @Controller()
     class Bucket {
@@ -97,7 +97,7 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
     ]);
   });
 
-  it('drop the window where a nearer rule counts what is in flight, which has none', async () => {
+  it('a layer with concurrency removes the window', async () => {
     @Controller()
     class Reports {
       @RateLimit({ algorithm: 'concurrency', limit: 2 })
@@ -117,7 +117,7 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
     ]);
   });
 
-  it('reach the controllers that extend a limited one', async () => {
+  it('controllers that extend a limited one inherit its rules', async () => {
     @RateLimit(FIXED)
     class Base {
       @Get('inherited') inherited() {}
@@ -139,7 +139,7 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
     ]);
   });
 
-  it('put the overrides of the configuration over all of them', async () => {
+  it('overrides take precedence over all other layers', async () => {
     @RateLimit({ limit: 20 })
     @Controller()
     class Overridden {
@@ -157,7 +157,7 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
 });
 
 describe('two rules of one name on one target', () => {
-  it('stop the app at start, since one of them would be lost', async () => {
+  it('two rules with the same name on one target stop the application', async () => {
     @RateLimit(FIXED)
     @RateLimit({ ...FIXED, limit: 5 })
     @Controller()

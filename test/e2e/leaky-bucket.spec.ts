@@ -80,7 +80,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     };
   }
 
-  it('are held back until their turn, and go on in the order in which they came', async () => {
+  it('requests in a leaky bucket are delayed until their turn and keep their order', async () => {
     const { ask, decisions } = await start(SEARCH);
     const answers = [];
     for (let nth = 1; nth <= 5; nth++) answers.push((await ask(`/${nth}`)).answer);
@@ -89,7 +89,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     expect(served).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('are refused at once where the queue is full', async () => {
+  it('a request is denied at once when the queue is full', async () => {
     const { ask, get } = await start({ ...SEARCH, queue: 2 });
     for (const delay of [0, 50, 100]) expect((await ask('/a')).delayMs).toBe(delay);
     const refused = await get('/b');
@@ -105,7 +105,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     });
   });
 
-  it('are refused at once where they would be held back longer than maxDelay', async () => {
+  it('a request is denied at once when its delay would exceed maxDelay', async () => {
     const time = new VirtualTime();
     const { ask, get } = await start({ ...SEARCH, maxDelay: '60ms' as const }, { time });
     for (const delay of [0, 50]) expect((await ask('/a')).delayMs).toBe(delay);
@@ -114,13 +114,13 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     expect((await ask('/c')).delayMs).toBe(60);
   });
 
-  it('go on at once as far as the rule leaves them delayAfter, and behind each other after that', async () => {
+  it('as many waiting requests as delayAfter states are not delayed', async () => {
     const { ask, get } = await start({ ...SEARCH, queue: 4, delayAfter: 2 });
     for (const delay of [0, 0, 0, 50, 100]) expect((await ask('/a')).delayMs).toBe(delay);
     expect((await get('/b')).status).toBe(429);
   });
 
-  it('are held back by no timer once their client has hung up, and never reach their handler', async () => {
+  it('a delayed request of a disconnected client has no timer and never reaches its handler', async () => {
     const { get, askRaw, logs } = await start(REPORT);
     expect((await get('/first')).status).toBe(200);
     const before = timers();
@@ -133,7 +133,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     expect(logs.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('leave their place when their client hangs up and nobody is behind', async () => {
+  it('a place is freed when a client disconnects with no request behind it', async () => {
     const { get, askRaw, queueMs } = await start(REPORT);
     await get('/first');
     expect(await queueMs()).toBe(HOUR);
@@ -144,7 +144,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     expect((await askRaw('/next')).delayMs).toBe(HOUR);
   });
 
-  it('keep their place when somebody is behind, who has been told when to go', async () => {
+  it('a place is kept when a client disconnects with another request behind it', async () => {
     const { get, askRaw, queueMs } = await start(REPORT);
     await get('/first');
     const before = timers();
@@ -159,7 +159,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     await until(async () => (await queueMs()) === 2 * HOUR, 'the last place to be given back');
   });
 
-  it('still count by the other limits of their route when their client hangs up', async () => {
+  it('a delayed request of a disconnected client still counts for the other rules', async () => {
     const daily = { window: '1d', limit: 9, algorithm: 'fixed-window', scope: 'shared' } as const;
     const { get, askRaw, queueMs, service } = await start(REPORT, { more: { daily } });
     await get('/first');
@@ -168,7 +168,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     expect(await service.peek('daily', '127.0.0.1')).toMatchObject({ remaining: 7 });
   });
 
-  it('are not held back when they are sent one behind the other by a client that hangs up', async () => {
+  it('pipelined requests are not delayed when the client disconnects', async () => {
     const { port, decisions, get } = await start({ ...REPORT, window: '10s' });
     await get('/first');
     const before = timers();
@@ -178,7 +178,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     await until(() => timers() === before, 'both timers to be gone');
   });
 
-  it('are held back longer than a timer of Node can wait', async () => {
+  it('a request can be delayed longer than a timer of Node can wait', async () => {
     const { get, askRaw } = await start({ ...REPORT, window: '30d' });
     await get('/first');
     expect((await askRaw('/held')).delayMs).toBe(720 * HOUR);

@@ -60,26 +60,29 @@ const WAYS = {
 afterEach(closeApps);
 
 describe.each(FRAMEWORKS)('the module on %s', (framework) => {
-  it.each(Object.entries(WAYS))('limits every route when imported by %s', async (_way, limits) => {
-    const { get } = await startApp({ imports: [limits], controllers: [Routes] }, { framework });
-    expect(limitHeaders(await get('/'))).toEqual({
-      'ratelimit-policy': '"default";q=7;w=60',
-      ratelimit: '"default";r=6;t=60',
-    });
-  });
+  it.each(Object.entries(WAYS))(
+    'the module limits every route when it is imported by %s',
+    async (_way, limits) => {
+      const { get } = await startApp({ imports: [limits], controllers: [Routes] }, { framework });
+      expect(limitHeaders(await get('/'))).toEqual({
+        'ratelimit-policy': '"default";q=7;w=60',
+        ratelimit: '"default";r=6;t=60',
+      });
+    },
+  );
 
-  it('limits nothing by itself', async () => {
+  it('the module without rules limits no request', async () => {
     const imports = [RateLimitModule.forRoot({})];
     const { get } = await startApp({ imports, controllers: [Routes] }, { framework });
     expect(limitHeaders(await get('/'))).toEqual({});
   });
 
-  it('adds no route to the application', async () => {
+  it('the module adds no route to the application', async () => {
     const { logs } = await startApp({ imports: [RateLimitModule.forRoot(OPTIONS)] }, { framework });
     expect(logs.lines.filter(({ context }) => context.startsWith('Route'))).toEqual([]);
   });
 
-  it('limits a module that has not imported it, isGlobal or not', async () => {
+  it('the module limits routes of modules that do not import it, global or not', async () => {
     @Module({ controllers: [Routes] })
     class Feature {}
     for (const isGlobal of [true, false]) {
@@ -101,13 +104,13 @@ describe("the module's providers", () => {
   @Module({ providers: [Mailer] })
   class MailModule {}
 
-  it('are there for every module', async () => {
+  it('the providers are available in every module', async () => {
     const imports = [RateLimitModule.forRoot(OPTIONS), MailModule];
     const { app } = await startApp({ imports }, { framework: 'express' });
     expect(app.get(Mailer, { strict: false }).options).toMatchObject(OPTIONS);
   });
 
-  it('are there only for modules that import them with isGlobal: false', async () => {
+  it('the providers are available only to importing modules with isGlobal: false', async () => {
     const limits = RateLimitModule.forRoot({ ...OPTIONS, isGlobal: false });
     expect(await refusalToStart({ imports: [limits, MailModule] })).toMatch(
       /^Nest can't resolve dependencies of the Mailer/,

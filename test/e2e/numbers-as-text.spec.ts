@@ -36,7 +36,7 @@ describe('a count that a configuration file gives as a string of digits', () => 
       { rules: { default: { window: '1h', limit: 1 } }, overrides: { default: TEXT } },
       undefined,
     ],
-  ])('counts like the number %s', async (_title, options, rule) => {
+  ])('a string of digits counts like the number %s', async (_title, options, rule) => {
     const { get } = await start(options, rule);
     expect(limitHeaders(await get('/'))).toEqual({
       'ratelimit-policy': '"default";q=9;w=78',
@@ -44,7 +44,7 @@ describe('a count that a configuration file gives as a string of digits', () => 
     });
   });
 
-  it('bounds the memory store as `maxKeys`, and is taken for a timeout', async () => {
+  it('maxKeys and timeout accept strings of digits', async () => {
     const options = { maxKeys: '3', timeout: '50', rules: { default: { window: '1m', limit: 5 } } };
     const { app } = await start(options);
     const limits = app.get(RateLimitService);
@@ -59,11 +59,14 @@ describe('a block by a program', () => {
     ['60', 'got "60": write "60s" or "60ms"'],
     [5000, 'got 5000: write "5000s" or "5000ms"'],
     ['1x', 'got "1x"'],
-  ])('is refused for a duration without a unit, and offers both readings: %j', async (duration, problem) => {
-    const { app } = await start({});
-    const rule = { name: 'login', window: '1m', limit: 5, block: 'manual' } as const;
-    await expect(app.get(RateLimitService).block(rule, 'ann', duration as '1s')).rejects.toThrow(
-      `duration: ${problem}; allowed: an integer with a unit, such as "250ms"`,
-    );
-  });
+  ])(
+    'a block by a program is rejected for a duration without a unit, with both readings: %j',
+    async (duration, problem) => {
+      const { app } = await start({});
+      const rule = { name: 'login', window: '1m', limit: 5, block: 'manual' } as const;
+      await expect(app.get(RateLimitService).block(rule, 'ann', duration as '1s')).rejects.toThrow(
+        `duration: ${problem}; allowed: an integer with a unit, such as "250ms"`,
+      );
+    },
+  );
 });

@@ -41,7 +41,7 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     return { time, get, seen, statuses, service: app.get(RateLimitService) };
   }
 
-  it('denies nobody, but says for each request what it would have done', async () => {
+  it('a shadow rule denies no request but reports its decision for each', async () => {
     const { time, seen, statuses } = await start({ strict: STRICT });
     expect(await statuses(3)).toEqual([200, 200, 200]);
     time.advance(60_000);
@@ -54,12 +54,12 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     ]);
   });
 
-  it('is told to no client', async () => {
+  it('a shadow rule is not reported to clients', async () => {
     const { get } = await start({ strict: STRICT });
     for (let nth = 1; nth <= 2; nth++) expect(limitHeaders(await get('/'))).toEqual({});
   });
 
-  it('changes nothing for the limits beside it, and they nothing for it', async () => {
+  it('a shadow rule and the enforced rules do not affect each other', async () => {
     const { get, seen } = await start({ strict: STRICT, live: LIVE });
     const answers = [];
     for (let nth = 1; nth <= 4; nth++) answers.push(await get('/'));
@@ -82,7 +82,7 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     ]);
   });
 
-  it('blocks nothing but itself', async () => {
+  it('a block of a shadow rule affects only that rule', async () => {
     const { time, seen, statuses } = await start({ strict: { ...STRICT, block: '5m' }, live: LIVE });
     expect(await statuses(2)).toEqual([200, 200]);
     time.advance(60_000);
@@ -93,7 +93,7 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     ]);
   });
 
-  it('may be a trial for the place of the live one, which still decides', async () => {
+  it('a trial limit is reported while the current limit still decides', async () => {
     const { get, seen } = await start({ live: { ...LIVE, trial: { limit: 2, window: '2m' } } });
     const answers = [];
     for (let nth = 1; nth <= 4; nth++) answers.push(await get('/'));
@@ -124,7 +124,7 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     ]);
   });
 
-  it('may be a trial beside a limit that depends on the request', async () => {
+  it('a trial limit can accompany a limit that depends on the request', async () => {
     const { seen, statuses } = await start({ live: { ...LIVE, limit: () => 3, trial: { limit: 1 } } });
     expect(await statuses(2)).toEqual([200, 200]);
     expect(seen).toEqual([
@@ -139,7 +139,7 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     ]);
   });
 
-  it('may be a trial beside a cost that depends on the request, and then costs as much', async () => {
+  it('a trial limit charges the same cost that depends on the request', async () => {
     const { seen, statuses } = await start({ live: { ...LIVE, cost: () => 2, trial: { limit: 9 } } });
     expect(await statuses(1)).toEqual([200]);
     expect(seen).toEqual([
@@ -150,7 +150,7 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
     ]);
   });
 
-  it('may be looked up by programs', async () => {
+  it('programs can look up a shadow rule', async () => {
     const { statuses, service } = await start({ live: { ...LIVE, trial: { limit: 1 } } });
     await statuses(2);
     const { allowed, rule, decisions } = await service.peek('live', '127.0.0.1', { cost: 1 });
@@ -170,7 +170,7 @@ describe.each(FRAMEWORKS)('who watches decisions, on %s', (framework) => {
     return { statuses, errors: () => app.logs.ours().filter(({ level }) => level === 'error') };
   }
 
-  it('is told those that deny as well, and whose request it was', async () => {
+  it('onDecision receives denials with their request', async () => {
     const seen: unknown[] = [];
     const { statuses } = await start(({ allowed, source }, context) =>
       seen.push([allowed, source, context.getHandler(), context.getClass()]),
@@ -187,13 +187,16 @@ describe.each(FRAMEWORKS)('who watches decisions, on %s', (framework) => {
     ['throws', () => fail()],
     ['rejects', async () => fail()],
   ];
-  it.each(failing)('changes nothing when it %s, but for a line in the log', async (_title, onDecision) => {
-    const { statuses, errors } = await start(onDecision);
-    expect(statuses).toEqual([200, 429]);
-    await until(() => errors().length === 2, 'two lines in the log');
-    const line = { level: 'error', message: '`onDecision` failed.' };
-    expect(errors()).toEqual([line, line]);
-  });
+  it.each(failing)(
+    'a request is not affected when onDecision %s, except for a log line',
+    async (_title, onDecision) => {
+      const { statuses, errors } = await start(onDecision);
+      expect(statuses).toEqual([200, 429]);
+      await until(() => errors().length === 2, 'two lines in the log');
+      const line = { level: 'error', message: '`onDecision` failed.' };
+      expect(errors()).toEqual([line, line]);
+    },
+  );
 });
 
 function fail(): never {

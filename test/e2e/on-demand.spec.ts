@@ -50,7 +50,7 @@ describe.each(FRAMEWORKS)('rules on demand, on %s', (framework) => {
     return { ...app, statuses, limits: app.app.get(RateLimitService) };
   };
 
-  it('do not limit a route that does not name them, as a rule for a mailer must not', async () => {
+  it('a rule on demand does not limit a route that does not name it', async () => {
     const { get, limits } = await start();
     expect((await limits.consume('mail', 'tenant')).allowed).toBe(true);
     expect((await limits.consume('mail', 'tenant')).allowed).toBe(false);
@@ -58,31 +58,31 @@ describe.each(FRAMEWORKS)('rules on demand, on %s', (framework) => {
     expect([answer.status, limitHeaders(answer)]).toEqual([200, {}]);
   });
 
-  it('have one counter for all routes and programs that name them', async () => {
+  it('all routes and programs that name a rule on demand share its counter', async () => {
     const { statuses, limits } = await start();
     expect(await statuses('/login')).toEqual([200]);
     expect(await limits.consume('login', '127.0.0.1')).toMatchObject({ allowed: true, remaining: 0 });
     expect(await statuses('/login')).toEqual([429]);
   });
 
-  it('have another limit on a target that overrides it, and still the same counter', async () => {
+  it('a target can override the limit of a rule on demand and keep the shared counter', async () => {
     const { statuses } = await start();
     expect(await statuses('/admin', '/admin', '/login', '/login')).toEqual([200, 429, 200, 429]);
   });
 
-  it("have a counter of its own on a target with scope: 'route', which may change every field", async () => {
+  it("a rule on demand with scope: 'route' has its own counter and can change every field", async () => {
     const { get, statuses } = await start();
     expect(limitHeaders(await get('/own'))['ratelimit-policy']).toBe('"login";q=2;w=3600');
     expect(await statuses('/own', '/own', '/login')).toEqual([200, 429, 200]);
   });
 
-  it('take overrides, by routes and programs alike', async () => {
+  it('overrides apply to rules on demand for routes and programs', async () => {
     const { statuses, limits } = await start({ overrides: { login: { limit: 1 }, mail: { limit: 3 } } });
     expect(await statuses('/login', '/login')).toEqual([200, 429]);
     expect(await limits.consume('mail', 'tenant')).toMatchObject({ limit: 3 });
   });
 
-  it('can be taken off a method of a controller that names them', async () => {
+  it('@SkipRateLimit removes a rule on demand from a method of a controller', async () => {
     @RateLimit('login', { limit: 1 })
     @Controller()
     class Skipping {
@@ -97,7 +97,7 @@ describe.each(FRAMEWORKS)('rules on demand, on %s', (framework) => {
     expect((await send({ method: 'POST', path: '/' })).status).toBe(201);
   });
 
-  it('stand beside the rules of every route', async () => {
+  it('a rule on demand applies together with the rules of every route', async () => {
     const { get } = await start({ rules: { total: { ...FIXED, limit: 9 } } });
     expect(limitHeaders(await get('/login'))['ratelimit-policy']).toBe('"login";q=2;w=60, "total";q=9;w=60');
   });
@@ -116,14 +116,14 @@ describe('a rule on demand that is wrong stops the app with a message that', () 
     return refusalToStart({ imports, controllers: [Wrong] });
   };
 
-  it('names a rule that is not there, since its route would not be limited', async () => {
+  it('a missing rule stops the application with a message that names it', async () => {
     expect(await refusal({}, 'lgoin' as 'login')).toBe(
       configMessage('@RateLimit on Wrong.get: no rule is named "lgoin" in `onDemand`; allowed: "login"'),
     );
   });
 
   it.each(['window', 'algorithm', 'by', 'block'] as const)(
-    'says that %s of a shared counter cannot differ by route',
+    'an override of %s of a shared rule stops the application',
     async (field) => {
       const value = { window: '5m', algorithm: 'gcra', by: 'user', block: '1m' }[field];
       expect(await refusal({}, 'login', { [field]: value })).toBe(
@@ -134,19 +134,19 @@ describe('a rule on demand that is wrong stops the app with a message that', () 
     },
   );
 
-  it('says the same of the object form', async () => {
+  it('an override in object form stops the application in the same way', async () => {
     expect(await refusal({}, { name: 'login', window: '5m' })).toBe(
       configMessage(`@RateLimit on Wrong.get.window: not for the shared rule "login"; allowed: ${ON_ROUTE}`),
     );
   });
 
-  it('names one that is also in rules', async () => {
+  it('a name in both rules and onDemand stops the application', async () => {
     expect(await refusal({ rules: { login: LOGIN } }, 'login')).toBe(
       configMessage('onDemand.login: also in `rules`; allowed: a name in one of them'),
     );
   });
 
-  it('names a wrong or missing field, although no route names the rule', async () => {
+  it('an invalid or missing field stops the application although no route names the rule', async () => {
     expect(await refusal({ onDemand: { login: LOGIN, mail: { limit: -1 } } }, 'login')).toBe(
       configMessage(
         `onDemand.mail.limit: got -1; allowed: ${ALLOWED.limit}`,
@@ -155,9 +155,12 @@ describe('a rule on demand that is wrong stops the app with a message that', () 
     );
   });
 
-  it.each(['rules', 'onDemand'])('names a name in %s that could be taken for a window', async (option) => {
-    expect(await refusal({ [option]: { '1m': LOGIN } }, { ...LOGIN })).toBe(
-      configMessage(`${option}.1m.name: got "1m"; allowed: ${ALLOWED.name}`),
-    );
-  });
+  it.each(['rules', 'onDemand'])(
+    'a name in %s that reads as a duration stops the application',
+    async (option) => {
+      expect(await refusal({ [option]: { '1m': LOGIN } }, { ...LOGIN })).toBe(
+        configMessage(`${option}.1m.name: got "1m"; allowed: ${ALLOWED.name}`),
+      );
+    },
+  );
 });

@@ -128,14 +128,17 @@ describe("an option of a user's client that would delay, resend, drop or reorder
   const { hostname: host, port } = new URL(redisUrl());
   const place = { host, port: Number(port) };
 
-  it.each(hostile)('does not reach the connection of the limiter: %s', async (name, value) => {
-    const mine = owned(new Redis({ ...place, lazyConnect: true, [name]: value }));
-    const made = ours(mine);
-    const plain = ours(place);
-    const optionOf = ({ options }: Made) => String(options[name]);
-    expect(optionOf(made)).toBe(optionOf(plain));
-    expect(await decisionsWith(mine as RedisConnection)).toEqual(EXACT);
-  });
+  it.each(hostile)(
+    "an option of a client does not reach the limiter's connection: %s",
+    async (name, value) => {
+      const mine = owned(new Redis({ ...place, lazyConnect: true, [name]: value }));
+      const made = ours(mine);
+      const plain = ours(place);
+      const optionOf = ({ options }: Made) => String(options[name]);
+      expect(optionOf(made)).toBe(optionOf(plain));
+      expect(await decisionsWith(mine as RedisConnection)).toEqual(EXACT);
+    },
+  );
 
   it.each([
     'commandTimeout=1',
@@ -143,7 +146,7 @@ describe("an option of a user's client that would delay, resend, drop or reorder
     'maxRetriesPerRequest=20',
     'connectTimeout=1',
     'stringNumbers=true&connectionName=mine',
-  ])('does not come with a URL: %s', async (query) => {
+  ])("an option in a URL does not reach the limiter's connection: %s", async (query) => {
     const made = ours(`${redisUrl()}?${query}`);
     const plain = ours(redisUrl());
     const [name = ''] = query.split('=');
@@ -161,14 +164,17 @@ describe("options of a user's Cluster", () => {
   });
   afterAll(() => cluster.close());
 
-  it.each(Object.entries(CLUSTER_OPTIONS))('do not reach the limiter: %s', async (name, value) => {
-    const mine = owned(new Cluster(cluster.startNodes, { lazyConnect: true, [name]: value }));
-    const made = ours(mine);
-    expect(made.options[name]).not.toBe(value);
-    expect(await decisionsWith(mine as RedisConnection)).toEqual(EXACT);
-  });
+  it.each(Object.entries(CLUSTER_OPTIONS))(
+    "an option of a user's Cluster does not reach the limiter: %s",
+    async (name, value) => {
+      const mine = owned(new Cluster(cluster.startNodes, { lazyConnect: true, [name]: value }));
+      const made = ours(mine);
+      expect(made.options[name]).not.toBe(value);
+      expect(await decisionsWith(mine as RedisConnection)).toEqual(EXACT);
+    },
+  );
 
-  it('that are for its nodes do not reach the limiter either, wherever they are given', async () => {
+  it("options for the nodes of a user's Cluster do not reach the limiter", async () => {
     const forNodes = { commandTimeout: 1, enableAutoPipelining: true, stringNumbers: true };
     const nodes = cluster.startNodes.map((node) => ({ ...node, ...forNodes }));
     const mine = owned(new Cluster(nodes, { lazyConnect: true, redisOptions: forNodes }));
@@ -180,7 +186,7 @@ describe("options of a user's Cluster", () => {
     expect(await decisionsWith(mine as RedisConnection)).toEqual(EXACT);
   });
 
-  it('with braces in the key prefix put all keys on one slot, where the limiter expects them', async () => {
+  it('a key prefix with braces puts all keys of a Cluster on one slot', async () => {
     const mine = owned(new Cluster(cluster.startNodes, { keyPrefix: '{app}:' }));
     const store = new RedisStore({ redis: mine, timeout: 10_000, connectTimeout: 30_000 });
     stores.push(store);

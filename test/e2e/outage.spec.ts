@@ -29,7 +29,7 @@ describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
   const start = (options: RateLimitModuleOptions) =>
     startApp({ imports: [RateLimitModule.forRoot(options)], controllers: [Routes] }, { framework });
 
-  it('is once that memory counts for each process by itself', async () => {
+  it('the log reports once that the memory store counts for each process separately', async () => {
     const { get, logs } = await start(RULES);
     await get('/');
     await get('/');
@@ -42,7 +42,7 @@ describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
     ]);
   });
 
-  it('is nothing with Redis', async () => {
+  it('the log reports nothing at start with Redis', async () => {
     const { get, logs } = await start({ ...RULES, redis: redisUrl(), prefix: uniquePrefix() });
     expect(limitHeaders(await get('/'))).not.toEqual({});
     expect(logs.ours()).toEqual([]);
@@ -73,7 +73,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
     until(async () => (await isDecidedByRedis(app)).source === 'redis', 'Redis to count again');
   const levels = ({ logs }: TestApp) => logs.ours().map(({ level }) => level);
 
-  it('limits in memory by default when Redis was never there, counts there once it is, and says each once', async () => {
+  it('requests are limited in memory when Redis was never there, then in Redis, with one log line each', async () => {
     await server.kill();
     const app = await start();
     const answers = [];
@@ -96,7 +96,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
     ]);
   });
 
-  it("lets requests pass with onStoreError 'allow', without headers", async () => {
+  it("onStoreError 'allow' allows requests without headers", async () => {
     await server.kill();
     const app = await start('allow');
     for (let nth = 1; nth <= 3; nth++) {
@@ -105,7 +105,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
     }
   });
 
-  it('has a share of the limit for each process that is stated, in headers, decision and event', async () => {
+  it('headers, decision and event report the share of the process', async () => {
     await server.kill();
     const app = await start(undefined, { instances: 4 });
     const sources: unknown[] = [];
@@ -119,7 +119,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
     expect(limitHeaders(await app.get('/'))).toMatchObject({ 'ratelimit-policy': '"default";q=25;w=60' });
   });
 
-  it('says in the log what each rule with a fallback of its own does meanwhile', async () => {
+  it('the log reports what each rule with its own onStoreError does', async () => {
     await server.kill();
     const strict = { login: { window: '1m', limit: 5, onStoreError: 'deny' } } as const;
     const app = await start(undefined, { rules: { ...RULES.rules, ...strict } });
@@ -133,7 +133,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
     ]);
   });
 
-  it('warns once of concurrency limits that share by default, and not where that was chosen', async () => {
+  it('a concurrency limit with a default share is reported once, but not if it was chosen', async () => {
     const seats = { algorithm: 'concurrency', limit: 1 } as const;
     const rules = { seats, exports: seats, mutex: { ...seats, onStoreError: 'deny' } } as const;
     const hints = ({ logs }: TestApp) =>
@@ -149,7 +149,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
     expect(hints(await start(undefined, { rules, redis: undefined }))).toEqual([]);
   });
 
-  it('goes on limiting when Redis dies later, and warns again each time it does', async () => {
+  it('requests stay limited when Redis dies later, with a log line each time', async () => {
     const app = await start();
     await untilCounted(app); // At once, but for a machine that takes a second to connect.
     for (let outage = 1; outage <= 2; outage++) {
@@ -161,7 +161,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
     expect(levels(app)).toEqual(['warn', 'log', 'warn', 'log']);
   });
 
-  it("answers 503 with onStoreError 'deny' for as long as Redis is away, and serves again by itself", async () => {
+  it("onStoreError 'deny' responds with 503 while Redis is down and recovers automatically", async () => {
     const app = await start('deny');
     await untilCounted(app); // At once, but for a machine that takes a second to connect.
     await server.kill();
@@ -192,7 +192,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
     ]);
   });
 
-  it("answers 503 with onStoreError 'deny' when Redis was never there", async () => {
+  it("onStoreError 'deny' responds with 503 when Redis was never there", async () => {
     await server.kill();
     const app = await start('deny');
     expect((await app.get('/')).status).toBe(503);
@@ -200,7 +200,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
     await untilCounted(app);
   });
 
-  it('starts and stops the app without Redis, and says at start that it is not there', async () => {
+  it('the application starts and stops without Redis and logs it at start', async () => {
     await server.kill();
     const app = await start();
     await app.close();

@@ -36,12 +36,12 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     return [await policy('/login'), await policy('/order')];
   };
 
-  it('has the last word on any field of any rule, as an object', async () => {
+  it('overrides as an object take precedence for any field of any rule', async () => {
     const overrides = { login: { limit: 10, window: '2m' }, 'create-order': { algorithm: 'gcra', burst: 4 } };
     expect(await policies(await fromFile(overrides))).toEqual(['"login";q=10;w=120', '"create-order";q=4']);
   });
 
-  it('may give numbers as texts', async () => {
+  it('overrides can give numbers as text', async () => {
     const overrides = { login: { limit: '10', window: '2m' }, 'create-order': { burst: '20' } };
     expect(await policies(await fromFile(overrides))).toEqual([
       '"login";q=10;w=120',
@@ -49,7 +49,7 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     ]);
   });
 
-  it('may be variables, with names in capitals', async () => {
+  it('overrides can be variables with names in upper case', async () => {
     const metadata = await fromVariables({
       RATE_LIMIT__LOGIN__LIMIT: '10',
       RATE_LIMIT__LOGIN__WINDOW: '2m',
@@ -58,18 +58,18 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     expect(await policies(metadata)).toEqual(['"login";q=10;w=120', '"create-order";q=20;w=4']);
   });
 
-  it('may be a .env file', async () => {
+  it('overrides can come from a .env file', async () => {
     const metadata = await fromDotEnv('RATE_LIMIT__LOGIN__LIMIT=10\nRATE_LIMIT__CREATE_ORDER__LIMIT=2\n');
     expect(await policies(metadata)).toEqual(['"login";q=10;w=60', '"create-order";q=10;w=5']);
   });
 
-  it('lets a variable win over the .env file', async () => {
+  it('a variable takes precedence over the .env file', async () => {
     process.env['RATE_LIMIT__LOGIN__LIMIT'] = '11';
     const metadata = await fromDotEnv('RATE_LIMIT__LOGIN__LIMIT=10\n');
     expect((await policies(metadata))[0]).toBe('"login";q=11;w=60');
   });
 
-  it('may change who is counted, who is not, and what happens to the rest', async () => {
+  it('overrides can change the subject, the allow list and onMissingSubject', async () => {
     const metadata = await fromVariables({
       RATE_LIMIT__LOGIN__BY: 'user, x-tenant',
       RATE_LIMIT__LOGIN__ON_MISSING_SUBJECT: 'deny',
@@ -81,7 +81,7 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     expect((await get('/order')).status).toBe(200);
   });
 
-  it('may change when a request counts', async () => {
+  it('overrides can change which requests count', async () => {
     const { get } = await startApp(await fromVariables({ RATE_LIMIT__LOGIN__COUNT: 'failures' }), {
       framework,
     });
@@ -90,14 +90,14 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     for (let nth = 1; nth <= 5; nth++) await until(isFresh, 'the charge to be given back');
   });
 
-  it('may change what a denial costs', async () => {
+  it('overrides can change the block after a denial', async () => {
     const metadata = await fromVariables({ RATE_LIMIT__LOGIN__LIMIT: '1', RATE_LIMIT__LOGIN__BLOCK: '5m' });
     const { get } = await startApp(metadata, { framework });
     expect((await get('/login')).status).toBe(200);
     expect((await get('/login')).headers['retry-after']).toBe('300');
   });
 
-  it('may make a limit one that only watches, and put a trial beside another', async () => {
+  it('overrides can set shadow mode and a trial limit', async () => {
     const metadata = await fromFile({
       login: { mode: 'shadow', limit: '0' },
       'create-order': { trial: { limit: 1 } },
@@ -105,7 +105,7 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     expect(await policies(metadata)).toEqual([undefined, '"create-order";q=10;w=2']);
   });
 
-  it('may make a limit one of requests in flight', async () => {
+  it('overrides can turn a rule into a concurrency limit', async () => {
     const metadata = await fromVariables({
       RATE_LIMIT__SEATS__LIMIT: '2',
       RATE_LIMIT__SEATS__LEASE: '90s',
@@ -115,7 +115,7 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     expect([policy, ratelimit]).toEqual(['"seats";q=2', '"seats";r=1;t=90']);
   });
 
-  it('may make a limit a quota of the calendar', async () => {
+  it('overrides can turn a rule into a calendar limit', async () => {
     const { get } = await startApp(
       await fromVariables({
         RATE_LIMIT__LOGIN__WINDOW: 'week',
@@ -129,7 +129,7 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     expect([policy, ratelimit]).toEqual(['"login";q=3;w=604800', '"login";r=2;t=521160']);
   });
 
-  it('may change how long a queue is, and for how long it holds back', async () => {
+  it('overrides can change the queue and the longest delay', async () => {
     const metadata = await fromVariables({
       RATE_LIMIT__JOBS__QUEUE: '1',
       RATE_LIMIT__JOBS__DELAY_AFTER: '1',
@@ -141,7 +141,7 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     expect((await get('/')).status).toBe(429);
   });
 
-  it('changes nothing where it says nothing', async () => {
+  it('rules keep all fields that overrides do not state', async () => {
     expect(await policies(await fromFile({}))).toEqual(['"login";q=3;w=60', '"create-order";q=10;w=2']);
     expect(await policies(await configuredBy({}, () => undefined))).toEqual([
       '"login";q=3;w=60',

@@ -65,40 +65,37 @@ describe('a user of Redis who lacks a command', () => {
       (limiter: RateLimiter) =>
         limiter.hold({ name: 'held', algorithm: 'concurrency', limit: 2, lease: '1m' }, 'ann'),
     ],
-  ])(
-    '%s has it named in the log, and the breaker stays open until it is granted',
-    async (_title, right, ask) => {
-      const { server, limiter, logs, turns, health } = await startWithout(right);
-      await ask(limiter);
-      const before = await refusedTimes(server);
-      await until(async () => (await refusedTimes(server)) >= before + 3, 'three probes', 20_000);
-      expect(turns).toEqual(['open']);
-      const [ofHeartbeats, others] = [true, false].map((isOf) =>
-        logs.ours().filter(({ message }) => message.includes('count the processes') === isOf),
-      );
-      // The rule is a program's, so that it is first known when it is used; Redis names the command from 7.2 on.
-      for (const { level, message } of others!) {
-        expect([level, message]).toEqual([
-          'error',
-          expect.stringMatching(/does not permit (a|the) command .*NOPERM/),
-        ]);
-      }
-      expect(others!.length).toBeLessThanOrEqual(2);
-      expect(others!.at(-1)!.message).toContain(`does not permit the command ${right.toUpperCase()}`);
-      // They take ZADD as well, and fail by it if the second is due before the breaker has opened.
-      expect(ofHeartbeats!.length).toBeLessThanOrEqual(right === 'zadd' ? 1 : 0);
-      expect((await health()).reason).toMatch(/NOPERM/);
-      await askServer(server, 'ACL', 'SETUSER', 'limiter', `+${right}`);
-      await until(() => turns.length === 2, 'the breaker to close', 20_000);
-      expect((await limiter.consume(log, 'bob')).source).toBe('redis');
-      await until(async () => {
-        const keys = (await askServer(server, 'KEYS', '*probe*')) as string[];
-        return keys.length === 0;
-      }, 'nothing to be left of the probes');
-    },
-  );
+  ])('%s is named in the log, and the breaker stays open until it is granted', async (_title, right, ask) => {
+    const { server, limiter, logs, turns, health } = await startWithout(right);
+    await ask(limiter);
+    const before = await refusedTimes(server);
+    await until(async () => (await refusedTimes(server)) >= before + 3, 'three probes', 20_000);
+    expect(turns).toEqual(['open']);
+    const [ofHeartbeats, others] = [true, false].map((isOf) =>
+      logs.ours().filter(({ message }) => message.includes('count the processes') === isOf),
+    );
+    // The rule is a program's, so that it is first known when it is used; Redis names the command from 7.2 on.
+    for (const { level, message } of others!) {
+      expect([level, message]).toEqual([
+        'error',
+        expect.stringMatching(/does not permit (a|the) command .*NOPERM/),
+      ]);
+    }
+    expect(others!.length).toBeLessThanOrEqual(2);
+    expect(others!.at(-1)!.message).toContain(`does not permit the command ${right.toUpperCase()}`);
+    // They take ZADD as well, and fail by it if the second is due before the breaker has opened.
+    expect(ofHeartbeats!.length).toBeLessThanOrEqual(right === 'zadd' ? 1 : 0);
+    expect((await health()).reason).toMatch(/NOPERM/);
+    await askServer(server, 'ACL', 'SETUSER', 'limiter', `+${right}`);
+    await until(() => turns.length === 2, 'the breaker to close', 20_000);
+    expect((await limiter.consume(log, 'bob')).source).toBe('redis');
+    await until(async () => {
+      const keys = (await askServer(server, 'KEYS', '*probe*')) as string[];
+      return keys.length === 0;
+    }, 'nothing to be left of the probes');
+  });
 
-  it('that only heartbeats take is told once, and health states that the number of processes is stale', async () => {
+  it('a missing right of heartbeats is logged once, and health reports a stale number of processes', async () => {
     const { server, limiter, logs, turns, health } = await startWithout('zcount');
     const failures: string[] = [];
     limiter.events.on('storeError', ({ call }) => failures.push(call));

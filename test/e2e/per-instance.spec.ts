@@ -31,19 +31,19 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
     return { one: await start(), other: await start() };
   }
 
-  it('share a limit', async () => {
+  it('two processes share a limit', async () => {
     const { one, other } = await startTwo(FIXED);
     expect(await one.statuses()).toEqual([200, 200, 429]);
     expect(await other.statuses()).toEqual([429, 429, 429]);
   });
 
-  it("have a limit each with per: 'instance'", async () => {
+  it("two processes have separate limits with per: 'instance'", async () => {
     const { one, other } = await startTwo({ ...FIXED, per: 'instance' });
     expect(await one.statuses()).toEqual([200, 200, 429]);
     expect(await other.statuses()).toEqual([200, 200, 429]);
   });
 
-  it('have a block and a trial each, too', async () => {
+  it("two processes have separate blocks and trial limits with per: 'instance'", async () => {
     const { one, other } = await startTwo({
       ...FIXED,
       per: 'instance',

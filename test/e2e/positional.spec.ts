@@ -25,7 +25,7 @@ describe('@RateLimit with a window, a limit and an algorithm', () => {
   const start = () =>
     startApp({ imports: [RateLimitModule.forRoot({})], controllers: [Positional] }, { framework: 'express' });
 
-  it('overrides the limit of the controller with all its options, and inherits who is counted', async () => {
+  it('the positional form overrides the limit with all its options and inherits the subject', async () => {
     const { get } = await start();
     const policy = async (path: string) => (await get(path)).headers['ratelimit-policy'];
     expect(await policy('/complete')).toBe('"default";q=2;w=60');
@@ -37,7 +37,7 @@ describe('@RateLimit with a window, a limit and an algorithm', () => {
     expect(Number(denied.headers['retry-after'])).toBeLessThanOrEqual(60);
   });
 
-  it('adds a rule of another name to those of the controller', async () => {
+  it('the positional form adds a rule with another name to those of the controller', async () => {
     const { get } = await start();
     expect((await get('/named')).headers['ratelimit-policy']).toBe('"burst";q=1;w=10, "default";q=7;w=504');
   });
@@ -46,7 +46,7 @@ describe('@RateLimit with a window, a limit and an algorithm', () => {
     ['no limit', ['1m'], 'limit: missing'],
     ['a limit that is none', ['1m', -1], 'limit: got -1'],
     ['an algorithm that is none', ['1m', 5, 'gcar'], 'algorithm: got "gcar"'],
-  ])('stops the application with %s', async (_title, given, problem) => {
+  ])('the positional form stops the application with %s', async (_title, given, problem) => {
     class Wrong {
       get() {}
     }
@@ -61,7 +61,7 @@ describe('@RateLimit with a window, a limit and an algorithm', () => {
     expect(refusal).toContain(problem);
   });
 
-  it('does not compile with what does not belong together', () => {
+  it('the positional form does not compile with inconsistent arguments', () => {
     // @ts-expect-error a window has a limit
     RateLimit('1m');
     // @ts-expect-error a limit is a number

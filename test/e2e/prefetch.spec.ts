@@ -25,7 +25,7 @@ class Routes {
 afterEach(closeApps);
 
 describe.each(FRAMEWORKS)('two processes with a lease on a route, on %s', (framework) => {
-  it('let no more requests through together than the limit, and give back what is unused', async () => {
+  it('two processes with prefetch never exceed the limit together, and refund unused permits', async () => {
     const prefix = uniquePrefix();
     const time = new VirtualTime();
     const sources: string[] = [];
@@ -57,7 +57,7 @@ describe.each(FRAMEWORKS)('two processes with a lease on a route, on %s', (frame
   });
 });
 
-it('is refused for a rule without an algorithm, whose log has nothing to take ahead', async () => {
+it('prefetch without an algorithm stops the application, because a log does not support it', async () => {
   const rules = { default: { window: '1m', limit: 10, prefetch: { permits: 4 } } as never };
   expect(await refusalToStart({ imports: [RateLimitModule.forRoot({ rules })] })).toContain(
     'rules.default.prefetch: no such option of sliding-window-log, the default algorithm; allowed: ',

@@ -100,7 +100,7 @@ describe.each(STORES)('with %s', (kind) => {
   describe.each(SUBJECTS)(
     'a program that names the route of failed logins and %s',
     (_title, by, headers, subject) => {
-      it('sees them, forgets them, and blocks that client', async () => {
+      it('a program can peek at, reset and block the counters of a route', async () => {
         const { limits, logins, route } = await start({ ...FIVE, by, count: 'failures' }, {}, headers);
         expect(await logins(6)).toEqual([401, 401, 401, 401, 401, 429]);
         const counter = { route, rule: 'default' };
@@ -115,7 +115,7 @@ describe.each(STORES)('with %s', (kind) => {
         expect(await logins(5)).toEqual([401, 401, 401, 401, 401]);
       });
 
-      it('sees, forgets and blocks the counter of a shared rule by its name', async () => {
+      it('a program can peek at, reset and block a shared rule by its name', async () => {
         const options = { onDemand: { login: { ...FIVE, by, count: 'failures' } } } as const;
         const { limits, logins } = await start('login', options, headers);
         expect(await logins(6)).toEqual([401, 401, 401, 401, 401, 429]);
@@ -135,7 +135,7 @@ describe.each(STORES)('with %s', (kind) => {
     expect([await login('1.1.1.1'), await login('2.2.2.2')]).toEqual([401, 429]);
   });
 
-  it('every address of an IPv6 network is the client of that network', async () => {
+  it('all addresses of an IPv6 network are the same subject for a program', async () => {
     const { limits, login, route } = await start({ ...FIVE, limit: 1 });
     expect(await login('2001:db8:1:2::1')).toBe(401);
     expect(await limits.reset({ route }, '2001:db8:1:2:ffff::9')).toBe(true);
@@ -143,7 +143,7 @@ describe.each(STORES)('with %s', (kind) => {
     expect(await limits.reset({ route }, '2001:db8:1:2::/64')).toBe(true);
   });
 
-  it('a rule without `by` that is reached by its name takes an IP or anything else', async () => {
+  it('a rule without `by` accepts an IP or any other value by name', async () => {
     const options = { onDemand: { login: FIVE } };
     const { limits, login } = await start('login', options);
     expect(await login(IP)).toBe(401);
@@ -153,7 +153,7 @@ describe.each(STORES)('with %s', (kind) => {
     expect(await limits.consume('login', '7')).toMatchObject({ remaining: 3 });
   });
 
-  it('without the name of a rule, all rules of the route are meant', async () => {
+  it('an operation without a rule name applies to all rules of the route', async () => {
     const options = { rules: { hourly: { window: '1h', limit: 9, algorithm: 'gcra' } } } as const;
     const { limits, login, route } = await start(FIVE, options);
     await login();
@@ -167,7 +167,7 @@ describe.each(STORES)('with %s', (kind) => {
     expect(await limits.reset({ route }, IP)).toBe(true);
   });
 
-  it('a counter whose limit depends on the request is reset and blocked, but not consumed', async () => {
+  it('a counter whose limit depends on the request can be reset and blocked, but not consumed', async () => {
     const { limits, login, route } = await start({ ...FIVE, limit: () => 1 });
     expect([await login(), await login()]).toEqual([401, 429]);
     expect(await limits.reset({ route }, IP)).toBe(true);
@@ -203,7 +203,7 @@ describe('a program that names a rule which is written in decorators only', () =
     return { limits, post: async (path: string) => (await send({ method: 'POST', path })).status };
   }
 
-  it('is told where it is, and what to write instead', async () => {
+  it('an error names the route of a rule that exists only in decorators', async () => {
     const { limits } = await start();
     await expect(limits.consume('total', IP)).rejects.toThrow(
       'rule "total": not in the module\'s `onDemand` or `rules`, but only in a decorator (Shop.buy and 1 more). ' +
@@ -211,14 +211,14 @@ describe('a program that names a rule which is written in decorators only', () =
     );
   });
 
-  it('shares the counter of all its routes by the route of one of them', async () => {
+  it('the route of a shared rule selects the counter of all its routes', async () => {
     const { limits, post } = await start();
     const counter = { route: [Shop, 'buy'], rule: 'total' } as const;
     expect(await limits.consume(counter, '127.0.0.1', { cost: 4 })).toMatchObject({ remaining: 1 });
     expect([await post('/sell'), await post('/buy')]).toEqual([200, 429]);
   });
 
-  it('is told the names that there are, and the one that was probably meant', async () => {
+  it('an error lists the known names and the most similar one', async () => {
     const { limits } = await start({ onDemand: { mail: FIVE, login: FIVE } });
     await expect(limits.consume('logn', IP)).rejects.toThrow(
       'rule "logn": not in the module\'s `onDemand` or `rules`; allowed: "mail", "login"; did you mean "login"?',
@@ -235,7 +235,7 @@ describe('a program that names what there is not', () => {
     return { limits, LoginController };
   }
 
-  it('is told, instead of a reset that does nothing', async () => {
+  it('a reset of a missing route is an error', async () => {
     const { limits, LoginController } = await start(FIVE);
     const Other = class Other extends LoginController {};
     await expect(limits.reset('logn', IP)).rejects.toThrow(
@@ -271,13 +271,13 @@ describe('a program that names what there is not', () => {
       `got "${IP}"; allowed: a list of an IP address, the id of a user`,
     ],
     ['nothing at all', FIVE, undefined, 'got undefined; allowed: an IP address'],
-  ])('is told of %s', async (_title, rule, subject, message) => {
+  ])('a program gets an error for %s', async (_title, rule, subject, message) => {
     const { limits, LoginController } = await start(rule);
     const reset = limits.reset({ route: [LoginController, 'login'] }, subject as string);
     await expect(reset).rejects.toThrow(`subject of rule "default" of LoginController.login: ${message}`);
   });
 
-  it('is asked which rule, where those of a route count by different subjects', async () => {
+  it('an error asks for the rule when rules of a route have different subjects', async () => {
     @RateLimit({ ...FIVE, name: 'each', by: 'user' })
     @RateLimit({ ...FIVE, name: 'all', by: 'everyone' })
     @Controller()

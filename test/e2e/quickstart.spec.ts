@@ -51,7 +51,7 @@ afterEach(closeApps);
 describe.each(FRAMEWORKS)(
   'an application with a rule of its controller, one of a handler and ConfigService, on %s',
   (framework) => {
-    it('limits a route by the rule of its controller and by its own', async () => {
+    it('a route is limited by the rule of its controller and by its own', async () => {
       const store = virtualStore('memory', new VirtualTime());
       const { send } = await startApp({ imports: [AppModule] }, { framework, store });
       const answer = await send(order);
@@ -62,7 +62,7 @@ describe.each(FRAMEWORKS)(
       });
     });
 
-    it('refuses the eleventh order at once, and takes one more after the fifth of a second', async () => {
+    it('the eleventh order is denied at once, and one more is allowed after a fifth of a second', async () => {
       const time = new VirtualTime();
       const store = virtualStore('memory', time);
       const { send } = await startApp({ imports: [AppModule] }, { framework, store });
@@ -79,14 +79,14 @@ describe.each(FRAMEWORKS)(
       expect((await send(order)).status).toBe(429);
     });
 
-    it('leaves a skipped route alone', async () => {
+    it('a skipped route is not limited', async () => {
       const { get } = await startApp({ imports: [AppModule] }, { framework });
       const answer = await get('/orders/health');
       expect(answer.status).toBe(200);
       expect(limitHeaders(answer)).toEqual({});
     });
 
-    it('counts in Redis as soon as REDIS_URL is set', async () => {
+    it('counters are in Redis as soon as REDIS_URL is set', async () => {
       const server = await startRedisServer();
       const redis = new Redis(server.url);
       const before = process.env['REDIS_URL'];

@@ -66,7 +66,7 @@ describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
     return send({ method, path });
   }
 
-  it('gets a problem that says which rule denied and how long to wait', async () => {
+  it('a denied request gets problem details with the rule and the wait', async () => {
     const answer = await refused('/login');
     expect(answer.status).toBe(429);
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
@@ -74,7 +74,7 @@ describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
     expect(limitHeaders(answer)).toEqual(LOGIN_HEADERS);
   });
 
-  it('gets the same without the body when it asks by HEAD', async () => {
+  it('a denied HEAD request gets the same response without the body', async () => {
     const answer = await refused('/login', {}, { method: 'HEAD' });
     expect(answer).toMatchObject({ status: 429, body: '' });
     expect(answer.headers).toMatchObject({
@@ -84,7 +84,7 @@ describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
     });
   });
 
-  it('keeps the cookies and headers that were set before it', async () => {
+  it('a denied request keeps cookies and headers that were set before', async () => {
     const configure = (app: INestApplication) =>
       app.use((_request: unknown, response: ServerResponse, next: () => void) => {
         response.setHeader('Set-Cookie', ['session=1', 'theme=dark']);
@@ -97,7 +97,7 @@ describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
     expect(headers).toMatchObject(LOGIN_HEADERS);
   });
 
-  it('is told every rule that denied, the one to wait for longest first, and none that allowed', async () => {
+  it('a denied request lists every rule that denied, longest wait first, and no rule that allowed', async () => {
     const answer = await refused('/export');
     expect(JSON.parse(answer.body)).toEqual({
       ...LOGIN_REFUSED,
@@ -107,7 +107,7 @@ describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
     });
   });
 
-  it('gets the text that the option `body` makes of the decision', async () => {
+  it('a denied request gets the text that the option `body` returns', async () => {
     const body = ({ rule, retryAfterMs }: Decision) => `${rule}: wait ${retryAfterMs} ms`;
     const answer = await refused('/login', { body });
     expect(answer.status).toBe(429);
@@ -116,7 +116,7 @@ describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
     expect(limitHeaders(answer)).toEqual(LOGIN_HEADERS);
   });
 
-  it('gets the object that the option `body` makes of the decision, as plain JSON', async () => {
+  it('a denied request gets the object that the option `body` returns, as plain JSON', async () => {
     const answer = await refused('/login', { body: (decision) => ({ code: 'SLOW_DOWN', decision }) });
     expect(answer.status).toBe(429);
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -135,7 +135,7 @@ describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
     expect(limitHeaders(answer)).toEqual(LOGIN_HEADERS);
   });
 
-  it("still gets a 429 with its headers where Nest's own handler comes before the filter", async () => {
+  it("a denied request still gets a 429 with headers when Nest's own handler comes first", async () => {
     const configure = (app: INestApplication) =>
       app.useGlobalFilters(new BaseExceptionFilter(app.getHttpAdapter()));
     const answer = await refused('/login', {}, { configure });
@@ -145,7 +145,7 @@ describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
     expect(limitHeaders(answer)).toEqual(LOGIN_HEADERS);
   });
 
-  it('leaves the last word to a catch-all of the application, which finds the decision', async () => {
+  it('a catch-all filter of the application receives the decision of a denied request', async () => {
     const caught: unknown[] = [];
     @Catch()
     class CatchAll implements ExceptionFilter {

@@ -73,7 +73,7 @@ describe('a Redis that refuses the limiter is reported in log and health at star
       /does not have the command EVAL/,
     ],
     ['the password is wrong', ['user limiter on >other ~* &* +@all'], /refuses .* \(WRONGPASS\)/],
-  ])('when %s', async (_title, config, reason) => {
+  ])('a Redis that rejects the limiter is reported at start when %s', async (_title, config, reason) => {
     const { port } = await serverWith(...config);
     const { logs, health, get } = await start({ redis: `redis://limiter:s3cret@127.0.0.1:${port}` });
     await get('/');
@@ -94,7 +94,7 @@ describe('a Redis that refuses the limiter is reported in log and health at star
   it.each([
     ['a wrong password', 'limiter:s3cret'],
     ['a wrong password of the user without a name', ':s3cret'],
-  ])('without a password in what the events have: %s', async (_title, login) => {
+  ])('events about a rejected limiter contain no password: %s', async (_title, login) => {
     const { port } = await serverWith('requirepass other', 'user limiter on >other ~* &* +@all');
     const store = new RedisStore({ redis: `redis://${login}@127.0.0.1:${port}`, timeout: 10_000 });
     const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
@@ -109,7 +109,7 @@ describe('a Redis that refuses the limiter is reported in log and health at star
     await store.close();
   });
 
-  it('when it does not speak TLS and the URL is rediss://, with TLS named', async () => {
+  it('a server without TLS is reported as such for a rediss:// URL', async () => {
     const server = await serverWith();
     const { logs, health } = await start({ redis: server.url.replace('redis:', 'rediss:') });
     const reason = `no connection to Redis at 127.0.0.1:${server.port} over TLS`;
@@ -117,7 +117,7 @@ describe('a Redis that refuses the limiter is reported in log and health at star
     expect((await health()).reason).toContain(reason);
   });
 
-  it('when there is no server, with the cause in words and health down where that was asked for', async () => {
+  it('a missing server is reported with its cause, and health is down if configured', async () => {
     const server = await serverWith();
     await server.kill();
     const { logs, health } = await start({ redis: server.url, health: { fallbackIsDown: true } });
@@ -139,19 +139,22 @@ describe('one node of a Redis Cluster', () => {
   it.each([
     ['a URL', () => cluster.nodes[0]!.url],
     ['options', () => ({ host: cluster.nodes[0]!.host, port: cluster.nodes[0]!.port })],
-  ])('is connected to as a Cluster by %s, so that users on every node are limited', async (_title, redis) => {
-    const { app, health } = await start({ redis: redis() });
-    const limiter = app.get(RateLimiter);
-    const rule: Rule = { window: '1m', limit: 2, algorithm: 'fixed-window' };
-    for (const subject of ['ann', 'bob', 'cid', 'dan', 'eve', 'fay']) {
-      const remaining = [];
-      for (let nth = 1; nth <= 3; nth++) remaining.push((await limiter.consume(rule, subject)).allowed);
-      expect(remaining).toEqual([true, true, false]);
-    }
-    expect(await health()).toMatchObject({ status: 'up', degraded: false, servers: [] });
-  });
+  ])(
+    'one node of a Cluster is connected as a Cluster by %s, so that users on every node are limited',
+    async (_title, redis) => {
+      const { app, health } = await start({ redis: redis() });
+      const limiter = app.get(RateLimiter);
+      const rule: Rule = { window: '1m', limit: 2, algorithm: 'fixed-window' };
+      for (const subject of ['ann', 'bob', 'cid', 'dan', 'eve', 'fay']) {
+        const remaining = [];
+        for (let nth = 1; nth <= 3; nth++) remaining.push((await limiter.consume(rule, subject)).allowed);
+        expect(remaining).toEqual([true, true, false]);
+      }
+      expect(await health()).toMatchObject({ status: 'up', degraded: false, servers: [] });
+    },
+  );
 
-  it('stops the application that gives a client of its own for it', async () => {
+  it("a user's plain client on a Cluster node stops the application", async () => {
     const mine = new Redis(cluster.nodes[0]!.url);
     const message = await refusalToStart(moduleWith({ redis: mine }));
     expect(message).toContain('is one node of a Redis Cluster and does not serve all slots');
@@ -170,14 +173,11 @@ describe('one node of a Redis Cluster', () => {
       ({ folder }: RedisServer) => ({ path: `${folder}/redis.sock` }),
       'is one node of a Redis Cluster',
     ],
-  ])(
-    'stops the application that gives %s, by which no Cluster is reached',
-    async (_title, redis, problem) => {
-      expect(await refusalToStart(moduleWith({ redis: redis(cluster.nodes[0]!) }))).toContain(problem);
-    },
-  );
+  ])('%s stops the application because it cannot lead to a Cluster', async (_title, redis, problem) => {
+    expect(await refusalToStart(moduleWith({ redis: redis(cluster.nodes[0]!) }))).toContain(problem);
+  });
 
-  it('opens the breaker by its first MOVED, where the topology was not asked for', async () => {
+  it('the first MOVED opens the breaker when the topology was not queried', async () => {
     const store = new RedisStore({ redis: cluster.nodes[0]!.url, timeout: 10_000 });
     const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
     const changes: unknown[] = [];
@@ -206,7 +206,7 @@ describe('keys that hold something else', () => {
     }
   }
 
-  it('fail alone: no input of one client switches the others to the fallback, and the log says it once', async () => {
+  it('a key with another type fails alone, and the log reports it once', async () => {
     const prefix = uniquePrefix();
     const { app, logs, health } = await start({ redis: redisUrl(), prefix });
     const limiter = app.get(RateLimiter);
@@ -226,7 +226,7 @@ describe('keys that hold something else', () => {
     expect((await health()).reason).toMatch(/WRONGTYPE/);
   });
 
-  it('at the key of the heartbeats are named in log and health, with what to do, and decisions go on', async () => {
+  it('a heartbeat key with another type is reported with the fix, and decisions continue', async () => {
     const prefix = uniquePrefix();
     await redis.set(`${prefix}{instances}`, 'x', 'PX', 60_000);
     const { app, logs, health } = await start({ redis: redisUrl(), prefix });
@@ -243,7 +243,7 @@ describe('keys that hold something else', () => {
     ]);
   });
 
-  it('open the breaker when three of them fail without a success between', async () => {
+  it('three failing keys without a success in between open the breaker', async () => {
     const prefix = uniquePrefix();
     const store = new RedisStore({ redis: redisUrl(), timeout: 10_000 });
     const limiter = new RateLimiter({ store, prefix });
@@ -287,7 +287,7 @@ describe('a proxy', () => {
       /does not have the command EVAL/,
     ],
     ['an error of its own', '-no upstream host\r\n', /answered: no upstream host/],
-  ])('that answers %s is not taken for Redis', async (_title, answer, reason) => {
+  ])('a proxy that replies %s is not treated as Redis', async (_title, answer, reason) => {
     reply = answer;
     const { port } = server.address() as AddressInfo;
     const { logs, health, get } = await start({ redis: `redis://127.0.0.1:${port}` });

@@ -20,7 +20,7 @@ describe.each(SETUPS)('the counter of a rule on $framework with $kind', ({ frame
   const setup = () => ({ framework, store: virtualStore(kind, new VirtualTime()) });
   const limits = (options: object = {}) => RateLimitModule.forRoot({ prefix: uniquePrefix(), ...options });
 
-  it("is each route's own by default, so that one busy route does not close another", async () => {
+  it('each route has its own counter by default', async () => {
     @RateLimit(ONCE)
     @Controller()
     class TwoRoutes {
@@ -31,7 +31,7 @@ describe.each(SETUPS)('the counter of a rule on $framework with $kind', ({ frame
     expect(await statuses(app, '/a', '/b', '/a', '/b')).toEqual([200, 200, 429, 429]);
   });
 
-  it("is one wherever a rule of scope 'shared' applies", async () => {
+  it("all routes with a rule of scope 'shared' have one counter", async () => {
     @RateLimit({ ...ONCE, name: 'total', limit: 2, scope: 'shared' })
     @Controller('first')
     class First {
@@ -48,7 +48,7 @@ describe.each(SETUPS)('the counter of a rule on $framework with $kind', ({ frame
     expect(await statuses(app, '/first/a', '/second', '/first/b')).toEqual([200, 200, 429]);
   });
 
-  it('is not shared by two controllers that only have their class name in common', async () => {
+  it('two controllers with the same class name have separate counters', async () => {
     function moduleOf(path: string) {
       @RateLimit(ONCE)
       @Controller(path)
@@ -64,7 +64,7 @@ describe.each(SETUPS)('the counter of a rule on $framework with $kind', ({ frame
     expect(await statuses(app, '/books', '/films', '/books', '/films')).toEqual([200, 200, 429, 429]);
   });
 
-  it('is not shared by two controllers that inherit a handler', async () => {
+  it('two controllers that inherit a handler have separate counters', async () => {
     class Base {
       @RateLimit(ONCE)
       @Get()
@@ -78,7 +78,7 @@ describe.each(SETUPS)('the counter of a rule on $framework with $kind', ({ frame
     expect(await statuses(app, '/books', '/films', '/books', '/films')).toEqual([200, 200, 429, 429]);
   });
 
-  it("is each handler's own although another decorator has wrapped them in nameless functions", async () => {
+  it('handlers wrapped in nameless functions by another decorator have separate counters', async () => {
     function Traced(_target: object, _name: string, descriptor: PropertyDescriptor) {
       const traced = descriptor.value as (...args: unknown[]) => unknown;
       descriptor.value = function (...args: unknown[]) {
@@ -109,7 +109,7 @@ describe.each(FRAMEWORKS)('the spelling of a URL on %s', (framework) => {
   const start = () =>
     startApp({ imports: [RateLimitModule.forRoot({})], controllers: [AdminController] }, { framework });
 
-  it('opens no second counter, however the framework lets the path be written', async () => {
+  it('different notations of a path share one counter', async () => {
     const app = await start();
     const spellings = [
       '/admin',
@@ -128,7 +128,7 @@ describe.each(FRAMEWORKS)('the spelling of a URL on %s', (framework) => {
     expect(new Set(routed.slice(2))).toEqual(new Set([429]));
   });
 
-  it('opens no second counter for another parameter, method or path of one handler', async () => {
+  it('another parameter, method or path of one handler shares its counter', async () => {
     const app = await start();
     expect(await statuses(app, '/users/1', '/users/2', '/users/3')).toEqual([200, 200, 429]);
     expect(await statuses(app, '/here', '/there', '/here')).toEqual([200, 200, 429]);

@@ -24,7 +24,7 @@ describe.each(STORES)('what a provider can do with RateLimitService, with %s', (
     return { time, limits: app.get(Worker).limits };
   }
 
-  it('is to acquire: wait for a place that is reserved once, or be refused at once', async () => {
+  it('acquire reserves a permit once and waits for it, or denies at once', async () => {
     const { limits } = await start();
     const calls = { name: 'calls', window: '1s', limit: 50, burst: 1, algorithm: 'gcra' } as const;
     const acquire = (timeoutMs: number) => limits.acquire(calls, 'partner', { timeoutMs });
@@ -34,7 +34,7 @@ describe.each(STORES)('what a provider can do with RateLimitService, with %s', (
     expect(await acquire(40)).toMatchObject({ allowed: true, delayMs: 40 });
   });
 
-  it('is to acquire, and to give the place up', async () => {
+  it('acquire frees its place when it is aborted', async () => {
     const { limits } = await start();
     const calls = { name: 'calls', window: '1h', limit: 1, algorithm: 'gcra' } as const;
     await limits.acquire(calls, 'partner');
@@ -45,7 +45,7 @@ describe.each(STORES)('what a provider can do with RateLimitService, with %s', (
     expect(await limits.peek(calls, 'partner')).toMatchObject({ remaining: 0, resetAfterMs: 3_600_000 });
   });
 
-  it("is to enter by a module's rule, and to leave", async () => {
+  it("hold takes a permit of a module's rule, and release returns it", async () => {
     const { limits } = await start({ exports: { algorithm: 'concurrency', limit: 1 } });
     const rule = 'exports';
     {
@@ -64,7 +64,7 @@ describe.each(STORES)('what a provider can do with RateLimitService, with %s', (
     );
   });
 
-  it('is to reserve, and to settle with what it has cost, or to cancel', async () => {
+  it('reserve charges an estimate that settle adjusts or cancel returns', async () => {
     const { limits, time } = await start();
     const left = async () => (await limits.peek(TOKENS, 'a')).remaining;
     const cheaper = await limits.reserve(TOKENS, 'a', { cost: 60 });
@@ -85,7 +85,7 @@ describe.each(STORES)('what a provider can do with RateLimitService, with %s', (
     expect(await left()).toBe(40);
   });
 
-  it('is to refund, once and never more than was charged', async () => {
+  it('refund returns permits once and never more than were charged', async () => {
     const { limits } = await start();
     await limits.consume(TOKENS, 'a', { cost: 5 });
     const decision = await limits.consume(TOKENS, 'a', { cost: 30 });
@@ -94,7 +94,7 @@ describe.each(STORES)('what a provider can do with RateLimitService, with %s', (
     expect(await limits.peek(TOKENS, 'a')).toMatchObject({ remaining: 95 });
   });
 
-  it("is to block a subject of a module's rule, and to take the block back", async () => {
+  it("block and reset block a subject of a module's rule and end the block", async () => {
     const { limits, time } = await start({
       login: { window: '1m', limit: 5, algorithm: 'fixed-window', block: 'manual' },
     });

@@ -45,7 +45,7 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     return { time, get, service: app.get(RateLimitService) };
   }
 
-  it('charges a batch for each of its items, whole or not at all', async () => {
+  it('consume charges a batch for all of its items or for none', async () => {
     const { get, time } = await start({ rules: { total: { window: '1m', limit: 100 } } });
     const sent = async (size: number) => JSON.parse((await get(`/batch/${size}`)).body) as object;
     expect(await sent(3)).toEqual({ allowed: true, remaining: 2 });
@@ -55,7 +55,7 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     expect(await sent(5)).toEqual({ allowed: true, remaining: 0 });
   });
 
-  it('answers with the whole decision', async () => {
+  it('consume returns the whole decision', async () => {
     const { service, time } = await start();
     await service.consume(MAIL, 'a', { cost: 4 });
     time.advance(42_500);
@@ -66,7 +66,7 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     expect(await service.consume(MAIL, 'a')).toEqual({ ...none, source: kind, decisions: [none] });
   });
 
-  it('takes from several rules or from none, and names each that denied', async () => {
+  it('consume takes permits from several rules or from none, and names each rule that denied', async () => {
     const { service } = await start();
     const hourly = { name: 'hourly', window: '1h', limit: 6, algorithm: 'gcra' } as const;
     await service.consume([MAIL, hourly], 'a', { cost: 4 });
@@ -78,7 +78,7 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     ]);
   });
 
-  it('peeks without charging', async () => {
+  it('peek returns a decision without a charge', async () => {
     const { service } = await start();
     for (let nth = 1; nth <= 3; nth++) {
       expect(await service.peek(MAIL, 'a', { cost: 5 })).toMatchObject({ allowed: true, remaining: 5 });
@@ -87,7 +87,7 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     expect(await service.consume(MAIL, 'a')).toMatchObject({ remaining: 4 });
   });
 
-  it('resets one subject and no other', async () => {
+  it('reset affects one subject and no other', async () => {
     const { service } = await start();
     for (const subject of ['a', 'b']) await service.consume(MAIL, subject, { cost: 5 });
     await service.reset(MAIL, 'a');
@@ -95,7 +95,7 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     expect(await service.consume(MAIL, 'b')).toMatchObject({ allowed: false });
   });
 
-  it("checks a module's rule by its name, overrides included, together with the routes that share it", async () => {
+  it("consume by name uses a module's rule with its overrides and the counter of its routes", async () => {
     const { service, get } = await start();
     expect(await service.consume('total', 'everyone', { cost: 2 })).toMatchObject({ limit: 4, remaining: 2 });
     expect((await get('/total')).headers['ratelimit']).toBe('"total";r=1;t=60');
@@ -106,7 +106,7 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     expect(await service.peek('total', 'everyone')).toMatchObject({ remaining: 3 });
   });
 
-  it('says that there is no rule of a name, instead of letting everybody pass', async () => {
+  it('an unknown rule name is an error', async () => {
     const { service } = await start();
     const answer = service.consume('nobody', 'a');
     await expect(answer).rejects.toThrow(RateLimitConfigError);
@@ -114,14 +114,14 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     await expect(service.consume('__proto__', 'a')).rejects.toThrow(RateLimitConfigError);
   });
 
-  it('says that a rule depends on a request, which a program does not have', async () => {
+  it('a rule that depends on a request is an error in programs', async () => {
     const { service } = await start({ rules: { total: { window: '1m', limit: () => 3 } } });
     await expect(service.consume('total', 'a')).rejects.toThrow(
       'rule "total": depends on the request: limit given as a function',
     );
   });
 
-  it('says what is wrong with a rule or a cost', async () => {
+  it('an invalid rule or cost is an error with its cause', async () => {
     const { service } = await start();
     await expect(service.consume({ ...MAIL, limit: -1 }, 'a')).rejects.toThrow(
       'rule "mail".limit: got -1; allowed: an integer from 0 to 1000000000',

@@ -49,21 +49,21 @@ afterEach(async () => {
 });
 
 describe('one Redis server that does not report at start whether it is a node of a Cluster decides', () => {
-  it('when the user may not send INFO', async () => {
+  it('a server decides when the user has no right to INFO', async () => {
     const { port } = await serverWith('user limiter on >s3cret ~* &* +@all -info');
     const { isDegraded, decisions } = await start(`redis://limiter:s3cret@127.0.0.1:${port}`);
     expect(await decisions()).toEqual(BY_REDIS);
     expect(await isDegraded()).toBe(false);
   });
 
-  it('when INFO is renamed away', async () => {
+  it('a server decides when INFO is renamed', async () => {
     const { port } = await serverWith('rename-command INFO ""');
     const { isDegraded, decisions } = await start({ port, enableReadyCheck: false });
     expect(await decisions()).toEqual(BY_REDIS);
     expect(await isDegraded()).toBe(false);
   });
 
-  it('when its first replies come later than the application waits for them', async () => {
+  it('a server decides when its first replies are later than the start waits', async () => {
     const proxy = await startProxy(await serverWith());
     proxy.each((connection) => connection.delay(3000));
     // Without a handshake, the connection stands before the first reply.
@@ -75,7 +75,7 @@ describe('one Redis server that does not report at start whether it is a node of
     await proxy.close();
   });
 
-  it('when it was busy with a script of another client', async () => {
+  it('a server decides after it was busy with a script of another client', async () => {
     const server = await serverWith('busy-reply-threshold 1');
     const busy = askServer(server, 'EVAL', 'while true do end', '0').catch(() => undefined);
     await until(

@@ -9,7 +9,7 @@ const FIXED = { window: '1m', limit: 10, algorithm: 'fixed-window' } as const;
 afterEach(closeApps);
 
 describe.each(FRAMEWORKS)('@SkipRateLimit on %s', (framework) => {
-  it('takes all rules, or the named ones, off a controller or a handler', async () => {
+  it('@SkipRateLimit removes all or the named rules from a controller or a handler', async () => {
     const a = { ...FIXED, name: 'a', limit: 1 };
     const b = { ...FIXED, name: 'b', limit: 2 };
     @SkipRateLimit('a')
@@ -51,7 +51,7 @@ describe.each(FRAMEWORKS)('@SkipRateLimit on %s', (framework) => {
     ]);
   });
 
-  it('gives way where a nearer decorator names the rule, which then says what it said before', async () => {
+  it('a nearer decorator restores a skipped rule with its previous fields', async () => {
     @SkipRateLimit()
     @Controller('class')
     class Skipping {
@@ -73,7 +73,7 @@ describe.each(FRAMEWORKS)('@SkipRateLimit on %s', (framework) => {
     ).toEqual(['"default";q=3;w=60', undefined, '"only";q=4;w=60']);
   });
 
-  it('stands although the configuration overrides the rule', async () => {
+  it('@SkipRateLimit applies although overrides change the rule', async () => {
     @Controller()
     class Health {
       @SkipRateLimit()

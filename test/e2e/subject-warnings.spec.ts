@@ -77,7 +77,7 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
   const forwarded = { 'x-forwarded-for': '203.0.113.1' };
 
   it.each([forwarded, { forwarded: 'for=203.0.113.1' }])(
-    'that clients share the counter of a proxy, when a request has %p and no proxy is trusted',
+    "a warning reports that clients share a proxy's counter when a request has %p and no proxy is trusted",
     async (headers: Record<string, string>) => {
       const app = await start([{}], { framework });
       await app.get('/');
@@ -89,7 +89,7 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     },
   );
 
-  it('that the list of proxies is wrong, when none of 100 forwarded requests came from one', async () => {
+  it('a warning reports a wrong list of proxies after 100 forwarded requests from none of them', async () => {
     const app = await start([{}], { framework, trustProxy: '10.0.0.0/8' });
     for (let nth = 1; nth < 100; nth += 1) await app.get('/', forwarded);
     expect(codesOf(app)).toEqual([]);
@@ -97,37 +97,43 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     expect(codesOf(app)).toEqual(['RL_FORWARDED_UNTRUSTED']);
   });
 
-  it.each(['127.0.0.0/8', ['loopback']])('of nothing when the proxy is trusted by %p', async (trustProxy) => {
-    const app = await start([{}], { framework, trustProxy });
-    await app.get('/');
-    await app.get('/', forwarded);
-    expect(codesOf(app)).toEqual([]);
-    expect(isWatching(app)).toBe(false);
-  });
+  it.each(['127.0.0.0/8', ['loopback']])(
+    'no warning is logged when the proxy is trusted by %p',
+    async (trustProxy) => {
+      const app = await start([{}], { framework, trustProxy });
+      await app.get('/');
+      await app.get('/', forwarded);
+      expect(codesOf(app)).toEqual([]);
+      expect(isWatching(app)).toBe(false);
+    },
+  );
 
   it.each<[string, NonNullable<AppSetup['trustProxy']>]>([
     ['true', true],
     ['a function that trusts every address', () => true],
-  ])('at start that a client chooses its IP, when trust proxy is %s', async (_title, trustProxy) => {
-    const app = await start([{}], { framework, trustProxy });
-    expect(linesWith(app, 'RL_TRUST_PROXY_ALL')).toHaveLength(1);
-    await app.get('/', forwarded);
-    expect(codesOf(app)).toEqual(['RL_TRUST_PROXY_ALL']);
-  });
+  ])(
+    'a warning at start reports that clients choose their IP with trust proxy %s',
+    async (_title, trustProxy) => {
+      const app = await start([{}], { framework, trustProxy });
+      expect(linesWith(app, 'RL_TRUST_PROXY_ALL')).toHaveLength(1);
+      await app.get('/', forwarded);
+      expect(codesOf(app)).toEqual(['RL_TRUST_PROXY_ALL']);
+    },
+  );
 
-  it('that a client chooses its IP, when a list of proxies has every address', async () => {
+  it('a warning reports that clients choose their IP when a list of proxies has every address', async () => {
     const app = await start([{}], { framework, trustProxy: ['0.0.0.0/1', '128.0.0.0/1'] });
     await app.get('/');
     expect(codesOf(app)).toEqual(['RL_TRUST_PROXY_ALL']);
   });
 
-  it('of no proxy when no rule counts by IP', async () => {
+  it('no warning about proxies is logged when no rule counts by IP', async () => {
     const app = await start([{ by: 'everyone' }], { framework, trustProxy: true });
     await app.get('/', forwarded);
     expect(codesOf(app)).toEqual([]);
   });
 
-  it('that users are counted by IP, when `request.user` is set after the guard', async () => {
+  it('a warning reports users counted by IP when `request.user` is set after the guard', async () => {
     const app = await start([{ by: 'user' }], { framework });
     await app.get('/');
     expect(codesOf(app)).toEqual([]);
@@ -137,7 +143,7 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     expect(linesWith(app, 'RL_USER_AFTER_GUARD')).toHaveLength(1);
   });
 
-  it('of nothing when one user was seen in time', async () => {
+  it('no warning is logged when one user was found in time', async () => {
     const app = await start([{ by: 'user' }], { framework });
     await app.get('/', { 'x-early': 'bob' });
     await app.get('/', { 'x-user': 'ann' });
@@ -158,7 +164,7 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     ['the user, or the IP', ({ user, ip }) => user?.id ?? ip],
     ['the user asynchronously', async ({ user }) => user?.id],
   ])(
-    'that users are not told apart, when a function reads %s and it is set after the guard',
+    'a warning reports that users are not distinguished when a function reads %s, which is set after the guard',
     async (_t, find) => {
       const app = await start([{ by: by(find) }], { framework });
       await app.get('/');
@@ -173,7 +179,7 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     },
   );
 
-  it('that users are not told apart of each of two rules, whose functions read the user too early', async () => {
+  it('a warning is logged for each of two rules whose functions read the user too early', async () => {
     const rules = ['one', 'two'].map((name) => ({ name, by: by(({ user }) => user?.id) }));
     const app = await start(rules, { framework });
     for (let nth = 1; nth <= 3; nth += 1) await app.get('/', { 'x-user': 'ann' });
@@ -184,14 +190,14 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     ['it reads a header only', ({ headers }) => headers['x-tenant'], {}],
     ['one user was there in time', ({ user }) => user?.id, { 'x-early': 'bob' }],
     ['it authenticates the client itself', (request) => (request.user ??= { id: 'ann' }).id, {}],
-  ])('of nothing about a function when %s', async (_title, find, headers) => {
+  ])('no warning is logged about a function when %s', async (_title, find, headers) => {
     const app = await start([{ by: by(find) }], { framework });
     await app.get('/', headers);
     for (let nth = 1; nth <= 3; nth += 1) await app.get('/', { 'x-user': 'ann' });
     expect(codesOf(app)).toEqual([]);
   });
 
-  it('that a header never comes, after 1,000 requests without it', async () => {
+  it('a warning reports a header that is missing from the first 1,000 requests', async () => {
     const app = await start([{}, { name: 'tenant', by: 'x-tenant' }], { framework });
     for (let nth = 1; nth < 1000; nth += 1) await app.get('/');
     expect(codesOf(app)).toEqual([]);
@@ -199,13 +205,13 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     expect(linesWith(app, 'RL_HEADER_NEVER_SEEN')).toHaveLength(1);
   });
 
-  it('of no header that came once', async () => {
+  it('no warning is logged about a header that occurred once', async () => {
     const app = await start([{}, { name: 'tenant', by: 'x-tenant' }], { framework, trustProxy: 'loopback' });
     await app.get('/', { ...forwarded, 'x-tenant': 'acme' });
     expect(isWatching(app)).toBe(false);
   });
 
-  it('of nothing that is turned off, and does not look for it', async () => {
+  it('a warning that is turned off is neither logged nor checked', async () => {
     const app = await start(
       [{ by: ['user', 'x-tenant', by(({ user }) => user?.id)] }],
       { framework, trustProxy: true },
@@ -258,7 +264,7 @@ describe('an application that limits the messages of sockets', () => {
     ['a client of Socket.IO', 'ws', (headers) => [socket(headers)]],
     ['a subscription by graphql-ws', 'graphql', subscriber],
   ])(
-    'is warned once that clients share the IP of the proxy, when %s has X-Forwarded-For',
+    "a warning reports once that socket clients share the proxy's IP when %s has X-Forwarded-For",
     async (_title, type, argumentsOf) => {
       const { app, receive } = await startGateway({});
       expect(await receive(type, ...argumentsOf({}))).toBe(true);
@@ -274,13 +280,13 @@ describe('an application that limits the messages of sockets', () => {
   it.each<[string, RouteRule, object]>([
     ['it counts by something else', { by: 'everyone' }, socket(forwarded)],
     ['it has found the client in the handshake', {}, socket(forwarded, '203.0.113.1')],
-  ])('is warned of nothing when %s', async (_title, rule, client) => {
+  ])('no warning is logged about sockets when %s', async (_title, rule, client) => {
     const { app, receive } = await startGateway(rule);
     await receive('ws', client);
     expect(codesOf(app)).toEqual([]);
   });
 
-  it('is warned of sockets and of HTTP requests, once of each', async () => {
+  it('warnings about sockets and about HTTP requests are logged once each', async () => {
     const { app, receive } = await startGateway({});
     for (let nth = 1; nth <= 2; nth++) {
       await receive('ws', socket(forwarded));
@@ -312,11 +318,14 @@ describe('a route on which clients choose their own subject', () => {
     ['an API key and users', [KEY, { name: 'user', by: 'user' }], []],
     ['an API key and everyone', [KEY, { name: 'all', by: 'everyone' }], []],
     ['the IP', [IP], []],
-  ])('is named at start: %s', async (_title, rules, codes) => {
-    expect(codesOf(await start(rules, { framework: 'express' }))).toEqual(codes);
-  });
+  ])(
+    'a warning at start names a route whose clients choose their subject: %s',
+    async (_title, rules, codes) => {
+      expect(codesOf(await start(rules, { framework: 'express' }))).toEqual(codes);
+    },
+  );
 
-  it('lets made-up keys through without bound, and not with a rule by IP beside it', async () => {
+  it('invented keys are limited only with an additional rule by IP', async () => {
     const alone = await start([{ ...KEY, limit: 3 }], { framework: 'express' });
     const paired = await start(
       [

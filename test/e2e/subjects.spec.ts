@@ -15,37 +15,37 @@ afterEach(closeApps);
 describe.each(SETUPS)('who is counted on $framework with $kind', ({ framework, kind }) => {
   const setup = () => ({ framework, store: virtualStore(kind, new VirtualTime()), trustProxy: true });
 
-  it('is a user, by id, sub, userId or the value itself', async () => {
+  it("by: 'user' counts by id, sub, userId or the value itself", async () => {
     const { knock } = await startDoor({ by: 'user' }, setup());
     const users = [{ id: 1 }, { sub: 'b' }, { userId: 'c' }, 'd', { id: '__proto__' }].map(userAs);
     expect(await knock(...users)).toEqual([200, 200, 200, 200, 200]);
     expect(await knock(...users)).toEqual([429, 429, 429, 429, 429]);
   });
 
-  it('is whoever holds an API key', async () => {
+  it("by: 'api-key' counts by API key", async () => {
     const { knock } = await startDoor({ by: 'api-key' }, setup());
     expect(await knock(holder('k1'), holder('k2'), holder('k1'))).toEqual([200, 200, 429]);
   });
 
-  it('is whoever sends a header, in any case', async () => {
+  it('a header name in any case counts by that header', async () => {
     const { knock } = await startDoor({ by: 'X-Tenant' }, setup());
     expect(await knock(tenant('t1'), tenant('t2'), tenant('t1'))).toEqual([200, 200, 429]);
   });
 
-  it('is the value of a header without a hyphen', async () => {
+  it('{ header } counts by a header without a hyphen', async () => {
     const { knock } = await startDoor({ by: { header: 'Tenant' } }, setup());
     const of = (name: string) => clientAt('10.0.0.1', { tenant: name });
     expect(await knock(of('t1'), of('t2'), of('t1'))).toEqual([200, 200, 429]);
   });
 
-  it('is one client with one token, however it writes the scheme', async () => {
+  it('one token counts as one client in every notation of the scheme', async () => {
     const { knock } = await startDoor({ by: 'authorization' }, setup());
     const tokens = ['Bearer t', 'bearer t', 'BEARER   t', 'Bearer u'];
     const clients = tokens.map((authorization) => clientAt('10.0.0.1', { authorization }));
     expect(await knock(...clients)).toEqual([200, 429, 429, 200]);
   });
 
-  it('is everyone together', async () => {
+  it("by: 'everyone' counts all requests together", async () => {
     const { knock } = await startDoor({ by: 'everyone' }, setup());
     expect(await knock(clientAt('10.0.0.1'), clientAt('10.0.0.2'))).toEqual([200, 429]);
   });
@@ -53,12 +53,12 @@ describe.each(SETUPS)('who is counted on $framework with $kind', ({ framework, k
   it.each([
     ['at once', (context: ExecutionContext) => said(context, 'x-tenant')],
     ['as a promise', async (context: ExecutionContext) => said(context, 'x-tenant')],
-  ])('is whatever a function says %s', async (_title, by) => {
+  ])('a function counts by the value it returns %s', async (_title, by) => {
     const { knock } = await startDoor({ by }, setup());
     expect(await knock(tenant('t1'), tenant('t2'), tenant('t1'))).toEqual([200, 200, 429]);
   });
 
-  it('is each combination of a list by itself, wherever one part ends and the next begins', async () => {
+  it('a list counts each combination separately, wherever one part ends', async () => {
     const by = ['x-one', async (context: ExecutionContext) => said(context, 'x-two')] as const;
     const { knock } = await startDoor({ by }, setup());
     const pairs = [
@@ -72,7 +72,7 @@ describe.each(SETUPS)('who is counted on $framework with $kind', ({ framework, k
     expect(await knock(...pairs)).toEqual([429, 429, 429, 429, 429]);
   });
 
-  it("is the IP of a request without the rule's subject, unless the rule says otherwise", async () => {
+  it("a request without the rule's subject is counted by its IP by default", async () => {
     const { knock } = await startDoor({ by: 'user' }, setup());
     const nobodies = [clientAt('10.0.0.1'), clientAt('10.0.0.2'), clientAt('10.0.0.1')];
     expect(await knock(...nobodies)).toEqual([200, 200, 429]);
@@ -80,13 +80,13 @@ describe.each(SETUPS)('who is counted on $framework with $kind', ({ framework, k
     expect(await knock(userAs('10.0.0.1'))).toEqual([200]);
   });
 
-  it("is nobody where a request without subject may pass: onMissingSubject 'skip'", async () => {
+  it("onMissingSubject 'skip' allows a request without the subject and does not count it", async () => {
     const { knock } = await startDoor({ by: 'user', onMissingSubject: 'skip' }, setup());
     const nobody = clientAt('10.0.0.1');
     expect(await knock(nobody, nobody, userAs('a'), userAs('a'))).toEqual([200, 200, 200, 429]);
   });
 
-  it("is nobody where a request without subject is refused: onMissingSubject 'deny'", async () => {
+  it("onMissingSubject 'deny' denies a request without the subject", async () => {
     const { knock } = await startDoor({ by: ['user', 'x-tenant'], onMissingSubject: 'deny' }, setup());
     const both = { ...userAs('a'), ...tenant('t') };
     expect(await knock(clientAt('10.0.0.1'), userAs('a'), tenant('t'), both)).toEqual([429, 429, 429, 200]);
@@ -94,7 +94,7 @@ describe.each(SETUPS)('who is counted on $framework with $kind', ({ framework, k
 });
 
 describe.each(FRAMEWORKS)('a request without subject on %s', (framework) => {
-  it("is told so where onMissingSubject is 'deny', and no wait that would not help", async () => {
+  it("onMissingSubject 'deny' reports the reason and no wait", async () => {
     @Controller()
     class Members {
       @RateLimit({ name: 'member', window: '1m', limit: 5, by: 'user', onMissingSubject: 'deny' })
@@ -115,7 +115,7 @@ describe.each(FRAMEWORKS)('a request without subject on %s', (framework) => {
     });
   });
 
-  it("is a denial like any other to those who watch where onMissingSubject is 'deny'", async () => {
+  it("onMissingSubject 'deny' is reported like any other denial", async () => {
     @Controller()
     class Members {
       @RateLimit({ name: 'member', window: '1m', limit: 5, by: 'user', onMissingSubject: 'deny' })

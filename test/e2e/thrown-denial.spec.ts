@@ -75,15 +75,18 @@ describe.each(FRAMEWORKS)('a denial that a handler throws on %s', (framework) =>
   it.each([
     ['without other rules', {}],
     ['on a route whose own rule allowed the request', EVERY_ROUTE],
-  ])('has the headers of its decision and the problem details: %s', async (_title, options) => {
-    const answer = await answerOf('/plain', options);
-    expect(answer.status).toBe(429);
-    expect(limitHeaders(answer)).toEqual(MAIL_HEADERS);
-    expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
-    expect(JSON.parse(answer.body)).toMatchObject({ status: 429, 'violated-policies': ['mail'] });
-  });
+  ])(
+    'a denial that a handler throws has the headers of its decision and problem details: %s',
+    async (_title, options) => {
+      const answer = await answerOf('/plain', options);
+      expect(answer.status).toBe(429);
+      expect(limitHeaders(answer)).toEqual(MAIL_HEADERS);
+      expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+      expect(JSON.parse(answer.body)).toMatchObject({ status: 429, 'violated-policies': ['mail'] });
+    },
+  );
 
-  it('has the headers of the style that the module has', async () => {
+  it("a denial that a handler throws has headers in the module's format", async () => {
     const answer = await answerOf('/plain', { headers: 'draft-7' });
     expect(limitHeaders(answer)).toEqual({
       'ratelimit-policy': '1;w=3600',
@@ -97,14 +100,17 @@ describe.each(FRAMEWORKS)('a denial that a handler throws on %s', (framework) =>
   it.each([
     ['at once', ({ rule }: Decision) => ({ denied: rule })],
     ['later', async ({ rule }: Decision) => Promise.resolve({ denied: rule })],
-  ])('has the body that the option `body` returns %s', async (_title, body) => {
-    const answer = await answerOf('/plain', { ...EVERY_ROUTE, body });
-    expect(answer).toMatchObject({ status: 429, body: '{"denied":"mail"}' });
-    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(limitHeaders(answer)).toEqual(MAIL_HEADERS);
-  });
+  ])(
+    'a denial that a handler throws has the body that the option `body` returns %s',
+    async (_title, body) => {
+      const answer = await answerOf('/plain', { ...EVERY_ROUTE, body });
+      expect(answer).toMatchObject({ status: 429, body: '{"denied":"mail"}' });
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(limitHeaders(answer)).toEqual(MAIL_HEADERS);
+    },
+  );
 
-  it('has the problem details where the option `body` fails', async () => {
+  it('a denial that a handler throws has problem details when the option `body` fails', async () => {
     const body = () => {
       throw new Error('no template');
     };
@@ -114,25 +120,25 @@ describe.each(FRAMEWORKS)('a denial that a handler throws on %s', (framework) =>
     expect(answer.logs).toContainEqual({ level: 'error', message: expect.stringContaining('`body` failed') });
   });
 
-  it('keeps the body that the handler gave it', async () => {
+  it('a denial that a handler throws keeps the body that the handler set', async () => {
     const answer = await answerOf('/own', { body: () => 'not this one' });
     expect(answer).toMatchObject({ status: 429, body: '{"code":"MAILBOX"}' });
     expect(limitHeaders(answer)).toEqual(MAIL_HEADERS);
   });
 
-  it('is a 503 with the headers of its decision, where the handler throws that it could not be checked', async () => {
+  it('a 503 that a handler throws has the headers of its decision', async () => {
     const answer = await answerOf('/unavailable', { ...EVERY_ROUTE, body: () => 'not this one' });
     expect(answer.status).toBe(503);
     expect(limitHeaders(answer)).toEqual(MAIL_HEADERS);
     expect(JSON.parse(answer.body)).toMatchObject({ status: 503 });
   });
 
-  it('ends a response that the handler has begun', async () => {
+  it('a denial that a handler throws ends a response that has already begun', async () => {
     const answer = await answerOf('/begun', { body: () => 'not this one' });
     expect(answer).toMatchObject({ status: 200, body: 'begun' });
   });
 
-  it('is none of ours where it is another exception', async () => {
+  it('other exceptions of a handler are not changed', async () => {
     const answer = await answerOf('/other', EVERY_ROUTE);
     expect(answer.status).toBe(429);
     expect(limitHeaders(answer)).toEqual({

@@ -90,21 +90,24 @@ describe('rules of the module that no guard enforces', () => {
   it.each<[string, ModuleMetadata]>([
     ['controllers', { controllers: [Open] }],
     ['resolvers', { providers: [resolver()] }],
-  ])('are one warning, in log and health, in an application with %s', async (_title, metadata) => {
-    const { codes, lines } = await warningsOf(options, metadata);
-    expect(codes).toEqual(['RL_NO_GUARD']);
-    expect(lines).toEqual([
-      {
-        level: 'warn',
-        message:
-          'The rules "default", "burst" limit no request: `registerGuard` is false, and no handler has ' +
-          '@UseGuards(RateLimitGuard). Add it to the handlers that `rules` is for, or remove `registerGuard: false`. ' +
-          '(RL_NO_GUARD, see docs/warnings.md)',
-      },
-    ]);
-  });
+  ])(
+    'rules without a guard are one warning in log and health in an application with %s',
+    async (_title, metadata) => {
+      const { codes, lines } = await warningsOf(options, metadata);
+      expect(codes).toEqual(['RL_NO_GUARD']);
+      expect(lines).toEqual([
+        {
+          level: 'warn',
+          message:
+            'The rules "default", "burst" limit no request: `registerGuard` is false, and no handler has ' +
+            '@UseGuards(RateLimitGuard). Add it to the handlers that `rules` is for, or remove `registerGuard: false`. ' +
+            '(RL_NO_GUARD, see docs/warnings.md)',
+        },
+      ]);
+    },
+  );
 
-  it('are a warning when all guards of the application are others', async () => {
+  it('rules are a warning when the application has only other guards', async () => {
     const providers = [{ provide: APP_GUARD, useClass: Other }];
     const { codes } = await warningsOf(options, { controllers: [Open], providers });
     expect(codes).toEqual(['RL_NO_GUARD']);
@@ -122,11 +125,11 @@ describe('rules of the module that no guard enforces', () => {
       plain,
     ],
     ['programs alone, since there is no handler', {}, plain],
-  ])('are no warning when they are enforced by %s', async (_title, metadata, configure) => {
+  ])('rules are no warning when they are enforced by %s', async (_title, metadata, configure) => {
     expect((await warningsOf(options, metadata, configure)).codes).toEqual([]);
   });
 
-  it('are no warning when the module registers the guard', async () => {
+  it('rules are no warning when the module registers the guard', async () => {
     expect((await warningsOf({ rules }, { controllers: [Open] })).codes).toEqual([]);
   });
 });
@@ -137,7 +140,7 @@ describe('`defaults` without any rule', () => {
     "`rules: { default: { window: '1m', limit: 100 } }`. (RL_NO_RULES, see docs/warnings.md)";
 
   it.each<RateLimitModuleOptions>([{ defaults: ONE }, { defaults: { by: 'user' }, rules: {} }])(
-    'is one warning, in log and health: %j',
+    'defaults without a rule are one warning in log and health: %j',
     async (options) => {
       const { codes, lines } = await warningsOf(options, { controllers: [Open] });
       expect(codes).toEqual(['RL_NO_RULES']);
@@ -151,7 +154,7 @@ describe('`defaults` without any rule', () => {
     ['a decorator has a rule', { defaults: { by: 'everyone' } }, { controllers: [Decorated] }],
     ['there are no fields in it', { defaults: {} }, {}],
     ['there is none', {}, {}],
-  ])('is no warning when %s', async (_title, options, metadata) => {
+  ])('defaults are no warning when %s', async (_title, options, metadata) => {
     expect((await warningsOf(options, metadata)).codes).toEqual([]);
   });
 });
@@ -165,14 +168,14 @@ describe('@RateLimit without RateLimitModule', () => {
     ['a handler', [Decorated]],
     ['a controller', [Limited]],
     ['several classes', [Decorated, Limited]],
-  ])('is one warning at start, on %s', async (_title, controllers) => {
+  ])('@RateLimit without RateLimitModule is one warning at start on %s', async (_title, controllers) => {
     const { logs, get } = await startApp({ controllers }, { framework: 'express' });
     expect(logs.ours()).toEqual([{ level: 'warn', message: MESSAGE }]);
     const path = controllers.includes(Limited) ? '/limited' : '/decorated';
     expect([(await get(path)).status, (await get(path)).status]).toEqual([200, 200]);
   });
 
-  it('is no warning in an application whose other module imports it', async () => {
+  it('@RateLimit is no warning when another module of the application imports RateLimitModule', async () => {
     @Module({ imports: [RateLimitModule.forRoot({ isGlobal: false })] })
     class Feature {}
     const metadata = { imports: [Feature], controllers: [Decorated, Limited] };

@@ -28,21 +28,21 @@ describe.each(FRAMEWORKS)('%s on a unix socket', (framework) => {
   const linesOf = ({ logs }: Awaited<ReturnType<typeof startDoor>>) =>
     logs.ours().filter(({ message }) => message.includes(WARNING));
 
-  it('fails requests without a client address, and logs once how to trust the proxy', async () => {
+  it('a request without a client address fails, and the log explains once how to trust the proxy', async () => {
     const door = await startDoor({ limit: 5 }, setup());
     expect(await door.knock(clientAt('203.0.113.1'), clientAt('203.0.113.2'), {})).toEqual([500, 500, 500]);
     expect(linesOf(door)).toHaveLength(1);
     expect(linesOf(door)[0]!.message).toContain('trust');
   });
 
-  it('counts each client by itself once the proxy is trusted', async () => {
+  it('clients on a Unix socket are counted separately once the proxy is trusted', async () => {
     const door = await startDoor({}, setup(TRUST_OF[framework]));
     const clients = [clientAt('203.0.113.1'), clientAt('203.0.113.2:80'), clientAt('203.0.113.1:81')];
     expect(await door.knock(...clients)).toEqual([200, 200, 429]);
     expect(linesOf(door)).toEqual([]);
   });
 
-  it('fails a request that the trusted proxy gave no usable address', async () => {
+  it('a request fails when the trusted proxy sent no usable address', async () => {
     const door = await startDoor({}, setup(TRUST_OF[framework]));
     expect(await door.knock({}, clientAt('unknown'), clientAt('203.0.113.1'))).toEqual([500, 500, 200]);
     expect(linesOf(door)).toHaveLength(1);
@@ -51,24 +51,27 @@ describe.each(FRAMEWORKS)('%s on a unix socket', (framework) => {
   it.each([
     ['skip', [200, 200]],
     ['deny', [429, 429]],
-  ] as const)('does what onMissingSubject says: %s', async (onMissingSubject, statuses) => {
-    const door = await startDoor({ onMissingSubject }, setup());
-    expect(await door.knock({}, {})).toEqual(statuses);
-    expect(linesOf(door)).toEqual([]);
-  });
+  ] as const)(
+    'onMissingSubject applies to requests without an address: %s',
+    async (onMissingSubject, statuses) => {
+      const door = await startDoor({ onMissingSubject }, setup());
+      expect(await door.knock({}, {})).toEqual(statuses);
+      expect(linesOf(door)).toEqual([]);
+    },
+  );
 
-  it('does not count requests without a user together, while users are counted', async () => {
+  it('requests without a user are not counted together, while users are counted', async () => {
     const door = await startDoor({ by: 'user' }, setup());
     expect(await door.knock(userAs('ann'), userAs('ann'), {}, {})).toEqual([200, 429, 500, 500]);
     expect(linesOf(door)).toHaveLength(1);
   });
 
-  it('refuses nothing for a rule that is only shadow', async () => {
+  it('a shadow rule denies no request without an address', async () => {
     const door = await startDoor({ mode: 'shadow' }, setup());
     expect(await door.knock({}, {})).toEqual([200, 200]);
   });
 
-  it('needs no address for a rule by something else', async () => {
+  it('a rule with another subject needs no address', async () => {
     const door = await startDoor({ by: 'everyone', limit: 2 }, setup());
     expect(await door.knock({}, {}, {})).toEqual([200, 200, 429]);
     expect(linesOf(door)).toEqual([]);

@@ -48,7 +48,7 @@ afterEach(closeApps);
 describe('@RateLimit on a method that no guard reaches stops the application', () => {
   const refusal = (...providers: Type[]) => refusalToStart({ imports: [withRules()], providers });
 
-  it('when it is a method of a provider', async () => {
+  it('@RateLimit on a method of a provider stops the application', async () => {
     expect(await refusal(provider())).toBe(
       configMessage(
         `@RateLimit on Mailer.send: this method is no handler, so no guard limits it; ${CONSUME}`,
@@ -56,7 +56,7 @@ describe('@RateLimit on a method that no guard reaches stops the application', (
     );
   });
 
-  it('when the class of a provider is decorated', async () => {
+  it('@RateLimit on the class of a provider stops the application', async () => {
     @RateLimit(ONE)
     @Injectable()
     class Mailer {
@@ -69,7 +69,7 @@ describe('@RateLimit on a method that no guard reaches stops the application', (
     );
   });
 
-  it('when it is a method of a controller that is no route', async () => {
+  it('@RateLimit on a method of a controller that is not a route stops the application', async () => {
     @Controller()
     class Routes {
       @RateLimit(ONE)
@@ -86,20 +86,23 @@ describe('@RateLimit on a method that no guard reaches stops the application', (
   it.each([
     ['a gateway', 'websockets:message_mapping', 'a WebSocket gateway'],
     ['a message pattern', 'microservices:pattern', 'a message pattern'],
-  ])('when it is a handler of %s, unless the guard is named there', async (_title, key, what) => {
-    const Handlers = provider();
-    decorate(Handlers, 'send', key);
-    if (key.startsWith('websockets')) Reflect.defineMetadata('websockets:is_gateway', true, Handlers);
-    expect(await refusal(Handlers)).toBe(
-      configMessage(
-        `@RateLimit on Mailer.send: the global guard does not limit ${what}; add @UseGuards(RateLimitGuard), or ${CONSUME}`,
-      ),
-    );
-    UseGuards(RateLimitGuard)(Handlers);
-    await startApp({ imports: [withRules()], providers: [Handlers] }, { framework: 'express' });
-  });
+  ])(
+    '@RateLimit on a handler of %s stops the application unless the guard is named there',
+    async (_title, key, what) => {
+      const Handlers = provider();
+      decorate(Handlers, 'send', key);
+      if (key.startsWith('websockets')) Reflect.defineMetadata('websockets:is_gateway', true, Handlers);
+      expect(await refusal(Handlers)).toBe(
+        configMessage(
+          `@RateLimit on Mailer.send: the global guard does not limit ${what}; add @UseGuards(RateLimitGuard), or ${CONSUME}`,
+        ),
+      );
+      UseGuards(RateLimitGuard)(Handlers);
+      await startApp({ imports: [withRules()], providers: [Handlers] }, { framework: 'express' });
+    },
+  );
 
-  it('when it is a field resolver, unless guards run for fields', async () => {
+  it('@RateLimit on a field resolver stops the application unless guards run for fields', async () => {
     const Resolver = provider();
     decorate(Resolver, 'send', 'graphql:resolve_property');
     expect(await refusal(Resolver)).toContain("set fieldResolverEnhancers: ['guards'] in GraphQLModule");
@@ -108,7 +111,7 @@ describe('@RateLimit on a method that no guard reaches stops the application', (
     await startApp(metadata, { framework: 'express' });
   });
 
-  it('when the guard is not registered and no route has it', async () => {
+  it('@RateLimit stops the application when the guard is not registered and on no route', async () => {
     @Controller()
     class Routes {
       @RateLimit(ONE)
@@ -130,7 +133,7 @@ describe('@RateLimit on a method that another guard or library may reach is one 
   const warnings = (lines: readonly { readonly message: unknown }[]) =>
     lines.map(({ message }) => String(message)).filter((text) => text.includes('RL_UNREACHED_METHOD'));
 
-  it('when the method has decorators of a library', async () => {
+  it('@RateLimit on a method with decorators of a library is one warning', async () => {
     const providers = [provider(SetMetadata('RABBIT_HANDLER', {}))];
     const { logs } = await startApp({ imports: [withRules()], providers }, { framework: 'express' });
     expect(warnings(logs.ours())).toEqual([
@@ -138,7 +141,7 @@ describe('@RateLimit on a method that another guard or library may reach is one 
     ]);
   });
 
-  it('when a guard that is not ours is the only one', async () => {
+  it('@RateLimit with only other guards is one warning', async () => {
     @Controller()
     class Routes {
       @RateLimit(ONE)
@@ -163,7 +166,7 @@ describe('@RateLimit under a decorator that replaces the method', () => {
     } as never;
   };
 
-  it('still limits', async () => {
+  it('@RateLimit under a decorator that replaces the method still limits', async () => {
     @Controller()
     class Routes {
       @Get()

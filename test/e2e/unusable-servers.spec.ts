@@ -136,12 +136,12 @@ describe('what is wrong is in log and health when `redis` leads to', () => {
   const isSentinel = (port: number) =>
     `Redis at 127.0.0.1:${port} is a Sentinel and decides nothing; write redis: { sentinels: [{ host: "127.0.0.1", port: ${port} }], name: "mymaster" }`;
 
-  it('a Sentinel, which stops the application', async () => {
+  it('a Sentinel as server stops the application with the cause', async () => {
     const message = await refusalToStart(moduleWith(`redis://127.0.0.1:${ports['sentinel']}`));
     expect(message).toBe(`redis: ${isSentinel(ports['sentinel']!)}`);
   });
 
-  it('a Sentinel that is first reached after the start', async () => {
+  it('a Sentinel that is first reached after the start is reported in log and health', async () => {
     const sentinel = servers.find(({ port }) => port === ports['sentinel'])!;
     await sentinel.kill();
     const { logs, reason } = await start(sentinel.url);

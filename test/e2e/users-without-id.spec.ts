@@ -10,7 +10,7 @@ describe.each(FRAMEWORKS)('a rule that counts by user, on %s', (framework) => {
     startDoor({ by: 'user', ...rule }, { framework, trustProxy: 'loopback' });
   const warned = ({ app }: Awaited<ReturnType<typeof start>>) => app.get(Warnings).active;
 
-  it('counts by _id', async () => {
+  it("by: 'user' counts by _id", async () => {
     const door = await start();
     expect(await door.knock(userAs({ _id: 'a' }), userAs({ _id: 'b' }), userAs({ _id: 'a' }))).toEqual([
       200, 200, 429,
@@ -19,7 +19,7 @@ describe.each(FRAMEWORKS)('a rule that counts by user, on %s', (framework) => {
   });
 
   it.each([{ uuid: 'a' }, { email: 'a@b.c' }, { id: { oid: 'a' } }, true])(
-    'warns once of users without an id, such as %p, although users with one came before',
+    'users without an id such as %p are reported once, although users with an id came before',
     async (user) => {
       const door = await start();
       expect(await door.knock(userAs({ id: 1 }), clientAt('10.0.0.2'))).toEqual([200, 200]);
@@ -38,7 +38,7 @@ describe.each(FRAMEWORKS)('a rule that counts by user, on %s', (framework) => {
     ['skip', 'is allowed without this rule'],
     ['deny', 'is denied'],
   ] as const)(
-    'states what such a request gets where onMissingSubject is %s',
+    'the warning states what happens to such requests with onMissingSubject %s',
     async (onMissingSubject, gets) => {
       const door = await start({ onMissingSubject });
       await door.knock(userAs({ email: 'a@b.c' }));

@@ -37,7 +37,7 @@ describe.each(FRAMEWORKS)('values that functions of rules take from the body, on
   const denied = [429, '"default";r=0;t=60'];
   const unusable: unknown[] = [{}, { a: 1 }, ['a@b.c'], [], true, { toString: 'a@b.c' }, { then: 1 }];
 
-  it('counts a client by its IP that sends something other than a text as the subject', async () => {
+  it('a client that sends an invalid subject is counted by its IP', async () => {
     const { post } = await start({ limit: 3, by: emailOf });
     expect(await post({ email: 'a@b.c' })).toEqual(left(2));
     const statuses = [];
@@ -46,7 +46,7 @@ describe.each(FRAMEWORKS)('values that functions of rules take from the body, on
     expect(await post({ email: 'a@b.c' })).toEqual(left(1));
   });
 
-  it('counts a client by its IP whose value for a part of a list is unusable', async () => {
+  it('a client that sends an invalid part of a list is counted by its IP', async () => {
     const { post } = await start({ limit: 1, by: ['ip', emailOf] });
     expect([await post({ email: {} }), await post({ email: [1] }), await post({ email: 'a' })]).toEqual([
       left(0),
@@ -55,19 +55,19 @@ describe.each(FRAMEWORKS)('values that functions of rules take from the body, on
     ]);
   });
 
-  it("applies a rule with onMissingSubject: 'skip' to a client that sends an unusable subject", async () => {
+  it("onMissingSubject 'skip' still applies the rule to an invalid subject", async () => {
     const { post } = await start({ limit: 1, by: emailOf, onMissingSubject: 'skip' });
     const sent = [await post({ email: {} }), await post({ email: [] }), await post({})];
     expect(sent).toEqual([left(0), denied, [201, undefined]]);
   });
 
-  it("denies a client that sends an unusable subject where onMissingSubject is 'deny'", async () => {
+  it("onMissingSubject 'deny' denies an invalid subject", async () => {
     const { post } = await start({ by: emailOf, onMissingSubject: 'deny' });
     expect((await post({ email: {} }))[0]).toBe(429);
   });
 
   it.each([undefined, 'local', 'allow', 'deny'] as const)(
-    'charges 1 for a cost that is no count, where onStoreError is %s',
+    'an invalid cost is charged as 1 with onStoreError %s',
     async (onStoreError) => {
       const cost = (context: ExecutionContext) => Math.min(bodyOf(context)['length']!, 500);
       const { post, warnings } = await start({ cost }, { ...(onStoreError && { onStoreError }) });
@@ -81,7 +81,7 @@ describe.each(FRAMEWORKS)('values that functions of rules take from the body, on
     },
   );
 
-  it('rounds a fractional cost up, and denies one that is larger than any', async () => {
+  it('a fractional cost is rounded up, and a cost above the maximum is denied', async () => {
     const { post } = await start({ cost: (context) => bodyOf(context)['cost']! });
     expect(await post({ cost: 2.1 })).toEqual(left(7));
     expect(await post({ cost: 1e-9 })).toEqual(left(6));
@@ -92,7 +92,7 @@ describe.each(FRAMEWORKS)('values that functions of rules take from the body, on
   describe.each(['local', 'deny'] as const)('where onStoreError is %s', (onStoreError) => {
     const limit = (context: ExecutionContext) => bodyOf(context)['limit']!;
 
-    it('limits by the last valid limit and window when a function returns an invalid one', async () => {
+    it('the last valid limit and window apply when a function returns an invalid one', async () => {
       const window = (context: ExecutionContext) => bodyOf(context)['window']!;
       const { post } = await start({ limit, window }, { onStoreError });
       expect(await post({ limit: 3, window: '1m' })).toEqual(left(2));
@@ -101,13 +101,13 @@ describe.each(FRAMEWORKS)('values that functions of rules take from the body, on
       expect(await post({ limit: -1, window: '1d' })).toEqual(denied);
     });
 
-    it('charges the cost of the request under the last valid limit', async () => {
+    it('the cost of a request is charged under the last valid limit', async () => {
       const { post } = await start({ limit, cost: (context) => bodyOf(context)['cost']! }, { onStoreError });
       expect(await post({ limit: 9, cost: 1 })).toEqual(left(8));
       expect(await post({ cost: 5 })).toEqual(left(3));
     });
 
-    it('answers 503 to an invalid limit until there was a valid one', async () => {
+    it('an invalid limit gets a 503 until there was a valid one', async () => {
       const { post } = await start({ limit }, { onStoreError });
       expect(await post({})).toEqual([503, undefined]);
       expect(await post({ limit: 5 })).toEqual(left(4));

@@ -67,14 +67,17 @@ describe('a wrong option of the module stops the app with one message that', () 
       { defaults: { limit: -1 } },
       `defaults.limit: got -1; allowed: ${ALLOWED.limit}`,
     ],
-  ])('names the option, what it got and what it allows, for %s', async (_title, options, problem) => {
-    // One rule, so that `defaults` are laid under something.
-    const rules = { rules: { default: FIXED } };
-    expect(await refusal({ ...rules, ...options })).toBe(configMessage(problem));
-  });
+  ])(
+    'a message names the wrong option, the value and the allowed values for %s',
+    async (_title, options, problem) => {
+      // One rule, so that `defaults` are laid under something.
+      const rules = { rules: { default: FIXED } };
+      expect(await refusal({ ...rules, ...options })).toBe(configMessage(problem));
+    },
+  );
 
   it.each(['registerGuard', 'registerFilter', 'isGlobal'])(
-    'says where %s belongs when a factory returns it, where it would do nothing',
+    'a message names the right place for %s when a factory returns it',
     async (name) => {
       const useFactory = () => ({ rules: { default: FIXED }, [name]: false });
       expect(await refusalToStart({ imports: [RateLimitModule.forRootAsync({ useFactory })] })).toBe(
@@ -83,7 +86,7 @@ describe('a wrong option of the module stops the app with one message that', () 
     },
   );
 
-  it('names every wrong option', async () => {
+  it('a message names every wrong option', async () => {
     expect(
       await refusal({ redis: 'http://x', limits: {}, timeout: -1, headers: ['draft-7', 'draft-6'] }),
     ).toBe(
@@ -96,7 +99,7 @@ describe('a wrong option of the module stops the app with one message that', () 
     );
   });
 
-  it('names wrong options and wrong rules together', async () => {
+  it('a message names wrong options and wrong rules together', async () => {
     expect(await refusal({ timeout: -1, rules: { login: { ...FIXED, limit: -1 } } })).toBe(
       configMessage(
         'timeout: got -1; allowed: an integer from 1, in milliseconds',
@@ -111,14 +114,14 @@ describe('a wrong option of the module stops the app with one message that', () 
     ['a text', 'redis://localhost', '"redis://localhost"'],
     ['a number', 5, '5'],
     ['a list', [], '[]'],
-  ])('says that a factory gave no options but %s', async (_title, options, given) => {
+  ])('a message reports that a factory returned no options but %s', async (_title, options, given) => {
     const limits = RateLimitModule.forRootAsync({ useFactory: () => options as RateLimitModuleOptions });
     expect(await refusalToStart({ imports: [limits] })).toBe(
       configMessage(`the options of RateLimitModule: got ${given}; allowed: an object`),
     );
   });
 
-  it('says that the module stands there twice with options, since every request would count twice', async () => {
+  it('a message reports that the module is imported twice with options', async () => {
     @Module({ imports: [RateLimitModule.forRoot({ rules: { default: FIXED } })] })
     class Feature {}
     const limits = RateLimitModule.forRoot({ rules: { default: FIXED } });

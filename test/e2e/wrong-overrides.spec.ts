@@ -55,17 +55,22 @@ describe('a wrong override stops the app with one message that', () => {
       { by: 'usr' },
       `by: got "usr": did you mean "user", or { header: "usr" } for a header of that name?; allowed: ${ALLOWED.by}`,
     ],
-  ])('names the key, what it got and what it allows, for %s', async (_title, login, problem) => {
-    expect(await refusalToStart(await fromFile({ login }))).toBe(configMessage(`overrides.login.${problem}`));
-  });
+  ])(
+    'a message names the wrong override, the value and the allowed values for %s',
+    async (_title, login, problem) => {
+      expect(await refusalToStart(await fromFile({ login }))).toBe(
+        configMessage(`overrides.login.${problem}`),
+      );
+    },
+  );
 
-  it('names the rules that there are, for one that there is not', async () => {
+  it('a message lists the existing rules when an override names an unknown one', async () => {
     expect(await refusalToStart(await fromFile({ logni: { limit: 5 } }))).toBe(
       configMessage('overrides.logni.limit: no rule is named "logni"; allowed: "login", "create-order"'),
     );
   });
 
-  it('names the variable, where one was wrong', async () => {
+  it('a message names the variable with a wrong value', async () => {
     const metadata = await fromVariables({
       RATE_LIMIT__LOGIN__LIMIT: '-1',
       RATE_LIMIT__LOGIN__WINDOW: '1x',
@@ -85,7 +90,7 @@ describe('a wrong override stops the app with one message that', () => {
     ]);
   });
 
-  it('names both units, where a variable of a window or a block is a number of seconds or milliseconds', async () => {
+  it('a message offers both units when a variable is a duration without a unit', async () => {
     const metadata = await fromVariables({
       RATE_LIMIT__LOGIN__WINDOW: '60',
       RATE_LIMIT__LOGIN__BLOCK: '5000',
@@ -98,7 +103,7 @@ describe('a wrong override stops the app with one message that', () => {
   });
 
   it.each(['RATE_LIMIT__LOGIN_LIMIT', 'RATE_LIMIT__LOGIN', 'RATE_LIMIT__login__limit', 'rate_limit__login'])(
-    'names a variable that would be overlooked, since it is spelled almost as ours are: %s',
+    'a message names a variable that would be ignored because it is misspelled: %s',
     async (variable) => {
       const metadata = await fromVariables({ [variable]: '5' });
       expect(await refusalToStart(metadata)).toBe(
@@ -109,7 +114,7 @@ describe('a wrong override stops the app with one message that', () => {
     },
   );
 
-  it('names every misspelled variable at once, in the file as in the environment', async () => {
+  it('a message names every misspelled variable at once, from the file and the environment', async () => {
     process.env['RATE_LIMIT__login__limit'] = '5';
     const metadata = await fromDotEnv('RATE_LIMIT__WINDOW=1m\nRATE_LIMIT__LOGIN__LIMIT=3\n');
     expect(await refusalToStart(metadata)).toBe(
@@ -120,7 +125,7 @@ describe('a wrong override stops the app with one message that', () => {
     );
   });
 
-  it('names the rules that one variable could mean, and applies it to none', async () => {
+  it('a message names the rules that one variable could mean, and none is changed', async () => {
     @RateLimit({ ...FIXED, name: 'create-order' })
     @RateLimit({ ...FIXED, name: 'createOrder' })
     @Controller()
@@ -135,7 +140,7 @@ describe('a wrong override stops the app with one message that', () => {
     );
   });
 
-  it('says that an override cannot rename its rule', async () => {
+  it('a message reports that an override cannot rename its rule', async () => {
     expect(await refusalToStart(await fromFile({ login: { name: 'sign-in' } }))).toBe(
       configMessage('overrides.login.name: got "sign-in"; allowed: nothing, since the key is the name'),
     );
@@ -144,13 +149,13 @@ describe('a wrong override stops the app with one message that', () => {
     );
   });
 
-  it('names the line of a .env file', async () => {
+  it('a message names the line of a .env file', async () => {
     expect(await refusalToStart(await fromDotEnv('RATE_LIMIT__LOGIN__LIMIT=many'))).toBe(
       configMessage(`RATE_LIMIT__LOGIN__LIMIT: got "many"; allowed: ${ALLOWED.limit}`),
     );
   });
 
-  it('says so when a cost no longer fits into an overridden limit', async () => {
+  it('a message reports a cost that no longer fits into an overridden limit', async () => {
     const metadata = await fromFile({ login: { cost: 4 } });
     expect(await refusalToStart(metadata)).toBe(
       configMessage(
@@ -163,7 +168,7 @@ describe('a wrong override stops the app with one message that', () => {
     ['a text', 'login=10'],
     ['a list', [{ login: { limit: 10 } }]],
     ['a bare value for a rule', { login: 10 }],
-  ])('says what overrides look like, for %s', async (_title, overrides) => {
+  ])('a message describes the form of overrides for %s', async (_title, overrides) => {
     const metadata = await fromFile(overrides as object);
     expect(await refusalToStart(metadata)).toBe(
       configMessage(`overrides: got ${JSON.stringify(overrides)}; allowed: ${ALLOWED.rules}`),

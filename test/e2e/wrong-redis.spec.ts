@@ -130,18 +130,21 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
     ['a port', 6379, `redis: got 6379; allowed: ${ALLOWED}`],
     ['nothing', null, `redis: got null; allowed: ${ALLOWED}`],
     ['a list of URLs', ['redis://cache'], `redis: got ["redis://cache"]; allowed: ${ALLOWED}`],
-  ])('and the message has the right form, for %s', async (_title, redis, problem) => {
+  ])('a wrong `redis` stops the application with the right form for %s', async (_title, redis, problem) => {
     expect(await refusal(redis)).toBe(configMessage(problem));
   });
 
   it.each([
     ['a client', () => createClient()],
     ['a Cluster', () => createCluster({ rootNodes: [{ url: 'redis://localhost:1' }] })],
-  ])('and a URL is offered, for %s of node-redis', async (_title, create) => {
-    const message = await refusal(create());
-    expect(message).toContain('redis: got a client that is not made by ioredis (');
-    expect(message).toContain('Write its URL: redis: "redis://host:6379".');
-  });
+  ])(
+    'a wrong `redis` stops the application and offers a URL for %s of node-redis',
+    async (_title, create) => {
+      const message = await refusal(create());
+      expect(message).toContain('redis: got a client that is not made by ioredis (');
+      expect(message).toContain('Write its URL: redis: "redis://host:6379".');
+    },
+  );
 
   it.each([
     [
@@ -154,9 +157,12 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
       () => new Cluster([{ host: 'cache', port: 1 }], { lazyConnect: true, redisOptions: { db: 2 } }),
       'redis.options.redisOptions.db: got 2; a Redis Cluster has only database 0',
     ],
-  ])('instead of counting in database 0, for %s', async (_title, create, problem) => {
-    expect(await refusal(create())).toBe(configMessage(problem));
-  });
+  ])(
+    'a wrong database stops the application instead of counting in database 0 for %s',
+    async (_title, create, problem) => {
+      expect(await refusal(create())).toBe(configMessage(problem));
+    },
+  );
 
   it.each([
     'redis//:s3cret@cache:6379',
@@ -182,14 +188,14 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
     () => 'redis://:s3cret@cache',
     new Redis({ host: 'redis://user:s3cret@cache', lazyConnect: true }),
     new Cluster(['redis://user:s3cret@cache'], { lazyConnect: true, redisOptions: { db: 2 } }),
-  ])('and no password is in the message: %#', async (redis) => {
+  ])('a message about a wrong `redis` contains no password: %#', async (redis) => {
     const message = await refusal(redis);
     expect(message).toContain('redis');
     expect(message).not.toMatch(/s3|cret/);
   });
 
   it.each(['redis://user:s3cret@cache', [{ redis: { host: 'cache', password: 's3cret' } }]])(
-    'and no password is in the message, where it is in the place of the options: %#',
+    'a message about a wrong `redis` contains no password in the place of options: %#',
     async (options) => {
       const message = await refusalToStart({
         imports: [RateLimitModule.forRootAsync({ useFactory: () => options as never })],
@@ -207,7 +213,7 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
     [{ host: 'cache:6379' }, 'redis.host: got "cache:6379"; write redis: { host: "cache", port: 6379 }'],
     [{ host: 'cache/0' }, 'redis.host: got "cache/0"; allowed: the name or address of a host'],
     [{ path: 'redis://cache' }, 'redis.path: got "redis://cache"; write redis: "redis://cache"'],
-  ])('and a host that is more than a host names the fix: %j', async (redis, problem) => {
+  ])('a host that is more than a host stops the application with the fix: %j', async (redis, problem) => {
     expect(await refusal(redis)).toBe(configMessage(problem));
   });
 });
@@ -223,7 +229,7 @@ describe('a right `redis` starts the application', () => {
     ['a client', () => new Redis(redisUrl(), { lazyConnect: true })],
     ['a Cluster', () => new Cluster([{ host, port: 1 }], { lazyConnect: true, slotsRefreshTimeout: 50 })],
     ['nothing', () => undefined],
-  ])('with %s', async (_title, redis) => {
+  ])('a valid `redis` starts the application with %s', async (_title, redis) => {
     await startApp({ imports: [moduleWith(redis())] }, { framework: 'express' });
   });
 });

@@ -35,15 +35,18 @@ describe('a route whose rules need more keys than one call to Redis carries', ()
     [101, {}, 101],
     [51, { block: '1m' }, 102],
     [26, { block: '1m', trial: { limit: 1 } }, 104],
-  ])('stops the app: %i rules with %j', async (count, more, keys) => {
-    expect(await refusalToStart(appOf(count, more))).toBe(
-      configMessage(
-        `Routes.get: got ${keys} keys (one for each rule and trial limit, another if it has \`block\`); allowed: at most 100, since rules that apply together are decided by one script`,
-      ),
-    );
-  });
+  ])(
+    'a route whose rules need too many keys stops the application: %i rules with %j',
+    async (count, more, keys) => {
+      expect(await refusalToStart(appOf(count, more))).toBe(
+        configMessage(
+          `Routes.get: got ${keys} keys (one for each rule and trial limit, another if it has \`block\`); allowed: at most 100, since rules that apply together are decided by one script`,
+        ),
+      );
+    },
+  );
 
-  it('starts with 100', async () => {
+  it('a route whose rules need 100 keys starts', async () => {
     const store = new MemoryStore();
     const app = await startApp(appOf(50, { block: '1m' }), { framework: 'express', store });
     expect((await app.get('/')).status).toBe(200);
@@ -129,17 +132,22 @@ describe('a wrong decorator stops the app with one message that', () => {
       { allowList: ['10.0.0.0/33'] },
       `allowList: got ["10.0.0.0/33"]; allowed: ${ALLOWED.allowList}`,
     ],
-  ])('names the handler, what it got and what it allows, for %s', async (_title, field, problem) => {
-    expect(await refusalOf({ ...LOG, ...field })).toBe(configMessage(`@RateLimit on Routes.get.${problem}`));
-  });
+  ])(
+    'a message names the handler of a wrong decorator, the value and the allowed values for %s',
+    async (_title, field, problem) => {
+      expect(await refusalOf({ ...LOG, ...field })).toBe(
+        configMessage(`@RateLimit on Routes.get.${problem}`),
+      );
+    },
+  );
 
-  it('does not repeat a megabyte that somebody took for a window', async () => {
+  it('a message does not repeat a value of a megabyte', async () => {
     expect(await refusalOf({ ...LOG, window: '1'.repeat(1_000_000) })).toBe(
       configMessage(`@RateLimit on Routes.get.window: got "${'1'.repeat(79)}…; allowed: ${ALLOWED.window}`),
     );
   });
 
-  it('tells what a rule lacks', async () => {
+  it('a message names the fields that a rule lacks', async () => {
     expect(await refusalOf({})).toBe(
       configMessage(
         `rule "default" of Routes.get.limit: missing; allowed: ${ALLOWED.limit}`,
@@ -148,7 +156,7 @@ describe('a wrong decorator stops the app with one message that', () => {
     );
   });
 
-  it('tells what a rule of the module lacks once, although it lies on every route', async () => {
+  it("a message names a missing field of a module's rule once, although it is on every route", async () => {
     @Controller()
     class Routes {
       @Get('a') a() {}
@@ -160,14 +168,14 @@ describe('a wrong decorator stops the app with one message that', () => {
     );
   });
 
-  it('tells that a rule of the module has its name already', async () => {
+  it('a message reports that a rule of the module cannot have a name field', async () => {
     const limits = RateLimitModule.forRoot({ rules: { login: { ...LOG, name: 'sign-in' } as never } });
     expect(await refusalToStart({ imports: [limits] })).toBe(
       configMessage('rules.login.name: got "sign-in"; allowed: nothing, since the key is the name'),
     );
   });
 
-  it('tells what else is wrong where the algorithm is unknown', async () => {
+  it('a message names other errors beside an unknown algorithm', async () => {
     expect(await refusalOf({ algorithm: 'lucky', limit: -1, window: '1x', cost: -1 })).toBe(
       configMessage(
         `@RateLimit on Routes.get.algorithm: got "lucky"; allowed: ${ALLOWED.algorithm}`,
@@ -178,7 +186,7 @@ describe('a wrong decorator stops the app with one message that', () => {
     );
   });
 
-  it('tells that a cost can never fit', async () => {
+  it('a message reports a cost that can never fit', async () => {
     expect(await refusalOf({ ...LOG, cost: 4 })).toBe(
       configMessage(
         'rule "default" of Routes.get.cost: got 4; allowed: at most 3, the maximum number of permits taken at once',
@@ -190,7 +198,7 @@ describe('a wrong decorator stops the app with one message that', () => {
     ['undefined', undefined],
     ['null', null],
     ['a number', 5],
-  ])('names the handler whose decorator holds %s for a rule', async (_title, rule) => {
+  ])('a message names the handler whose decorator has %s as a rule', async (_title, rule) => {
     expect(await refusalOf(rule)).toBe(
       configMessage(
         `@RateLimit on Routes.get: got ${JSON.stringify(rule)}; allowed: an object with fields of a rule`,
@@ -198,7 +206,7 @@ describe('a wrong decorator stops the app with one message that', () => {
     );
   });
 
-  it('names everything that is wrong anywhere', async () => {
+  it('a message names every error of every rule', async () => {
     @RateLimit({ ...LOG, cost: -1 })
     @Controller()
     class Wrong {
@@ -225,7 +233,7 @@ describe('a wrong decorator stops the app with one message that', () => {
     );
   });
 
-  it('reaches handlers that are no controllers, such as resolvers and gateways', async () => {
+  it('a message names wrong rules on resolvers and gateways', async () => {
     @Injectable()
     class OrdersResolver {
       @RateLimit({ ...LOG, limit: -1 })
@@ -237,7 +245,7 @@ describe('a wrong decorator stops the app with one message that', () => {
     );
   });
 
-  it('names a rule to skip that there is not, since the route would stay limited', async () => {
+  it('a message names an unknown rule in @SkipRateLimit', async () => {
     @Controller()
     class Health {
       @SkipRateLimit('lgoin')

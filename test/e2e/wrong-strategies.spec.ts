@@ -105,9 +105,12 @@ describe('an option that makes no sense stops the app with one message that', ()
     ],
     ['a delay of nonsense', { ...QUEUE, maxDelay: '1x' }, `maxDelay: got "1x"; allowed: ${ALLOWED.duration}`],
     ['a queue below nothing', { ...QUEUE, queue: -1 }, `queue: got -1; allowed: ${ALLOWED.count}`],
-  ])('names the handler, what it got and what it allows, for %s', async (_title, rule, problem) => {
-    expect(await refusalOf(rule)).toBe(configMessage(`@RateLimit on Routes.get.${problem}`));
-  });
+  ])(
+    'a message names the handler, the invalid option and the allowed values for %s',
+    async (_title, rule, problem) => {
+      expect(await refusalOf(rule)).toBe(configMessage(`@RateLimit on Routes.get.${problem}`));
+    },
+  );
 });
 
 describe('options that contradict each other stop the app with one message that', () => {
@@ -179,7 +182,7 @@ describe('options that contradict each other stop the app with one message that'
       { ...QUEUE, limit: () => 3, queue: 2, delayAfter: 3 },
       ': delayAfter is 3; allowed: at most the queue, 2',
     ],
-  ])('names the rule and both, for %s', async (_title, rule, problem) => {
+  ])('a message names the rule and both contradictory options for %s', async (_title, rule, problem) => {
     expect(await refusalOf(rule)).toBe(configMessage(`rule "default" of Routes.get${problem}`));
   });
 });
