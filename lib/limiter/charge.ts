@@ -1,7 +1,7 @@
 import type { Adjustment, Hit, HitResult } from '../contracts/store.js';
 import { adjustmentOf } from '../contracts/undo.js';
 
-/** What a decision has charged, until it is refunded, settled or held. */
+/** The charges of a decision that are not refunded, settled or held yet. */
 export class Charge {
   private open: Set<number> | undefined;
 
@@ -11,15 +11,17 @@ export class Charge {
   ) {}
 
   /**
-   * Takes hits out of the charge, each once, as adjustments of a kind. Hits without cost are not taken unless
-   * they are meant: only a settlement can still charge for them.
+   * Returns adjustments of a kind for the charges of the selected hits. Each charge is returned only once, so that it
+   * cannot be refunded twice.
+   *
+   * @param isSelected by default, selects the hits that have taken permits; a settlement also selects those of cost 0
    */
-  take(kind: Adjustment['kind'], isMeant: (hit: Hit, index: number) => boolean = isPaid): Adjustment[] {
+  take(kind: Adjustment['kind'], isSelected: (hit: Hit, index: number) => boolean = isPaid): Adjustment[] {
     this.open ??= new Set(this.hits.keys());
     const taken: Adjustment[] = [];
     for (const index of this.open) {
       const [hit, result] = [this.hits[index]!, this.results[index]!];
-      if (!isCounted(result) || !isMeant(hit, index)) continue;
+      if (!isCounted(result) || !isSelected(hit, index)) continue;
       this.open.delete(index);
       taken.push(adjustmentOf(hit, result, kind));
     }
@@ -27,17 +29,17 @@ export class Charge {
   }
 }
 
-/** Whether a hit has taken permits. */
+/** Whether a hit takes permits. */
 export function isPaid({ cost }: Hit): boolean {
   return cost > 0;
 }
 
-/** A shadow rule that denied was not charged, nor was what the fallback allowed without counting. */
+/** Whether a hit was charged: not if its shadow rule denied it, or if the fallback allowed it without counting. */
 function isCounted({ allowed, fallback }: HitResult): boolean {
   return allowed && (fallback === undefined || fallback === 'local');
 }
 
-/** The adjustments by which charges become what the work has cost in the end. */
+/** Returns the adjustments that change charges to the actual cost. */
 export function settlement(charged: readonly Adjustment[], actual: number): Adjustment[] {
   return charged.flatMap((each): Adjustment[] => {
     if (actual < each.cost) return [{ ...each, kind: 'refund', cost: each.cost - actual }];

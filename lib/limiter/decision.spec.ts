@@ -11,7 +11,7 @@ function strictestOf(...decisions: RuleDecision[]): string {
   return new DecidedHit(decisions, 'memory').rule;
 }
 
-describe('the decision of a request', () => {
+describe('the decision for a request', () => {
   const roomy = decision('roomy', { remaining: 4, resetAfterMs: 10 });
   const tight = decision('tight', { remaining: 1, resetAfterMs: 10 });
   const slow = decision('slow', { remaining: 1, resetAfterMs: 5000 });
@@ -19,7 +19,7 @@ describe('the decision of a request', () => {
   const deniedLonger = decision('denied longer', { allowed: false, remaining: 3, retryAfterMs: 9000 });
   const deniedForGood = decision('denied for good', { allowed: false, remaining: 3, retryAfterMs: null });
 
-  it('is that of the rule by which a client must go, wherever it stands', () => {
+  it('has the result of the strictest rule, in any order of the rules', () => {
     const byStrictness = [deniedForGood, deniedLonger, denied, slow, tight, roomy];
     for (let first = 0; first < byStrictness.length; first++) {
       const rest = byStrictness.slice(first);
@@ -28,12 +28,12 @@ describe('the decision of a request', () => {
     }
   });
 
-  it('is the first of rules that are equally strict, so that it does not flicker', () => {
+  it('has the result of the first rule if several are equally strict', () => {
     expect(strictestOf({ ...denied, rule: 'a' }, { ...denied, rule: 'b' })).toBe('a');
     expect(strictestOf({ ...tight, rule: 'b' }, { ...tight, rule: 'a' })).toBe('b');
   });
 
-  it('carries the decisions of all rules in their order', () => {
+  it('contains the results of all rules in their order', () => {
     expect(new DecidedHit([roomy, denied, tight], 'redis')).toEqual({
       ...denied,
       source: 'redis',

@@ -46,14 +46,14 @@ export class DecidedHit implements Decision {
     this.#results = results;
   }
 
-  /** What a decision has charged; nothing if it is a denial or the result of `peek`. */
+  /** Returns the charge of a decision: empty for the result of `peek`, `undefined` for a denial. */
   static chargeOf(decision: Decision): Charge | undefined {
     if (!(decision instanceof DecidedHit) || !decision.allowed) return undefined;
     return (decision.#charge ??= new Charge(decision.#hits, decision.#results));
   }
 }
 
-/** The decision for a request, from the results of its hits. */
+/** Returns the decision for a request from the results of its hits. */
 export function decisionOf(
   hits: readonly RuleHit[],
   results: readonly HitResult[],
@@ -69,7 +69,7 @@ export function decisionOf(
   return isDryRun ? new DecidedHit(decisions, source) : new DecidedHit(decisions, source, hits, results);
 }
 
-/** The result for one rule, from the store's microseconds to the user's milliseconds. */
+/** Returns the result for one rule, with times in milliseconds instead of the store's microseconds. */
 function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): RuleDecision {
   const { allowed, remaining, retryAfter, resetAfter, delay, share = rule, source, fallback } = result;
   const decision: { -readonly [Field in keyof RuleDecision]: RuleDecision[Field] } = {
@@ -88,7 +88,7 @@ function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): R
   return decision;
 }
 
-/** A wait in whole milliseconds, rounded up so that waiting that long is always enough. */
+/** Converts a wait to whole milliseconds, rounded up so that a caller that waits this long has waited long enough. */
 export function toMilliseconds(microseconds: number): number {
   return Math.ceil(microseconds / 1000);
 }

@@ -17,15 +17,15 @@ import { Permit } from './permit.js';
 import { pipelineOf } from './pipeline.js';
 import { wait } from './wait.js';
 
-/** Decides hits of compiled rules, and does what a decision leaves to do. */
+/** Decides hits of compiled rules, and provides refunds, permits and delays for the decisions. */
 export abstract class HitLimiter {
   protected readonly base: BaseStore;
-  /** The store inside of its layers. */
+  /** The store inside its layers. */
   protected readonly store: Store<RuleHit>;
   protected readonly keys: Keys;
   protected readonly instances: Instances;
   private readonly leases: Leases<Adjustment>;
-  /** A rule of each algorithm that is in use. */
+  /** One rule for each algorithm in use. */
   protected readonly samples = new Map<Algorithm, KeyedRule>();
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
@@ -47,7 +47,7 @@ export abstract class HitLimiter {
     this.keys = new Keys(prefix, store.clock);
     const { keys, events } = this;
     const failed = (error: unknown, call: StoreCall): void => events.storeFailed(error, call);
-    // While the circuit is open, a missing count is no news.
+    // While a circuit breaker is open, a failed heartbeat is not reported again.
     const uncounted = (error: unknown): void => {
       if (events.openCircuits.size === 0) failed(error, 'heartbeat');
     };
@@ -74,8 +74,8 @@ export abstract class HitLimiter {
   }
 
   /**
-   * Decides hits that may differ in subject, all or nothing: at once if the store answers at once. Never
-   * fails because of the store.
+   * Decides hits, which may have different subjects, all or nothing. Synchronous if the store decides synchronously. An
+   * error of a shared store does not reject: the fallback decides.
    *
    * @internal
    */
@@ -105,7 +105,7 @@ export abstract class HitLimiter {
   }
 
   /**
-   * The permits that a decision holds by leases, renewed until they are released.
+   * Returns the permits that a decision holds, and renews their leases until they are released.
    *
    * @internal
    */
@@ -121,7 +121,7 @@ export abstract class HitLimiter {
   }
 
   /**
-   * Waits as long as a decision delays its request.
+   * Waits for the delay of a decision.
    *
    * @internal
    * @throws the signal's reason if it aborts; the permits are refunded if no later request was charged
@@ -136,7 +136,7 @@ export abstract class HitLimiter {
   }
 
   /**
-   * Makes a compiled rule, and its trial limit if it has one, ready for any subject.
+   * Returns a rule, with its trial limit, that builds hits for any subject.
    *
    * @internal
    */
@@ -178,5 +178,5 @@ export abstract class HitLimiter {
   }
 }
 
-/** A request that is charged at once or denied. */
+/** The request is decided without waiting. */
 const NOW: DecideOptions = {};

@@ -6,7 +6,7 @@ import { Leases } from './leases.js';
 const SECOND_MS = 1000;
 const DAY_MS = 86_400_000;
 
-describe('the renewals of held permits', () => {
+describe('the renewals of leases', () => {
   let calls: { at: number; renewals: readonly Adjustment[] }[];
   let leases: Leases<Adjustment>;
 
@@ -39,7 +39,7 @@ describe('the renewals of held permits', () => {
     return held;
   }
 
-  it('of 10,000 permits are spread over the interval, at most 100 a call, each before a third has passed', async () => {
+  it('are spread over a third of the lease, in calls of at most 100, for 10,000 permits', async () => {
     const start = performance.now();
     hold(10_000, 30 * SECOND_MS);
     await jest.advanceTimersByTimeAsync(10_600);
@@ -54,7 +54,7 @@ describe('the renewals of held permits', () => {
     expect(Math.max(...perSecond.values())).toBeLessThan(3000);
   });
 
-  it('come again for as long as the permit is held, each before the lease would end', async () => {
+  it('are repeated before each lease ends, as long as the permit is held', async () => {
     hold(1, 30 * SECOND_MS);
     await jest.advanceTimersByTimeAsync(300 * SECOND_MS);
     const instants = calls.map(({ at }) => at);
@@ -64,7 +64,7 @@ describe('the renewals of held permits', () => {
     expect(calls.length).toBeGreaterThanOrEqual(28);
   });
 
-  it('need no timer any more once the last permit is released', async () => {
+  it('stop their timer when the last permit is released', async () => {
     const held = hold(2, 30 * SECOND_MS);
     leases.drop(held.slice(1));
     expect(jest.getTimerCount()).toBe(1);
@@ -72,7 +72,7 @@ describe('the renewals of held permits', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('of a lease of 75 days come every few weeks, not all the time', async () => {
+  it('are sent only every few weeks for a lease of 75 days', async () => {
     hold(3, 75 * DAY_MS);
     await jest.advanceTimersByTimeAsync(10 * 60 * SECOND_MS);
     expect(calls).toEqual([]);

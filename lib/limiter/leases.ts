@@ -3,7 +3,7 @@ import type { Adjustment } from '../contracts/store.js';
 
 const MICROSECONDS_PER_MS = 1000;
 const RENEWALS_PER_LEASE = 3;
-/** A renewal is due a while before a third of the lease has passed, each another while. */
+/** The largest part of the interval by which a renewal is advanced, so that renewals are spread. */
 const SPREAD = 0.5;
 const GOLDEN_RATIO = 0.618_033_988_749;
 const LOOKS_PER_RENEWAL = 20;
@@ -11,7 +11,7 @@ const LOOK_AT_MOST_EVERY_MS = 5;
 const LOOK_AT_LEAST_EVERY_MS = 1000;
 const MOST_AT_ONCE = 100;
 
-/** Lets leases last anew; says of each whether it was still there, `undefined` if nobody knows. */
+/** Renews leases. Returns for each whether it still existed; `undefined` if that is unknown. */
 export type Renew<Held> = (renewals: readonly Held[]) => Promise<readonly (boolean | undefined)[]>;
 
 interface Renewal {
@@ -23,10 +23,10 @@ interface Renewal {
 }
 
 /**
- * Renews the leases that this process holds, each three times before it would expire, with one timer.
+ * Renews the leases that this process holds, with one timer. Each lease is renewed three times within its duration.
  *
- * Renewals are spread over the interval and go to the store at most 100 at a time, so that very many do not
- * keep it busy at once.
+ * Renewals are spread over the interval and are sent in calls of at most 100, so that many leases do not block the
+ * store.
  */
 export class Leases<Held extends Adjustment> {
   private readonly held = new Map<Held, Renewal>();
@@ -53,7 +53,7 @@ export class Leases<Held extends Adjustment> {
     if (this.held.size === 0) this.stop();
   }
 
-  /** Lets everything that is held lapse. */
+  /** Stops all renewals, so that the leases expire. */
   close(): void {
     this.isClosed = true;
     this.held.clear();
@@ -66,7 +66,7 @@ export class Leases<Held extends Adjustment> {
     this.lookEveryMs = Infinity;
   }
 
-  /** Permits that were taken together are not renewed together. */
+  /** Returns a different part of the interval each time, so that permits taken together are not renewed together. */
   private nextDue(everyMs: number): number {
     this.turn = (this.turn + GOLDEN_RATIO) % 1;
     return performance.now() + everyMs * (1 - SPREAD * this.turn);

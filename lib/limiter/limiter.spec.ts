@@ -57,8 +57,8 @@ describe('what a limiter refuses to be asked', () => {
   });
 });
 
-describe('a limiter without an answer from its store', () => {
-  /** Fails as long as it is told to. */
+describe('a limiter whose store fails', () => {
+  /** Fails while `broken` is set. */
   class FragileStore extends MemoryStore implements Store {
     broken = true;
     override readonly shared = sharedBy(async () => 1);
@@ -68,7 +68,7 @@ describe('a limiter without an answer from its store', () => {
     }
   }
 
-  it('counts in memory unless told otherwise', async () => {
+  it('counts in memory by default', async () => {
     const limiter = new RateLimiter({ store: new FragileStore() });
     const expected = { allowed: true, source: 'fallback', fallback: 'local', remaining: 1, retryAfterMs: 0 };
     expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
@@ -80,13 +80,13 @@ describe('a limiter without an answer from its store', () => {
     expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
   });
 
-  it('refuses everybody for a second if told so', async () => {
+  it("denies every request for a second with 'deny'", async () => {
     const limiter = new RateLimiter({ store: new FragileStore(), onStoreError: 'deny' });
     const expected = { allowed: false, source: 'fallback', remaining: 0, retryAfterMs: 1000 };
     expect(await limiter.consume(rule, 'ann')).toMatchObject(expected);
   });
 
-  it('tells each time, to whoever listens', async () => {
+  it('emits storeError for each failed decision until the listener is removed', async () => {
     const store = new FragileStore();
     const limiter = new RateLimiter({ store });
     const said: string[] = [];

@@ -20,13 +20,13 @@ import type { BlockingRule, ConcurrencyRule, QueueRule, Rule, AnyRule } from '..
 /** A rule, or several rules that are decided together, all or nothing. */
 export type Rules<Each> = Each | readonly Each[];
 
-/** A year, which no place in a queue is away. */
+/** The longest wait in milliseconds: longer than any queue. */
 const ENDLESS_MS = 366 * 86_400e3;
 
-/** What the store is tried with beside the rules that are known. */
+/** An additional rule for the trial of the store, since the rules of programs are not known before they are used. */
 const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
 
-/** The operations of `RateLimiter`, without a store to fall back to. */
+/** The operations of `RateLimiter`, without the default store of the fallback. */
 export class Limiter extends HitLimiter {
   private readonly rules = new RuleCache((compiled, rule) => this.placed(compiled, rule));
 
@@ -135,14 +135,14 @@ export class Limiter extends HitLimiter {
    * second for the first connection. Events and `RateLimitHealth` report failures.
    */
   async ready(): Promise<void> {
-    this.rules.hits(TRIAL, 'ready'); // a program's rules are not known yet
+    this.rules.hits(TRIAL, 'ready'); // adds its algorithm to the samples
     const trial = (subject: string): readonly RuleHit[] =>
       [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject));
     await this.base.shared?.ready(trial);
     void this.instances.beat();
   }
 
-  /** @throws RateLimitConfigError if a rule or the cost is wrong, or the rule is not one for the operation */
+  /** @throws RateLimitConfigError if a rule or the cost is invalid, or the operation does not support the algorithm */
   private hits(
     operation: Operation,
     rules: Rules<AnyRule>,
@@ -154,12 +154,12 @@ export class Limiter extends HitLimiter {
     return hits;
   }
 
-  /** Called once for each rule that a program gives as an object. */
+  /** Called once for each rule object that a program passes. */
   protected placed(compiled: CompiledRule, _rule: AnyRule): KeyedRule {
     return this.keyed(compiled);
   }
 
-  /** The hits of a subject on the rules that a program gives. */
+  /** Returns the hits of a subject on the rules that a program passes. */
   protected hitsOf(
     _operation: Operation,
     rules: Rules<AnyRule>,
@@ -170,7 +170,7 @@ export class Limiter extends HitLimiter {
   }
 }
 
-/** @throws RateLimitStoreError if the store has not done what it was asked for */
+/** @throws RateLimitStoreError if the store did not confirm the operation */
 async function confirmed<Result>(operation: 'block' | 'reset', run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();

@@ -15,7 +15,7 @@ import { recordMetrics } from './metrics.js';
 const LOGIN: Rule = { name: 'login', algorithm: 'fixed-window', limit: 2, window: '1m' };
 const WATCHED: Rule = { ...LOGIN, name: 'watched', limit: 1, mode: 'shadow' };
 
-describe('what OpenTelemetry is told of a limiter', () => {
+describe('recordMetrics', () => {
   let exporter: InMemoryMetricExporter;
   let provider: MeterProvider;
   let events: RateLimitEvents;
@@ -31,7 +31,7 @@ describe('what OpenTelemetry is told of a limiter', () => {
 
   afterEach(() => provider.shutdown());
 
-  /** An instrument as it is exported now. */
+  /** Returns the exported data of an instrument. */
   async function instrument(name: string): Promise<MetricData | undefined> {
     await provider.forceFlush();
     const { scopeMetrics = [] } = exporter.getMetrics().at(-1) ?? {};
@@ -44,7 +44,7 @@ describe('what OpenTelemetry is told of a limiter', () => {
   const decided = (decision: Partial<Decision>, durationMs = 1) =>
     events.decided({ decision: { decisions: [], ...decision } as Decision, subjects: [], durationMs });
 
-  it('is every rule with its outcome and who decided, and of nobody who was counted', async () => {
+  it('counts decisions by rule, outcome and source, and never by subject', async () => {
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => 0 }) });
     recordMetrics(limiter.events, provider.getMeter('test'));
     for (let nth = 1; nth <= 3; nth++) await limiter.consume([LOGIN, WATCHED], 'ann');
@@ -59,7 +59,7 @@ describe('what OpenTelemetry is told of a limiter', () => {
     ]);
   });
 
-  it('is how long requests took, in seconds and in steps that tell milliseconds apart', async () => {
+  it('records the durations of decisions in seconds, with buckets for fractions of a millisecond', async () => {
     for (const durationMs of [0.2, 0.4, 3, 49.9, 51]) decided({ allowed: true, source: 'redis' }, durationMs);
     decided({ allowed: false, source: 'redis' }, 0.2);
     const { descriptor, dataPoints } = (await instrument('rate_limit.decision.duration'))!;
@@ -73,7 +73,7 @@ describe('what OpenTelemetry is told of a limiter', () => {
     expect(counted).toEqual([0.00025, 0.0005, 0.005, 0.05, 0.1]);
   });
 
-  it('is who decided each rule, where it was not the same for all', async () => {
+  it('records the source of each rule if the sources differ', async () => {
     const decisions = [
       { rule: 'a', allowed: true },
       { rule: 'b', allowed: true, source: 'fallback' },
@@ -85,7 +85,7 @@ describe('what OpenTelemetry is told of a limiter', () => {
     ]);
   });
 
-  it('is what kept the store from answering, in few words', async () => {
+  it('counts errors of the store by a short type', async () => {
     class DeadlineError extends Error {
       override readonly name = 'DeadlineError';
     }
@@ -105,7 +105,7 @@ describe('what OpenTelemetry is told of a limiter', () => {
     ]);
   });
 
-  it('is which servers are given up, and that they are not any more', async () => {
+  it('reports for each server whether its circuit breaker is open or has closed', async () => {
     const gone = new Error('gone');
     events.storeChanged({ server: '', error: gone });
     events.storeChanged({ server: '10.0.0.1:6379', error: gone });
@@ -118,14 +118,14 @@ describe('what OpenTelemetry is told of a limiter', () => {
     ]);
   });
 
-  it('is a server that was given up before anybody recorded', async () => {
+  it('reports a circuit breaker that opened before recording started', async () => {
     stop();
     events.storeChanged({ server: '', error: new Error('gone') });
     recordMetrics(events, provider.getMeter('test'));
     expect(await points('rate_limit.breaker.open')).toEqual([{ value: 1 }]);
   });
 
-  it('is nothing more once it is to stop, and then costs nothing', async () => {
+  it('removes all listeners when it is stopped', async () => {
     expect(events.followsDecisions).toBe(true);
     stop();
     expect(events.followsDecisions).toBe(false);
@@ -136,8 +136,8 @@ describe('what OpenTelemetry is told of a limiter', () => {
   });
 });
 
-describe("OpenTelemetry's meter", () => {
-  it('is one for the compiler and at run time, even where no SDK is set up', () => {
+describe('the meter of OpenTelemetry', () => {
+  it('is accepted by the compiler and at run time, even without an SDK', () => {
     const theirs: OpenTelemetryMeter = metrics.getMeter('rate-limit');
     const meter: Meter = theirs;
     const limiter = new RateLimiter({ store: new MemoryStore() });

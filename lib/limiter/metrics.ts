@@ -3,12 +3,12 @@ import { callSafely } from '../contracts/thenable.js';
 import { warn, type RateLimitEvents } from './events.js';
 import type { GaugeCallback, Meter, MeterAttributes } from './meter.js';
 
-/** In seconds; finest where answers come, and one step at the default timeout of 50 ms. */
+/** In seconds: finest around usual durations, with a boundary at the default timeout of 50 ms. */
 const DURATION_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
 /**
- * Records decisions, store errors and open circuit breakers with a meter of OpenTelemetry. No attribute has a
- * subject. Call it once for each limiter: a second call counts everything twice.
+ * Records decisions, store errors and open circuit breakers with a meter of OpenTelemetry. Attributes never contain a
+ * subject. Call it once per limiter: a second call counts everything twice.
  *
  * @param events the events of the limiter, injected or `limiter.events`
  * @param meter a meter such as `metrics.getMeter('rate-limit')` of `@opentelemetry/api`
@@ -24,14 +24,14 @@ export function recordMetrics(events: RateLimitEvents, meter: Meter): () => void
   };
 }
 
-/** Each rule of a request by itself, and the request as a whole with its duration. */
+/** Records the result of each rule of a request, and the duration of the whole decision. */
 function recordDecisions(events: RateLimitEvents, meter: Meter): () => void {
   const decisions = meter.createCounter('rate_limit.decisions', {
-    description: 'Decisions on rules, each rule of a request by itself.',
+    description: 'Number of decisions, one for each rule of a request.',
     unit: '{decision}',
   });
   const duration = meter.createHistogram('rate_limit.decision.duration', {
-    description: 'How long it took to decide a request, the answer of the store included.',
+    description: 'Duration of the decision of a request, including the call to the store.',
     unit: 's',
     advice: { explicitBucketBoundaries: DURATION_BUCKETS },
   });
@@ -60,13 +60,13 @@ function outcomeOf({ allowed, shadow }: RuleDecision): string {
 
 function recordStoreErrors(events: RateLimitEvents, meter: Meter): () => void {
   const errors = meter.createCounter('rate_limit.store.errors', {
-    description: 'Calls that the store did not answer, or was not asked since it does not answer.',
+    description: 'Number of calls to the store that failed, or that an open circuit breaker stopped.',
     unit: '{error}',
   });
   return events.on('storeError', ({ error }) => errors.add(1, { 'error.type': typeOf(error) }));
 }
 
-/** One of few words for an error: its code, the word in capitals that a reply begins with, or its name. */
+/** Returns one of few words for an error: its code, the first word of a Redis error reply, or its name. */
 function typeOf(error: unknown): string {
   if (!(error instanceof Error)) return '_OTHER';
   const { code } = error as { code?: unknown };
@@ -74,26 +74,26 @@ function typeOf(error: unknown): string {
   return /^[A-Z]{2,20}\b/.exec(error.message)?.[0] ?? error.name;
 }
 
-/** Servers are told from when they are first given up. */
+/** Reports each server from the first time that its circuit breaker opens. */
 function recordBreakers(events: RateLimitEvents, meter: Meter): () => void {
   const breakers = meter.createObservableGauge('rate_limit.breaker.open', {
-    description: 'Whether a server of the store is given up: 1, or 0 once it decides again.',
+    description: 'Whether the circuit breaker of a server is open: 1, or 0 once it has closed.',
     unit: '{breaker}',
   });
   const servers = new Set(events.openCircuits.keys());
-  const tell: GaugeCallback = (result) => {
-    for (const server of servers) result.observe(events.openCircuits.has(server) ? 1 : 0, placeOf(server));
+  const observe: GaugeCallback = (result) => {
+    for (const server of servers) result.observe(events.openCircuits.has(server) ? 1 : 0, addressOf(server));
   };
-  breakers.addCallback(tell);
-  const forget = events.on('breaker', ({ server }) => servers.add(server));
+  breakers.addCallback(observe);
+  const removeListener = events.on('breaker', ({ server }) => servers.add(server));
   return () => {
-    forget();
-    breakers.removeCallback(tell);
+    removeListener();
+    breakers.removeCallback(observe);
   };
 }
 
-/** The address in OpenTelemetry's words; none where there is only one server. */
-function placeOf(server: string): MeterAttributes {
+/** Returns the address as attributes of OpenTelemetry's conventions; none if there is only one server. */
+function addressOf(server: string): MeterAttributes {
   if (server === '') return {};
   const colon = server.lastIndexOf(':');
   return { 'server.address': server.slice(0, colon), 'server.port': Number(server.slice(colon + 1)) };

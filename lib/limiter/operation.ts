@@ -1,42 +1,48 @@
-import { problem, RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import { RateLimitConfigError } from '../rules/rate-limit-config.error.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 
-/** What can be done with some rules and not with others. */
+/** The operations of a limiter that take rules. */
 export type Operation = 'consume' | 'hold' | 'acquire' | 'peek' | 'block' | 'reset';
 
+/** The rules that an operation supports. */
 interface Kind {
-  readonly allowed: string;
+  /** Completes the message "consume() needs …". */
+  readonly needs: string;
+  /** Completes the message "…; use …". */
+  readonly instead: string;
   readonly accepts: (rule: CompiledRule) => boolean;
 }
 
-const ANY: Kind = { allowed: 'any algorithm', accepts: () => true };
-
-const KINDS: Record<Operation, Kind> = {
+const KINDS: Partial<Record<Operation, Kind>> = {
   consume: {
-    allowed: 'any algorithm but concurrency, whose permits are held: use hold',
+    needs: 'a rule of an algorithm other than concurrency',
+    instead: 'hold() instead',
     accepts: ({ algorithm }) => !algorithm.leases,
   },
   hold: {
-    allowed: 'concurrency; for other algorithms use consume',
+    needs: 'a concurrency rule',
+    instead: 'consume() instead',
     accepts: ({ algorithm }) => algorithm.leases === true,
   },
-  acquire: { allowed: 'gcra, token-bucket, leaky-bucket', accepts: ({ queues }) => queues },
-  peek: ANY,
-  block: ANY,
-  reset: ANY,
+  acquire: {
+    needs: 'a rule whose algorithm can delay requests',
+    instead: 'gcra, token-bucket or leaky-bucket',
+    accepts: ({ queues }) => queues,
+  },
 };
 
 /**
- * Refuses rules that an operation cannot work with. The types say so already, to whoever has them.
+ * Rejects rules that an operation does not support. The types reject them as well, but a rule may be untyped.
  *
- * @throws RateLimitConfigError
+ * @throws RateLimitConfigError if the operation does not support the algorithm of a rule
  */
 export function checkOperation(operation: Operation, hits: readonly RuleHit[]): void {
-  const { allowed, accepts } = KINDS[operation];
+  const kind = KINDS[operation];
+  if (!kind) return;
   for (const { rule } of hits) {
-    if (accepts(rule)) continue;
-    const path = `the algorithm of rule "${rule.name}" in ${operation}`;
-    throw new RateLimitConfigError([problem(path, rule.algorithm.name, allowed)]);
+    if (kind.accepts(rule)) continue;
+    const used = `rule "${rule.name}" uses ${rule.algorithm.name}`;
+    throw new RateLimitConfigError([`${operation}() needs ${kind.needs}, but ${used}; use ${kind.instead}`]);
   }
 }

@@ -35,7 +35,7 @@ export interface RateLimiterOptions {
    */
   readonly fallback?: BaseStore;
   /**
-   * Whether `ready()` will be called: it sends the first heartbeat then, after it has tried the store.
+   * Whether `ready()` will be called, which then sends the first heartbeat after the trial of the store.
    *
    * @internal
    * @default false
@@ -43,18 +43,18 @@ export interface RateLimiterOptions {
   readonly becomesReady?: boolean;
 }
 
-/** The options of the core, which creates no store. */
+/** The options of `Limiter`, which creates no store. */
 export interface LimiterOptions extends Omit<RateLimiterOptions, 'fallback'> {
   readonly openFallback: () => BaseStore;
 }
 
-/** What `instances` may be. */
+/** The check of `instances`. */
 export const INSTANCES = {
   allowed: 'an integer from 1',
   accepts: (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1,
 };
 
-/** @throws RateLimitConfigError if the number of processes is not one */
+/** @throws RateLimitConfigError if `instances` is invalid */
 export function checkInstances(instances: unknown): void {
   if (INSTANCES.accepts(instances)) return;
   throw new RateLimitConfigError([problem('instances', instances, INSTANCES.allowed)]);

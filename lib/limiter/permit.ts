@@ -13,7 +13,7 @@ export class Permit implements AsyncDisposable {
   constructor(
     /** The decision of `hold`. */
     readonly decision: Decision,
-    /** Aborts if the permits are lost: Redis lost them, or their lease ended before a renewal reached it. */
+    /** Aborts if the permits are lost: Redis lost them, or their lease ended before it was renewed. */
     readonly signal: AbortSignal,
     private readonly free: () => Promise<void>,
   ) {}

@@ -20,7 +20,7 @@ export interface PipelineOptions {
   readonly failed: (error: unknown, call: Exclude<StoreCall, 'heartbeat'>) => void;
 }
 
-/** The store inside its layers. A store of one process needs none: there is nothing to cache, and it always decides. */
+/** Returns the store inside its layers. A store of one process needs none: its decisions are local and never fail. */
 export function pipelineOf(store: BaseStore, options: PipelineOptions): Store<RuleHit> {
   const { shared, stopwatch } = store;
   if (!shared) return store;
@@ -36,7 +36,7 @@ export function pipelineOf(store: BaseStore, options: PipelineOptions): Store<Ru
     : compose(prefetch, fallback)(store);
 }
 
-/** The first layer is the outermost. */
+/** Composes layers into one; the first is the outermost. */
 function compose(...layers: readonly Layer<RuleHit>[]): Layer<RuleHit> {
   return (store) => layers.reduceRight((next, layer) => layer(next), store);
 }

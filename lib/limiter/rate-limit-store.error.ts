@@ -13,7 +13,7 @@ export class RateLimitStoreError extends Error {
   ) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     super(
-      `${operation}: the store did not confirm it (${reason}). It applies in this process only; repeat it when the store answers again.`,
+      `${operation}: the store did not confirm it (${reason}). It applies in this process only; repeat it when the store is available again.`,
       { cause },
     );
   }

@@ -4,7 +4,7 @@ import { LONGEST_TIMER_MS } from '../contracts/timer.js';
 const now = performance.now.bind(performance);
 
 /**
- * Resolves after so many milliseconds. No timer is left when the signal aborts.
+ * Resolves after a number of milliseconds. If the signal aborts, the timer is cleared.
  *
  * @throws the signal's reason if it aborts
  */

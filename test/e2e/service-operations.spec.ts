@@ -60,7 +60,7 @@ describe.each(STORES)('what a provider can do with RateLimitService, with %s', (
     await next.release();
     expect(await limits.peek(rule, 'a')).toMatchObject({ remaining: 1 });
     await expect(limits.consume('exports', 'a')).rejects.toThrow(
-      'the algorithm of rule "exports" in consume: got "concurrency"; allowed: any algorithm but concurrency',
+      'consume() needs a rule of an algorithm other than concurrency, but rule "exports" uses concurrency; use hold() instead',
     );
   });
 

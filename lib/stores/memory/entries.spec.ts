@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Entries } from './entries.js';
 
-describe('states whose sizes are bounded in sum', () => {
+describe('Entries', () => {
   let entries: Entries;
 
   function open(maxSize: number): void {
@@ -16,7 +16,7 @@ describe('states whose sizes are bounded in sum', () => {
 
   afterEach(() => entries.clear());
 
-  it('go when they have not been used for longest, as many as a larger one needs', () => {
+  it('evicts the least recently used states to make room for a large one', () => {
     open(7);
     for (const key of 'abcdefg') put(key, 1);
     entries.get('a');
@@ -24,14 +24,14 @@ describe('states whose sizes are bounded in sum', () => {
     expect(held('abcdefgh')).toBe('aefgh');
   });
 
-  it('go when another grows, which stays itself, even if it was the next to go', () => {
+  it('evicts other states when a state grows, even if that is the least recently used', () => {
     open(7);
     for (const key of 'abcdefg') put(key, 1);
     put('a', 4);
     expect(held('abcdefg')).toBe('aefg');
   });
 
-  it('leave the last that was written, even where it is larger than all may be', () => {
+  it('keeps the state written last, even if it alone exceeds the maximum size', () => {
     open(7);
     for (const key of 'abc') put(key, 1);
     put('a', 100);
@@ -42,7 +42,7 @@ describe('states whose sizes are bounded in sum', () => {
     expect(held('de')).toBe('e');
   });
 
-  it('make room as they shrink and as they are deleted', () => {
+  it('has room for more states when states shrink or are deleted', () => {
     open(7);
     put('a', 6);
     put('a', 2);
@@ -55,7 +55,7 @@ describe('states whose sizes are bounded in sum', () => {
     expect(held('bcdefghi')).toBe('cdefghi');
   });
 
-  it('keep one that is asked for while others come and grow, although it is moved to the front seldom', () => {
+  it('keeps a state that is read regularly while others are added and grow', () => {
     open(800);
     put('kept', 60);
     for (let nth = 0; nth < 5000; nth++) {

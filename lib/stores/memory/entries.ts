@@ -4,7 +4,7 @@ interface Entry {
   state: unknown;
   expiresAt: number;
   size: number;
-  /** How much had been added before it was moved to the front. */
+  /** Total size added to the map when the entry was last moved to the front. */
   movedAt: number;
 }
 
@@ -12,29 +12,29 @@ const SWEEP_EVERY_MS = 1000;
 const SWEPT_AT_ONCE = 1000;
 
 /**
- * A map of states whose sizes are bounded in sum: the least recently used go first, and expired ones go in
- * time. The last key that was written never goes, even if it is larger than the bound by itself.
+ * A map of states with a maximum total size: the least recently used states are evicted, and expired ones are deleted
+ * by a timer. The key written last is never evicted, even if it alone exceeds the maximum.
  *
- * Moving a key to the front is most of what a hit costs, and only what is new or grows pushes others out: so a
- * key is moved once in so much that is added as is an eighth of the bound.
+ * Moving a key to the front is most of the cost of an access, and only additions lead to evictions. Therefore a key is
+ * moved again only after an eighth of the maximum size has been added since its last move.
  */
 export class Entries {
-  /** Made with the first key, since it takes the room of all at once, and a fallback may never be asked. */
+  /** Created with the first key, since it allocates memory for all keys, and the store of a fallback may stay unused. */
   private cache: LRUCache<string, Entry> | undefined;
   private readonly stayMoved: number;
-  /** All sizes that are held. */
+  /** Total size of all states. */
   private held = 0;
-  /** All sizes that have ever been added. */
+  /** Total size ever added. */
   private added = 0;
-  /** What was looked for last, as a state is read and then written. */
+  /** The key of the last access: a state is usually read and then written. */
   private lastKey: string | undefined;
   private lastEntry: Entry | undefined;
   private sweeper: NodeJS.Timeout | undefined;
   private sweepable: Iterator<string, unknown> | undefined;
 
   /**
-   * @param maxSize the bound of all sizes together
-   * @param isGone tells whether a state that expires at an instant may be forgotten
+   * @param maxSize the maximum total size
+   * @param isGone whether a state that expires at an instant may be deleted now
    */
   constructor(
     private readonly maxSize: number,
@@ -43,7 +43,7 @@ export class Entries {
     this.stayMoved = Math.floor(maxSize / 8);
   }
 
-  /** How many keys there are. */
+  /** Number of keys. */
   get count(): number {
     return this.cache?.size ?? 0;
   }
@@ -64,7 +64,7 @@ export class Entries {
     }
   }
 
-  /** Returns until when the state was to be kept; `undefined` if there was none. */
+  /** Deletes a state. Returns its expiry; `undefined` if there was none. */
   delete(key: string): number | undefined {
     const entry = this.cache?.peek(key);
     this.lastKey = undefined;
@@ -88,7 +88,7 @@ export class Entries {
     this.held += entry.size;
     this.added += entry.size;
     entry.movedAt = this.added;
-    this.cache ??= new LRUCache({ max: this.maxSize + 1 }); // One is over the bound before another goes.
+    this.cache ??= new LRUCache({ max: this.maxSize + 1 }); // One more, since a key is added before another is evicted.
     this.cache.set(key, entry);
     this.evict(this.cache);
     this.sweeper ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
@@ -125,7 +125,7 @@ export class Entries {
     return entry;
   }
 
-  /** Forgets expired keys, a slice at a time, so that a request never waits for it. */
+  /** Deletes expired keys, a limited number per run, so that requests do not wait for it. */
   private sweep(): void {
     const { cache } = this;
     if (!cache) return;

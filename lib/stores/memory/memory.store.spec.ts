@@ -3,7 +3,7 @@ import { MemoryStore, RateLimiter, type ConcurrencyRule, type Rule } from '../..
 
 const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '10s' };
 
-describe('the memory that a memory store takes', () => {
+describe('the memory of a memory store', () => {
   const subjects = (count: number, kind = 'subject') =>
     Array.from({ length: count }, (_, n) => `${kind} ${n}`);
   let store: MemoryStore;
@@ -14,7 +14,7 @@ describe('the memory that a memory store takes', () => {
     limiter = new RateLimiter({ store });
   }
 
-  /** The clock goes on, and the store's timer with it. */
+  /** Advances the clock and runs the timers that are due. */
   async function pass(milliseconds: number): Promise<void> {
     await jest.advanceTimersByTimeAsync(milliseconds);
   }
@@ -29,7 +29,7 @@ describe('the memory that a memory store takes', () => {
     jest.useRealTimers();
   });
 
-  it('never exceeds maxKeys, whoever comes', async () => {
+  it('never exceeds maxKeys', async () => {
     open({ maxKeys: 50 });
     for (const subject of subjects(500)) {
       await limiter.consume(rule, subject);
@@ -38,17 +38,17 @@ describe('the memory that a memory store takes', () => {
     expect(store.size).toBe(50);
   });
 
-  it('lets go of the client that has been away for longest, not of one that keeps coming', async () => {
+  it('keeps the counters of active subjects and deletes the least recently used', async () => {
     open({ maxKeys: 3 });
     for (const subject of ['ann', 'bob', 'cid']) await limiter.consume(rule, subject, { cost: 2 });
-    expect((await limiter.consume(rule, 'ann')).allowed).toBe(false); // Refused, but here.
+    expect((await limiter.consume(rule, 'ann')).allowed).toBe(false); // Denied, but active.
     await limiter.consume(rule, 'dan');
     const remaining = async (subject: string) => (await limiter.peek(rule, subject)).remaining;
     expect(await remaining('bob')).toBe(2);
     expect([await remaining('ann'), await remaining('cid'), await remaining('dan')]).toEqual([0, 0, 1]);
   });
 
-  it('counts a log by its size, so that clients who fill theirs are fewer', async () => {
+  it('has room for fewer subjects if their logs are full', async () => {
     open({ maxKeys: 1000 });
     const log: Rule = { limit: 100, window: '1h' }; // 7 each, when full.
     for (const subject of subjects(300)) {
@@ -59,7 +59,7 @@ describe('the memory that a memory store takes', () => {
     expect(store.size).toBe(148);
   });
 
-  it('keeps a client limited that has filled its log, while others come and go', async () => {
+  it('keeps the full log of an active subject while other subjects come and go', async () => {
     open({ maxKeys: 200 });
     const log: Rule = { limit: 1000, window: '1h' }; // 63, when full.
     for (let times = 0; times < 1000; times++) {
@@ -73,7 +73,7 @@ describe('the memory that a memory store takes', () => {
     }
   });
 
-  it('is taken from nobody by clients that are denied', async () => {
+  it('keeps existing counters when new subjects are denied', async () => {
     open({ maxKeys: 20 });
     const log: Rule = { limit: 10, window: '1h' };
     for (const subject of subjects(20)) await limiter.consume(rule, subject, { cost: 2 });
@@ -89,7 +89,7 @@ describe('the memory that a memory store takes', () => {
     ['a log, one for 16 entries', { limit: 1000, window: '1h' }, 63],
     ['cells, one for 32', { algorithm: 'sliding-window-cells', limit: 1000, cells: 1000, window: '1h' }, 32],
     ['permits held, one for 2 holders', { algorithm: 'concurrency', limit: 1000 }, 502],
-  ])('is counted by the size: %s', async (_title, large, size) => {
+  ])('is counted by the size of a state: %s', async (_title, large, size) => {
     open({ maxKeys: 1000 });
     for (const subject of subjects(999)) await limiter.consume(rule, subject);
     for (let times = 0; times < 1000; times++) {
@@ -100,7 +100,7 @@ describe('the memory that a memory store takes', () => {
     await limiter.close();
   });
 
-  it('holds nothing for who only asks or is refused', async () => {
+  it('contains nothing after peeks, costs of 0 and denials', async () => {
     for (const subject of subjects(100)) {
       await limiter.peek(rule, subject);
       await limiter.consume(rule, subject, { cost: 0 });
@@ -110,7 +110,7 @@ describe('the memory that a memory store takes', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is given back soon after the window, by one timer for all keys, which then stops', async () => {
+  it('is freed soon after the window by one timer for all keys, which then stops', async () => {
     for (const subject of subjects(100)) await limiter.consume(rule, subject);
     expect(jest.getTimerCount()).toBe(1);
     await pass(9000);
@@ -122,7 +122,7 @@ describe('the memory that a memory store takes', () => {
     expect(jest.getTimerCount()).toBe(1);
   });
 
-  it('is given back while other clients keep coming, and theirs is kept', async () => {
+  it('is freed for expired keys while the keys of active subjects are kept', async () => {
     const regulars = subjects(1500, 'regular');
     for (const [index, subject] of subjects(1500, 'passing').entries()) {
       await limiter.consume(rule, subject);
@@ -137,7 +137,7 @@ describe('the memory that a memory store takes', () => {
     expect((await limiter.peek({ ...rule, window: '1d' }, regulars[0]!)).remaining).toBe(1);
   });
 
-  it('holds the instant of a reset for as long as the counter would have been held', async () => {
+  it('contains the instant of a reset until the counter would have expired', async () => {
     const log: Rule = { limit: 1000, window: '10s' }; // 63 when full, and 1 once it is reset
     open({ maxKeys: 64 });
     for (let times = 0; times < 1000; times++) await limiter.consume(log, 'full');
@@ -148,7 +148,7 @@ describe('the memory that a memory store takes', () => {
     expect(store.size).toBe(0);
   });
 
-  it('is given back at once by close, the timer with it', async () => {
+  it('is freed by close, which also stops the timer', async () => {
     for (const subject of subjects(10)) await limiter.consume(rule, subject);
     await store.close();
     expect(store.size).toBe(0);
@@ -157,7 +157,7 @@ describe('the memory that a memory store takes', () => {
 });
 
 describe('a memory store', () => {
-  it('does not keep a process alive that has nothing else to do', async () => {
+  it('does not keep an idle process alive', async () => {
     const setInterval = jest.spyOn(globalThis, 'setInterval');
     const store = new MemoryStore();
     await new RateLimiter({ store }).consume(rule, 'ann');
@@ -167,7 +167,7 @@ describe('a memory store', () => {
     setInterval.mockRestore();
   });
 
-  it('tells the charges before and behind a reset apart that are made in the same instant', async () => {
+  it('distinguishes charges before and after a reset that are made at the same instant', async () => {
     const store = new MemoryStore({ clock: () => 1_700_000_000_000 });
     const limiter = new RateLimiter({ store });
     const before = await limiter.consume(rule, 'ann');
@@ -178,7 +178,7 @@ describe('a memory store', () => {
     expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
   });
 
-  it.each([0, -1, 1.5, NaN, Infinity, '10', null])('refuses maxKeys: %p, and says what may be', (maxKeys) => {
+  it.each([0, -1, 1.5, NaN, Infinity, '10', null])('rejects maxKeys: %p', (maxKeys) => {
     expect(() => new MemoryStore({ maxKeys: maxKeys as number })).toThrow(
       new RangeError(`maxKeys: got ${String(maxKeys)}; allowed: an integer from 1`),
     );

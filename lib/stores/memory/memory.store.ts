@@ -7,13 +7,13 @@ import { Entries } from './entries.js';
 /** The options of a `MemoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * Clock, such as one that a test controls.
+   * Clock of the store, such as one that a test controls.
    * @default Date.now
    */
   readonly clock?: Clock;
   /**
-   * Maximum number of keys, an integer from 1. Beyond it, the least recently used keys are deleted. A key counts by
-   * its size, as one for each 250 to 750 bytes of heap: a log of 1,000 requests counts as 63.
+   * Maximum number of keys: an integer from 1. Beyond it, the least recently used keys are deleted. A key counts by its
+   * size, as one for each 250 to 750 bytes of heap: a log of 1,000 requests counts as 63.
    * @default 100_000
    */
   readonly maxKeys?: number;
@@ -21,11 +21,11 @@ export interface MemoryStoreOptions {
 
 type BlockableStep = Step<unknown> & { readonly isBlocked?: boolean };
 
-/** A clock that is not the system's may step back further: states are kept an hour longer, as in Redis. */
+/** How much longer states are kept with an injected clock, which may step back further than the system's clock. */
 const SLACK = 3600e6;
 
 /**
- * Stores the state in the memory of this process. It decides like Redis, and a restart clears it.
+ * Stores the state in the memory of this process. It decides like Redis, and loses all state at a restart.
  *
  * @example
  * const store = new MemoryStore({ clock: () => now });
@@ -37,7 +37,7 @@ export class MemoryStore implements BaseStore {
   readonly stopwatch: Clock;
   private readonly entries: Entries;
   private readonly slack: number;
-  /** The instant of the last reset, and how many there were at it. */
+  /** The instant of the last reset, and the number of resets at that instant. */
   private resetAt = 0;
   private resets = 0;
 
@@ -139,19 +139,19 @@ export class MemoryStore implements BaseStore {
     return expiresAt + this.slack <= this.now();
   }
 
-  /** The instant of a charge, as if each reset of this instant had taken a microsecond: it is before or behind them. */
+  /** Returns the instant of a charge, 1 microsecond later for each reset at the same instant, so that it follows them. */
   private afterResets(now: number): number {
     return now === this.resetAt ? now + this.resets : now;
   }
 
-  /** Remembers a reset for as long as charges from before it could be refunded. */
+  /** Stores a reset as long as earlier charges could be refunded. */
   private keepReset(key: string, expiresAt: number): void {
     const reset = resetKey(key);
     const keptUntil = Math.max(expiresAt, this.entries.delete(reset) ?? 0);
     this.entries.set(reset, this.afterResets(this.resetAt), keptUntil, 1);
   }
 
-  /** The instant of a counter's last reset, 0 if no charge from before it can be left. */
+  /** Returns the instant of a counter's last reset; 0 if no earlier charge can be refunded anyway. */
   private resetOf(key: string): number {
     return (this.entries.get(resetKey(key)) as number | undefined) ?? 0;
   }
@@ -166,7 +166,7 @@ export class MemoryStore implements BaseStore {
     return algorithm.step(this.entries.get(key), now, cost, parameters, patience, lease);
   }
 
-  /** What the algorithm decides; a denial begins a block, unless the cost can never fit. */
+  /** Decides a hit, with the block of its subject. A denial starts a block, unless the cost can never fit. */
   private stepOrBlock(hit: Hit, now: number, cost: number, patience: Patience): BlockableStep {
     const { block, lease } = hit;
     if (!block) return this.step(hit, now, cost, patience, lease);
@@ -179,7 +179,7 @@ export class MemoryStore implements BaseStore {
     return blockedFor(Math.max(step.retryAfter, block.duration), block.duration, step.resetAfter);
   }
 
-  /** The same hit is allowed when the block has ended and the algorithm allows it, if it ever does. */
+  /** Denies a hit of a blocked subject until the block has ended and the algorithm allows it, which may be never. */
   private stepOfBlocked(hit: Hit, now: number, patience: Patience, left: number): BlockableStep {
     const step = this.step(hit, now, hit.cost, patience, hit.lease);
     const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
@@ -201,7 +201,7 @@ function resetKey(key: string): string {
   return `${key}:reset`;
 }
 
-/** The state after an adjustment; `undefined` if there was nothing to adjust. */
+/** Returns the state after an adjustment; `undefined` if there was nothing to adjust. */
 function nextOf(
   { algorithm, parameters, kind, cost, receipt }: Adjustment,
   state: unknown,
@@ -215,7 +215,7 @@ function nextOf(
   return step.allowed ? step : undefined;
 }
 
-/** Nothing is left for who is blocked, whatever the counter says. */
+/** Returns the result for a blocked subject, which has no remaining permits. */
 function blockedFor(retryAfter: number | null, block: number, resetAfter: number): Denied {
   return { allowed: false, remaining: 0, retryAfter, resetAfter: Math.max(resetAfter, block), delay: 0 };
 }
