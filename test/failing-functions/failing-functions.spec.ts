@@ -45,20 +45,23 @@ describe.each(STORES)('an application whose own functions fail, with %s', (kind)
     behaviours.map((behaviour, index) => ({ place, behaviour, index })),
   );
 
-  it.each(cases)('goes on when the function in $place $behaviour', async ({ place, behaviour, index }) => {
-    await ask('begin', [place, index]);
-    const isHanging = behaviour === 'never settles' && !NOT_AWAITED.test(place);
-    if (isHanging) await hangUp(port, `/${place}/${index}`);
-    else {
-      const { status } = await send(port, { path: `/${place}/${index}` });
-      if (REFUSED.test(place)) expect(status).toBe(429);
-      else if (NOT_AWAITED.test(place)) expect(status).toBe(200);
-      else if (OF_LIMIT.test(place)) expect([500, 503]).toContain(status);
-      else expect([200, 500]).toContain(status);
-    }
-    expect(await ask('escaped')).toEqual([]);
-    expect(child.exitCode).toBeNull();
-  });
+  it.each(cases)(
+    'an application continues when the function in $place $behaviour',
+    async ({ place, behaviour, index }) => {
+      await ask('begin', [place, index]);
+      const isHanging = behaviour === 'never settles' && !NOT_AWAITED.test(place);
+      if (isHanging) await hangUp(port, `/${place}/${index}`);
+      else {
+        const { status } = await send(port, { path: `/${place}/${index}` });
+        if (REFUSED.test(place)) expect(status).toBe(429);
+        else if (NOT_AWAITED.test(place)) expect(status).toBe(200);
+        else if (OF_LIMIT.test(place)) expect([500, 503]).toContain(status);
+        else expect([200, 500]).toContain(status);
+      }
+      expect(await ask('escaped')).toEqual([]);
+      expect(child.exitCode).toBeNull();
+    },
+  );
 });
 
 /** Asks, and hangs up when there is no answer for a moment. */

@@ -59,23 +59,26 @@ const boundOf = ({ within, capacity = (limit) => limit }: Bounded, limit: number
 
 // A team that lets each process go on alone wants to know the worst that an outage can let through.
 describe.each([1, 2, 4, 16])('%i processes without their store', (processes) => {
-  it.each(EVERY_KIND)('allow at most max(limit, processes) permits together, by $name', async (kind) => {
-    for (const limit of LIMITS) {
-      for (let seed = 1; seed <= 3; seed++) {
-        const fleet = new Fleet(processes);
-        const rule = kind.rule(limit) as Rule;
-        const { store, fallback } = await allowedBy(fleet, kind, rule, new Dice(seed));
-        expect(store).toEqual([]);
-        expect(fallback.length).toBeGreaterThan(0);
-        const excess = firstExcess(fallback, boundOf(kind, limit, processes));
-        expect([limit, seed, excess]).toEqual([limit, seed, undefined]);
-        await fleet.close();
+  it.each(EVERY_KIND)(
+    'processes without their store together allow at most max(limit, processes) permits by $name',
+    async (kind) => {
+      for (const limit of LIMITS) {
+        for (let seed = 1; seed <= 3; seed++) {
+          const fleet = new Fleet(processes);
+          const rule = kind.rule(limit) as Rule;
+          const { store, fallback } = await allowedBy(fleet, kind, rule, new Dice(seed));
+          expect(store).toEqual([]);
+          expect(fallback.length).toBeGreaterThan(0);
+          const excess = firstExcess(fallback, boundOf(kind, limit, processes));
+          expect([limit, seed, excess]).toEqual([limit, seed, undefined]);
+          await fleet.close();
+        }
       }
-    }
-  });
+    },
+  );
 
   it.each(EVERY_KIND)(
-    'allow no more than that on top of what the store had counted, by $name',
+    "processes without their store allow no more than max(limit, processes) on top of the store's count, by $name",
     async (kind) => {
       for (const limit of LIMITS) {
         const fleet = new Fleet(processes);

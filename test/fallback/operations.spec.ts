@@ -27,14 +27,14 @@ afterEach(() => fleet.close());
 
 // What a program asks for while Redis is gone must not seem to have worked where it has not.
 describe('while the store cannot decide', () => {
-  it('peek reports the share of this process and charges nothing', async () => {
+  it('peek reports the share of the process without a charge while the store cannot decide', async () => {
     const [one] = lost();
     const untouched = { allowed: true, limit: 2, remaining: 2, source: 'fallback', fallback: 'local' };
     expect(await one.peek(rule, 'ann')).toMatchObject(untouched);
     expect(await one.peek(rule, 'ann')).toMatchObject(untouched);
   });
 
-  it('reserve takes from the share, and settle charges the difference there, as debt if it must', async () => {
+  it('reserve charges the share, and settle charges the difference as debt while the store cannot decide', async () => {
     const [one] = lost();
     const reservation = await one.reserve(queue, 'ann');
     expect(reservation.decision).toMatchObject({ allowed: true, source: 'fallback' });
@@ -42,7 +42,7 @@ describe('while the store cannot decide', () => {
     expect(await one.peek(queue, 'ann')).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 8000 });
   });
 
-  it('refund of what the fallback charged gives it back, also after the store is there again', async () => {
+  it('refund returns permits of the fallback, even after the store has recovered', async () => {
     const [one] = lost();
     const decision = await one.consume(rule, 'ann');
     fleet.store.isGone = false;
@@ -51,7 +51,7 @@ describe('while the store cannot decide', () => {
     expect(await one.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
   });
 
-  it('refund of what the store charged returns false and emits storeError', async () => {
+  it('refund of a charge in the store returns false and emits storeError while the store cannot decide', async () => {
     fleet = new Fleet(4);
     const one = fleet.limiters[0]!;
     const decision = await one.consume(rule, 'ann');
@@ -63,7 +63,7 @@ describe('while the store cannot decide', () => {
     expect(one.events.recentFailure).toBeUndefined(); // No request was decided by the fallback.
   });
 
-  it('acquire waits for a place in the share, and denies at once what would wait for too long', async () => {
+  it('acquire waits for a permit of the share and denies a wait that is too long at once', async () => {
     const [one] = lost();
     const places = [];
     for (let nth = 1; nth <= 3; nth++) places.push(await one.acquire(queue, 'ann', { timeoutMs: 0 }));
@@ -74,7 +74,7 @@ describe('while the store cannot decide', () => {
     ]);
   });
 
-  it('enter holds at most the share in each process, and release gives it back', async () => {
+  it('hold takes at most the share in each process, and release returns it', async () => {
     const [one, other] = lost();
     const held = [];
     for (const limiter of [one, one, one, other, other, other]) held.push(await limiter.hold(seats, 'ann'));
@@ -83,7 +83,7 @@ describe('while the store cannot decide', () => {
     expect(await one.hold(seats, 'ann')).toMatchObject({ allowed: true, decision: { fallback: 'local' } });
   });
 
-  it('block rejects, and blocks the subject in this process meanwhile', async () => {
+  it('block rejects and blocks the subject in this process while the store cannot decide', async () => {
     const [one, other] = lost();
     const blocked = one.block(blocking, 'ann', '5m');
     await expect(blocked).rejects.toThrow(RateLimitStoreError);
@@ -94,7 +94,7 @@ describe('while the store cannot decide', () => {
     expect(await other.peek(blocking, 'ann')).toMatchObject({ allowed: true });
   });
 
-  it('a block that the store has confirmed goes on in the process that asked for it', async () => {
+  it('a block that the store confirmed stays in force in the process that requested it', async () => {
     fleet = new Fleet(4);
     const one = fleet.limiters[0]!;
     await one.block(blocking, 'ann', '5m');
@@ -102,7 +102,7 @@ describe('while the store cannot decide', () => {
     expect(await one.consume(blocking, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
   });
 
-  it('reset rejects, and deletes what this process has counted', async () => {
+  it('reset rejects and deletes the counter of this process while the store cannot decide', async () => {
     const [one] = lost();
     await one.consume(rule, 'ann');
     await expect(one.reset(rule, 'ann')).rejects.toMatchObject({
@@ -112,7 +112,7 @@ describe('while the store cannot decide', () => {
     expect(await one.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
   });
 
-  it("'allow' and 'deny' decide without counting", async () => {
+  it("'allow' and 'deny' decide without counting while the store cannot decide", async () => {
     const [one] = lost();
     const open = { ...rule, name: 'open', onStoreError: 'allow' } as const;
     const shut = { ...rule, name: 'shut', onStoreError: 'deny' } as const;
@@ -129,7 +129,7 @@ describe('while the store cannot decide', () => {
 });
 
 describe('the number of processes', () => {
-  it('is stated by `instances` until the first heartbeat, and the least that is assumed after it', async () => {
+  it('the number of processes is `instances` before the first heartbeat, and at least that after it', async () => {
     fleet = new Fleet(2, { instances: 4 });
     const [one] = fleet.limiters;
     expect(one!.instanceCount).toBe(4);
@@ -137,7 +137,7 @@ describe('the number of processes', () => {
     expect(one!.instanceCount).toBe(4);
   });
 
-  it('is what the heartbeats say where that is more, and is remembered while the store is away', async () => {
+  it('the number of processes comes from heartbeats and is kept while the store is down', async () => {
     fleet = new Fleet(3, { instances: 2 });
     const last = fleet.limiters[2]!;
     await until(() => last.instanceCount === 3, 'the heartbeats to be counted');
@@ -145,7 +145,7 @@ describe('the number of processes', () => {
     expect(await last.peek(rule, 'bob')).toMatchObject({ limit: 2 });
   });
 
-  it.each([0, -1, 1.5, '4', NaN])('cannot be %p', (instances) => {
+  it.each([0, -1, 1.5, '4', NaN])('the number of processes cannot be %p', (instances) => {
     expect(() => new Fleet(1, { instances: instances as number })).toThrow(
       /instances: got .+; allowed: an integer from 1/,
     );

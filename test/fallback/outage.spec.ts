@@ -55,7 +55,7 @@ describe('four Nest applications with a limit of 100', () => {
     await server.stop();
   });
 
-  it('allow 100 requests each while Redis has never been there, since none knows of the others', async () => {
+  it('four applications allow 100 requests each if Redis was never there, because none knows the others', async () => {
     const { redis, fallback } = allowedIn(await apps.ask(LIMIT + 20, '203.0.113.1'));
     expect([redis, ...fallback]).toEqual([0, LIMIT, LIMIT, LIMIT, LIMIT]);
   });
@@ -68,7 +68,7 @@ describe('four Nest applications with a limit of 100', () => {
       seen = await outage(server, apps, fault, client);
     }, 120_000);
 
-    it('allow at most 100 more requests of it, and each application at most 25', () => {
+    it('four applications allow at most 100 more requests together, and each of them at most 25', () => {
       const { redis, fallback } = allowedIn(seen.answers);
       expect(redis).toBeGreaterThanOrEqual(40);
       expect(redis).toBeLessThanOrEqual(LIMIT);
@@ -77,7 +77,7 @@ describe('four Nest applications with a limit of 100', () => {
       expect(sum(fallback)).toBeGreaterThan(0);
     });
 
-    it('report each decision with one source in onDecision, headers, events and metrics', () => {
+    it('each decision has one source in onDecision, headers, events and metrics', () => {
       for (const { sources, policies, reported } of processesIn(seen)) {
         expect(reported).toEqual([sources, sources, sources]);
         expect(policies).toEqual(
@@ -88,7 +88,7 @@ describe('four Nest applications with a limit of 100', () => {
 
     if (fault.startsWith('starved')) return; // Redis may decide again for a moment.
 
-    it('allow exactly 25 each, and report the fallback in decisions, headers, events, metrics, health and log', () => {
+    it('four applications allow exactly 25 requests each and report the same fallback everywhere', () => {
       expect(allowedIn(seen.answers)).toEqual({ redis: 40, fallback: Array(PROCESSES).fill(SHARE) });
       for (const process of processesIn(seen)) {
         expect(process.inOutage).toEqual({ fallback: REQUESTS });

@@ -32,14 +32,14 @@ describe.each(FAULTS)('$name', (fault) => {
     phases = Object.entries(run.phases);
   }, PATIENCE_MS);
 
-  it('leaves no hit undecided, and none that waits past the deadline', () => {
+  it('every request during a fault is decided within the deadline', () => {
     for (const [name, { asked, decided, longestOwnWait }] of phases) {
       expect([name, decided]).toEqual([name, asked]);
       expect([name, longestOwnWait > LONGEST_MS + LEEWAY_MS && longestOwnWait]).toEqual([name, false]);
     }
   });
 
-  it('leaves the decisions to whom it should', () => {
+  it('Redis or the fallback decides requests during a fault as intended', () => {
     const { redis, fallback, memory } = run.during;
     expect(memory).toBe(0);
     if (fault.deciding === 'fallback') expect([redis, fallback > 0]).toEqual([0, true]);
@@ -47,7 +47,7 @@ describe.each(FAULTS)('$name', (fault) => {
     expect(run.after.inARow).toBeGreaterThanOrEqual(200);
   });
 
-  it('makes Redis let in nobody beyond the limit, and charge no hit twice', () => {
+  it('Redis never exceeds the limit or charges a request twice during a fault', () => {
     for (const [name, { mostOfAGuest, tally }] of phases) {
       expect([name, mostOfAGuest > LIMIT && mostOfAGuest]).toEqual([name, false]);
       expect([name, run.tallies[name]! > tally.asked]).toEqual([name, false]);
@@ -57,7 +57,7 @@ describe.each(FAULTS)('$name', (fault) => {
     expect(run.after.mostOfAGuest).toBe(LIMIT);
   });
 
-  it('opens the breaker once, which closes when the fault is over', () => {
+  it('the breaker opens once during a fault and closes when it is over', () => {
     const { turns, during, healing } = run;
     const states = turns.map(({ state }) => state);
     expect(states).toEqual(states.map((_, nth) => (nth % 2 === 0 ? 'open' : 'closed')));
@@ -72,7 +72,7 @@ describe.each(FAULTS)('$name', (fault) => {
     if (causes.length > 1) expect(run.notRunMs).toBeGreaterThan(TIMEOUT_MS);
   });
 
-  it('leaves nothing behind', () => {
+  it('a fault leaks no handle and no heap', () => {
     const { before, after } = run.rest;
     expect(after.handles).toEqual(before.handles);
     expect(after.heap - before.heap).toBeLessThan(LEEWAY_BYTES);

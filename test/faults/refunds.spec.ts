@@ -39,7 +39,7 @@ describe('what is given back while Redis cannot take it', () => {
     return taken;
   }
 
-  it('comes back when a full memory has room again, and what work cost more is charged', async () => {
+  it('a refund and an additional cost are charged when a full memory has room again', async () => {
     const decision = await take(() => limiter.consume(rule, 'ann', { cost: 7 }));
     const reservation = await take(() => limiter.reserve(rule, 'ann', { cost: 1 }));
     const before = (await remaining(rule)) ?? 492;
@@ -50,7 +50,7 @@ describe('what is given back while Redis cannot take it', () => {
     await until(async () => (await remaining(rule)) === before + 7 - 20, 'both to be made', 30_000);
   });
 
-  it('comes back when a server that hung is asked again, and what work cost more is charged', async () => {
+  it('a refund and an additional cost are charged when a hanging server recovers', async () => {
     const decision = await take(() => limiter.consume(rule, 'ann', { cost: 7 }));
     const reservation = await take(() => limiter.reserve(rule, 'ann', { cost: 1 }));
     const permit = await take(() => limiter.hold(lease, 'ann'));

@@ -29,16 +29,16 @@ describe('an application that shuts down under load', () => {
     tell(`shut down with ${underWay} hits in flight: all decided after ${Math.round(settledMs)} ms`);
   };
 
-  it('decides the hits in flight and ends by itself', async () => {
+  it('an application that shuts down under load decides the requests in flight and exits', async () => {
     isDecided(await site.application.shutDown());
   });
 
-  it('does so while Redis hangs', async () => {
+  it('an application that shuts down while Redis hangs decides the requests in flight and exits', async () => {
     site.proxy.each((connection) => connection.stall());
     isDecided(await site.application.shutDown());
   });
 
-  it('does so while the breaker is open', async () => {
+  it('an application that shuts down while the breaker is open decides the requests in flight and exits', async () => {
     await site.server.kill();
     await site.application.until(({ breaker }) => breaker.at(-1)?.state === 'open', 'the breaker to open');
     const { phases, warnings, code } = await site.application.shutDown();
@@ -46,7 +46,7 @@ describe('an application that shuts down under load', () => {
     expect([decided, warnings, code]).toEqual([asked, [], 0]);
   });
 
-  it('leaves no connection at the server', async () => {
+  it('an application that shuts down leaves no connection at the server', async () => {
     await site.application.shutDown();
     await until(() => site.proxy.connections.length === 0, 'the connections to be closed');
   });

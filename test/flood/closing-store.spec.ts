@@ -9,7 +9,7 @@ import { PATIENCE_MS } from './scale.js';
 const program = fileURLToPath(new URL('closing-store.mjs', import.meta.url));
 
 it(
-  'a program that closes limiter and store under load gets every answer, and ends by itself',
+  'a program that closes limiter and store under load gets every decision and exits',
   async () => {
     const options = { env: outsideJest(), timeout: 30_000, killSignal: 'SIGKILL' } as const;
     const { stdout } = await promisify(execFile)(

@@ -13,7 +13,7 @@ const { clock } = new VirtualTime();
 
 describe('clients that send whatever they like', () => {
   it(
-    'each have a counter of their own in memory',
+    'every random subject has its own counter in memory',
     async () => {
       const store = new MemoryStore({ clock, maxKeys: 200_000 });
       const fuzz = fuzzOf(100_000, 1);
@@ -45,7 +45,7 @@ describe('clients that send Redis whatever they like', () => {
   });
 
   it(
-    'each have a key of their own, run no script but ours, and touch nothing else',
+    'every random subject has its own key in Redis, runs no other script, and changes no other key',
     async () => {
       await redis.set('untouched', 'by FLUSHALL');
       const fuzz = fuzzOf(scaled(100_000, 20_000), 2);

@@ -56,7 +56,7 @@ describe('processes that are killed while they ask ten times too much', () => {
     await server.stop();
   });
 
-  it('leave no key that stays for ever, or longer than its window', async () => {
+  it('killed processes leave no key that lives longer than its window', async () => {
     expect([...census.keys()].sort()).toEqual(['block', 'concurrency', 'fixed-window', 'sliding-window-log']);
     for (const [kind, { leaked, longestMs }] of census) {
       expect([kind, leaked]).toEqual([kind, []]);
@@ -64,7 +64,7 @@ describe('processes that are killed while they ask ten times too much', () => {
     }
   });
 
-  it('are never given more than the limit in a window, all of them together', () => {
+  it('killed processes together never get more than the limit in a window', () => {
     const [onTheClock, blocking] = RULES.map((_, index) => told.filter(({ rule }) => rule === index));
     expect(mostOnTheClock(onTheClock!, WINDOW)).toBe(LIMIT);
     expect(mostInAny(blocking!, WINDOW)).toBe(LIMIT);
@@ -74,7 +74,7 @@ describe('processes that are killed while they ask ten times too much', () => {
   });
 
   it(
-    'leave no block and no permit behind: everybody is let in when the time is over',
+    'killed processes leave no block and no permit after their time',
     async () => {
       // The heartbeats of those that were killed count for 15 seconds.
       await until(async () => (await redis.dbsize()) === 0, 'every key to be gone', 60_000);

@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 it(
-  'a process that holds very many permits keeps them all',
+  'a process that holds very many permits keeps all of them',
   async () => {
     const limiter = new RateLimiter({ store: watched(), prefix: uniquePrefix(), onStoreError: 'deny' });
     await flood(HOLDERS, async (holder) => {

@@ -51,7 +51,7 @@ describe.each(FRAMEWORKS)('an app that closes under load, on %s', (framework) =>
   ] as const;
 
   it.each(REDIS)(
-    'answers every request that it has received, and ends by itself, when Redis %s',
+    'an application that closes under load responds to every received request and exits when Redis %s',
     async (_, happens) => {
       const app = await ClosingApp.start(framework, server.url);
       const slow = Array.from({ length: SLOW }, () => send(app.port, { path: '/slow' }));
@@ -73,7 +73,7 @@ describe.each(FRAMEWORKS)('an app that closes under load, on %s', (framework) =>
   );
 
   it(
-    'gives back the permits that it holds',
+    'an application that closes under load releases its held permits',
     async () => {
       const app = await ClosingApp.start(framework, server.url);
       const slow = Array.from({ length: SLOW }, () => send(app.port, { path: '/slow' }));

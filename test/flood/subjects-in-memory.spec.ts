@@ -16,7 +16,7 @@ const NOISE_BYTES = 1024 * 1024;
 const program = fileURLToPath(new URL('memory-flood.mjs', import.meta.url));
 
 it(
-  'clients, each another one, take no more of the heap than `maxKeys` says, however many come',
+  'a flood of different clients takes no more heap than `maxKeys` permits',
   async () => {
     const asked = ['--expose-gc', program, String(CLIENTS), String(MAX_KEYS)];
     const samples = JSON.parse(await runCommand('.', process.execPath, ...asked)) as Sample[];

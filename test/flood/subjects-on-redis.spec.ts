@@ -51,7 +51,7 @@ describe('a flood of clients, each another one', () => {
     { days: 5, isShort: true, time: '4,320 s a permit' },
     { days: 7, isShort: false, time: '6,048 s a permit' },
   ])(
-    'fills Redis no further than docs/algorithms tell at $time, and with no key that would stay for ever',
+    'a flood of clients takes the documented memory in Redis at $time, and every key expires',
     async ({ days, isShort }) => {
       const window = days * 86_400_000;
       const rules = ruleOfEachAlgorithm(window);
@@ -79,7 +79,7 @@ describe('a flood of clients, each another one', () => {
   );
 
   it(
-    'leaves nothing in Redis once the windows are over, the blocks of those who asked twice included',
+    'a flood of clients leaves no key in Redis after the windows and blocks',
     async () => {
       const rules = ruleOfEachAlgorithm(1000).map((rule): AnyRule => {
         const once = {

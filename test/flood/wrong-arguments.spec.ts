@@ -52,7 +52,7 @@ describe('what is wrong in any way', () => {
     ...new Set(await Promise.all(values.map((value) => refusal(() => call(value as never))))),
   ];
 
-  it('is refused as a cost, by every operation, and charges nothing', async () => {
+  it('every operation rejects an invalid cost and charges nothing', async () => {
     const operations = ['consume', 'peek', 'reserve', 'acquire'] as const;
     for (const operation of operations) {
       const call = (cost: never) => limiter[operation](RULE, 'ann', { cost });
@@ -62,12 +62,12 @@ describe('what is wrong in any way', () => {
     expect(remaining).toBe(1000);
   });
 
-  it('is refused as a subject', async () => {
+  it('every operation rejects an invalid subject', async () => {
     expect(await refusals(WRONG_SUBJECTS, (subject) => limiter.consume(RULE, subject))).toEqual(refused);
     expect(store.size).toBe(0);
   });
 
-  it("is refused as a rule's name", async () => {
+  it('every operation rejects an invalid rule name', async () => {
     const call = (name: never) => limiter.consume({ ...RULE, name }, 'ann');
     expect(await refusals(WRONG_NAMES, call)).toEqual(refused);
     expect(store.size).toBe(0);

@@ -20,7 +20,7 @@ async function embed(files: Record<string, string>): Promise<string> {
 describe('scripts/embed-lua.mjs', () => {
   afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
 
-  it('writes a Lua file as a module that imports the files it needs, in their order', async () => {
+  it('embed-lua writes a Lua file as a module that imports the files it needs, in order', async () => {
     const folder = await embed({
       'gcra.lua': '-- Limits.\n-- @needs rate, backlog\n',
       'rate.lua': '',
@@ -31,12 +31,12 @@ describe('scripts/embed-lua.mjs', () => {
     expect(source).toContain("name: 'gcra',\n  needs: [need0, need1],\n");
   });
 
-  it('fails and names the file when a Lua file needs one that does not exist', async () => {
+  it('embed-lua fails and names the file when a Lua file needs a missing one', async () => {
     const embedded = embed({ 'gcra.lua': '-- @needs rates\n', 'rate.lua': '' });
     await expect(embedded).rejects.toThrow('gcra.lua needs "rates", but no Lua file has that name');
   });
 
-  it('fails and names the files when Lua files need one another', async () => {
+  it('embed-lua fails and names the files when Lua files need one another', async () => {
     const embedded = embed({ 'a.lua': '-- @needs b\n', 'b.lua': '-- @needs c\n', 'c.lua': '-- @needs b\n' });
     await expect(embedded).rejects.toThrow('Lua files need one another: a -> b -> c -> b');
   });

@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 describe('the tarball', () => {
-  it('holds what a user needs and nothing else', async () => {
+  it('the tarball contains what a user needs and nothing else', async () => {
     const files = await filesIn(tarball);
     const built = /^dist\/(esm|cjs)\/(?!.*[.]spec[.]).+[.](js|d[.]ts)$/;
     const docs = /^docs\/.+[.](md|svg)$/;
@@ -63,15 +63,15 @@ describe.each([
     await consumer.remove();
   });
 
-  it(`compiles under ${resolution.at(-1)} resolution too`, async () => {
+  it(`an application with the tarball also compiles under ${resolution.at(-1)} resolution`, async () => {
     await consumer.compile('--noEmit', ...resolution);
   });
 
-  it('limits in memory', async () => {
+  it('an application with the tarball limits in memory', async () => {
     await expectLimitOfThree({ REDIS_URL: undefined });
   });
 
-  it('limits on Redis', async () => {
+  it('an application with the tarball limits on Redis', async () => {
     const prefix = uniquePrefix();
     const redis = new Redis(redisUrl());
     try {
@@ -82,7 +82,7 @@ describe.each([
     }
   });
 
-  it('can be tested with Jest', async () => {
+  it('an application with the tarball can be tested with Jest', async () => {
     await consumer.runSpecs(...jestNeeds);
   });
 

@@ -8,7 +8,7 @@ describe.each(STORES)('a fixed window on %s', (kind) => {
   const store = virtualStore(kind, time);
   afterAll(() => store.close());
 
-  it('is not forgotten for a longer window on the clock that ends sooner', async () => {
+  it('a fixed window is kept when a longer window on the clock ends sooner', async () => {
     const limiter = new RateLimiter({ store, denyCache: false, prefix: uniquePrefix() });
     const old: Rule = { name: 'shared', algorithm: 'fixed-window', limit: 9, window: '40s' };
     const next: Rule = { ...old, window: '60s', align: 'clock' };
@@ -55,7 +55,7 @@ describe('100 an hour and 100 a second, by turns, ten times a second', () => {
       why: 'the limit, and 14/60 of it in the next hour; it is approximate, up to 200',
     },
   ])(
-    '$algorithm allows $most in an hour, as many as 100 an hour alone: $why',
+    '$algorithm allows $most in an hour when 100 an hour and 100 a second alternate, as with 100 an hour alone: $why',
     async ({ algorithm, most }) => {
       expect(await allowedInHour(algorithm, ['1h', '1s'])).toBe(most);
       expect(await allowedInHour(algorithm, ['1h'])).toBe(most);
@@ -64,7 +64,7 @@ describe('100 an hour and 100 a second, by turns, ten times a second', () => {
   );
 
   it.each(['gcra', 'token-bucket', 'leaky-bucket'] as const)(
-    '%s never lets a client wait for longer than a permit takes by the slower of two rates',
+    '%s never lets a client wait longer than the slower of two rates requires',
     async (algorithm) => {
       const time = new VirtualTime();
       const store = new MemoryStore({ clock: time.clock });

@@ -63,7 +63,7 @@ describe('versions with other windows, limits and bursts on one counter', () => 
   // A rate allows in any time t what it says for itself: burst + rate x t. No change adds to that, since permits
   // that are converted stay as many, rounded up, and come back at the fastest rate in use at most.
   it.each(['gcra', 'leaky-bucket', 'token-bucket'])(
-    '%s: allow in any time at most the largest burst and what comes at the fastest rate in use',
+    '%s: versions with different rules allow at most the largest burst plus the fastest rate in any time',
     (name) =>
       run(name, (charges, deployed) => {
         const fastest = largest(deployed, (version) => version.limit / lengthOf(name, version));
@@ -83,7 +83,7 @@ describe('versions with other windows, limits and bursts on one counter', () => 
   // A window allows the limit until it ends, whoever asks in it: also where a version's own is longer and ends sooner,
   // as one on the clock's grid may.
   it.each(['fixed-window', 'calendar window'])(
-    '%s: allow at most the largest limit until the window ends that any of them has told',
+    '%s: versions with different rules allow at most the largest limit until the last reported end of a window',
     (name) =>
       run(name, (charges, deployed) => {
         const most = largest(deployed, ({ limit }) => limit);

@@ -121,7 +121,7 @@ describe('versions of an application with different windows and limits on one co
     );
 
   it.each(Object.keys(RULES_OF))(
-    '%s: agree in both stores, come back when told, and lock nobody out for longer than the longest window',
+    '%s: versions with different windows agree in both stores, and no client waits longer than the longest window',
     (name) => run(name, () => []),
     120_000,
   );
@@ -148,7 +148,7 @@ describe('versions of an application with different windows and limits on one co
   };
 
   it.each(Object.keys(FACTOR))(
-    '%s: admit in a window of the longest length at most the largest limit, as far as the algorithm itself is exact',
+    '%s: versions with different windows allow at most the largest limit in the longest window, as far as the algorithm is exact',
     (name) => run(name, (charges, deployed) => mostInLongest(name, charges, deployed)),
     120_000,
   );

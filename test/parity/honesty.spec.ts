@@ -17,7 +17,7 @@ describe.each(EVERY_TWIN)('what $name tells of the future', (algorithm) => {
     });
   }
 
-  it('lets in who waits as long as it was told, or longer, and nobody who waits less', () => {
+  it('a request is allowed after the reported wait and not before', () => {
     expectNoLies(({ rule, hits }, tell) => {
       const twin = create(rule);
       for (const { at, cost } of hits) {
@@ -38,7 +38,7 @@ describe.each(EVERY_TWIN)('what $name tells of the future', (algorithm) => {
     });
   });
 
-  it('never lets in a cost of which it said never, and says so of none that can be had', () => {
+  it('a cost is reported as never available only if it never fits', () => {
     expectNoLies(({ rule, hits }, tell) => {
       const twin = create(rule);
       for (const { at, cost } of hits) {
@@ -53,7 +53,7 @@ describe.each(EVERY_TWIN)('what $name tells of the future', (algorithm) => {
     });
   });
 
-  it('has the full limit again when it says so, and not before', () => {
+  it('the full limit is available when reported and not before', () => {
     // A queue that hits may join only so far is full again a little before it is empty.
     const isExact = name !== 'leaky-bucket with a longest delay';
     expectNoLies(({ rule, hits }, tell) => {
@@ -68,7 +68,7 @@ describe.each(EVERY_TWIN)('what $name tells of the future', (algorithm) => {
     });
   });
 
-  it('may be forgotten when it says so: an absent key decides like the expired one', () => {
+  it('an absent key decides like an expired one', () => {
     expectNoLies(({ rule, hits }, tell) => {
       const faithful = create(rule);
       const forgetful = create(rule);

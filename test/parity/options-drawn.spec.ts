@@ -12,7 +12,7 @@ function drawn(name: AlgorithmName): readonly object[] {
 }
 
 describe('the random timelines, which would pass over an option that nobody draws', () => {
-  it.each(names)('have every option of %s in some rules, and leave it out of others', (name) => {
+  it.each(names)('random timelines have every option of %s in some rules, and omit it in others', (name) => {
     const rules = drawn(name);
     // Permits are prefetched by a layer, not by the store: see test/prefetch.
     const isOfStores = (option: string): boolean => option !== 'prefetch';
@@ -23,7 +23,7 @@ describe('the random timelines, which would pass over an option that nobody draw
     }
   });
 
-  it('have every window of the calendar', () => {
+  it('random timelines have every calendar window', () => {
     const windows = drawn('fixed-window').map((rule) => (rule as { window: unknown }).window);
     expect(windows).toEqual(expect.arrayContaining(['day', 'week', 'month']));
   });

@@ -34,7 +34,7 @@ describe(`Lua and its twin on random timelines (PARITY_SEED=${seed})`, () => {
   });
 
   it.each(names)(
-    '%s decides and gives back alike with Redis and without it',
+    '%s decides and refunds identically with and without Redis',
     async (name) => {
       const tally = await agreed(timelines([name], { minLength: 1, maxLength: 1 }));
       expect(eventsOf(algorithms[name]).filter((event) => tally.of(event) < OFTEN)).toEqual([]);
@@ -42,7 +42,7 @@ describe(`Lua and its twin on random timelines (PARITY_SEED=${seed})`, () => {
     300_000,
   );
 
-  it('a mix of one to six rules decides and gives back alike with Redis and without it', async () => {
+  it('a mix of one to six rules decides and refunds identically with and without Redis', async () => {
     const tally = await agreed(timelines(names, { minLength: 1, maxLength: 6 }));
     const events = names.flatMap((name) => eventsOf(algorithms[name]));
     expect(events.filter((event) => tally.of(event) < OFTEN_IN_A_MIX)).toEqual([]);

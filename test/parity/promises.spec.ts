@@ -12,7 +12,7 @@ import { ms } from '../support/milliseconds.js';
 
 describe('what algorithms are chosen for', () => {
   it.each(EVERY_TWIN.filter(({ name }) => /log|cells/.test(name)))(
-    '$name: no window of any position holds more than the limit',
+    '$name: no window at any position exceeds the limit',
     (algorithm) => {
       checkTimelines(algorithm, ({ rule, hits }) => {
         const twin = algorithm.create(rule);
@@ -26,7 +26,7 @@ describe('what algorithms are chosen for', () => {
     },
   );
 
-  it('leaky-bucket: hits go on no closer than the rate, any two of them', () => {
+  it('leaky-bucket: any two requests leave no closer together than the rate permits', () => {
     const property = fc.property(forwardTimelines, fc.boolean(), ({ rule, hits }, isHurried) => {
       const quota = { ...quotaOf(rule), burst: rule.burst - 1 };
       const twin = new Twin(
@@ -53,7 +53,7 @@ describe('what algorithms are chosen for', () => {
     fc.assert(property, FORWARD);
   });
 
-  it('token-bucket and gcra: the same hits at the same rate and burst, and the same figures', () => {
+  it('token-bucket and gcra: the same rate and burst give the same decisions and figures', () => {
     const property = fc.property(forwardTimelines, ({ rule, hits }) => {
       const bucket = new Twin(tokenBucket, quotaOf(rule));
       const cells = new Twin(gcra, quotaOf(rule));

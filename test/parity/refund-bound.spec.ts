@@ -30,7 +30,7 @@ const BY_CHARGE = EVERY_TWIN.filter(({ name }) => /clock|calendar|sliding|concur
 const BY_INSTANT = EVERY_TWIN.filter(({ name }) => /^(token-bucket|gcra)$/.test(name));
 
 describe('refunds', () => {
-  it.each(BUCKETS)('$name: never let the burst through twice, beside what was given back', (algorithm) => {
+  it.each(BUCKETS)('$name: refunds never allow the burst twice beyond the refunded permits', (algorithm) => {
     checkRefunds(
       algorithm,
       (timeline) => {
@@ -41,7 +41,7 @@ describe('refunds', () => {
     );
   });
 
-  it.each(BUCKETS)('$name: let through again no more than is given back meanwhile', (algorithm) => {
+  it.each(BUCKETS)('$name: refunds never allow more than they return', (algorithm) => {
     checkRefunds(algorithm, (timeline) => {
       const { ledger } = playRefunds(algorithm, timeline, true);
       expect(tooMuch(ledger, algorithm, timeline.rule)).toEqual([]);
@@ -51,7 +51,7 @@ describe('refunds', () => {
   it.each([
     ...BY_CHARGE.map((algorithm) => ({ ...algorithm, inAnyOrder: true })),
     ...BY_INSTANT.map((algorithm) => ({ ...algorithm, inAnyOrder: false })),
-  ])('$name: let in nobody who would have been turned away without what they were for', (algorithm) => {
+  ])('$name: refunds allow no request that would be denied without the refunded requests', (algorithm) => {
     checkRefunds(algorithm, (timeline) => {
       const { kept } = playRefunds(algorithm, timeline, algorithm.inAnyOrder);
       const never = algorithm.create(timeline.rule);

@@ -14,56 +14,62 @@ const NEVER_NEW = NOT_COLD.filter(({ atFirst }) => !atFirst);
 const remainingOf = (twin: AnyTwin, at: number) => twin.peek(at, 0).remaining;
 
 describe('what is given back', () => {
-  it.each(NEVER_NEW)('$name: is all of a charge at once, as if it had never been', (algorithm) => {
-    const { name, create } = algorithm;
-    checkTimelines(
-      algorithm,
-      ({ rule, hits }) => {
-        const twin = create(rule);
-        const never = create(rule);
-        const lies: string[] = [];
-        for (const [index, { at, cost }] of hits.entries()) {
-          const { lease } = twin;
-          const { allowed, resetAfter } = twin.hit(at, cost);
-          if (index % 2 === 0 || !allowed || cost === 0) never.hit(at, cost);
-          else if (!twin.refund(at, cost, receiptOf(name, lease, at + resetAfter)))
-            lies.push(`${at}: nothing`);
-          const [left, meant] = [remainingOf(twin, at), remainingOf(never, at)];
-          if (left !== meant) lies.push(`${at}: ${left}, not ${meant}`);
-        }
-        expect(lies).toEqual([]);
-      },
-      RUNS,
-    );
-  });
+  it.each(NEVER_NEW)(
+    '$name: an immediate refund returns the whole charge as if it had never been made',
+    (algorithm) => {
+      const { name, create } = algorithm;
+      checkTimelines(
+        algorithm,
+        ({ rule, hits }) => {
+          const twin = create(rule);
+          const never = create(rule);
+          const lies: string[] = [];
+          for (const [index, { at, cost }] of hits.entries()) {
+            const { lease } = twin;
+            const { allowed, resetAfter } = twin.hit(at, cost);
+            if (index % 2 === 0 || !allowed || cost === 0) never.hit(at, cost);
+            else if (!twin.refund(at, cost, receiptOf(name, lease, at + resetAfter)))
+              lies.push(`${at}: nothing`);
+            const [left, meant] = [remainingOf(twin, at), remainingOf(never, at)];
+            if (left !== meant) lies.push(`${at}: ${left}, not ${meant}`);
+          }
+          expect(lies).toEqual([]);
+        },
+        RUNS,
+      );
+    },
+  );
 
-  it.each(NOT_COLD)('$name: is never more than was charged, or than there can be', (algorithm) => {
-    const { name, create, capacity } = algorithm;
-    checkTimelines(
-      algorithm,
-      ({ rule, hits }) => {
-        const twin = create(rule);
-        const charges: { cost: number; receipt: Receipt }[] = [];
-        const lies: string[] = [];
-        for (const [index, { at, cost }] of hits.entries()) {
-          const { lease } = twin;
-          const { allowed, resetAfter } = twin.hit(at, cost);
-          if (allowed && cost > 0) charges.push({ cost, receipt: receiptOf(name, lease, at + resetAfter) });
-          if (index % 3 > 0 || charges.length === 0) continue;
-          const [charge] = charges.splice(index % charges.length, 1);
-          const before = remainingOf(twin, at);
-          twin.refund(at, charge!.cost, charge!.receipt);
-          const after = remainingOf(twin, at);
-          if (after > capacity(rule) || after < before || after > before + charge!.cost)
-            lies.push(`${at}: ${before}, then ${after} for ${charge!.cost}`);
-        }
-        expect(lies).toEqual([]);
-      },
-      RUNS,
-    );
-  });
+  it.each(NOT_COLD)(
+    '$name: a refund never returns more than was charged or than the rule can hold',
+    (algorithm) => {
+      const { name, create, capacity } = algorithm;
+      checkTimelines(
+        algorithm,
+        ({ rule, hits }) => {
+          const twin = create(rule);
+          const charges: { cost: number; receipt: Receipt }[] = [];
+          const lies: string[] = [];
+          for (const [index, { at, cost }] of hits.entries()) {
+            const { lease } = twin;
+            const { allowed, resetAfter } = twin.hit(at, cost);
+            if (allowed && cost > 0) charges.push({ cost, receipt: receiptOf(name, lease, at + resetAfter) });
+            if (index % 3 > 0 || charges.length === 0) continue;
+            const [charge] = charges.splice(index % charges.length, 1);
+            const before = remainingOf(twin, at);
+            twin.refund(at, charge!.cost, charge!.receipt);
+            const after = remainingOf(twin, at);
+            if (after > capacity(rule) || after < before || after > before + charge!.cost)
+              lies.push(`${at}: ${before}, then ${after} for ${charge!.cost}`);
+          }
+          expect(lies).toEqual([]);
+        },
+        RUNS,
+      );
+    },
+  );
 
-  it.each(EVERY_TWIN)('$name: is nothing once the charge is gone by itself', (algorithm) => {
+  it.each(EVERY_TWIN)('$name: a refund returns nothing after the charge has expired', (algorithm) => {
     const { name, create } = algorithm;
     checkTimelines(
       algorithm,

@@ -27,7 +27,7 @@ describe('who is denied, or only asks', () => {
     await store.close();
   });
 
-  it('changes not a byte of what Redis holds, nor how long it holds it, whatever the rules', async () => {
+  it('a denial or a peek changes neither a byte nor the time to live in Redis, for any rules', async () => {
     let denied = 0;
     const property = fc.asyncProperty(timelines(names, { minLength: 1, maxLength: 4 }), async (timeline) => {
       denied += await denialsWithoutTrace(withoutBlocks(timeline));

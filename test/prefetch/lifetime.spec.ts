@@ -43,7 +43,7 @@ describe('a prefetch', () => {
     await server.stop();
   });
 
-  it('asks the store once for as many hits as it has permits, and says who answered', async () => {
+  it('a prefetch calls the store once for its permits, and decisions report their source', async () => {
     const limiter = await openProcess();
     const sources: string[] = [];
     const commands = await recordCommands(server.url, async () => {
@@ -54,7 +54,7 @@ describe('a prefetch', () => {
     expect(sources).toEqual([...twenty, ...twenty]);
   });
 
-  it('tells how many permits are left to this process', async () => {
+  it('a prefetch reports how many permits this process has left', async () => {
     const limiter = await openProcess();
     const said: number[] = [];
     for (let hit = 0; hit < 3; hit++) said.push((await limiter.consume(rule, 'ann')).remaining);
@@ -62,7 +62,7 @@ describe('a prefetch', () => {
     expect(await left(limiter)).toBe(80);
   });
 
-  it('leaves no more unused than its permits, while it lasts', async () => {
+  it('a prefetch never leaves more than its permits unused', async () => {
     const [one, other] = [await openProcess(), await openProcess()];
     await one.consume(rule, 'ann');
     let admitted = 0;
@@ -71,7 +71,7 @@ describe('a prefetch', () => {
     expect((await one.consume(rule, 'ann')).allowed).toBe(true);
   });
 
-  it('gives back what is unused when its time is over', async () => {
+  it('a prefetch refunds unused permits after its ttl', async () => {
     const limiter = await openProcess();
     for (let hit = 0; hit < 3; hit++) await limiter.consume(rule, 'ann');
     expect(await left(limiter)).toBe(80);
@@ -79,14 +79,14 @@ describe('a prefetch', () => {
     await until(async () => (await left(limiter)) === 97, 'the rest to be given back');
   });
 
-  it('gives back what is unused when its process ends', async () => {
+  it('a prefetch refunds unused permits when its process ends', async () => {
     const [one, other] = [await openProcess(), await openProcess()];
     for (let hit = 0; hit < 3; hit++) await one.consume(rule, 'ann');
     await one.close();
     expect(await left(other)).toBe(97);
   });
 
-  it('ends with the window that its permits were charged in', async () => {
+  it('a prefetch ends with the window of its permits', async () => {
     const limiter = await openProcess();
     const short: Rule = { ...rule, window: '5s', prefetch: { permits: 20, ttl: '1m' as const } };
     await limiter.consume(short, 'ann');
@@ -94,7 +94,7 @@ describe('a prefetch', () => {
     expect(await limiter.consume(short, 'ann')).toMatchObject({ source: 'redis', remaining: 99 });
   });
 
-  it('is forgotten with a reset, by whichever process', async () => {
+  it('a prefetch is dropped by a reset of any process', async () => {
     const [one, other] = [await openProcess(), await openProcess()];
     await one.consume(rule, 'ann');
     await one.reset(rule, 'ann');
@@ -107,7 +107,7 @@ describe('a prefetch', () => {
     expect(await left(other)).toBe(80);
   });
 
-  it('gives nothing back once its counter was reset, though its process did not hear of it', async () => {
+  it('a prefetch refunds nothing after a reset that its process did not notice', async () => {
     const limiter = await openProcess();
     const { store } = open[0]!;
     const hits = new Keys('rl:', time.clock).keyed(compileRule(rule)).hits('ann');
@@ -131,7 +131,7 @@ describe('a prefetch', () => {
     expect(await store.adjust([{ ...refund, once }])).toEqual([false]);
   });
 
-  it('gives back the permit of a hit that is refunded', async () => {
+  it('a prefetch keeps the permit of a refunded request', async () => {
     const limiter = await openProcess();
     await limiter.consume(rule, 'ann');
     const decision = await limiter.consume(rule, 'ann');
@@ -140,7 +140,7 @@ describe('a prefetch', () => {
     expect(await left(limiter)).toBe(81);
   });
 
-  it('goes on while the store is gone, until it is used up', async () => {
+  it('a prefetch continues without the store until its permits are used', async () => {
     const limiter = await openProcess();
     await limiter.consume(rule, 'ann');
     await server.kill();
@@ -148,7 +148,7 @@ describe('a prefetch', () => {
     expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
   });
 
-  it('serves no hit on several rules, which the store decides together', async () => {
+  it('a prefetch does not decide requests with several rules', async () => {
     const limiter = await openProcess();
     const other: Rule = { name: 'other', algorithm: 'fixed-window', limit: 100, window: '1h' };
     const both = [rule, other];
@@ -156,7 +156,7 @@ describe('a prefetch', () => {
     expect(await limiter.consume(both, 'ann')).toMatchObject({ source: 'redis', remaining: 98 });
   });
 
-  it('is asked for once by all that come at once', async () => {
+  it('concurrent requests share one prefetch', async () => {
     const limiter = await openProcess();
     const ask = () => Promise.all(Array.from({ length: 20 }, () => limiter.consume(rule, 'ann')));
     const commands = await recordCommands(server.url, ask);
@@ -164,7 +164,7 @@ describe('a prefetch', () => {
     expect(await left(limiter)).toBe(80);
   });
 
-  it('takes what is there hit by hit when it is less than a prefetch', async () => {
+  it('requests take permits one by one when the store has fewer than a prefetch needs', async () => {
     const limiter = await openProcess();
     const few: Rule = { ...rule, limit: 30 };
     let admitted = 0;
@@ -196,7 +196,7 @@ const WRONG: readonly (readonly [string, Rule, string])[] = [
 ];
 
 it.each(WRONG)(
-  'prefetch goes not with %s, and says so when it is first used',
+  'prefetch cannot be combined with %s, and the first use reports it',
   async (_name, wrong, message) => {
     const store = { source: 'redis', clock: Date.now } as never;
     await expect(new RateLimiter({ store }).consume(wrong, 'ann')).rejects.toThrow(message);

@@ -44,7 +44,7 @@ describe('permits that are taken ahead', () => {
   beforeEach(() => open(3));
 
   it.each(named)(
-    'never let through what one store would not, that is asked for each hit: %s',
+    'prefetched permits never allow more than one store that decides every request: %s',
     async (_name, rule) => {
       const hit = fc.record({
         process: fc.nat(2),
@@ -73,7 +73,7 @@ describe('permits that are taken ahead', () => {
   );
 
   it.each(named)(
-    'admit the limit of one process that is alone, to the last permit: %s',
+    'a single process with prefetch gets the limit to the last permit: %s',
     async (_name, rule) => {
       const [limiter] = processes;
       const { remaining } = await limiter!.peek(rule, 'ann');

@@ -22,7 +22,7 @@ const moves = fc.array(
 );
 
 describe('concurrency, while holders renew, release and crash', () => {
-  it('never has more permits in the hands of the living than the limit, nor takes one from them', () => {
+  it('live processes never hold more permits than the limit, and never lose one', () => {
     let entered = 0;
     const property = fc.property(fc.integer({ min: 1, max: 6 }), moves, (limit, story) => {
       const twin = new Twin(concurrency, { limit, window: 0 }, { lease: LEASE });

@@ -26,7 +26,7 @@ describe('two counters', () => {
     return keyOf(keyHead('rl:'), subject, keyTail(isTrial ? rule.trial! : rule, owner, instance));
   }
 
-  it('share a key only if rule, trial, route, algorithm, process and subject are the same', () => {
+  it('two counters share a key only if rule, trial, route, algorithm, process and subject are the same', () => {
     fc.assert(
       fc.property(counter, counter, (one, other) => {
         expect(spell(one) === spell(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
@@ -35,7 +35,7 @@ describe('two counters', () => {
     );
   });
 
-  it('are told apart where they differ in one part only', () => {
+  it('two counters that differ in a single part have different keys', () => {
     fc.assert(
       fc.property(
         counter,
@@ -50,7 +50,7 @@ describe('two counters', () => {
     );
   });
 
-  it('of a rule and of its block never share a key, whatever the process is called', () => {
+  it('a rule and its block never share a key, for any name of the process', () => {
     fc.assert(
       fc.property(counter, counter, (one, other) => {
         expect(`${spell(one)}:block`).not.toBe(spell(other));
@@ -70,7 +70,7 @@ describe('the spelling of a subject', () => {
   );
   const subject: fc.Arbitrary<Subject> = fc.oneof(text, fc.array(text, { minLength: 1, maxLength: 4 }));
 
-  it('is another for any two subjects', () => {
+  it('two different subjects are never encoded in the same way', () => {
     fc.assert(
       fc.property(subject, subject, (a, b) => {
         expect(spellSubject(a) === spellSubject(b)).toBe(JSON.stringify(a) === JSON.stringify(b));
@@ -79,7 +79,7 @@ describe('the spelling of a subject', () => {
     );
   });
 
-  it('cannot be forged: who calls himself as a hash or a tuple is spelled is somebody else', () => {
+  it('a client cannot forge the encoding of a hash or a tuple', () => {
     fc.assert(
       fc.property(subject, (whoever) => {
         const spelled = spellSubject(whoever);
@@ -89,7 +89,7 @@ describe('the spelling of a subject', () => {
     );
   });
 
-  it('is short and holds nothing that means something to Redis, whatever the client sends', () => {
+  it('an encoded subject is short and has no special characters of Redis, whatever the client sends', () => {
     fc.assert(
       fc.property(subject, (whoever) => {
         expect(spellSubject(whoever)).toMatch(/^[\w.:@/+=,~*!$%&|#-]{1,64}$/);

@@ -4,7 +4,7 @@ import { MemoryStore, RateLimiter } from '../../lib/index.js';
 import { Entries } from '../../lib/stores/memory/entries.js';
 
 describe('the states of a memory store', () => {
-  it('are at most 100,000 by default', async () => {
+  it('a memory store has at most 100,000 states by default', async () => {
     const store = new MemoryStore();
     const limiter = new RateLimiter({ store });
     const rule = { algorithm: 'fixed-window', limit: 2, window: '10s' } as const;
@@ -13,7 +13,7 @@ describe('the states of a memory store', () => {
     await store.close();
   });
 
-  it('are those that a list in the order of use would hold, whatever is done', () => {
+  it('a memory store keeps the same states as a list in order of use', () => {
     const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j');
     const write = fc.tuple(fc.constant('set' as const), key, fc.integer({ min: 1, max: 9 }));
     const other = fc.tuple(fc.constantFrom('get' as const, 'delete' as const), key, fc.constant(0));

@@ -19,7 +19,7 @@ const rate = fc
 const PROPERTY = { seed: 7, numRuns: 5_000 };
 
 describe('the arithmetic of a rate', () => {
-  it('loses no fraction of a microsecond of what permits take to come back', () => {
+  it('a rate loses no fraction of a microsecond', () => {
     fc.assert(
       fc.property(rate, ({ permits, limit, window }) => {
         const { whole, part } = spanOf(permits, limit, window);
@@ -31,7 +31,7 @@ describe('the arithmetic of a rate', () => {
     );
   });
 
-  it('gives a permit back at the instant at which it is due, not a fraction earlier', () => {
+  it('a permit is available exactly when it is due', () => {
     fc.assert(
       fc.property(rate, ({ permits, limit, window }) => {
         fc.pre(permits > 0);
@@ -44,7 +44,7 @@ describe('the arithmetic of a rate', () => {
     );
   });
 
-  it('counts the whole permits in any span as integers of any size would', () => {
+  it('whole permits in any span are counted as with integers of any size', () => {
     fc.assert(
       fc.property(rate, fc.nat(EXACT / 8), fc.nat(), ({ limit, window }, whole, fraction) => {
         const part = fraction % limit;
@@ -56,7 +56,7 @@ describe('the arithmetic of a rate', () => {
     );
   });
 
-  it('adds up what hits take, and gives back just that, in whatever order', () => {
+  it('charges add up and are subtracted exactly, in any order', () => {
     fc.assert(
       fc.property(rate, fc.nat(1_000_000), ({ permits, limit, window }, more) => {
         const all = permits + more;
@@ -70,7 +70,7 @@ describe('the arithmetic of a rate', () => {
     );
   });
 
-  it('counts no permit in a span that lies in the past', () => {
+  it('a span in the past has no permits', () => {
     expect(permitsIn({ whole: -1, part: 2 }, 3, 7e6)).toBe(0);
     expect(permitsIn({ whole: -5e6, part: 0 }, 3, 7e6)).toBe(0);
   });

@@ -47,13 +47,13 @@ describe.each(['memory', 'redis'])('the READMEs against the sample app, counting
     for (const command of curls) expectPrinted(await curl(command.line, origin), command);
   });
 
-  it.each(failing)('$start.line does not start', async ({ start }) => {
+  it.each(failing)('$start.line fails at start as documented', async ({ start }) => {
     const program = runProgram('dist/sample-app/main.js', { PORT: '0', ...variablesOf(start), ...place() });
     expect(await program.ended).toBe(1);
     expect(program.printed()).toContain(start.prints);
   });
 
-  it('takes the .env example', async () => {
+  it('the .env example takes effect in the sample app', async () => {
     const [example] = codeBlocks('README.md', 'ini');
     const variables = Object.fromEntries(
       example!.text
@@ -68,14 +68,14 @@ describe.each(['memory', 'redis'])('the READMEs against the sample app, counting
 });
 
 describe('the sample app', () => {
-  it('lists at / what its README has', async () => {
+  it('the sample app lists the examples of its README at /', async () => {
     const { origin } = await startSampleApp();
     const guide = await curl('curl localhost:3000', origin);
     const [, examples] = guide.replaceAll(new URL(origin).host, 'localhost:3000').split(/(?<=:\n)\n/);
     expect(textOf('sample-app/README.md')).toContain(examples);
   });
 
-  it('closes when it is told to end', async () => {
+  it('the sample app shuts down on a signal', async () => {
     const { origin, program } = await startSampleApp({ REDIS_URL: redisUrl() });
     await program.stop();
     expect(await program.ended).toBeNull();

@@ -49,8 +49,11 @@ describe('a rule by user', () => {
     [429, 'in a module after RateLimitModule', { imports: [limits, AuthModule], controllers: [Plain] }],
     [429, 'in @UseGuards, behind the global guard', { imports: [limits], controllers: [Guarded] }],
     [200, 'in @UseGuards, registerGuard: false', { imports: [unregistered], controllers: [Guarded] }],
-  ])('gets %i from a guard that knows the user %s', async (status, _place, metadata) => {
-    const { get } = await startApp(metadata, { framework: 'express' });
-    expect((await get('/')).status).toBe(status);
-  });
+  ])(
+    'a rule by user responds with %i after a guard that knows the user %s',
+    async (status, _place, metadata) => {
+      const { get } = await startApp(metadata, { framework: 'express' });
+      expect((await get('/')).status).toBe(status);
+    },
+  );
 });

@@ -49,7 +49,7 @@ const EXAMPLE = 'lib/algorithms/adaptive/';
 const linksOf = (targets: readonly Target[]): string[] => targets.map(({ link }) => link);
 
 describe.each(pages)('%s', (page) => {
-  it('links to pages and titles that exist', () => {
+  it('a page links to pages and titles that exist', () => {
     const broken = targetsOf(page).filter(
       ({ file, anchor }) =>
         !existsSync(pathOf(file)) || (anchor !== undefined && !anchorsOf(file).includes(anchor)),
@@ -57,7 +57,7 @@ describe.each(pages)('%s', (page) => {
     expect(linksOf(broken)).toEqual([]);
   });
 
-  it('names files that exist', () => {
+  it('a page names files that exist', () => {
     const named = Array.from(
       textOf(page).matchAll(/\b(?:lib|test|sample-app|scripts)\/[\w./-]+\.\w+/g),
       ([name]) => name,
@@ -68,7 +68,7 @@ describe.each(pages)('%s', (page) => {
 });
 
 describe.each(shipped)('%s, in the package', (page) => {
-  it('links to files of the package only', () => {
+  it('a page of the package links only to files of the package', () => {
     const elsewhere = targetsOf(page).filter(
       ({ file }) => !inPackage.some((entry) => file === entry || file.startsWith(`${entry}/`)),
     );
@@ -77,7 +77,7 @@ describe.each(shipped)('%s, in the package', (page) => {
 });
 
 describe('README.md', () => {
-  it('has at most 200 lines of at most 120 columns', () => {
+  it('README.md has at most 200 lines of at most 120 columns', () => {
     const lines = textOf('README.md').trimEnd().split('\n');
     expect(lines.length).toBeLessThanOrEqual(200);
     expect(lines.filter((line) => line.length > 120)).toEqual([]);

@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 describe('the snippets of README.md and docs', () => {
-  it('compile against the package, and against no other algorithm’s options', () => {
+  it('snippets compile against the package, but not with options of another algorithm', () => {
     expect(problemsOf(snippets)).toEqual([]);
     const [first] = readme;
     const wrong = {
@@ -50,7 +50,7 @@ describe('the snippets of README.md and docs', () => {
     expect(problemsOf([wrong])).toEqual([expect.stringContaining('burst')]);
   }, 120_000);
 
-  it('make an app that limits: the first one, once it is started', async () => {
+  it('the first snippet of README.md is an application that limits', async () => {
     const port = await freePort();
     const started = `void NestFactory.create(AppModule).then((app) => app.listen(${port}));`;
     const app = run({ ...readme[0]!, text: `${readme[0]!.text}\n${started}` });
@@ -78,17 +78,20 @@ describe('the snippets of README.md and docs', () => {
       { block, where: 'in memory', variables: {} },
       { block, where: 'with REDIS_URL', variables: { REDIS_URL: redisUrl() } },
     ]),
-  )('print what they say, and end, $where: $block.place', async ({ block, variables }) => {
-    const said = Array.from(
-      block.text.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm),
-      ([, comment]) => comment,
-    );
-    const program = run(block, variables);
-    expect(await program.ended).toBe(0);
-    const printed = program
-      .printed()
-      .split('\n')
-      .filter((line) => line && !line.startsWith('[Nest]'));
-    expect(printed).toEqual(said);
-  });
+  )(
+    'snippets print what their comments state and exit, $where: $block.place',
+    async ({ block, variables }) => {
+      const said = Array.from(
+        block.text.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm),
+        ([, comment]) => comment,
+      );
+      const program = run(block, variables);
+      expect(await program.ended).toBe(0);
+      const printed = program
+        .printed()
+        .split('\n')
+        .filter((line) => line && !line.startsWith('[Nest]'));
+      expect(printed).toEqual(said);
+    },
+  );
 });

@@ -32,24 +32,27 @@ async function sixthRequest(rule: { algorithm: AlgorithmName; align?: 'clock' })
 
 // The tables agree with the source and with what the limiter decides.
 describe('the tables of README.md and docs/configuration.md', () => {
-  it.each(Object.entries(TABLES))('name each %s and its default as the source does', (title, members) => {
-    const rows = tableOf('docs/configuration.md', title);
-    const names = rows.map((row) => row[title]);
-    expect(names.toSorted()).toEqual([...members.keys()].toSorted());
-    const wrong = rows.filter((row) => {
-      const stated = members.get(row[title]!)!;
-      return stated !== '' && !(row['default'] && stated.includes(row['default']));
-    });
-    expect(wrong).toEqual([]);
-  });
+  it.each(Object.entries(TABLES))(
+    'the tables name each %s and its default as in the source',
+    (title, members) => {
+      const rows = tableOf('docs/configuration.md', title);
+      const names = rows.map((row) => row[title]);
+      expect(names.toSorted()).toEqual([...members.keys()].toSorted());
+      const wrong = rows.filter((row) => {
+        const stated = members.get(row[title]!)!;
+        return stated !== '' && !(row['default'] && stated.includes(row['default']));
+      });
+      expect(wrong).toEqual([]);
+    },
+  );
 
   const choices: Row[] = tableOf('README.md', 'algorithm');
 
-  it('list every algorithm', () => {
+  it('the table of algorithms lists every algorithm', () => {
     expect(choices.map(({ algorithm }) => algorithm)).toEqual(Object.keys(algorithms));
   });
 
-  it.each(Object.entries(algorithms))('name each option of %s', (algorithm, { options: own }) => {
+  it.each(Object.entries(algorithms))('the tables name each option of %s', (algorithm, { options: own }) => {
     const rows = tableOf('docs/configuration.md', 'option of an algorithm').filter((row) =>
       row['belongs to']!.split(', ').includes(algorithm),
     );
@@ -59,11 +62,11 @@ describe('the tables of README.md and docs/configuration.md', () => {
 
   const timed = choices.filter((row) => row['sixth request'] !== '');
 
-  it.each(timed)('state when $algorithm allows a sixth request', async (row) => {
+  it.each(timed)('the table of algorithms states when $algorithm allows a sixth request', async (row) => {
     expect(await sixthRequest({ algorithm: row['algorithm'] as AlgorithmName })).toBe(row['sixth request']);
   });
 
-  it('state that a window aligned to the clock allows it at once', async () => {
+  it('a fixed window aligned to the clock allows a sixth request at once', async () => {
     expect(await sixthRequest({ algorithm: 'fixed-window', align: 'clock' })).toBe('1:00');
   });
 });

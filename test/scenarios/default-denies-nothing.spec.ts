@@ -6,7 +6,7 @@ const MINUTE = 60_000;
 const LIMITS = Array.from({ length: 100 }, (_, index) => index + 1);
 
 scenario('a client that keeps to the limit of a rule without an algorithm', (fresh) => {
-  it('is denied nothing at limits of 1 to 100, whether it paces its hits or sends all of them each minute', async () => {
+  it('the default denies nothing at limits of 1 to 100 to a client that spaces its requests or sends all of them each minute', async () => {
     const admitted: [limit: number, paced: number, atOnce: number][] = [];
     for (const limit of LIMITS) {
       const { admittedOf, goTo } = fresh();

@@ -18,13 +18,13 @@ scenario('1,000 a minute, asked 1,000 times on each side of the edge of a minute
     return admitted;
   }
 
-  it('a fixed window on the clock lets 2,000 through in 20 ms', async () => {
+  it('a fixed window on the clock allows 2,000 requests in 20 ms', async () => {
     expect(await acrossTheEdge({ ...quota, algorithm: 'fixed-window', align: 'clock' })).toBe(2000);
   });
 
   // The counter estimates, and rounds down: one more.
   it.each(everySlidingRule(quota))(
-    '$algorithm admits 1,000, or one more where it estimates',
+    '$algorithm allows 1,000 requests at the edge of a window, or one more if it is an estimate',
     async (rule) => {
       expect(await acrossTheEdge(rule)).toBe(rule.algorithm === 'sliding-window-counter' ? 1001 : 1000);
     },
@@ -38,7 +38,7 @@ scenario('a client that keeps asking while it is refused', (fresh) => {
     [{ ...quota, limit: 5, algorithm: 'sliding-window-counter' }, MINUTE + 1],
     [{ ...quota, limit: 5, algorithm: 'token-bucket' }, MINUTE / 5],
     [{ ...quota, limit: 5, algorithm: 'gcra' }, MINUTE / 5],
-  ])('is let in by %j as soon as its window slides: no refusal is held against it', async (rule, opensAt) => {
+  ])('%j allows a client as soon as its window slides, since denials do not count', async (rule, opensAt) => {
     const { admittedOf, goTo } = fresh();
     expect(await admittedOf(5, rule)).toBe(5);
     for (let at = 1000; at < opensAt; at += 1000) {
@@ -51,7 +51,7 @@ scenario('a client that keeps asking while it is refused', (fresh) => {
 });
 
 scenario('a bucket of 10 per second and a burst of 20', (fresh) => {
-  it.each(['token-bucket', 'gcra'] as const)('empties, refuses and refills by %s', async (algorithm) => {
+  it.each(['token-bucket', 'gcra'] as const)('%s empties, denies and refills a bucket', async (algorithm) => {
     const { admittedOf, goTo, limiter } = fresh();
     const rule: Rule = { algorithm, limit: 10, window: '1s', burst: 20 };
     expect(await admittedOf(25, rule)).toBe(20);

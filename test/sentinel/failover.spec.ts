@@ -31,7 +31,7 @@ describe('a master that its sentinels replace', () => {
 
   const ask = () => limiter.consume(rule, 'ann');
 
-  it('leaves decisions to the fallback until Redis decides again, by itself', async () => {
+  it('the fallback decides during a failover until Redis decides again', async () => {
     const load = new Load([ask, ask, ask, ask]);
     await until(() => load.admittedBy('redis') > 200, 'Redis to decide');
     const old = await group.killMaster();

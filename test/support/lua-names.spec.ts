@@ -13,7 +13,7 @@ describe('luaNames', () => {
     ['a local in its own value', 'local a = a return a', ['a']],
     ['the base of a field, and no field', 'return math.floor', ['math']],
     ['a value in a table, and no key', 'return { key = value }', ['value']],
-  ])('finds as free: %s', (_, text, free) => {
+  ])('luaNames finds a free name: %s', (_, text, free) => {
     expect(luaNames(text)).toEqual({ free, assigned: [], unused: [] });
   });
 
@@ -21,7 +21,7 @@ describe('luaNames', () => {
     ['a value', 'total = 1'],
     ['a function', 'function total() end'],
     ['a value in a function', 'local function f() total = 1 end return f()'],
-  ])('finds as assigned global: %s', (_, text) => {
+  ])('luaNames finds an assigned global: %s', (_, text) => {
     expect(luaNames(text)).toEqual({ free: [], assigned: ['total'], unused: [] });
   });
 
@@ -31,11 +31,11 @@ describe('luaNames', () => {
     ['a function', 'local function a() end'],
     ['one of several values', 'local a, b = 1, 2 return b'],
     ['one that another of its name hides', 'local a = 1 return function(a) return a end'],
-  ])('finds as unused local: %s', (_, text) => {
+  ])('luaNames finds an unused local: %s', (_, text) => {
     expect(luaNames(text)).toEqual({ free: [], assigned: [], unused: ['a'] });
   });
 
-  it('finds nothing where every name has a local that is read', () => {
+  it('luaNames finds nothing if every name has a local that is read', () => {
     const text = `
       local sum, _ = 0, 0
       local function add(n, unread) sum = sum + n end

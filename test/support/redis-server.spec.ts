@@ -13,7 +13,7 @@ const SET_TWICE = "redis.call('SET', KEYS[1], 1) return redis.call('INCR', KEYS[
 const isAlive = (pid: number) => process.kill(pid, 0);
 
 describe('the shared Redis server', () => {
-  it('answers, and no two specs meet on a key', async () => {
+  it('the shared Redis server replies, and no two specs share a key', async () => {
     const redis = new Redis(redisUrl());
     const [mine, other] = [uniquePrefix(), uniquePrefix()];
     await redis.set(`${mine}key`, 'mine', 'PX', 60_000);
@@ -37,12 +37,12 @@ describe("a spec's own Redis server", () => {
     await server.stop();
   });
 
-  it('answers PING, with the settings given', async () => {
+  it('a Redis server of a spec replies to PING with the given settings', async () => {
     expect(await redis.ping()).toBe('PONG');
     expect(await redis.config('GET', 'maxmemory')).toEqual(['maxmemory', String(64 * 1024 * 1024)]);
   });
 
-  it('answers nothing while paused, and what was asked once resumed', async () => {
+  it('a paused Redis server replies only after it is resumed', async () => {
     const hasty = new Redis(server.url, { commandTimeout: 500 });
     await hasty.ping();
     await server.pause();
@@ -53,7 +53,7 @@ describe("a spec's own Redis server", () => {
     expect(await patient).toBe('PONG');
   });
 
-  it('comes back on the same port after a kill', async () => {
+  it('a killed Redis server restarts on the same port', async () => {
     const { url, pid } = server;
     await server.kill();
     expect(() => isAlive(pid)).toThrow('ESRCH');
@@ -63,7 +63,7 @@ describe("a spec's own Redis server", () => {
     expect(await redis.ping()).toBe('PONG');
   });
 
-  it('leaves no process and no folder once stopped, even while paused', async () => {
+  it('a stopped Redis server leaves no process and no folder, even if it was paused', async () => {
     const stopped = await startRedisServer();
     expect(existsSync(stopped.folder)).toBe(true);
     await stopped.pause();
@@ -72,7 +72,7 @@ describe("a spec's own Redis server", () => {
     expect(existsSync(stopped.folder)).toBe(false);
   });
 
-  it('does not outlive a process that is killed without a chance to stop it', async () => {
+  it('a Redis server ends with the process that started it, even if that is killed', async () => {
     const module = new URL('./redis/redis-server.mjs', import.meta.url).href;
     const script = `
       const { startRedisServer } = await import(${JSON.stringify(module)});
@@ -93,7 +93,7 @@ describe("a spec's own Redis server", () => {
     await heir!.stop();
   });
 
-  it('lets in who has the password and trusts its certificate', async () => {
+  it('a Redis server accepts clients with the password that trust its certificate', async () => {
     const guarded = await startRedisServer({ password: 'p@ss "word"', tls: true });
     const { url, ca, host, port } = guarded;
     const known = new Redis(url, { tls: { ca } });
@@ -111,7 +111,7 @@ describe("a spec's own Redis server", () => {
     await guarded.stop();
   });
 
-  it('lets in the users of its settings, with their rights', async () => {
+  it('a Redis server accepts the users in its settings with their rights', async () => {
     const config = ['user reader on >secret ~* +get'];
     const limited = await startRedisServer({ config });
     const reader = new Redis(limited.url, {
@@ -125,7 +125,7 @@ describe("a spec's own Redis server", () => {
     await limited.stop();
   });
 
-  it('replicates another', async () => {
+  it('a Redis server replicates another one', async () => {
     const replica = await startRedisServer({ replicaOf: server });
     await untilInSync(replica);
     await redis.set('replicated', 'value');
@@ -134,12 +134,12 @@ describe("a spec's own Redis server", () => {
     await replica.stop();
   });
 
-  it('says why it could not start', async () => {
+  it('a Redis server reports why it could not start', async () => {
     await expect(startRedisServer({ config: ['no-such-option 1'] })).rejects.toThrow('no-such-option');
     await expect(startRedisServer({ port: server.port })).rejects.toThrow('Address already in use');
   });
 
-  it('shows what clients sent without what a script called', async () => {
+  it('a Redis server lists the commands of clients without those of scripts', async () => {
     const key = `${uniquePrefix()}key`;
     const sha = (await redis.script('LOAD', SET_TWICE)) as string;
     const recorded = await recordCommands(server.url, async () => {
@@ -152,7 +152,7 @@ describe("a spec's own Redis server", () => {
     ]);
   });
 
-  it('counts the calls of clients and scripts alike', async () => {
+  it('a Redis server counts the calls of clients and of scripts', async () => {
     const key = `${uniquePrefix()}key`;
     const counts = await countCommands(redis, async () => {
       await redis.eval(SET_TWICE, 1, key);

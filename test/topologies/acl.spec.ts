@@ -34,15 +34,15 @@ topologyContract(
     return { redis: { host, port, ...credentials }, server, stop: () => server.stop() };
   },
   (servers) => {
-    it('can do all this in the time of the server, too', async () => {
+    it("a user with the documented rights passes the contract in the server's time", async () => {
       expect(await whyRefused(servers().redis)).toBeUndefined();
     });
 
-    it('has been refused nothing', async () => {
+    it('a user with the documented rights is never rejected', async () => {
       expect(await refusals(servers().server)).toEqual([]);
     });
 
-    it('is held to the prefix', async () => {
+    it('a user with the documented rights is restricted to the prefix', async () => {
       expect(await whyRefused(servers().redis, 'rl:')).toContain('NOPERM');
     });
   },
@@ -60,7 +60,7 @@ topologyContract(
     return { redis: mine, cluster, stop };
   },
   (servers) => {
-    it('follows a slot on the move', async () => {
+    it('a user with the documented rights follows a moving slot', async () => {
       const { cluster, redis } = servers();
       const prefix = uniquePrefix();
       const slot = await cluster.slotOf(`${prefix}{ann}`);
@@ -76,13 +76,13 @@ topologyContract(
       mover.close();
     });
 
-    it('has been refused nothing', async () => {
+    it('a user of a cluster with the documented rights is never rejected', async () => {
       expect(await refusals(...servers().cluster.nodes)).toEqual([]);
     });
   },
 );
 
-it('is given the rights that the scripts use, and no others', () => {
+it('the documented rights are those that the scripts use, and no others', () => {
   const lib = new URL('../../lib/', import.meta.url);
   const files = readdirSync(lib, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.lua'),

@@ -54,7 +54,7 @@ describe.each(GUARDED)("a user's Cluster with $name", (guarded) => {
     await cluster.close();
   });
 
-  it('limits on every node, where a limit of 5 once let 50 of 50 through', async () => {
+  it("a user's Cluster limits on every node", async () => {
     const store = new RedisStore({ redis: mine, timeout: 10_000 });
     const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
     for (const subject of ['ann', 'bob', 'cid', 'dan']) {
@@ -67,7 +67,7 @@ describe.each(GUARDED)("a user's Cluster with $name", (guarded) => {
     await store.close();
   });
 
-  it('stays as it was: its options, its connections, its keys', async () => {
+  it("a user's Cluster keeps its options, its connections and its keys", async () => {
     const before = optionsOf(mine);
     const store = new RedisStore({ redis: mine, timeout: 10_000 });
     await store.ready();
@@ -96,7 +96,7 @@ describe("a user's Cluster behind addresses of its own", () => {
 
   afterAll(() => cluster.close());
 
-  it('is reached through its natMap, and its key prefix stands before every key', async () => {
+  it("a user's Cluster is reached through its natMap, and its key prefix starts every key", async () => {
     const natMap = Object.fromEntries(
       cluster.nodes.map(({ host, port }) => [`${host}:${announced(port)}`, { host, port }]),
     );

@@ -12,7 +12,7 @@ topologyContract(
     it.each([
       ['forgotten', '', 'NOAUTH'],
       ['wrong', 'guess', 'WRONGPASS'],
-    ])('is told when the password is %s', async (_, password, reason) => {
+    ])('the log reports that the password is %s', async (_, password, reason) => {
       const url = new URL(servers().redis);
       url.password = password;
       expect(await whyRefused(url.href)).toContain(reason);

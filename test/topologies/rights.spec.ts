@@ -74,7 +74,7 @@ describe('a user of Redis who lacks a right', () => {
   const peek = { limit: 1, window: '1s', algorithm: 'gcra' } as const;
 
   it.each(COMMANDS)(
-    'is reported at start, before a counter is in the state that takes it: %s',
+    'a missing right is reported at start, before a counter needs it: %s',
     async (command) => {
       await permitAllBut(command);
       const { limiter, errors, turns, health } = await start(EVERY);
@@ -93,7 +93,7 @@ describe('a user of Redis who lacks a right', () => {
     },
   );
 
-  it('has all that lack named in one line', async () => {
+  it('all missing rights are named in one line', async () => {
     await permitAllBut('ltrim', 'lset', 'zremrangebyrank');
     const { errors } = await start(EVERY);
     expect(errors()).toEqual([
@@ -101,7 +101,7 @@ describe('a user of Redis who lacks a right', () => {
     ]);
   });
 
-  it('that no rule takes goes on without it', async () => {
+  it('a missing right that no rule needs has no effect', async () => {
     await permitAllBut('ltrim', 'lset', 'rpush', 'zadd');
     const { limiter, errors, health } = await start({ few: { window: '1h', limit: 5, algorithm: 'gcra' } });
     expect(errors()).toEqual([]);
@@ -109,13 +109,13 @@ describe('a user of Redis who lacks a right', () => {
     expect((await health()).degraded).toBe(false);
   });
 
-  it('to write is found by a rule that never does: a limit of 0', async () => {
+  it('a missing right to write is found for a rule with limit 0', async () => {
     await permitAllBut('set');
     const { errors } = await start({ none: { window: '1h', limit: 0, algorithm: 'gcra' } });
     expect(errors()).toEqual([{ level: 'error', message: missing('the command SET') }]);
   });
 
-  it('has the breaker stay open when the server is reached first after the start', async () => {
+  it('the breaker stays open for missing rights when the server is first reached after the start', async () => {
     await server.kill();
     const { limiter, errors, turns, health } = await start(EVERY);
     await server.restart(); // with the rights of its configuration

@@ -11,14 +11,14 @@ topologyContract(
     return { redis: { host, port, tls: { ca } }, url, ca, stop: () => server.stop() };
   },
   (servers) => {
-    it("is reached through a user's client of a rediss:// URL, whose authority it trusts", async () => {
+    it("a server is reached through a user's client of a rediss:// URL with its certificate authority", async () => {
       const { url, ca } = servers();
       const mine = new Redis(url, { tls: { ca } });
       expect(await whyRefused(mine)).toBeUndefined();
       mine.disconnect();
     });
 
-    it('is not trusted without the authority', async () => {
+    it('a server is not trusted without its certificate authority', async () => {
       expect(await whyRefused(servers().url)).toContain('self-signed certificate');
     });
   },

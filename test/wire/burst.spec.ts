@@ -66,7 +66,7 @@ describe('many calls in one turn of the event loop', () => {
     [20_000, 'warm'],
     [100_000, 'warm'],
   ])(
-    '%i calls for one subject allow exactly the limit, on a %s connection, and Redis decides them all',
+    'Redis decides %i calls of one turn for one subject exactly on a %s connection',
     async (calls, state) => {
       const { tally, opened } = await burst(calls, () => 'ann', state === 'warm');
       expect(opened).toEqual([]);
@@ -76,7 +76,7 @@ describe('many calls in one turn of the event loop', () => {
   );
 
   it.each(['cold', 'warm'])(
-    '100,000 calls on a %s connection are decided by Redis within the default timeout, unless Redis does not run for as long',
+    'Redis decides 100,000 calls of one turn on a %s connection within the default timeout',
     async (state) => {
       const calls = 100_000;
       const notRun = notRunSince(() => [server.pid]);
@@ -92,7 +92,7 @@ describe('many calls in one turn of the event loop', () => {
   );
 
   it.each(['cold', 'warm'])(
-    '20,000 subjects that come at once on a %s connection are all counted by Redis',
+    'Redis counts 20,000 subjects of one turn on a %s connection',
     async (state) => {
       const { tally, opened } = await burst(20_000, (call) => `user-${call}`, state === 'warm');
       expect(opened).toEqual([]);

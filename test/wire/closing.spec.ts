@@ -16,7 +16,7 @@ describe('a limiter and its store that are closed more than once', () => {
 
   afterAll(() => server.stop());
 
-  it('are closed each time that is awaited, at the same time or later, under load', async () => {
+  it('a limiter and its store can be closed repeatedly and concurrently under load', async () => {
     const store = await openRedisStore({ redis: server.url });
     const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
     const calls = Array.from({ length: 500 }, (_, nth) => limiter.consume(RULE, String(nth % 7)));
@@ -29,7 +29,7 @@ describe('a limiter and its store that are closed more than once', () => {
     await permit.release();
   });
 
-  it('leave every later call to the fallback, and none without an answer', async () => {
+  it('calls after the close of a limiter all go to the fallback', async () => {
     const store = await openRedisStore({ redis: server.url });
     const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
     await limiter.close();
@@ -40,7 +40,7 @@ describe('a limiter and its store that are closed more than once', () => {
     await expect(limiter.reset(RULE, 'ann')).rejects.toThrow('the store is closed');
   });
 
-  it('can be closed before the first connection stands', async () => {
+  it('a limiter can be closed before the first connection is established', async () => {
     const store = new RedisStore({ redis: server.url });
     const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'allow' });
     const call = limiter.consume(RULE, 'ann');
@@ -48,7 +48,7 @@ describe('a limiter and its store that are closed more than once', () => {
     expect((await call).allowed).toBe(true);
   });
 
-  it('can be closed twice in memory', async () => {
+  it('a limiter in memory can be closed twice', async () => {
     const store = new MemoryStore();
     const limiter = new RateLimiter({ store });
     await limiter.consume(RULE, 'ann');

@@ -26,7 +26,7 @@ describe.each(FRAMEWORKS)('a burst of requests, on %s', (framework) => {
 
   afterAll(() => server.stop());
 
-  it('lets exactly 50 of 500 at once through on an application that has just started', async () => {
+  it('exactly 50 of 500 concurrent requests are allowed on an application that has just started', async () => {
     const module = RateLimitModule.forRoot({
       redis: server.url,
       onStoreError: 'allow',

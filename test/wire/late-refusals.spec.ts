@@ -46,14 +46,14 @@ describe('a refund that Redis answers after the deadline', () => {
     await server.resume();
   }
 
-  it('is made later if the server had no memory to make it', async () => {
+  it('a refund is repeated if the server had no memory for it', async () => {
     await refundLate('1');
     expect(await remaining()).toBe(6);
     await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
     await until(async () => (await remaining()) === 10, 'the permits to be given back');
   });
 
-  it('is not made again if the server has made it', async () => {
+  it('a refund is not repeated if the server has made it', async () => {
     await refundLate('0');
     await until(async () => (await remaining()) === 10, 'the permits to be given back');
     await patient.consume(RULE, 'ann', { cost: 4 });

@@ -39,7 +39,7 @@ describe('a process that holds very much', () => {
   }
 
   it(
-    'keeps 20,000 permits, renewed by calls of at most 100 keys that are spread over the interval',
+    '20,000 permits are kept by renewals of at most 100 keys that are spread over the interval',
     async () => {
       const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 1, lease: '30s' };
       const lost: number[] = [];
@@ -69,7 +69,7 @@ describe('a process that holds very much', () => {
   );
 
   it(
-    'gives back all that it took ahead for 20,000 keys when it is closed',
+    'permits prefetched for 20,000 keys are all refunded at close',
     async () => {
       await Promise.all(Array.from({ length: MANY }, (_, nth) => limiter.consume(AHEAD, String(nth))));
       const before = await calls();

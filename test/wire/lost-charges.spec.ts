@@ -56,7 +56,7 @@ describe('what work cost beyond its reservation', () => {
   }
 
   it.each(algorithms.flatMap((algorithm) => (['request', 'reply'] as const).map((cut) => [algorithm, cut])))(
-    'is charged once by %s when the %s of its call is lost',
+    'a cost above the reservation is charged once by %s when the %s of its call is lost',
     async (algorithm, cut) => {
       const rule = { algorithm, limit: 1000, window: '1w' } as Rule;
       const reservation = await reserve(rule);

@@ -74,7 +74,7 @@ describe('permits taken ahead by a call whose connection is cut', () => {
   }
 
   it.each(algorithms)(
-    'are given back, four times on end: %s loses no permit of a thousand',
+    'prefetched permits of closed connections are refunded four times in a row: %s loses no permit of a thousand',
     async (algorithm) => {
       const rule = ruleOf(algorithm);
       for (let nth = 0; nth < 4; nth += 1) await loseTake(rule, 'ann');
@@ -88,7 +88,7 @@ describe('permits taken ahead by a call whose connection is cut', () => {
   );
 
   it(
-    'are refunded once, and never what was used: whatever is cut, at the end the charge is what was used',
+    'prefetched permits of a closed connection are refunded once, except those that were used',
     async () => {
       let nth = 0;
       const round = async (events: readonly Event[]): Promise<void> => {

@@ -55,7 +55,7 @@ describe('what a call without an answer has taken', () => {
   }
 
   it.each([120, 1500, 4000])(
-    'is released when Redis stalls for %i ms while a concurrency rule is asked',
+    'a concurrency permit is released when Redis stalls for %i ms during its call',
     async (milliseconds) => {
       const sources: string[] = [];
       await stall(milliseconds, async () => {
@@ -73,7 +73,7 @@ describe('what a call without an answer has taken', () => {
   );
 
   it(
-    'is released when a permit is freed during a stall',
+    'a concurrency permit released during a stall is released in Redis',
     async () => {
       let permit = await limiter.hold(HELD, 'ann');
       await until(
@@ -87,7 +87,7 @@ describe('what a call without an answer has taken', () => {
   );
 
   it(
-    'is released when the connection is cut before the reply',
+    'a concurrency permit is released when the connection closes before the reply',
     async () => {
       // The server gets the call, and its reply goes nowhere.
       proxy.each((connection) => connection.cutNextReply(0));
@@ -99,7 +99,7 @@ describe('what a call without an answer has taken', () => {
   );
 
   it.each([120, 4000])(
-    'is given back when Redis stalls four times for %i ms while permits are taken ahead',
+    'prefetched permits are refunded when Redis stalls four times for %i ms during their calls',
     async (milliseconds) => {
       for (let nth = 0; nth < 4; nth += 1) {
         await stall(milliseconds, () => limiter.consume({ ...AHEAD }, 'ann'));
@@ -111,7 +111,7 @@ describe('what a call without an answer has taken', () => {
   );
 
   it(
-    'is nothing when the process was blocked for longer than a handshake may take, and the reply lies unread',
+    'an unread reply is processed when the process was blocked for longer than a handshake may take',
     async () => {
       const own = new RedisStore({ redis: server.url });
       const blocked = new RateLimiter({ store: own, prefix: uniquePrefix(), onStoreError: 'allow' });

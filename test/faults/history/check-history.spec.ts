@@ -87,7 +87,7 @@ describe('The checker of histories', () => {
         hold(300, 'b', { ...denied, process: 2 }),
       ],
     ],
-  ])('accepts %s', (_name, history) => {
+  ])('the checker of histories accepts %s', (_name, history) => {
     expect(violationsIn(history)).toEqual([]);
   });
 
@@ -182,13 +182,13 @@ describe('The checker of histories', () => {
       ],
       /denied at 14 with at most 0 of 1 held/,
     ],
-  ])('finds %s', (_name, history, expected) => {
+  ])('the checker of histories finds %s', (_name, history, expected) => {
     const violations = violationsIn(history);
     expect(violations).toHaveLength(1);
     expect(violations[0]).toMatch(expected);
   });
 
-  it('counts what Redis allowed anew after it lost its state', () => {
+  it('the checker of histories counts from zero after Redis lost its state', () => {
     const history = [RULE, { ...FAULT, forgets: true }, ...[0, 1, 2, 210, 220, 230].map((at) => request(at))];
     expect(violationsIn([...history, charged(500, 3)])).toEqual([]);
     expect(violationsIn([...history, request(240)])).toHaveLength(1);

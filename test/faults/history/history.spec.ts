@@ -34,11 +34,11 @@ describe.each([...serverFaults, ...wayFaults])('$name', (fault) => {
     decidedByFallback = history.filter(({ source }) => source === 'fallback').length;
   }, 4 * PATIENCE_MS);
 
-  it('breaks no promise that the history of two processes can show', () => {
+  it('the histories of two processes satisfy every guarantee during a fault', () => {
     expect(violationsIn(history)).toEqual([]);
   });
 
-  it('is reported by log, event and health if the fallback decided any request', () => {
+  it('a fault is reported by log, event and health if the fallback decided any request', () => {
     const reporters = new Set(
       reports
         .filter(({ by, level, degraded }) => (by === 'log' ? level !== 'log' : by !== 'health' || degraded))
@@ -48,7 +48,7 @@ describe.each([...serverFaults, ...wayFaults])('$name', (fault) => {
     if (decidedByFallback > 0) expect([...reporters].toSorted()).toEqual(['event', 'health', 'log']);
   });
 
-  it('is logged once for each change of state and each kind of error, in words', () => {
+  it('a fault is logged in words, once for each change of state and each kind of error', () => {
     for (const own of byProcess()) {
       const lines = own.filter(({ by }) => by === 'log').map(({ message = '' }) => message);
       const changes = own.filter(({ by, event }) => by === 'event' && event === 'breaker').length;
@@ -57,7 +57,7 @@ describe.each([...serverFaults, ...wayFaults])('$name', (fault) => {
     }
   });
 
-  it('leaves health degraded while the breaker is open and for 10 s after a decision that failed, and no longer', () => {
+  it('health is degraded while the breaker is open and for 10 s after a decision of the fallback', () => {
     for (const own of byProcess()) {
       const last = own.findLastIndex(({ by }) => by === 'health');
       const { status, degraded, askedAt = 0, at } = own[last]!;

@@ -29,7 +29,7 @@ describe("a spec's own cluster", () => {
     return [owner, cluster.nodes.slice(0, 3).find((node) => node !== owner)!];
   }
 
-  it('keeps a key on the master of its slot and on its replica', async () => {
+  it('a cluster of a spec keeps a key on the master of its slot and on its replica', async () => {
     await redis.set('{tag}', 'value');
     const [owner] = await ownerAndOther();
     await askServer(owner, 'WAIT', '1', '5000');
@@ -40,7 +40,7 @@ describe("a spec's own cluster", () => {
     );
   });
 
-  it('moves slots while clients go on', async () => {
+  it('a cluster of a spec moves slots while clients continue', async () => {
     const [from, to] = await ownerAndOther();
     let written = await redis.incr('{tag}count');
     let moved = false;
@@ -52,7 +52,7 @@ describe("a spec's own cluster", () => {
     expect(await cluster.ownerOf(slot + 1)).toBe(to);
   });
 
-  it('moves a slot step by step', async () => {
+  it('a cluster of a spec moves a slot step by step', async () => {
     const [from, to] = await ownerAndOther();
     const keys = ['{tag}1', '{tag}2'];
     for (const key of keys) await redis.set(key, 'value');
@@ -69,7 +69,7 @@ describe("a spec's own cluster", () => {
     expect(await redis.mget(keys)).toEqual(['value', 'value']);
   });
 
-  it('lets a replica take over from a master that is killed', async () => {
+  it('a cluster of a spec replaces a killed master by its replica', async () => {
     const [owner] = await ownerAndOther();
     await redis.set('{tag}', 'kept');
     await askServer(owner, 'WAIT', '1', '5000');
@@ -85,7 +85,7 @@ describe("a spec's own cluster", () => {
 });
 
 describe("a spec's own cluster without replicas", () => {
-  it('is three masters', async () => {
+  it('a cluster of a spec without replicas has three masters', async () => {
     const cluster = await startCluster({ replicas: false });
     const redis = new Cluster(cluster.startNodes);
     expect(cluster.nodes).toHaveLength(3);

@@ -41,7 +41,7 @@ describe('a proxy in front of Redis', () => {
   const counted = (count: number) =>
     until(async () => Number(await direct.get(key)) === count, `the count to be ${count}`);
 
-  it('passes what is said, and counts who is connected and who has been', async () => {
+  it('the proxy forwards all data, and counts current and past connections', async () => {
     expect(await redis.incr(key)).toBe(1);
     const other = await connected();
     expect([proxy.connections.length, proxy.accepted]).toEqual([2, 2]);
@@ -50,7 +50,7 @@ describe('a proxy in front of Redis', () => {
     expect(proxy.accepted).toBe(2);
   });
 
-  it('delays replies and keeps their order, not the commands', async () => {
+  it('the proxy delays replies in order, but not commands', async () => {
     connection().delay(50);
     const slow = [redis.incr(key), redis.incr(key)];
     await counted(2);
@@ -58,7 +58,7 @@ describe('a proxy in front of Redis', () => {
     expect(await Promise.all([...slow, redis.incr(key)])).toEqual([1, 2, 3]);
   });
 
-  it('drops a reply, and the next takes its place', async () => {
+  it('the proxy drops a reply, and the next one takes its place', async () => {
     connection().dropNextReply();
     const first = redis.incr(key);
     await counted(1);
@@ -68,27 +68,27 @@ describe('a proxy in front of Redis', () => {
     await expect(second).rejects.toThrow('Connection is closed');
   });
 
-  it.each([0, 3])('cuts a reply after %d bytes, when the command has run', async (bytes) => {
+  it.each([0, 3])('the proxy cuts a reply after %d bytes, when the command has run', async (bytes) => {
     connection().cutNextReply(bytes);
     await expect(redis.set(key, 1)).rejects.toThrow('Connection is closed');
     await counted(1);
     await until(() => proxy.connections.length === 0, 'the connection to be gone');
   });
 
-  it('cuts a request, and no command is run', async () => {
+  it('the proxy cuts a request, and no command runs', async () => {
     connection().cutNextRequest();
     await expect(redis.incr(key)).rejects.toThrow('Connection is closed');
     await until(() => proxy.connections.length === 0, 'the connection to be gone');
     expect(await direct.exists(key)).toBe(0);
   });
 
-  it('sends bytes of its own', async () => {
+  it('the proxy sends its own bytes', async () => {
     const reason = new Promise((resolve) => redis.once('error', resolve));
     connection().inject('garbage\r\n');
     await expect(reason).resolves.toMatchObject({ message: expect.stringContaining('"g"') });
   });
 
-  it('holds up commands and replies until it lets them go', async () => {
+  it('the proxy holds commands and replies until it releases them', async () => {
     connection().stall();
     const answer = redis.incr(key);
     await direct.ping();
@@ -97,7 +97,7 @@ describe('a proxy in front of Redis', () => {
     expect(await answer).toBe(1);
   });
 
-  it('accepts who comes and never answers, until told otherwise', async () => {
+  it('the proxy accepts connections without replies until it is changed', async () => {
     proxy.each((each) => each.stall());
     const newcomer = connected();
     await until(() => proxy.accepted === 2, 'the newcomer to be accepted');
@@ -107,7 +107,7 @@ describe('a proxy in front of Redis', () => {
     (await newcomer).disconnect();
   });
 
-  it('resets connections', async () => {
+  it('the proxy resets connections', async () => {
     const reason = new Promise((resolve) => redis.once('error', resolve));
     connection().reset();
     await expect(reason).resolves.toMatchObject({ code: 'ECONNRESET' });

@@ -18,13 +18,13 @@ describe("a spec's own sentinels", () => {
     await group.close();
   });
 
-  it('lead a client to the master, whose replicas have what it writes', async () => {
+  it('sentinels of a spec lead a client to the master, whose replicas receive its writes', async () => {
     await redis.set('key', 'value');
     expect(await redis.wait(2, 5000)).toBe(2);
     expect((await group.master()).port).toBe(group.servers[0]!.port);
   });
 
-  it('replace a master that is killed, and take the client to the new one', async () => {
+  it('sentinels of a spec replace a killed master and lead the client to the new one', async () => {
     const old = await group.killMaster();
     const master = await group.untilReplaced(old);
     expect(master.port).not.toBe(old.port);
