@@ -2,7 +2,8 @@
 // as it fills, beside a sorted set with the same hits. The key's name is counted (MEMORY USAGE).
 //
 //   node bench/bytes.mjs [--quick] [--json]
-import { RateLimiter, RedisStore } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/index.js';
+import { RedisStore } from '../dist/esm/redis.js';
 import { count, threeDigits } from './columns.mjs';
 import { flexible, nestLab, rateLimitRedis } from './contestants.mjs';
 import { startMeasuredServer } from './measured-server.mjs';

@@ -3,7 +3,8 @@
 import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import { RedisStore as RateLimitRedisStore } from 'rate-limit-redis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import { RateLimiter, RedisStore } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/index.js';
+import { RedisStore } from '../dist/esm/redis.js';
 import { askByTurns, askOneByOne } from './bare.mjs';
 
 /** So long that nothing expires meanwhile, and short enough for timers, which some keep in memory. */

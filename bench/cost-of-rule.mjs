@@ -1,5 +1,6 @@
 // Measures one rule on a Redis server that nobody else uses.
-import { RateLimiter, RedisStore } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/index.js';
+import { RedisStore } from '../dist/esm/redis.js';
 import { hit } from './rules.mjs';
 import { scriptTime } from './script-time.mjs';
 

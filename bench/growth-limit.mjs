@@ -2,7 +2,8 @@
 // commandstats) for a hit that is let in when half of the limit is used, by every algorithm.
 //
 //   node bench/growth-limit.mjs [--quick] [--json]
-import { RateLimiter, RedisStore } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/index.js';
+import { RedisStore } from '../dist/esm/redis.js';
 import { count, threeDigits } from './columns.mjs';
 import { HalfFull } from './half-full.mjs';
 import { startMeasuredServer } from './measured-server.mjs';

@@ -4,7 +4,7 @@
 //   node bench/heartbeats.mjs [--quick] [--json]
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RedisStore } from '../dist/esm/index.js';
+import { RedisStore } from '../dist/esm/redis.js';
 import { threeDigits } from './columns.mjs';
 import { startMeasuredServer } from './measured-server.mjs';
 import { asked, machine, progress, report } from './report.mjs';

@@ -10,6 +10,7 @@ export {
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export type { RateLimitModuleOptions, RateLimitModuleExtras } from './nest/rate-limit.options.js';
 export type { RedisConnection, UserRedisClient } from './stores/redis/redis-option.js';
+export type { RedisConnectionOptions } from './stores/redis/redis-connection-options.js';
 export type { HeaderStyle } from './http/headers.js';
 export type { ProblemDetails } from './http/problem.js';
 export { overridesFromEnv, type ConfigReader, type RuleOverrides } from './nest/rules/overrides.js';
@@ -84,8 +85,6 @@ export {
 } from './nest/rate-limit.health.js';
 
 // Stores
-export { RedisStore } from './stores/redis/redis.store.js';
-export type { RedisStoreOptions } from './stores/redis/redis.store.options.js';
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
 export type { Clock } from './contracts/clock.js';
 export type {

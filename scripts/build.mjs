@@ -1,36 +1,127 @@
-// Builds lib/ twice, side by side, as ES modules and as CommonJS, each with its own types. A package.json
-// in dist/cjs tells Node and TypeScript what it holds; for dist/esm the one at the root does.
+// Builds each subpath of package.json's `exports` from its file in lib/ (`./testing` from lib/testing.ts), as an ES
+// module and as CommonJS, with types and source maps. Code that several subpaths share is in a file of its own, so that
+// no class exists twice. A package.json in dist/cjs states its format; for dist/esm the one at the root does.
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { rollup } from 'rollup';
+import { dts } from 'rollup-plugin-dts';
+import ts from 'typescript';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
+const FORMATS = ['esm', 'cjs'];
 
 mkdirSync(dist, { recursive: true });
 const scratch = mkdtempSync(join(dist, '.build-'));
 try {
-  await Promise.all(['esm', 'cjs'].map((format) => compile(format, join(scratch, format))));
+  await Promise.all([bundleCode(), bundleTypes()]);
   const commonjs = { type: 'commonjs', sideEffects: false };
   writeFileSync(join(scratch, 'cjs/package.json'), `${JSON.stringify(commonjs)}\n`);
-  for (const format of ['esm', 'cjs']) replace(join(scratch, format), join(dist, format));
+  for (const format of FORMATS) replace(join(scratch, format), join(dist, format));
 } catch (error) {
-  console.error(error.stdout || error.message);
+  console.error(error.stdout || error);
   process.exitCode = 1;
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-function compile(format, outDir) {
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const args = [tsc, '-p', `tsconfig.${format}.json`, '--outDir', outDir];
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, { cwd: root }, (error, stdout) => {
-      if (error) reject(Object.assign(error, { stdout }));
-      else resolve();
-    });
+/** The files that subpaths are built from, by the name of the built file. */
+function entriesIn(folder, extension) {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const subpaths = Object.keys(exports).filter((subpath) => subpath !== './package.json');
+  const names = subpaths.map((subpath) => subpath.slice(2) || 'index');
+  return Object.fromEntries(names.map((name) => [name, join(folder, `${name}${extension}`)]));
+}
+
+function bundle(input, plugin) {
+  return rollup({
+    input,
+    plugins: [plugin],
+    external: (id) => /^[^./]/.test(id) && id !== 'tslib',
+    onwarn: ({ message }) => {
+      throw new Error(message);
+    },
   });
+}
+
+/** What the root loads is one file, which the other subpaths load too. */
+function output(input, names) {
+  return {
+    entryFileNames: names,
+    chunkFileNames: names,
+    hoistTransitiveImports: false,
+    manualChunks: { core: [input.index] },
+  };
+}
+
+async function bundleCode() {
+  const input = entriesIn(join(root, 'lib'), '.ts');
+  const code = await bundle(input, typescript());
+  const of = (format) => ({
+    ...output(input, '[name].js'),
+    dir: join(scratch, format),
+    format,
+    sourcemap: true,
+  });
+  await Promise.all(FORMATS.map((format) => code.write({ ...of(format), dynamicImportInCjs: false })));
+}
+
+/**
+ * Resolves `./x.js` as `./x.ts`, and compiles one file at a time; types are checked by `bundleTypes`. What decorators
+ * compile to is bundled from tslib once, instead of once a file.
+ */
+function typescript() {
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
+  const forRollup = {
+    module: 'ESNext',
+    moduleResolution: 'Bundler',
+    importHelpers: true,
+    removeComments: true,
+    sourceMap: true,
+  };
+  const compilerOptions = { ...config.compilerOptions, ...forRollup };
+  return {
+    name: 'typescript',
+    resolveId(id, importer) {
+      if (id === 'tslib') return fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs'));
+      return id.startsWith('.') ? join(dirname(importer), id.replace(/\.js$/, '.ts')) : null;
+    },
+    transform(source, fileName) {
+      if (!fileName.endsWith('.ts')) return null;
+      const { outputText: code, sourceMapText: map } = ts.transpileModule(source, {
+        fileName,
+        compilerOptions,
+      });
+      return { code, map };
+    },
+  };
+}
+
+/** Types are the same for both formats. */
+async function bundleTypes() {
+  const declarations = join(scratch, 'types');
+  await compile(declarations);
+  const input = entriesIn(declarations, '.d.ts');
+  const types = await bundle(input, dts());
+  for (const format of FORMATS)
+    await types.write({ ...output(input, '[name].d.ts'), dir: join(scratch, format) });
+}
+
+function compile(outDir) {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', outDir];
+  return promisify(execFile)(process.execPath, args, { cwd: root });
 }
 
 /** File by file, so that whoever loads the old build meanwhile finds every file at every moment. */

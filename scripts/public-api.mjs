@@ -1,11 +1,20 @@
-// Reads the exports of lib/index.ts, their members and their doc comments with the TypeScript compiler.
+// Reads the exports of the package, their members and their doc comments with the TypeScript compiler.
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, root);
-const program = ts.createProgram([`${root}lib/index.ts`], options);
+const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+/** The file of each subpath, the root's first: `./redis` is lib/redis.ts. */
+const entries = Object.keys(exports)
+  .filter((subpath) => subpath !== './package.json')
+  .map((subpath) => `lib/${subpath.slice(2) || 'index'}.ts`);
+const program = ts.createProgram(
+  entries.map((file) => `${root}${file}`),
+  options,
+);
 const checker = program.getTypeChecker();
 
 /** The symbols that a file exports, by name. */
@@ -19,12 +28,13 @@ function exportsOf(file) {
 }
 
 /** The symbols that the package exports, by name. */
-export const exported = exportsOf('lib/index.ts');
+export const exported = new Map(entries.flatMap((file) => [...exportsOf(file)]));
 
-/** The names that lib/index.ts exports, in its order, under its `// Title` comments. */
+/** The names that the subpaths export, in the order of their files, under their `// Title` comments. */
 export function sections() {
   const found = [];
-  for (const statement of program.getSourceFile(`${root}lib/index.ts`).statements) {
+  const statements = entries.flatMap((file) => [...program.getSourceFile(`${root}${file}`).statements]);
+  for (const statement of statements) {
     const [, title] = /^\/\/ (.*)$/m.exec(statement.getFullText()) ?? [];
     if (title) found.push({ title, names: [] });
     found.at(-1).names.push(...statement.exportClause.elements.map(({ name }) => name.text));

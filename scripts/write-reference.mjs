@@ -1,5 +1,5 @@
-// Writes docs/reference.md: every export of lib/index.ts with its doc comment, in the order and under the
-// `// Title` comments of that file. Fails if a doc comment is missing, or a type in a signature is not exported.
+// Writes docs/reference.md: every export of lib/index.ts and of the files of the other subpaths with its doc comment,
+// in the order and under the `// Title` comments of those files. Fails if a doc comment is missing, or a type in a signature is not exported.
 //
 //   node scripts/write-reference.mjs           writes the page
 //   node scripts/write-reference.mjs --print   prints it instead

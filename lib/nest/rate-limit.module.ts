@@ -9,7 +9,7 @@ import type { BaseStore } from '../contracts/store.js';
 import { RateLimitEvents } from '../limiter/events.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
-import { RedisStore } from '../stores/redis/redis.store.js';
+import { openRedisStore } from '../stores/redis/open-redis-store.js';
 import { readOptions } from './rules/check-options.js';
 import { Guards } from './startup/guards.js';
 import { InvalidValues } from './request/invalid-values.js';
@@ -38,7 +38,7 @@ const logger = new Logger('RateLimit');
 async function createStore(book: RuleBook, options: RateLimitModuleOptions): Promise<BaseStore> {
   if (book.problems.size > 0) return new MemoryStore();
   const { redis, timeout = 50, maxKeys = 100_000 } = readOptions(options);
-  if (redis) return RedisStore.open({ redis, timeout });
+  if (redis) return openRedisStore({ redis, timeout });
   logger.log(
     'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
   );

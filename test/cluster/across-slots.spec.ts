@@ -6,9 +6,9 @@ import {
   type AnyRule,
   type Decision,
   type ConcurrencyRule,
-  type RedisStore,
   type Rule,
 } from '../../lib/index.js';
+import type { RedisStore } from '../../lib/redis.js';
 import { EVERY_RULE } from '../contract/every-rule.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

@@ -1,7 +1,8 @@
 import { Controller, Get, Post, HttpCode, type INestApplication } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { RateLimit, RateLimitModule, RateLimitService, RedisStore } from '../../lib/index.js';
+import { RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { closeApps, startApp, type TestApp } from '../support/nest-app.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import calculateSlot from 'cluster-key-slot';
 import { Cluster } from 'ioredis';
-import { RateLimiter, RedisStore, type BreakerEvent, type Rule } from '../../lib/index.js';
+import { RateLimiter, type BreakerEvent, type Rule } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import type { RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

@@ -3,7 +3,8 @@
 // A task that says what time it is, `now`, goes by that clock: a number as message sets it.
 import { on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RateLimiter, RedisStore } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/index.js';
+import { RedisStore } from '../../dist/esm/redis.js';
 import * as tasks from './worker-tasks.mjs';
 
 let time;

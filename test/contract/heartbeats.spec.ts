@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { RedisStore } from '../../lib/index.js';
+import type { RedisStore } from '../../lib/redis.js';
 import { Dice } from '../flood/dice.js';
 import { Heartbeats } from '../support/heartbeats.js';
 import { openRedisStore } from '../support/redis-store.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore, type AnyRule, type RedisStore } from '../../lib/index.js';
+import { MemoryStore, type AnyRule } from '../../lib/index.js';
+import type { RedisStore } from '../../lib/redis.js';
 import { counterOf } from '../parity/changing-rule.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

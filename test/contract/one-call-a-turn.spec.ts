@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
+import { RateLimiter, type Rule } from '../../lib/index.js';
+import type { RedisStore } from '../../lib/redis.js';
 import { recordCommands } from '../support/redis/record-commands.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { openRedisStore } from '../support/redis-store.js';

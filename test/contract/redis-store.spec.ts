@@ -5,7 +5,8 @@ import { Redis } from 'ioredis';
 import { openRedisStore } from '../support/redis-store.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
-import { RateLimiter, RedisStore, type RedisConnection, type Rule } from '../../lib/index.js';
+import { RateLimiter, type RedisConnection, type Rule } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 
 const rule: Rule = { algorithm: 'gcra', limit: 2, window: '1m' };
 

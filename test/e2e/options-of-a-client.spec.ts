@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
-import { RateLimiter, RedisStore, type RedisConnection } from '../../lib/index.js';
+import { RateLimiter, type RedisConnection } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { serversOf } from '../../lib/stores/redis/servers.js';
 import { connect, type StoreClient } from '../../lib/stores/redis/connection.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';

@@ -8,10 +8,10 @@ import {
   RateLimiter,
   RateLimitHealth,
   RateLimitModule,
-  RedisStore,
   type RateLimitModuleOptions,
   type Rule,
 } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

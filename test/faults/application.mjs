@@ -3,7 +3,8 @@
 //
 //   node --expose-gc application.mjs '{ "url", "inFlight", "hasOwnClock" }'
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RateLimiter, RedisStore } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/index.js';
+import { RedisStore } from '../../dist/esm/redis.js';
 import { Load } from './load.mjs';
 
 const { url, inFlight, hasOwnClock } = JSON.parse(process.argv[2]);

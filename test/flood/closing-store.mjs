@@ -2,7 +2,8 @@
 // ends the process: it must do so by itself.
 //
 //   node closing-store.mjs REDIS_URL PREFIX
-import { RateLimiter, RedisStore } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/index.js';
+import { RedisStore } from '../../dist/esm/redis.js';
 
 const [redis, prefix] = process.argv.slice(2);
 const store = new RedisStore({ redis, timeout: 10_000 });

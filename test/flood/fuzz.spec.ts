@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { MemoryStore, RateLimiter, type RedisStore } from '../../lib/index.js';
+import { MemoryStore, RateLimiter } from '../../lib/index.js';
+import type { RedisStore } from '../../lib/redis.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

@@ -1,7 +1,8 @@
 // One life of a process that asks for ten times what it may have, until it is killed: goes from subject to
 // subject, asks for each as often as the task `{ url, prefix, rules, lease, subjects, begin, burst }` says, at
 // once and while it holds a permit, and tells its parent how many it was given.
-import { RateLimiter, RedisStore } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/index.js';
+import { RedisStore } from '../../dist/esm/redis.js';
 
 const { url, prefix, rules, lease, subjects, begin, burst } = JSON.parse(process.argv[2]);
 const store = new RedisStore({ redis: url, timeout: 10_000 });

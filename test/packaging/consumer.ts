@@ -12,10 +12,11 @@ const NPM_INSTALL = ['install', '--no-audit', '--no-fund', '--prefer-offline', '
 export class Consumer {
   private constructor(private readonly folder: string) {}
 
-  /** @param fixture the folder's name under fixtures/ */
-  static async install(fixture: string, tarball: string): Promise<Consumer> {
-    const folder = await mkdtemp(join(tmpdir(), `${fixture}-`));
-    await cp(join(packageRoot, 'test/packaging/fixtures', fixture), folder, { recursive: true });
+  /** @param fixtures names of folders under fixtures/; files of a later one replace those of an earlier one */
+  static async install(tarball: string, ...fixtures: string[]): Promise<Consumer> {
+    const folder = await mkdtemp(join(tmpdir(), `${fixtures.at(-1)}-`));
+    for (const fixture of fixtures)
+      await cp(join(packageRoot, 'test/packaging/fixtures', fixture), folder, { recursive: true });
     await runCommand(folder, 'npm', ...NPM_INSTALL, tarball);
     return new Consumer(folder);
   }
@@ -30,13 +31,21 @@ export class Consumer {
     await this.node(...nodeOptions, join(packageRoot, 'node_modules/jest/bin/jest.js'), '--rootDir', '.');
   }
 
+  /** What a CommonJS program prints. */
+  async run(program: string): Promise<string> {
+    const options = ['--enable-source-maps', '--input-type=commonjs'];
+    return runCommand(this.folder, process.execPath, ...options, '--eval', program);
+  }
+
   /** Starts the compiled application. */
   async start(env: NodeJS.ProcessEnv): Promise<ConsumerApp> {
     const main = join(this.folder, 'dist/main.js');
     const options = { cwd: this.folder, env: { ...outsideJest(), ...env }, execArgv: [] };
-    const child = fork(main, [], { ...options, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const child = fork(main, [], { ...options, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    let errors = '';
+    child.stderr!.on('data', (text) => (errors += String(text)));
     const failed = once(child, 'exit').then(([code]) => {
-      throw new Error(`The application ended with ${String(code)} before it listened`);
+      throw new Error(`The application ended with ${String(code)} before it listened:\n${errors}`);
     });
     const [url] = (await Promise.race([once(child, 'message'), failed])) as [string];
     return new ConsumerApp(url, child);

@@ -1,12 +1,24 @@
+import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { Consumer } from './consumer.js';
-import { filesIn, packTarball } from './tarball.js';
+import { filesIn, packageRoot, packTarball } from './tarball.js';
 
 jest.setTimeout(300_000);
+
+/** The subpaths of package.json, each with the name of its built file. */
+const { exports } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+  exports: object;
+};
+const subpaths = Object.keys(exports)
+  .filter((subpath) => subpath !== './package.json')
+  .map((subpath) => ({
+    from: subpath.replace('.', 'nestjs-redis-rate-limit'),
+    file: subpath.slice(2) || 'index',
+  }));
 
 let tarball: string;
 
@@ -19,9 +31,9 @@ afterAll(async () => {
 });
 
 describe('the tarball', () => {
-  it('the tarball contains what a user needs and nothing else', async () => {
+  it('the tarball holds what a user needs and nothing else', async () => {
     const files = await filesIn(tarball);
-    const built = /^dist\/(esm|cjs)\/(?!.*[.]spec[.]).+[.](js|d[.]ts)$/;
+    const built = /^dist\/(esm|cjs)\/[\w.]+[.](js|js[.]map|d[.]ts)$/;
     const docs = /^docs\/.+[.](md|svg)$/;
     expect(files.filter((file) => !built.test(file) && !docs.test(file)).sort()).toEqual([
       'CHANGELOG.md',
@@ -31,8 +43,9 @@ describe('the tarball', () => {
       'package.json',
     ]);
     for (const format of ['esm', 'cjs']) {
-      expect(files).toContain(`dist/${format}/index.js`);
-      expect(files).toContain(`dist/${format}/index.d.ts`);
+      for (const { file } of subpaths)
+        for (const ending of ['js', 'js.map', 'd.ts'])
+          expect(files).toContain(`dist/${format}/${file}.${ending}`);
     }
     expect(files).toContain('docs/reference.md');
   });
@@ -40,22 +53,32 @@ describe('the tarball', () => {
 
 describe.each([
   {
-    name: 'Nest 11, CommonJS, Express, ioredis 5',
-    fixture: 'nest-11-cjs',
+    name: 'Nest 10, CommonJS, Express, without ioredis',
+    fixtures: ['nest-11-cjs', 'nest-10-cjs'],
     resolution: ['--module', 'Node16', '--moduleResolution', 'Node16'],
     jestNeeds: [],
+    hasRedis: false,
+  },
+  {
+    name: 'Nest 11, CommonJS, Express, ioredis 5',
+    fixtures: ['nest-11-cjs'],
+    resolution: ['--module', 'Node16', '--moduleResolution', 'Node16'],
+    jestNeeds: [],
+    hasRedis: true,
   },
   {
     name: 'Nest 12, ESM, Fastify, ioredis 6',
-    fixture: 'nest-12-esm',
+    fixtures: ['nest-12-esm'],
     resolution: ['--module', 'ESNext', '--moduleResolution', 'Bundler'],
     jestNeeds: ['--experimental-vm-modules'],
+    hasRedis: true,
   },
-])('an application on $name', ({ fixture, resolution, jestNeeds }) => {
+])('an application on $name', ({ fixtures, resolution, jestNeeds, hasRedis }) => {
+  const installed = subpaths.map(({ from }) => from).filter((from) => hasRedis || !from.endsWith('/redis'));
   let consumer: Consumer;
 
   beforeAll(async () => {
-    consumer = await Consumer.install(fixture, tarball);
+    consumer = await Consumer.install(tarball, ...fixtures);
     await consumer.compile();
   });
 
@@ -63,13 +86,43 @@ describe.each([
     await consumer.remove();
   });
 
-  it(`an application with the tarball also compiles under ${resolution.at(-1)} resolution`, async () => {
+  it(`an application with the tarball compiles under ${resolution.at(-1)} resolution too`, async () => {
     await consumer.compile('--noEmit', ...resolution);
   });
 
   it('an application with the tarball limits in memory', async () => {
     await expectLimitOfThree({ REDIS_URL: undefined });
   });
+
+  it('the tarball loads every subpath with the same exports as an ES module and as CommonJS', async () => {
+    const loaded = await consumer.run(`(async () => {
+      for (const subpath of ${JSON.stringify(installed)}) {
+        const [names, others] = [require(subpath), await import(subpath)].map((each) => Object.keys(each));
+        console.log(subpath, names.every((name) => others.includes(name)));
+      }
+    })()`);
+    expect(loaded.trim().split('\n')).toEqual(installed.map((subpath) => `${subpath} true`));
+  });
+
+  it('the tarball shows lines of the TypeScript source in stack traces', async () => {
+    const stack = await consumer.run(`
+      const { MemoryStore } = require('nestjs-redis-rate-limit');
+      try { new MemoryStore({ maxKeys: 0 }); } catch (error) { console.log(error.stack); }
+    `);
+    expect(stack).toMatch(/lib\/stores\/memory\/memory[.]store[.]ts:\d+:\d+/);
+  });
+
+  it('an application with the tarball can be tested with Jest', async () => {
+    await consumer.runSpecs(...jestNeeds);
+  });
+
+  if (!hasRedis) {
+    it('an application without ioredis does not start with a Redis URL, and names the package to install', async () => {
+      const started = consumer.start({ REDIS_URL: redisUrl() });
+      await expect(started).rejects.toThrow('ioredis is not installed; run: npm install ioredis');
+    });
+    return;
+  }
 
   it('an application with the tarball limits on Redis', async () => {
     const prefix = uniquePrefix();
@@ -80,10 +133,6 @@ describe.each([
     } finally {
       redis.disconnect();
     }
-  });
-
-  it('an application with the tarball can be tested with Jest', async () => {
-    await consumer.runSpecs(...jestNeeds);
   });
 
   async function expectLimitOfThree(env: NodeJS.ProcessEnv): Promise<void> {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore, type RedisStore, type Store, type Result } from '../../lib/index.js';
+import { MemoryStore, type Store, type Result } from '../../lib/index.js';
+import type { RedisStore } from '../../lib/redis.js';
 import { STILL_REAL } from '../contract/still-real.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
-import { MemoryStore, type RedisStore } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import type { RedisStore } from '../../lib/redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { STILL_REAL } from '../contract/still-real.js';
 import { VirtualTime } from '../support/virtual-store.js';

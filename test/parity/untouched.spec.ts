@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
-import type { RedisStore } from '../../lib/index.js';
+import type { RedisStore } from '../../lib/redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';

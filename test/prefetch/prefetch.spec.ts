@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore, RateLimiter, type RedisStore, type Rule } from '../../lib/index.js';
+import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
+import type { RedisStore } from '../../lib/redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';

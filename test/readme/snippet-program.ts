@@ -89,7 +89,10 @@ function compilerOptions(): ts.CompilerOptions {
   return {
     ...options,
     noUnusedLocals: false,
-    paths: { 'nestjs-redis-rate-limit': [pathOf('lib/index.ts')] },
+    paths: {
+      'nestjs-redis-rate-limit': [pathOf('lib/index.ts')],
+      'nestjs-redis-rate-limit/*': [pathOf('lib/*.ts')],
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimiter, RedisStore, type BreakerEvent, type Rule } from '../../lib/index.js';
+import { RateLimiter, type BreakerEvent, type Rule } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { Load } from '../cluster/load.js';
 import { startSentinel, type SentinelGroup } from '../support/redis/sentinel.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

@@ -1,4 +1,5 @@
-import { RateLimiter, RedisStore, type Clock, type RedisConnection } from '../../lib/index.js';
+import { RateLimiter, type Clock, type RedisConnection } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { redisUrl, uniquePrefix } from './redis/shared-redis.js';
 import { until } from './redis/until.mjs';
 

@@ -1,4 +1,5 @@
-import { MemoryStore, RedisStore, type BaseStore } from '../../lib/index.js';
+import { MemoryStore, type BaseStore } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { redisUrl } from './redis/shared-redis.js';
 
 export const STORES = ['memory', 'redis'] as const;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
+import { RateLimiter, type Rule } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startCluster, type RedisCluster, type RedisClusterOptions } from '../support/redis/cluster.js';
 import { untilViews, type ClusterView } from '../support/redis/cluster-view.js';

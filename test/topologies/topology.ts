@@ -1,5 +1,6 @@
 import { afterAll, describe } from '@jest/globals';
-import { RateLimiter, RedisStore, type RedisConnection } from '../../lib/index.js';
+import { RateLimiter, type RedisConnection } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { storeContract } from '../contract/store-contract.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';

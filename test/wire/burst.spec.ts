@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimiter, RedisStore, type Decision, type Rule } from '../../lib/index.js';
+import { RateLimiter, type Decision, type Rule } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { notRunSince } from '../support/not-run.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

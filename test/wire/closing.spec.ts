@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MemoryStore, RateLimiter, RedisStore, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import { MemoryStore, RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
+import { RateLimiter, type Rule } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
+import { RateLimiter, type Rule } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { RateLimiter, RedisStore, type Rule } from '../../lib/index.js';
+import { RateLimiter, type Rule } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

@@ -39,7 +39,7 @@ export interface StoreClient {
 export function connect(redis: RedisConnection, bounds: Bounds): StoreClient {
   const bounded = boundedOptions(bounds);
   if (typeof redis === 'string') return new Redis(boundedUrl(redis, bounded), bounded);
-  if (!isUserClient(redis)) return new Redis({ ...redis, ...bounded });
+  if (!isUserClient(redis)) return new Redis({ ...(redis as RedisOptions), ...bounded });
   const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
   if (!redis.isCluster) return duplicate(bounded);
   const { options = {}, startupNodes = [] } = redis as UserCluster;

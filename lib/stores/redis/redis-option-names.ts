@@ -1,7 +1,7 @@
 import type { RedisOptions } from 'ioredis';
 
 /** The options of ioredis 5 and 6, so that a misspelled one stops the application. */
-const NAMES: Readonly<Record<keyof RedisOptions, true>> = {
+const NAMES = {
   Connector: true,
   autoPipeliningIgnoredCommands: true,
   autoResendUnfulfilledCommands: true,
@@ -59,12 +59,15 @@ const NAMES: Readonly<Record<keyof RedisOptions, true>> = {
   tls: true,
   updateSentinels: true,
   username: true,
-};
+} as const satisfies Readonly<Record<keyof RedisOptions, true>>;
+
+/** An option of ioredis 5 or 6. */
+export type RedisOptionName = keyof typeof NAMES;
 
 const BY_LOWER_CASE = new Map(Object.keys(NAMES).map((name) => [name.toLowerCase(), name]));
 
 /** What the options are called elsewhere. */
-const ALIASES: Readonly<Record<string, keyof RedisOptions>> = {
+const ALIASES: Readonly<Record<string, RedisOptionName>> = {
   auth: 'password',
   auth_pass: 'password',
   database: 'db',

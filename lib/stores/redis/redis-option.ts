@@ -1,5 +1,5 @@
-import type { RedisOptions } from 'ioredis';
 import { shown } from '../../contracts/shown.js';
+import type { RedisConnectionOptions } from './redis-connection-options.js';
 import { closestRedisOption, isRedisOption } from './redis-option-names.js';
 import { placeProblems } from './redis-place.js';
 import { REDIS_ALLOWED, urlProblems } from './redis-url.js';
@@ -15,7 +15,7 @@ export interface UserRedisClient {
 }
 
 /** A Redis server: a `redis://` or `rediss://` URL, ioredis options, or an ioredis client or Cluster that you own. */
-export type RedisConnection = string | RedisOptions | UserRedisClient;
+export type RedisConnection = string | RedisConnectionOptions | UserRedisClient;
 
 /** Methods that clients of Redis have, and options have not. */
 const CLIENT_METHODS = ['sendCommand', 'send_command', 'customCommand', 'quit', 'disconnect', 'duplicate'];
@@ -69,7 +69,7 @@ function has(value: object, methods: readonly string[], which: 'some' | 'every')
 /** What ioredis would take for another place. */
 function clientProblems({ isCluster, options = {} }: UserRedisClient): string[] {
   if (!isCluster) return placeProblems('redis.options', options);
-  const { redisOptions }: { redisOptions?: RedisOptions } = options;
+  const { redisOptions }: { redisOptions?: RedisConnectionOptions } = options;
   if (!redisOptions?.db || String(redisOptions.db) === '0') return [];
   return [
     `redis.options.redisOptions.db: got ${shown(redisOptions.db)}; a Redis Cluster has only database 0`,
@@ -101,6 +101,6 @@ function optionsProblems(options: Record<string, unknown>): string[] {
 }
 
 /** Whether options name no server, which would lead to localhost:6379. */
-function isNowhere({ host, port, path, sentinels, Connector }: RedisOptions): boolean {
+function isNowhere({ host, port, path, sentinels, Connector }: RedisConnectionOptions): boolean {
   return [host, port, path, Connector].every((value) => value === undefined) && !sentinels?.length;
 }

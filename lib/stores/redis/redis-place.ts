@@ -1,10 +1,10 @@
 import { isIPv6 } from 'node:net';
-import type { RedisOptions } from 'ioredis';
 import { shown } from '../../contracts/shown.js';
+import type { RedisConnectionOptions } from './redis-connection-options.js';
 import { urlProblems } from './redis-url.js';
 
 /** Says what is wrong with the place that options of ioredis name: it would lead to localhost:6379, or nowhere. */
-export function placeProblems(path: string, options: RedisOptions): string[] {
+export function placeProblems(path: string, options: RedisConnectionOptions): string[] {
   const { host, port, path: socket, sentinels, db } = options;
   return [
     ...hostProblems(`${path}.host`, host),
@@ -23,7 +23,7 @@ export function placeProblems(path: string, options: RedisOptions): string[] {
 }
 
 /** Says what ioredis would throw when it connects. */
-function sentinelProblems(path: string, { sentinels, name, host, port }: RedisOptions): string[] {
+function sentinelProblems(path: string, { sentinels, name, host, port }: RedisConnectionOptions): string[] {
   if (!sentinels) return [];
   const isBeside = host !== undefined || port !== undefined;
   if (sentinels.length === 0 && isBeside) {

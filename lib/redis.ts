@@ -1,0 +1,3 @@
+// nestjs-redis-rate-limit/redis
+export { RedisStore } from './stores/redis/redis.store.js';
+export type { RedisStoreOptions } from './stores/redis/redis.store.options.js';

@@ -1,0 +1,19 @@
+import type { BaseStore } from '../../contracts/store.js';
+import type { RedisStoreOptions } from './redis.store.options.js';
+
+/**
+ * Opens a `RedisStore`. Its code and ioredis are loaded by this call, so that an application that counts in memory
+ * needs neither.
+ *
+ * @throws Error if ioredis is not installed
+ */
+export async function openRedisStore(options: RedisStoreOptions): Promise<BaseStore> {
+  const { RedisStore } = await import('./redis.store.js').catch(explain);
+  return RedisStore.open(options);
+}
+
+function explain(error: Error): never {
+  const isMissing = /^Cannot find (package|module) 'ioredis'/.test(error.message);
+  if (!isMissing) throw error;
+  throw new Error('`redis` is set, but ioredis is not installed; run: npm install ioredis', { cause: error });
+}
