@@ -10,7 +10,7 @@ const EACH = { hits: 300, inFlight: 50 };
 // A permit takes 20 minutes to come back: none does while the test runs.
 const quota = { limit: 500, window: '1w' } as const;
 
-describe(`${PROCESSES} processes that ask at once, ${EACH.inFlight} hits in flight each`, () => {
+describe(`${PROCESSES} concurrent processes with ${EACH.inFlight} requests in flight each`, () => {
   let herd: Herd;
 
   beforeAll(() => {

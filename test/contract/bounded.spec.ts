@@ -8,7 +8,7 @@ import { STORES, VirtualTime, virtualStore } from '../support/virtual-store.js';
 
 const IN_FLIGHT = 500;
 
-describe.each(STORES)('what one call moves at most, on the %s store', (kind) => {
+describe.each(STORES)('the bounded size of a call on the %s store', (kind) => {
   const time = new VirtualTime();
   const prefix = uniquePrefix();
   let store: Store;

@@ -9,7 +9,7 @@ import { EVERY_RULE } from './every-rule.js';
 
 const gcra: Rule = { name: 'calls', algorithm: 'gcra', limit: 50, window: '1h' };
 
-describe('what is asked for in one turn of the event loop', () => {
+describe('requests of one turn of the event loop', () => {
   let server: RedisServer;
   let store: RedisStore;
   let limiter: RateLimiter;

@@ -40,7 +40,7 @@ afterAll(async () => {
   await inServerTime.close();
 });
 
-describe('what a request leaves in Redis', () => {
+describe('the keys of a request in Redis', () => {
   it('a request leaves one key per rule and subject in Redis', async () => {
     await limiter.consume(EVERY_RULE, 'ann');
     await limiter.consume(EVERY_RULE, 'bob');

@@ -8,7 +8,7 @@ import { VirtualTime } from '../support/virtual-store.js';
 import { EVERY_KIND } from './every-option.js';
 import { take } from './take.js';
 
-describe.each(EVERY_KIND)('who only asks in Redis, by $algorithm ($name)', (rule) => {
+describe.each(EVERY_KIND)('peek in Redis by $algorithm ($name)', (rule) => {
   const time = new VirtualTime();
   let store: RedisStore;
   let keys: RedisKeys;

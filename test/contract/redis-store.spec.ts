@@ -51,7 +51,7 @@ describe('a Redis store and the client that the user gave it', () => {
   });
 });
 
-describe('a Redis store and a key that somebody else has written', () => {
+describe('a Redis store and keys with another type', () => {
   let redis: Redis;
   let store: RedisStore;
 
@@ -93,7 +93,7 @@ describe('a Redis store and a key that somebody else has written', () => {
   );
 });
 
-describe('the time by which a Redis store goes', () => {
+describe('the clock of a Redis store', () => {
   it("a Redis store uses the server's clock, to the millisecond, so that processes with other clocks agree", async () => {
     const redis = new Redis(redisUrl());
     const store = await openRedisStore();

@@ -21,7 +21,7 @@ const steps = fc.array(
 
 const PLAIN = ['allowed', 'rule', 'limit', 'remaining', 'retryAfterMs', 'resetAfterMs', 'delayMs'] as const;
 
-describe('what a deny cache answers', () => {
+describe('decisions of a deny cache', () => {
   const time = new VirtualTime();
   let store: RedisStore;
 

@@ -88,7 +88,7 @@ describe('the benches, quickly', () => {
   });
 });
 
-describe('a page with what the benches print', () => {
+describe('the page of benchmark results', () => {
   const write = async (page: string, texts: Record<string, string>): Promise<string> =>
     (await import(pathOf('bench/page.mjs'))).withTexts(page, texts);
   const PAGE = 'Before\n\n<!-- bench:one -->\n\nOld\n\n<!-- /bench -->\n\nAfter\n';

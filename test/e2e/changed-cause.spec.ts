@@ -47,7 +47,7 @@ const CASES = [
   },
 ] as const;
 
-describe('a Redis that goes away and comes back', () => {
+describe('a Redis that fails and recovers', () => {
   it.each(CASES)(
     'a changed cause of an outage is reported in health and by one log line: $title',
     async (each) => {

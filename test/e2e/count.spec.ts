@@ -124,7 +124,7 @@ afterEach(async () => {
   await closeApps();
 });
 
-describe.each(SETUPS)('what counts in the end, on $framework with $kind', ({ framework, kind }) => {
+describe.each(SETUPS)('requests that count, on $framework with $kind', ({ framework, kind }) => {
   async function start(count: CountWhen, more: Record<string, NamedRule> = {}) {
     const rules = { login: { ...LOGIN, count }, ...more };
     const store = virtualStore(kind, new VirtualTime());

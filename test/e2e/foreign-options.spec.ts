@@ -26,7 +26,7 @@ async function problems(options: unknown, ...decorators: (ClassDecorator & Metho
 
 afterEach(closeApps);
 
-describe('options of other rate limiters stop the app with what to write instead:', () => {
+describe('options of other rate limiters stop the application with the replacement:', () => {
   const one = 'the options of RateLimitModule';
 
   it.each<[string, unknown, string]>([
@@ -73,7 +73,7 @@ describe('options of other rate limiters stop the app with what to write instead
   });
 });
 
-describe('fields of other rate limiters in a rule stop the app with what to write instead:', () => {
+describe('fields of other rate limiters in a rule stop the application with the replacement:', () => {
   it.each<[object, string]>([
     [{ ttl: 60_000 }, 'ttl: write window: "60s"'],
     [{ ttl: 60 }, 'ttl: write window: "60s" or window: "60ms"'],
@@ -119,7 +119,7 @@ describe('fields of other rate limiters in a rule stop the app with what to writ
   });
 });
 
-describe('@SkipRateLimit with something else than names stops the app with what to write instead:', () => {
+describe('@SkipRateLimit with anything but names stops the application with the replacement:', () => {
   const path = '@SkipRateLimit on Routes.get';
 
   it.each<[unknown, string]>([

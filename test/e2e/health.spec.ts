@@ -59,7 +59,7 @@ const well = (details: object) => {
 afterEach(closeApps);
 
 // Who asks the health route learns whether Redis decides, and no balancer takes out what still serves.
-describe('the health indicator, asked by Terminus', () => {
+describe('the health indicator in Terminus', () => {
   it('the health indicator is up with the memory store', async () => {
     const { health } = await start({});
     expect(await health()).toEqual(

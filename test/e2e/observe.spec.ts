@@ -22,7 +22,7 @@ class Routes {
 
 afterEach(closeApps);
 
-describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', ({ framework, kind }) => {
+describe.each(SETUPS)('a limit in shadow mode, on $framework with $kind', ({ framework, kind }) => {
   async function start(rules: NonNullable<RateLimitModuleOptions['rules']>) {
     const time = new VirtualTime();
     const seen: (readonly [rule: string, allowed: boolean, remaining: number])[][] = [];
@@ -162,7 +162,7 @@ describe.each(SETUPS)('a limit that is only watched, on $framework with $kind', 
   });
 });
 
-describe.each(FRAMEWORKS)('who watches decisions, on %s', (framework) => {
+describe.each(FRAMEWORKS)('onDecision on %s', (framework) => {
   async function start(onDecision: RateLimitModuleOptions['onDecision']) {
     const limits = RateLimitModule.forRoot({ rules: { live: { ...LIVE, limit: 1 } }, onDecision });
     const app = await startApp({ imports: [limits], controllers: [Routes] }, { framework });

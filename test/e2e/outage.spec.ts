@@ -25,7 +25,7 @@ class Routes {
 
 afterEach(closeApps);
 
-describe.each(FRAMEWORKS)('what the log says at start, on %s', (framework) => {
+describe.each(FRAMEWORKS)('the log at start, on %s', (framework) => {
   const start = (options: RateLimitModuleOptions) =>
     startApp({ imports: [RateLimitModule.forRoot(options)], controllers: [Routes] }, { framework });
 

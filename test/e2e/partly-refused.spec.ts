@@ -55,7 +55,7 @@ const refusedTimes = async (server: RedisServer) =>
     0,
   );
 
-describe('a user of Redis who lacks a command', () => {
+describe('a user of Redis without a right', () => {
   it.each([
     ['that reads one algorithm', 'lindex', (limiter: RateLimiter) => limiter.consume(log, 'ann')],
     ['that writes one algorithm', 'rpush', (limiter: RateLimiter) => limiter.consume(log, 'ann')],

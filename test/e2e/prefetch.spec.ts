@@ -24,7 +24,7 @@ class Routes {
 
 afterEach(closeApps);
 
-describe.each(FRAMEWORKS)('two processes with a lease on a route, on %s', (framework) => {
+describe.each(FRAMEWORKS)('two processes with prefetch on a route, on %s', (framework) => {
   it('two processes with prefetch never exceed the limit together, and refund unused permits', async () => {
     const prefix = uniquePrefix();
     const time = new VirtualTime();

@@ -226,7 +226,7 @@ describe('a program that names a rule which is written in decorators only', () =
   });
 });
 
-describe('a program that names what there is not', () => {
+describe('a program that names a missing rule, route or subject', () => {
   async function start(rule: RouteRule) {
     const LoginController = loginController(rule);
     const imports = [RateLimitModule.forRoot({})];

@@ -50,7 +50,7 @@ const LOGIN_HEADERS = {
 
 afterEach(closeApps);
 
-describe.each(FRAMEWORKS)('a refused request on %s', (framework) => {
+describe.each(FRAMEWORKS)('a denied request on %s', (framework) => {
   /** The second of two requests, 42.5 s after the first. */
   async function refused(
     path: string,

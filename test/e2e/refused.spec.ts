@@ -41,7 +41,7 @@ async function start(options: RateLimitModuleOptions) {
 
 afterEach(closeApps);
 
-describe('a Redis that refuses the limiter is reported in log and health at start', () => {
+describe('a Redis that rejects the limiter', () => {
   const servers: RedisServer[] = [];
   const serverWith = async (...config: string[]) => {
     const server = await startRedisServer({ config });
@@ -191,7 +191,7 @@ describe('one node of a Redis Cluster', () => {
   });
 });
 
-describe('keys that hold something else', () => {
+describe('keys with another type', () => {
   const rule: Rule = { name: 'log', window: '1m', limit: 5, algorithm: 'sliding-window-log' };
   let redis: Redis;
 

@@ -15,7 +15,7 @@ class Worker {
 
 afterEach(closeApps);
 
-describe.each(STORES)('what a provider can do with RateLimitService, with %s', (kind) => {
+describe.each(STORES)('operations of RateLimitService, with %s', (kind) => {
   async function start(rules: NonNullable<RateLimitModuleOptions['rules']> = {}) {
     const time = new VirtualTime();
     const limits = RateLimitModule.forRoot({ rules, prefix: uniquePrefix() });

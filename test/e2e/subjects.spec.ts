@@ -12,7 +12,7 @@ const pair = (one: string, two: string) => clientAt('10.0.0.1', { 'x-one': one, 
 
 afterEach(closeApps);
 
-describe.each(SETUPS)('who is counted on $framework with $kind', ({ framework, kind }) => {
+describe.each(SETUPS)('the subject on $framework with $kind', ({ framework, kind }) => {
   const setup = () => ({ framework, store: virtualStore(kind, new VirtualTime()), trustProxy: true });
 
   it("by: 'user' counts by id, sub, userId or the value itself", async () => {

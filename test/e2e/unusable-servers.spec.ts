@@ -40,7 +40,7 @@ async function listen(treat: (socket: Socket) => void): Promise<number> {
 
 const HTTP = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n';
 
-describe('what is wrong is in log and health when `redis` leads to', () => {
+describe('the log and health report the cause when `redis` leads to', () => {
   const ports: Record<string, number> = {};
   const servers: RedisServer[] = [];
 

@@ -9,7 +9,7 @@ import { until } from '../support/redis/until.mjs';
 const rule: Rule = { limit: 500, window: '1d', algorithm: 'fixed-window' };
 const lease: ConcurrencyRule = { name: 'held', algorithm: 'concurrency', limit: 2, lease: '1d' };
 
-describe('what is given back while Redis cannot take it', () => {
+describe('refunds while Redis cannot make them', () => {
   let server: RedisServer;
   let store: RedisStore;
   let limiter: RateLimiter;

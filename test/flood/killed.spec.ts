@@ -20,7 +20,7 @@ const BLOCKING: Rule = { algorithm: 'sliding-window-log', limit: LIMIT, window: 
 const HOLDING: ConcurrencyRule = { algorithm: 'concurrency', limit: 100, lease: '1500ms' };
 const RULES = [ON_THE_CLOCK, BLOCKING];
 
-describe('processes that are killed while they ask ten times too much', () => {
+describe('processes killed while they send ten times the limit', () => {
   const prefix = 'killed:';
   const census = new Map<string, Kind>();
   let server: RedisServer;

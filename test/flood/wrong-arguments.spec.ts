@@ -46,7 +46,7 @@ const refusal = async (call: () => Promise<unknown>) => {
   }
 };
 
-describe('what is wrong in any way', () => {
+describe('invalid arguments', () => {
   const refused = ['RateLimitConfigError'];
   const refusals = async (values: readonly unknown[], call: (value: never) => Promise<unknown>) => [
     ...new Set(await Promise.all(values.map((value) => refusal(() => call(value as never))))),

@@ -3,7 +3,7 @@ import { termsOf, type Admitted } from './brute-force.js';
 import { checkTimelines, EVERY_TWIN } from './every-twin.js';
 import { FORWARD } from './forward-timeline.js';
 
-describe(`what may be admitted (PARITY_SEED=${FORWARD.seed})`, () => {
+describe(`the number of allowed permits (PARITY_SEED=${FORWARD.seed})`, () => {
   it.each(EVERY_TWIN)(
     '$name: exactly as many permits are allowed as a full list of requests would allow',
     (algorithm) => {

@@ -32,7 +32,7 @@ const events = fc.array(
 
 const permitsOf = (holders: readonly Holder[]) => holders.reduce((sum, { permits }) => sum + permits, 0);
 
-describe('a limit on what is held at a time', () => {
+describe('held permits', () => {
   it('a concurrency limit holds exactly while permits are renewed, released and lost', () => {
     let deaths = 0;
     const property = fc.property(limits, events, ({ limit, lease }, steps) => {

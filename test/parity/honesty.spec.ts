@@ -5,7 +5,7 @@ import type { ForwardTimeline } from './forward-timeline.js';
 
 const DAY = 86_400e6;
 
-describe.each(EVERY_TWIN)('what $name tells of the future', (algorithm) => {
+describe.each(EVERY_TWIN)('the times reported by $name', (algorithm) => {
   const { name, create, capacity, atFirst } = algorithm;
 
   /** Expects that no timeline makes the check tell of a lie. */

@@ -11,7 +11,7 @@ function drawn(name: AlgorithmName): readonly object[] {
   return fc.sample(rules(fc.constant(name)), { seed: 1, numRuns: 300 }).map(toRule);
 }
 
-describe('the random timelines, which would pass over an option that nobody draws', () => {
+describe('the options of random timelines', () => {
   it.each(names)('random timelines have every option of %s in some rules, and omit it in others', (name) => {
     const rules = drawn(name);
     // Permits are prefetched by a layer, not by the store: see test/prefetch.

@@ -17,7 +17,7 @@ const OFTEN_IN_A_MIX = 15;
 const seed = Number(process.env['PARITY_SEED'] ?? 20_240_229);
 const names = Object.keys(algorithms) as AlgorithmName[];
 
-describe(`Lua and its twin on random timelines (PARITY_SEED=${seed})`, () => {
+describe(`Lua and the reference implementation on random timelines (PARITY_SEED=${seed})`, () => {
   const time = new VirtualTime();
   let lua: RedisStore;
   let twin: MemoryStore;

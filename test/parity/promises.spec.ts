@@ -10,7 +10,7 @@ import { checkTimelines, EVERY_TWIN } from './every-twin.js';
 import { FORWARD, forwardTimelines } from './forward-timeline.js';
 import { ms } from '../support/milliseconds.js';
 
-describe('what algorithms are chosen for', () => {
+describe('guarantees of algorithms', () => {
   it.each(EVERY_TWIN.filter(({ name }) => /log|cells/.test(name)))(
     '$name: no window at any position exceeds the limit',
     (algorithm) => {

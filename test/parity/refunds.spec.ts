@@ -13,7 +13,7 @@ const NEVER_NEW = NOT_COLD.filter(({ atFirst }) => !atFirst);
 
 const remainingOf = (twin: AnyTwin, at: number) => twin.peek(at, 0).remaining;
 
-describe('what is given back', () => {
+describe('refunds', () => {
   it.each(NEVER_NEW)(
     '$name: an immediate refund returns the whole charge as if it had never been made',
     (algorithm) => {

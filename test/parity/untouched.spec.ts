@@ -12,7 +12,7 @@ import { timelines, type Timeline } from './random-timeline.js';
 
 const names = Object.keys(algorithms) as AlgorithmName[];
 
-describe('who is denied, or only asks', () => {
+describe('denials and peeks', () => {
   const time = new VirtualTime();
   let store: RedisStore;
   let redis: Redis;

@@ -41,7 +41,7 @@ afterEach(async () => {
   for (const store of stores) await store.close();
 });
 
-describe('permits that are taken ahead', () => {
+describe('prefetched permits', () => {
   beforeEach(() => open(3));
 
   it.each(named)(

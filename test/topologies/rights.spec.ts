@@ -30,7 +30,7 @@ const EVERY = Object.fromEntries(
 ) as Rules;
 const COMMANDS = commandsOf(Object.values(algorithms));
 
-describe('a user of Redis who lacks a right', () => {
+describe('a user of Redis with a missing right', () => {
   let server: RedisServer;
 
   beforeAll(async () => {

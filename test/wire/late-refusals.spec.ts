@@ -9,7 +9,7 @@ import { until } from '../support/redis/until.mjs';
 
 const RULE: Rule = { window: '1h', limit: 10, algorithm: 'fixed-window' };
 
-describe('a refund that Redis answers after the deadline', () => {
+describe('a refund with a reply after the deadline', () => {
   let server: RedisServer;
   let patientStore: RedisStore;
   let hastyStore: RedisStore;

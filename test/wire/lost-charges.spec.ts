@@ -18,7 +18,7 @@ const algorithms = [
   'sliding-window-cells',
 ] as const;
 
-describe('what work cost beyond its reservation', () => {
+describe('a cost above the reservation', () => {
   let server: RedisServer;
   let proxy: Proxy;
   let store: RedisStore;

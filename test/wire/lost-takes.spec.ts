@@ -24,7 +24,7 @@ type Event = 'reply' | 'request' | undefined;
 
 const cuts = fc.constantFrom<Event>(undefined, 'reply', 'request');
 
-describe('permits taken ahead by a call whose connection is cut', () => {
+describe('prefetched permits of a call on a closed connection', () => {
   let server: RedisServer;
   let proxy: Proxy;
   let store: RedisStore;

@@ -17,7 +17,7 @@ const AHEAD: Rule = {
 };
 const PATIENCE_MS = 60_000;
 
-describe('what a call without an answer has taken', () => {
+describe('permits of a call without a reply', () => {
   let server: RedisServer;
   let proxy: Proxy;
   let store: RedisStore;
