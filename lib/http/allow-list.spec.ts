@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { allowListOf, isAllowList } from './allow-list.js';
 
-describe('an allow list', () => {
+describe('allowListOf', () => {
   const isAllowed = allowListOf([
     '203.0.113.7',
     '10.9.8.7/8',
@@ -36,7 +36,7 @@ describe('an allow list', () => {
     ['not an address', false],
     ['', false],
     [undefined, false],
-  ])('lets through whom the list means and nobody else: %s, %s', (address, expected) => {
+  ])('matches only the addresses and ranges of the list: %s, %s', (address, expected) => {
     expect(isAllowed({ ip: address })).toBe(expected);
   });
 
@@ -49,14 +49,16 @@ describe('an allow list', () => {
     ['::ffff:0:0/96', '::1', false],
     ['64:ff9b::203.0.113.0/120', '203.0.113.7', true],
     ['64:ff9b::/96', '64:ff9b::203.0.113.7', true],
-  ])('keeps %s to its own family: %s, %s', (range, address, expected) => {
+  ])('matches %s only with addresses of its family: %s, %s', (range, address, expected) => {
     expect(allowListOf([range])({ ip: address })).toBe(expected);
   });
 
-  it('exempts nobody with an empty list', () => {
+  it('matches no address with an empty list', () => {
     expect(allowListOf([])({ ip: '127.0.0.1' })).toBe(false);
   });
+});
 
+describe('isAllowList', () => {
   it.each([
     ...[
       '',
@@ -79,12 +81,12 @@ describe('an allow list', () => {
       '10.0.0.1:80',
       ' 10.0.0.1',
     ],
-  ])('stops the start at %j instead of exempting the wrong clients', (entry) => {
+  ])('rejects a list with the entry %j', (entry) => {
     expect(isAllowList(['127.0.0.1'])).toBe(true);
     expect(isAllowList(['127.0.0.1', entry])).toBe(false);
   });
 
-  it('stops the start at what a configuration file gives for a text', () => {
+  it('rejects a list with an entry that is no string', () => {
     expect(isAllowList([10])).toBe(false);
   });
 });

@@ -8,9 +8,9 @@ export function isAllowList(value: unknown): boolean {
 }
 
 /**
- * Makes a function that finds out whether a request comes from one of the addresses and ranges. Host bits in a
- * range do not matter: `10.0.0.1/8` is `10.0.0.0/8`. IPv4-mapped IPv6 is IPv4, so `::ffff:10.0.0.0/104` is, too, and
- * IPv4 behind NAT64.
+ * Returns a function that checks whether a request comes from one of the addresses and ranges. Host bits in a range are
+ * ignored: `10.0.0.1/8` is `10.0.0.0/8`. IPv4-mapped IPv6, such as `::ffff:10.0.0.0/104`, and IPv4 behind NAT64 are
+ * converted to IPv4.
  *
  * @param entries a list that `isAllowList` accepts
  */
@@ -27,7 +27,7 @@ export function allowListOf(entries: readonly string[]): (request: HttpRequest) 
   };
 }
 
-/** `undefined` also for a range of IPv4 in IPv6 of fewer than 96 bits, which would reach beyond IPv4. */
+/** Parses an entry. Also returns `undefined` for a prefix below 96 bits of IPv4 in IPv6, which would include more. */
 function rangeOf(entry: unknown): readonly [IpAddress, number] | undefined {
   if (typeof entry !== 'string' || entry.includes('%')) return undefined;
   const [, text = '', length] = /^([^/]*)(?:\/(0|[1-9]\d{0,2}))?$/.exec(entry) ?? [];

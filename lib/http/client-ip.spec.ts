@@ -23,7 +23,7 @@ describe('canonicalIp', () => {
     ['64:FF9B::102:304', '1.2.3.4'],
     ['0064:ff9b:0:0:0:0:0102:0304', '1.2.3.4'],
     ['64:ff9b::1.2.3.4%eth0', '1.2.3.4'],
-  ])('counts %s as %s, however the client or a proxy spells it', (address, expected) => {
+  ])('returns for %s the canonical form %s', (address, expected) => {
     expect(canonicalIp(address)).toBe(expected);
   });
 
@@ -40,17 +40,17 @@ describe('canonicalIp', () => {
     ['[2001:DB8::1]', '2001:db8::/64'],
     ['[fe80::1%eth0.100]:80', 'fe80::/64'],
     [`[${'0000:'.repeat(5)}ffff:255.255.255.255%${'z'.repeat(16)}]:65535`, '255.255.255.255'],
-  ])('does not count a client of Azure anew for each port: %s is %s', (address, expected) => {
+  ])('removes the port, as a proxy of Azure adds it: %s is %s', (address, expected) => {
     expect(canonicalIp(address)).toBe(expected);
   });
 
-  it('does not take the end of an IPv6 address for a port', () => {
+  it('does not treat the last group of an IPv6 address as a port', () => {
     expect(canonicalIp('2001:db8::4711', 128)).toBe('2001:db8::4711/128');
     expect(canonicalIp('2001:db8:1:2:3:4:5:80', 128)).toBe('2001:db8:1:2:3:4:5:80/128');
     expect(canonicalIp('::80', 128)).toBe('::80/128');
   });
 
-  it('gives any address the same counter with a port and without', () => {
+  it('returns the same text for an address with and without a port', () => {
     const octet = fc.integer({ min: 0, max: 255 });
     const dotted = fc.tuple(octet, octet, octet, octet).map((octets) => octets.join('.'));
     const mapped = fc
@@ -73,7 +73,7 @@ describe('canonicalIp', () => {
     fc.assert(bracketed, { numRuns: 1000 });
   });
 
-  it('gives a client one counter for all the addresses of its network', () => {
+  it('returns the same text for all addresses of an IPv6 network', () => {
     const addresses = Array.from(
       { length: 1000 },
       (_, n) => `2001:db8:1:2:${n.toString(16)}::${(n * 61).toString(16)}`,
@@ -93,21 +93,21 @@ describe('canonicalIp', () => {
     expect(canonicalIp('2001:db8:ffff:ffff:ffff:ffff:ffff:ffff', prefix)).toBe(expected);
   });
 
-  it('unmaps before it masks, or all of IPv4 would share one counter', () => {
+  it('converts IPv4-mapped IPv6 to IPv4 before it masks, so that IPv4 clients do not share a counter', () => {
     expect(canonicalIp('::ffff:102:304', 32)).toBe('1.2.3.4');
     expect(canonicalIp('64:ff9b::102:304', 32)).toBe('1.2.3.4');
   });
 
-  it('gives each IPv4 client behind NAT64 a counter of its own, the same as without NAT64', () => {
+  it('returns the IPv4 address of a client behind NAT64', () => {
     const clients = Array.from({ length: 256 }, (_, n) => `203.0.113.${n}`);
     expect(clients.map((client) => canonicalIp(`64:ff9b::${client}`))).toEqual(clients);
   });
 
-  it('does not take an address that only ends like an IPv4 one for it', () => {
+  it('does not convert other IPv6 addresses with a dotted tail to IPv4', () => {
     expect(canonicalIp('::1.2.3.4', 128)).toBe('::102:304/128');
     expect(canonicalIp('::fffe:1.2.3.4', 128)).toBe('::fffe:102:304/128');
     expect(canonicalIp('::ffff:0:1.2.3.4', 128)).toBe('::ffff:0:102:304/128');
-    // The local-use prefix of NAT64 (RFC 8215) has no one length; who has it chooses `by`.
+    // The local-use prefix of NAT64 (RFC 8215) has no fixed length; its users configure `by`.
     expect(canonicalIp('64:ff9b:1::1.2.3.4', 128)).toBe('64:ff9b:1::102:304/128');
     expect(canonicalIp('64:ff9b::1:102:304', 128)).toBe('64:ff9b::1:102:304/128');
   });
@@ -154,45 +154,49 @@ describe('canonicalIp', () => {
     ...['::ffff:010.0.0.1', '::ffff:1.2.3', '::ffff:0x1.2.3.4', '::ffff:256.1.1.1', '1.2.3.4::'],
     ...[':', ':::', '1::2::3', '1:2:3:4:5:6:7', '1:2:3:4:5:6:7:8:9', '1:2:3:4:5:6:7:', '12345::', '::g'],
     ...['', 'localhost', 'unknown', '__proto__', 'constructor', '1.2.3.4, 5.6.7.8'],
-  ])('refuses %j: two parsers that disagree about it are two counters for one client', (address) => {
+  ])('rejects %j, which other parsers may read differently', (address) => {
     expect(canonicalIp(address)).toBeUndefined();
   });
 
-  it('answers at once to megabytes', () => {
+  it('rejects megabytes of text without parsing them', () => {
     for (const unit of ['1', '1.', '::', '1:', '%', '[', ']', '[::1]:', '::ffff:', '1.2.3.4:']) {
       expect(canonicalIp(unit.repeat(2_000_000))).toBeUndefined();
     }
   });
 
-  it('knows no address where there is none', () => {
+  it('returns undefined without an address', () => {
     expect(canonicalIp(undefined)).toBeUndefined();
   });
 });
 
 describe('ipSubject', () => {
   it.each<[string, HttpRequest, string | undefined]>([
-    ['the ip', { ip: '::ffff:102:304', socket: { remoteAddress: '10.0.0.1' } }, '1.2.3.4'],
+    ['the ip of the request', { ip: '::ffff:102:304', socket: { remoteAddress: '10.0.0.1' } }, '1.2.3.4'],
     ['the peer without an ip', { socket: { remoteAddress: '::ffff:10.0.0.1' } }, '10.0.0.1'],
-    ['the peer if the ip is none', { ip: 'evil', socket: { remoteAddress: '10.0.0.1' } }, '10.0.0.1'],
-    ['nobody', {}, undefined],
-    ['nobody once the socket is closed', { ip: undefined, socket: { remoteAddress: undefined } }, undefined],
-  ])('counts %s', (_, request, expected) => {
+    ['the peer if the ip is no address', { ip: 'evil', socket: { remoteAddress: '10.0.0.1' } }, '10.0.0.1'],
+    ['undefined without either', {}, undefined],
+    [
+      'undefined once the socket is closed',
+      { ip: undefined, socket: { remoteAddress: undefined } },
+      undefined,
+    ],
+  ])('returns %s', (_, request, expected) => {
     expect(ipSubject()(request)).toBe(expected);
   });
 
-  it('gives no fresh counter for a forged X-Forwarded-For', () => {
+  it('ignores X-Forwarded-For and similar headers', () => {
     const headers = { 'x-forwarded-for': '6.6.6.6', 'x-real-ip': '6.6.6.6', forwarded: 'for=6.6.6.6' };
     expect(ipSubject()({ ip: '1.2.3.4', headers })).toBe('1.2.3.4');
     expect(ipSubject()({ headers })).toBeUndefined();
   });
 
-  it('masks as wide as asked for, 64 bits unless told', () => {
+  it('masks IPv6 to the configured prefix, 64 bits by default', () => {
     expect(ipSubject()({ ip: '2001:db8:1:2::1' })).toBe('2001:db8:1:2::/64');
     expect(ipSubject(48)({ ip: '2001:db8:1:2::1' })).toBe('2001:db8:1::/48');
   });
 });
 
-describe('the subject of an IP that a program gives', () => {
+describe('ipSubjectOf', () => {
   it.each([
     ['203.0.113.7', '203.0.113.7'],
     ['203.0.113.7:80', '203.0.113.7'],
@@ -202,7 +206,7 @@ describe('the subject of an IP that a program gives', () => {
     ['2001:db8:1:2::/48', undefined],
     ['203.0.113.7/64', undefined],
     ['ann', undefined],
-  ])('is that of a request from this address: %s', (text, expected) => {
+  ])('returns the subject of a request from this address: %s', (text, expected) => {
     expect(ipSubjectOf(text)).toBe(expected);
     if (expected !== undefined) {
       expect(ipSubjectOf(expected)).toBe(expected);
@@ -210,7 +214,7 @@ describe('the subject of an IP that a program gives', () => {
     }
   });
 
-  it('has the mask of its rule', () => {
+  it('masks IPv6 to the prefix of the rule', () => {
     expect(ipSubjectOf('2001:db8:1:2::1', 48)).toBe('2001:db8:1::/48');
     expect(ipSubjectOf('2001:db8:1::/48', 48)).toBe('2001:db8:1::/48');
   });

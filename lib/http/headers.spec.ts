@@ -42,7 +42,7 @@ describe('rateLimitHeaders', () => {
     expect(Object.fromEntries(rateLimitHeaders(answer(ALLOWED), [style], at))).toEqual(expected);
   });
 
-  it('serves clients old and new at once', () => {
+  it('returns the headers of a draft and of the legacy style together', () => {
     const names = rateLimitHeaders(answer(ALLOWED), ['draft-7', 'legacy'], at).map(([name]) => name);
     expect(names).toEqual([
       'RateLimit-Policy',
@@ -53,7 +53,7 @@ describe('rateLimitHeaders', () => {
     ]);
   });
 
-  it('shows every rule of an allowed request, the tightest first, so that a client paces itself by it', () => {
+  it('lists every rule of an allowed request, the strictest first', () => {
     const hourly = {
       ...ALLOWED,
       rule: 'hourly',
@@ -73,7 +73,7 @@ describe('rateLimitHeaders', () => {
     ]);
   });
 
-  it('tells no window for permits that are held, which the drafts up to 7 cannot express', () => {
+  it('omits the policy of concurrency rules in the drafts up to 7, which require a window', () => {
     const exports = {
       ...ALLOWED,
       rule: 'exports',
@@ -90,7 +90,7 @@ describe('rateLimitHeaders', () => {
     ]);
   });
 
-  it('never names a time after Retry-After on a denial: a client that waits for the later one waits too long', () => {
+  it('contains no reset time after Retry-After in a denial', () => {
     const long = {
       ...ALLOWED,
       rule: 'daily',
@@ -122,13 +122,13 @@ describe('rateLimitHeaders', () => {
     [1001, '2'],
     [16_999.5, '17'],
   ])(
-    'rounds a wait of %d ms up: a client that comes back in time is not denied again',
+    'rounds a wait of %d ms up, so that a client that waits this long is allowed',
     (retryAfterMs, seconds) => {
       expect(rateLimitHeaders(answer({ ...DENIED, retryAfterMs }), [])).toEqual([['Retry-After', seconds]]);
     },
   );
 
-  it('sends nobody back who can never get through, in any style', () => {
+  it('contains no Retry-After in any style if the request can never be allowed', () => {
     const decision = answer({ ...DENIED, retryAfterMs: null });
     expect(rateLimitHeaders(decision, ['draft-10'])).toEqual([
       ['RateLimit-Policy', '"default";q=100;w=60'],
@@ -140,7 +140,7 @@ describe('rateLimitHeaders', () => {
     ]);
   });
 
-  it('rounds an instant up after adding, not before', () => {
+  it('rounds the instant of the legacy style up after adding the wait to the time', () => {
     const decision = answer({ ...ALLOWED, resetAfterMs: 500 });
     expect(rateLimitHeaders(decision, ['legacy'], () => 1_700_000_000_400)[2]).toEqual([
       'X-RateLimit-Reset',
@@ -148,18 +148,18 @@ describe('rateLimitHeaders', () => {
     ]);
   });
 
-  it('tells a window under a second as each draft can: not at all, or as one second where `w` is required', () => {
+  it('omits a window under a second in draft 10, and rounds it up to a second where `w` is required', () => {
     const decision = answer({ ...ALLOWED, windowMs: 250 });
     expect(rateLimitHeaders(decision, ['draft-10'])[0]).toEqual(['RateLimit-Policy', '"default";q=100']);
     expect(rateLimitHeaders(decision, ['draft-6'])[0]).toEqual(['RateLimit-Policy', '100;w=1']);
   });
 
-  it('keeps a header parseable when a name holds quotes or backslashes', () => {
+  it('escapes quotes and backslashes in the name of a rule', () => {
     const decision = answer({ ...ALLOWED, rule: 'a"b\\c' });
     expect(rateLimitHeaders(decision, ['draft-10'])[1]).toEqual(['RateLimit', '"a\\"b\\\\c";r=42;t=17']);
   });
 
-  it.each(HEADER_STYLES)('never tells a client of %s of less than nothing left', (style) => {
+  it.each(HEADER_STYLES)('never contains a negative number of remaining permits in the style %s', (style) => {
     const values = rateLimitHeaders(answer({ ...ALLOWED, remaining: -3 }), [style], at).map(
       ([, value]) => value,
     );
@@ -168,7 +168,7 @@ describe('rateLimitHeaders', () => {
 });
 
 describe('strictestFirst', () => {
-  it('orders as the members of a header go: who never lets through, who makes wait longest, who has least left', () => {
+  it('sorts rules that never allow first, then by the longest wait, then by the fewest remaining permits', () => {
     const never = { ...DENIED, rule: 'never', retryAfterMs: null };
     const soon = { ...DENIED, rule: 'soon', retryAfterMs: 5 };
     const few = { ...ALLOWED, rule: 'few', remaining: 1 };
@@ -182,14 +182,14 @@ describe('strictestFirst', () => {
 
 describe('headerStyleConflict', () => {
   it.each([[[]], [['draft-10']], [['draft-6', 'legacy']], [['legacy']]] as const)(
-    'lets %j start',
+    'returns undefined for %j',
     (styles) => {
       expect(headerStyleConflict(styles)).toBeUndefined();
     },
   );
 
   it.each([[['draft-10', 'draft-7']], [['draft-7', 'legacy', 'draft-6']], [['legacy', 'legacy']]] as const)(
-    'names %j instead of sending two values for one header',
+    'returns a message for %j, which would set a header twice',
     (styles) => {
       expect(headerStyleConflict(styles)).toBe(
         `got ${styles.map((style) => `"${style}"`).join(', ')}; allowed: one of "draft-10", "draft-7" and ` +

@@ -5,7 +5,7 @@ export type HeaderStyle = (typeof HEADER_STYLES)[number];
 
 export const HEADER_STYLES = ['draft-10', 'draft-7', 'draft-6', 'legacy'] as const;
 
-/** The fields of all styles. */
+/** The header fields of all styles. */
 export const HEADER_FIELDS: readonly string[] = [
   ...['RateLimit-Policy', 'RateLimit', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
   ...['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
@@ -14,10 +14,10 @@ export const HEADER_FIELDS: readonly string[] = [
 export type Header = [name: string, value: string];
 
 /**
- * The response headers for a decision, in every style asked for and with `Retry-After` if it is denied.
+ * Returns the response headers for a decision, in each of the styles, with `Retry-After` if it is denied.
  *
- * @param styles none of which may conflict, see `headerStyleConflict`; unused for a decision that was not counted
- * @param now the epoch in milliseconds, for the one style that tells an instant
+ * @param styles must not conflict, see `headerStyleConflict`; ignored for a decision that was not counted
+ * @param now returns milliseconds since the epoch, for `'legacy'`, which contains an instant
  */
 export function rateLimitHeaders(
   decision: Decision,
@@ -39,7 +39,7 @@ export function rateLimitHeaders(
   return headers;
 }
 
-/** Says why these styles cannot go together, `undefined` if they can. */
+/** Returns why these styles conflict; `undefined` if they do not. */
 export function headerStyleConflict(styles: readonly HeaderStyle[]): string | undefined {
   const drafts = styles.filter((style) => style !== 'legacy').length;
   if (drafts <= 1 && styles.length - drafts <= 1) return undefined;
@@ -47,13 +47,13 @@ export function headerStyleConflict(styles: readonly HeaderStyle[]): string | un
   return `got ${given}; allowed: one of "draft-10", "draft-7" and "draft-6", which all write RateLimit-Policy, and "legacy" once`;
 }
 
-/** A decision's answers, one a rule, the strictest first. */
+/** Returns the results of a decision, strictest first, without those of shadow rules unless there is only one result. */
 export function strictestFirst(decision: Decision): readonly RuleDecision[] {
   if (decision.decisions.length === 1) return decision.decisions;
   return decision.decisions.filter(({ shadow }) => !shadow).toSorted(compareStrictness);
 }
 
-/** Those of a decision's results that were counted, the strictest first. A decision that was counted has one. */
+/** Returns the counted results of a decision, strictest first. A decision that was counted has at least one. */
 function counted(decision: Decision): readonly RuleDecision[] {
   if (decision.decisions.length === 1) return decision.decisions;
   return strictestFirst(decision).filter(hasFigures);
@@ -92,13 +92,13 @@ function legacy(decision: Decision, now: number, headers: Header[]): void {
   );
 }
 
-/** Without `w` for a window under a second, which the draft cannot express. */
+/** Omits `w` for a window under a second, which the draft cannot express. */
 function namedPolicy(rule: RuleDecision): string {
   const named = `${quoted(rule.rule)};q=${rule.limit}`;
   return rule.windowMs < 1000 ? named : `${named};w=${seconds(rule.windowMs)}`;
 }
 
-/** The drafts up to 7 require `w`, which permits that are held do not have. */
+/** Omits `concurrency` rules: the drafts up to 7 require `w`, and these rules have no window. */
 function policies(decision: Decision): Header[] {
   const windowed = counted(decision).filter(({ windowMs }) => windowMs > 0);
   if (windowed.length === 0) return [];
@@ -109,13 +109,13 @@ function quotaWhenAllowed(rule: RuleDecision): string {
   return `${quoted(rule.rule)};r=${left(rule)};t=${seconds(rule.resetAfterMs)}`;
 }
 
-/** `Retry-After` must not be earlier than any `t`: so the rules that would allow do without. */
+/** Omits `t` for rules that allow, since `Retry-After` must not be earlier than any `t`. */
 function quotaWhenDenied(rule: RuleDecision): string {
   const quota = `${quoted(rule.rule)};r=${left(rule)}`;
   return rule.allowed || rule.retryAfterMs === null ? quota : `${quota};t=${seconds(rule.retryAfterMs)}`;
 }
 
-/** The drafts up to 7 want the same instant here and in `Retry-After`. */
+/** The drafts up to 7 require the same time here and in `Retry-After`. */
 function resetMs(decision: Decision): number {
   return decision.allowed ? decision.resetAfterMs : (decision.retryAfterMs ?? decision.resetAfterMs);
 }
@@ -126,7 +126,7 @@ function list(rules: readonly RuleDecision[], member: (rule: RuleDecision) => st
   return text;
 }
 
-/** An RFC 9651 String. */
+/** Encodes a name as an RFC 9651 String. */
 function quoted(name: string): string {
   if (!name.includes('"') && !name.includes('\\')) return `"${name}"`;
   return `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;

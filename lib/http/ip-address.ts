@@ -1,24 +1,24 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * An address of its real family: IPv4 as text, IPv6 as its eight 16-bit groups. IPv4-mapped IPv6 is IPv4, and so is
- * IPv4 behind NAT64.
+ * An IP address: IPv4 as text, IPv6 as eight 16-bit groups. IPv4-mapped IPv6 and IPv4 behind NAT64 are converted to
+ * IPv4.
  */
 export type IpAddress = string | readonly number[];
 
-/** IPv6 with a dotted tail takes 45 characters, a zone id 16: a longer text is not parsed. */
+/** Maximum length: IPv6 with a dotted tail takes 45 characters, a zone id up to 16. */
 const LONGEST = 64;
 
-/** A port takes 6 characters with its colon, and brackets 2. */
+/** A port takes 6 characters including its colon, brackets take 2. */
 const LONGEST_WITH_PORT = LONGEST + 8;
 
 /**
  * Parses an address as proxies and frameworks write it: alone, or with a port. Returns `undefined` for any
  * other text.
  *
- * The forms with a port are `203.0.113.1:4711`, `::ffff:203.0.113.1:4711` and `[2001:db8::1]:4711`;
- * brackets may also stand without a port. `2001:db8::4711` has no port: outside brackets, only a dotted
- * tail shows where an IPv6 address ends.
+ * The forms with a port are `203.0.113.1:4711`, `::ffff:203.0.113.1:4711` and `[2001:db8::1]:4711`. Brackets may also
+ * occur without a port. `2001:db8::4711` has no port: without brackets, only a dotted tail marks the end of an IPv6
+ * address.
  */
 export function parseClientIp(text: string): IpAddress | undefined {
   if (text.length > LONGEST_WITH_PORT) return undefined;
@@ -43,7 +43,7 @@ export function parseIp(text: string): IpAddress | undefined {
   return unmapped(groupsOf(address.includes('.') ? canonical(address) : address));
 }
 
-/** The RFC 5952 text of an IPv6 address. */
+/** Returns the RFC 5952 text of an IPv6 address. */
 export function textOf(groups: readonly number[]): string {
   return canonical(groups.map((group) => group.toString(16)).join(':'));
 }
@@ -52,7 +52,7 @@ function canonical(ipv6: string): string {
   return new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
 }
 
-/** `fe80::1%eth0` without the zone, of the characters that RFC 6874 allows in one. */
+/** Removes the zone id, as in `fe80::1%eth0`, if it has only characters that RFC 6874 allows. */
 function withoutZone(text: string): string {
   return text.replace(/%[\w.~-]+$/, '');
 }
@@ -66,8 +66,8 @@ function groupsOf(hex: string): number[] {
 }
 
 /**
- * The 96 bits in front of an IPv4 address: `::ffff:0:0/96` if it is mapped, and the well-known prefix of NAT64,
- * `64:ff9b::/96` (RFC 6052), through which an IPv6-only server is reached over IPv4.
+ * The 96 bits before an IPv4 address: `::ffff:0:0/96` for IPv4-mapped IPv6, and the well-known prefix of NAT64,
+ * `64:ff9b::/96` (RFC 6052), through which IPv4 clients reach an IPv6-only server.
  */
 const IPV4_PREFIXES = [
   [0, 0, 0, 0, 0, 0xffff],

@@ -20,7 +20,7 @@ const denial = (strictest: RuleDecision, ...others: RuleDecision[]): Decision =>
 const detail = (fields: Partial<RuleDecision>) => problemDetails(denial({ ...LOGIN, ...fields })).detail;
 
 describe('problemDetails', () => {
-  it('tells a program and a person why and for how long', () => {
+  it('contains the reason and the wait for programs and in words', () => {
     expect(PROBLEM_JSON).toBe('application/problem+json; charset=utf-8');
     expect(problemDetails(denial(LOGIN))).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
@@ -32,7 +32,7 @@ describe('problemDetails', () => {
     });
   });
 
-  it('names each rule that denied and no other, in the order of the headers', () => {
+  it('contains only the rules that denied, in the order of the headers', () => {
     const burst = { ...LOGIN, rule: 'burst', limit: 2, windowMs: 250, retryAfterMs: 100 };
     const daily = { ...LOGIN, rule: 'daily', allowed: true, retryAfterMs: 0 };
     const { 'violated-policies': violated, detail } = problemDetails(denial(LOGIN, burst, daily));
@@ -42,13 +42,13 @@ describe('problemDetails', () => {
     );
   });
 
-  it('names no window where a rule has none', () => {
+  it('contains no window for a rule without one', () => {
     expect(detail({ limit: 0, windowMs: 0, retryAfterMs: null })).toBe(
       'Rule "login" allows 0; waiting will not help.',
     );
   });
 
-  it('does not send back a client whose request can never be allowed', () => {
+  it('states that waiting will not help if the request can never be allowed', () => {
     const problem = problemDetails(denial({ ...LOGIN, limit: 0, retryAfterMs: null }));
     expect(problem.detail).toBe('Rule "login" allows 0 per 1 m; waiting will not help.');
     expect(problem.retryAfterMs).toBeNull();
@@ -63,8 +63,8 @@ describe('problemDetails', () => {
     [150_000, '150 s'],
     [3_600_000, '1 h'],
     [604_800_000, '7 d'],
-  ])('states a window of %d ms as the rule does: %s', (windowMs, spelled) => {
-    expect(detail({ windowMs })).toBe(`Rule "login" allows 5 per ${spelled}; try again in 12 s.`);
+  ])('formats a window of %d ms as the rule does: %s', (windowMs, formatted) => {
+    expect(detail({ windowMs })).toBe(`Rule "login" allows 5 per ${formatted}; try again in 12 s.`);
   });
 
   it.each([
@@ -76,13 +76,13 @@ describe('problemDetails', () => {
     [3_725_000, '63 m'],
     [43_217_000, '13 h'],
     [172_800_000, '2 d'],
-  ])('states a wait of %d ms as a time that is enough and that people read: %s', (retryAfterMs, spelled) => {
-    expect(detail({ retryAfterMs })).toBe(`Rule "login" allows 5 per 1 m; try again in ${spelled}.`);
+  ])('rounds a wait of %d ms up to a readable time: %s', (retryAfterMs, formatted) => {
+    expect(detail({ retryAfterMs })).toBe(`Rule "login" allows 5 per 1 m; try again in ${formatted}.`);
   });
 });
 
 describe('unavailableDetails', () => {
-  it('does not blame the client for a store that does not answer', () => {
+  it("describes a reduced capacity of the server, which is not the client's fault", () => {
     expect(
       unavailableDetails({
         ...denial({ ...LOGIN, retryAfterMs: 1000 }),

@@ -1,7 +1,7 @@
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import { strictestFirst } from './headers.js';
 
-/** The type of an RFC 9457 body, with the `charset` that Express and Fastify would add each time. */
+/** The content type of an RFC 9457 body, with the `charset` that Express and Fastify would add to each response. */
 export const PROBLEM_JSON = 'application/problem+json; charset=utf-8';
 
 /** The body of a 429 or 503 as RFC 9457 defines it, with the problem types of the RateLimit draft. */
@@ -24,7 +24,7 @@ const TYPES = 'https://iana.org/assignments/http-problem-types#';
 const QUOTA_EXCEEDED = `${TYPES}quota-exceeded`;
 const REDUCED_CAPACITY = `${TYPES}temporary-reduced-capacity`;
 
-/** The body of a 429: which rules denied, and in words what they allow and how long to wait. */
+/** Returns the body of a 429: the rules that denied, with a sentence on what they allow and how long to wait. */
 export function problemDetails(decision: Decision, detail = detailOf(decision)): ProblemDetails {
   return {
     type: QUOTA_EXCEEDED,
@@ -36,7 +36,7 @@ export function problemDetails(decision: Decision, detail = detailOf(decision)):
   };
 }
 
-/** The body of a 503: the limits could not be checked, which is not the client's fault. */
+/** Returns the body of a 503: the limits could not be checked, which is not the client's fault. */
 export function unavailableDetails(decision: Decision): ProblemDetails {
   return {
     type: REDUCED_CAPACITY,
@@ -63,12 +63,14 @@ function detailOf(decision: Decision): string {
 }
 
 function limitOf({ rule, limit, windowMs }: RuleDecision): string {
-  const within = windowMs > 0 ? ` per ${spell(windowMs)}` : limit > 0 ? ' at a time' : '';
+  const within = windowMs > 0 ? ` per ${format(windowMs)}` : limit > 0 ? ' at a time' : '';
   return `"${rule}" allows ${limit}${within}`;
 }
 
 function advice(retryAfterMs: number | null): string {
-  return retryAfterMs === null ? 'waiting will not help' : `try again in ${spell(roundedWait(retryAfterMs))}`;
+  return retryAfterMs === null
+    ? 'waiting will not help'
+    : `try again in ${format(roundedWait(retryAfterMs))}`;
 }
 
 const SECOND = 1000;
@@ -76,14 +78,14 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Nobody reads "43217 s": up to whole seconds below two minutes, whole minutes below two hours, hours beyond. */
+/** Rounds a wait up for readers: to seconds below two minutes, to minutes below two hours, otherwise to hours. */
 function roundedWait(milliseconds: number): number {
   const unit = milliseconds < 2 * MINUTE ? SECOND : milliseconds < 2 * HOUR ? MINUTE : HOUR;
   return Math.ceil(milliseconds / unit) * unit;
 }
 
-/** The largest unit that divides the time; what is no whole number of seconds is rounded up to one. */
-function spell(milliseconds: number): string {
+/** Formats a time in the largest unit that divides it. Times above a second are rounded up to whole seconds. */
+function format(milliseconds: number): string {
   if (milliseconds < SECOND && milliseconds > 0) return `${milliseconds} ms`;
   const rounded = Math.ceil(milliseconds / SECOND) * SECOND;
   if (rounded > 0 && rounded % DAY === 0) return `${rounded / DAY} d`;

@@ -1,15 +1,14 @@
 import type { ServerResponse } from 'node:http';
 
-/** How a response ended: with a status, or cut off before it was sent. */
+/** How a response ended: with a status, or cut off before it was sent completely. */
 export type ResponseEnd = { readonly statusCode: number } | 'cut-off';
 
 /**
- * Calls the listener once when a response is over, however it ended: sent, failed, or given up by a
- * client that hung up.
+ * Calls the listener once when a response has ended: it was sent, it failed, or the client disconnected.
  */
 export function afterResponse(response: unknown, listener: (end: ResponseEnd) => void): void {
   const raw = rawResponse(response);
-  // A response that waits behind others of its connection has no socket yet, and learns of no hanging up.
+  // A pipelined response that waits for earlier ones has no socket, and gets no event if the client disconnects.
   const connection = raw.socket ? undefined : raw.req?.socket;
   const finish = (): void => {
     raw.off('close', finish);
@@ -24,14 +23,14 @@ export function afterResponse(response: unknown, listener: (end: ResponseEnd) =>
   connection?.once('close', finish);
 }
 
-/** A signal that aborts when the response is over. */
+/** Returns a signal that aborts when the response has ended. */
 export function responseSignal(response: unknown): AbortSignal {
   const controller = new AbortController();
   afterResponse(response, () => controller.abort());
   return controller.signal;
 }
 
-/** Node's response behind that of Fastify, which Express's extends. */
+/** Returns the response of Node.js, which Fastify wraps and Express extends. */
 function rawResponse(response: unknown): ServerResponse {
   return ((response as { raw?: ServerResponse }).raw ?? response) as ServerResponse;
 }

@@ -38,7 +38,7 @@ describe('userSubject', () => {
     [{ id: 2n ** 64n }, '18446744073709551616'],
     [{ id: '__proto__' }, '__proto__'],
     ['constructor', 'constructor'],
-  ])('tells users apart: %p is %s', (user, expected) => {
+  ])('returns for the user %p the subject %s', (user, expected) => {
     expect(userSubject({ user })).toBe(expected);
   });
 
@@ -62,11 +62,11 @@ describe('userSubject', () => {
     { id: NaN },
     () => 'a',
     Object.create(null),
-  ])('does not take %p for a user whom others would share', (user) => {
+  ])('returns undefined for %p, which several users would share', (user) => {
     expect(userSubject({ user })).toBeUndefined();
   });
 
-  it('finds no user whose id cannot be printed', () => {
+  it('returns undefined for an id whose toString throws', () => {
     class Broken {
       toString() {
         throw new Error('broken');
@@ -75,7 +75,7 @@ describe('userSubject', () => {
     expect(userSubject({ user: { id: new Broken() } })).toBeUndefined();
   });
 
-  it('reads the getters of an entity', () => {
+  it('reads an id from a getter of a class', () => {
     class User {
       get id() {
         return 'alice';
@@ -99,12 +99,12 @@ describe('headerSubject', () => {
     [{ headers: Object.create({ 'x-tenant': 'everyone' }) as Record<string, string> }, undefined],
     [{ headers: {} }, undefined],
     [{}, undefined],
-  ])('finds the tenant in %j', (request, expected) => {
+  ])('returns the hash of the header, or undefined if it is missing or empty: %j', (request, expected) => {
     expect(tenant(request)).toBe(expected);
   });
 
   it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
-    'takes nothing that every object has for a header: %s',
+    'ignores properties that every object inherits: %s',
     (name) => {
       expect(headerSubject(name)({ headers: {} })).toBeUndefined();
       expect(headerSubject(name)({ headers: Object.create(null) as Record<string, string> })).toBeUndefined();
@@ -112,7 +112,7 @@ describe('headerSubject', () => {
   );
 
   it.each(['x-api-key', 'Authorization', 'proxy-authorization', 'Cookie', 'X-Auth-Token', 'apikey'])(
-    'keeps the value of %s from a person who reads the keys in Redis',
+    'returns a hash of %s, so that the keys in Redis do not contain the value',
     (name) => {
       const headers = { [name.toLowerCase()]: 'secret' };
       // printf secret | sha256sum
@@ -120,14 +120,14 @@ describe('headerSubject', () => {
     },
   );
 
-  it('answers to megabytes in one pass', () => {
+  it('hashes values of several megabytes', () => {
     const value = 'a,'.repeat(5_000_000);
     const digest = createHash('sha256').update(value).digest('hex').slice(0, 32);
     expect(apiKeySubject({ headers: { 'x-api-key': value } })).toBe(digest);
     expect(tenant({ headers: { 'x-tenant': value } })).toBe(digest);
   });
 
-  it('gives a client with one token no further counter for another spelling of the scheme', () => {
+  it('returns the same subject for a token with the scheme in upper or lower case, after any number of spaces', () => {
     const subject = headerSubject('Authorization');
     const spellings = ['Bearer t0K', 'bearer t0K', 'BEARER   t0K', 'bEaReR\tt0K', ' Bearer t0K '];
     const subjects = spellings.map((authorization) => subject({ headers: { authorization } }));
@@ -139,7 +139,7 @@ describe('headerSubject', () => {
 });
 
 describe('apiKeySubject', () => {
-  it('tells keys apart without telling them', () => {
+  it('returns different hashes for different keys', () => {
     expect(apiKeySubject({ headers: { 'x-api-key': 'secret' } })).toBe('2bb80d537b1da3e38bd30361aa855686');
     expect(apiKeySubject({ headers: { 'x-api-key': 'Secret' } })).not.toBe(
       '2bb80d537b1da3e38bd30361aa855686',
@@ -148,12 +148,12 @@ describe('apiKeySubject', () => {
   });
 });
 
-describe('the subject of what a person writes', () => {
-  it.each([7, '7', 7n])('is that of a request of this user: %p', (id) => {
+describe('the subject of a value that a program passes', () => {
+  it.each([7, '7', 7n])('is that of a request by the user %p', (id) => {
     expect(userSubjectOf(id)).toBe(userSubject({ user: { id } }));
   });
 
-  it('is that of a request with this value in the header', () => {
+  it('is that of a request with the value in a header', () => {
     expect(apiKeySubjectOf('secret')).toBe(apiKeySubject({ headers: { 'x-api-key': 'secret' } }));
     expect(headerSubjectOf('X-Tenant')(' acme ')).toBe(
       headerSubject('x-tenant')({ headers: { 'x-tenant': 'acme' } }),

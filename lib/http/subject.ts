@@ -1,32 +1,32 @@
 import { createHash } from 'node:crypto';
 
-/** What an HTTP request tells about who sent it, in any framework. */
+/** The parts of an HTTP request that identify its client, in any framework. */
 export interface HttpRequest {
-  /** The client's address as the framework sees it, with the proxies that it was told to trust. */
+  /** The client's address, which the framework determines with the proxies that it trusts. */
   readonly ip?: string | undefined;
-  /** By lowercase name. */
+  /** The headers by lowercase name. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
-  /** Whoever the application has authenticated. */
+  /** The user that the application has authenticated. */
   readonly user?: unknown;
   readonly socket?:
     { readonly remoteAddress?: string | undefined; readonly destroyed?: boolean | undefined } | undefined;
 }
 
-/** The authenticated user: `request.user` itself or its `id`, `sub`, `userId` or `_id`, the first that is an id. */
+/** Returns the id of the user: `request.user` itself, or the first of its `id`, `sub`, `userId`, `_id` that is an id. */
 export function userSubject({ user }: HttpRequest): string | undefined {
   if (typeof user !== 'object' || user === null) return userSubjectOf(user);
   const { id, sub, userId, _id } = user as Record<string, unknown>;
   return userSubjectOf(id) ?? userSubjectOf(sub) ?? userSubjectOf(userId) ?? userSubjectOf(_id);
 }
 
-/** The hash of the value of `x-api-key`. */
+/** Returns the hash of the header `x-api-key`. */
 export const apiKeySubject = headerSubject('x-api-key');
 
 /**
- * Makes a function that finds the subject in a header: the hash of its value, `undefined` if the header is
- * missing or empty. A header that came several times counts as its values joined by commas.
+ * Returns a function that returns the subject in a header: the hash of its value; `undefined` if the header is missing
+ * or empty. The values of a repeated header are joined with commas.
  *
- * @param name in any case
+ * @param name in upper or lower case
  */
 export function headerSubject(name: string): (request: HttpRequest) => string | undefined {
   const key = name.toLowerCase();
@@ -38,8 +38,8 @@ export function headerSubject(name: string): (request: HttpRequest) => string | 
 }
 
 /**
- * The subject of an id in a rule with `by: 'user'`: a text that is not empty, a number, or an object whose class
- * makes a text of it, such as an ObjectId.
+ * Returns the subject for a user id in a rule with `by: 'user'`. An id is a non-empty string, a number, or an object
+ * whose class converts it to a string, such as an ObjectId.
  */
 export function userSubjectOf(id: unknown): string | undefined {
   if (typeof id === 'string') return id === '' ? undefined : id;
@@ -47,17 +47,17 @@ export function userSubjectOf(id: unknown): string | undefined {
   return Number.isFinite(id) || typeof id === 'bigint' ? String(id) : undefined;
 }
 
-/** The subject of an API key in a rule with `by: 'api-key'`. */
+/** Returns the subject for an API key in a rule with `by: 'api-key'`. */
 export const apiKeySubjectOf = headerSubjectOf('x-api-key');
 
-/** The subject of all requests together, in a rule with `by: 'everyone'`. */
+/** The subject of all requests in a rule with `by: 'everyone'`. */
 export const EVERYONE = 'everyone';
 
 /**
- * Makes a function from a header's value to its subject: 128 bits of the SHA-256 in hex, so that no store,
- * event or log has the value. `undefined` for an empty value.
+ * Returns a function that returns the subject for a header value: 128 bits of its SHA-256 in hex, so that no store,
+ * event or log contains the value. It returns `undefined` for an empty value.
  *
- * @param name in any case
+ * @param name in upper or lower case
  */
 export function headerSubjectOf(name: string): (value: string | undefined) => string | undefined {
   const canonical = name.toLowerCase() === 'authorization' ? canonicalCredentials : trimmed;
@@ -67,14 +67,14 @@ export function headerSubjectOf(name: string): (value: string | undefined) => st
   };
 }
 
-/** Node trims what arrives; a person's text may have spaces around it. */
+/** Node.js trims the headers of requests, but a value that a program passes may have spaces around it. */
 function trimmed(value: string): string {
   return value.trim();
 }
 
 /**
- * `Bearer token`, `bearer token` and `Bearer  token` are one: the scheme has no case (RFC 9110), and parsers
- * skip any number of spaces behind it, so that a client could have a counter for each spelling.
+ * Returns the same text for `Bearer token`, `bearer token` and `Bearer  token`. The scheme is case-insensitive (RFC
+ * 9110) and parsers skip any number of spaces after it, so a client could otherwise have a counter for each variant.
  */
 function canonicalCredentials(value: string): string {
   const text = value.trim();
@@ -82,7 +82,7 @@ function canonicalCredentials(value: string): string {
   return end < 0 ? text : `${text.slice(0, end).toLowerCase()} ${text.slice(end).trim()}`;
 }
 
-/** A client can send plain objects and lists, and bytes that are no text may be one text for several ids. */
+/** Rejects plain objects and lists, which a client can send, and bytes, where several ids may have the same text. */
 function textOfObject(id: object): string | undefined {
   if (Array.isArray(id) || ArrayBuffer.isView(id)) return undefined;
   const { toString } = (Object.getPrototypeOf(id) ?? {}) as { toString?: () => unknown };
