@@ -1,4 +1,3 @@
-import { DateTime, IANAZone } from 'luxon';
 import type { CalendarWindow } from '../calendar-length.js';
 import type { WindowStarts } from './window-starts.js';
 
@@ -14,9 +13,17 @@ export interface Calendar {
 /** Offsets from the current window of the windows to compute: enough even if the time zone skips a day. */
 const WINDOWS_AROUND = [-3, -2, -1, 0, 1, 2, 3, 4];
 
+const DAY_MS = 86_400_000;
+
 /** Whether a value is the IANA name of a time zone that the runtime supports. */
 export function isTimeZone(value: unknown): boolean {
-  return typeof value === 'string' && /^[A-Za-z]/.test(value) && IANAZone.isValidZone(value);
+  if (typeof value !== 'string' || !/^[A-Za-z]/.test(value)) return false;
+  try {
+    clockOf(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The last result for each calendar. */
@@ -33,25 +40,46 @@ export function windowsAround(calendar: Calendar, now: number): WindowStarts {
 }
 
 function reckon(calendar: Calendar, now: number): WindowStarts {
-  const nominal = nominalStart(calendar, now);
-  const starts = WINDOWS_AROUND.map((count) =>
-    firstInstant(nominal.plus({ [calendar.unit]: count }), calendar.timeZone),
-  );
+  const clock = clockOf(calendar.timeZone);
+  const local = localTime(clock, Math.floor(now / 1000));
+  const starts = WINDOWS_AROUND.map((count) => firstInstant(startDate(calendar, local, count), clock) * 1000);
   const distinct = [...new Set(starts)].sort((a, b) => a - b);
   const index = distinct.findLastIndex((start) => start <= now);
   const [previous, current, coming, last] = distinct.slice(index - 1) as [number, number, number, number];
   return { previous, current, coming, last };
 }
 
-/** Returns the date on which the window of an instant starts, as midnight in UTC, which has no gaps. */
-function nominalStart({ unit, timeZone, anchor }: Calendar, now: number): DateTime {
-  const { year, month, day, weekday } = DateTime.fromMillis(Math.floor(now / 1000), { zone: timeZone });
-  if (unit === 'month') return DateTime.utc(year, month, anchor);
-  const date = DateTime.utc(year, month, day);
-  return unit === 'week' ? date.minus({ days: weekday - anchor }) : date;
+/** Returns the date on which a window starts, some windows after that of a local time, as midnight in UTC. */
+function startDate({ unit, anchor }: Calendar, local: number, count: number): number {
+  const date = new Date(local);
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  if (unit === 'month') return Date.UTC(year, month + count, anchor);
+  if (unit === 'day') return Date.UTC(year, month, day + count);
+  const weekday = date.getUTCDay() || 7;
+  return Date.UTC(year, month, day - weekday + anchor + 7 * count);
 }
 
 /** Returns the first instant of a date: 01:00 if the clocks skip midnight, the first 00:00 if they repeat it. */
-function firstInstant({ year, month, day }: DateTime, zone: string): number {
-  return DateTime.fromObject({ year, month, day }, { zone }).getPossibleOffsets()[0]!.toMillis() * 1000;
+function firstInstant(midnight: number, clock: Intl.DateTimeFormat): number {
+  // The offsets of the day before and the day after: they differ if the clocks change in between.
+  const instants = [midnight - DAY_MS, midnight + DAY_MS].map((at) => midnight - localTime(clock, at) + at);
+  const atMidnight = instants.filter((instant) => localTime(clock, instant) === midnight);
+  return atMidnight.length > 0 ? Math.min(...atMidnight) : Math.max(...instants);
+}
+
+/** Returns what the clocks of a time zone show at an instant, to the second, as the same time in UTC. */
+function localTime(clock: Intl.DateTimeFormat, instant: number): number {
+  const parts = Object.fromEntries(
+    clock.formatToParts(instant).map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year, month, day, hour, minute, second } = parts as Record<Intl.DateTimeFormatPartTypes, number>;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/** @throws RangeError if the runtime does not support the time zone */
+function clockOf(timeZone: string): Intl.DateTimeFormat {
+  const numeric = 'numeric';
+  const date = { year: numeric, month: numeric, day: numeric } as const;
+  const time = { hour: numeric, minute: numeric, second: numeric, hourCycle: 'h23' } as const;
+  return new Intl.DateTimeFormat('en-US', { timeZone, ...date, ...time });
 }
