@@ -7,6 +7,8 @@
 export async function scriptTime(redis, act) {
   await redis.config('RESETSTAT');
   await act();
-  const [, calls, usec] = /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(await redis.info('commandstats'));
+  const [, calls, usec] = /cmdstat_(?:fcall|evalsha):calls=(\d+),usec=(\d+)/.exec(
+    await redis.info('commandstats'),
+  );
   return { calls: Number(calls), micros: Number(usec) / Number(calls) };
 }

@@ -17,63 +17,57 @@ local SHORT = '-%d%015' .. string.sub(INTEGER, 2)
 -- themselves; then each 900 numbers are three digits and one more zero.
 local pace, digits = 0, 0
 
--- Returns: what a rule needs whose rate is not the one that is stored. A closure costs each call: these are made
--- when they are needed.
-local function rates()
-  -- Returns: how long at another rate the permits take that take a span at one (microseconds), rounded up.
-  local function convert(span, part, limit, window, to_limit, to_window)
-    local ratio = to_window / to_limit / (window / limit)
-    return math.min(LONGEST, math.ceil((span + part / limit) * ratio))
-  end
+-- Returns: how long at another rate the permits take that take a span at one (microseconds), rounded up.
+local function convert_backlog(span, part, limit, window, to_limit, to_window)
+  local ratio = to_window / to_limit / (window / limit)
+  return math.min(LONGEST, math.ceil((span + part / limit) * ratio))
+end
 
-  -- Returns: how far the instant is ahead (microseconds, part) once what lies behind the slower rate's time goes
-  -- by the rule's own.
-  local function after_slow(ahead, part, limit, window, slow_for, own_limit, own_window)
-    if ahead < slow_for then return ahead, part end
-    return slow_for + convert(ahead - slow_for, part, limit, window, own_limit, own_window), 0
-  end
+-- Returns: how far the instant is ahead (microseconds, part) once what lies behind the slower rate's time goes
+-- by the rule's own.
+local function after_slow(ahead, part, limit, window, slow_for, own_limit, own_window)
+  if ahead < slow_for then return ahead, part end
+  return slow_for + convert_backlog(ahead - slow_for, part, limit, window, own_limit, own_window), 0
+end
 
-  -- Returns: the same as `read_backlog`, of a backlog at another rate.
-  local function read(now, ahead, part, rate_limit, rate_window, s_until, limit, window)
-    if rate_window / rate_limit <= window / limit then
-      return convert(ahead, part, rate_limit, rate_window, limit, window), 0, limit, window, 0
-    end
-    local ends_at = tonumber(s_until) or now + ahead + (part > 0 and 1 or 0)
-    local slow_for = ends_at - now
-    if slow_for > 0 then return ahead, part, rate_limit, rate_window, slow_for end
-    ahead, part = after_slow(ahead, part, rate_limit, rate_window, slow_for, limit, window)
-    if ahead < 0 then return 0, 0, limit, window, 0 end
-    return ahead, part, limit, window, 0
+-- Returns: the same as `read_backlog`, of a backlog at another rate.
+local function read_at_rate(now, ahead, part, rate_limit, rate_window, s_until, limit, window)
+  if rate_window / rate_limit <= window / limit then
+    return convert_backlog(ahead, part, rate_limit, rate_window, limit, window), 0, limit, window, 0
   end
+  local ends_at = tonumber(s_until) or now + ahead + (part > 0 and 1 or 0)
+  local slow_for = ends_at - now
+  if slow_for > 0 then return ahead, part, rate_limit, rate_window, slow_for end
+  ahead, part = after_slow(ahead, part, rate_limit, rate_window, slow_for, limit, window)
+  if ahead < 0 then return 0, 0, limit, window, 0 end
+  return ahead, part, limit, window, 0
+end
 
-  -- Returns: the same as `read_backlog`, of what is stored as text.
-  local function read_text(stored, now, limit, window)
-    local s_instant, s_part, s_window, s_limit, s_until =
-      string.match(stored, '^(%d+) ?(%d*):?(%d*)/?(%d*) ?(%d*)$')
-    local instant, part = tonumber(s_instant), tonumber(s_part) or 0
-    if not instant or instant < now then return 0, 0, limit, window, 0 end
-    local ahead, rate_window, rate_limit = instant - now, tonumber(s_window), tonumber(s_limit) or 1
-    if not rate_window then return ahead, math.min(part, limit - 1), limit, window, 0 end
-    local is_same = rate_limit == limit and rate_window == window
-    if is_same or (rate_limit == 1 and rate_window * limit == window) then return ahead, part, limit, window, 0 end
-    return read(now, ahead, part, rate_limit, rate_window, s_until, limit, window)
-  end
+-- Returns: the same as `read_backlog`, of what is stored as text.
+local function read_backlog_text(stored, now, limit, window)
+  local s_instant, s_part, s_window, s_limit, s_until =
+    string.match(stored, '^(%d+) ?(%d*):?(%d*)/?(%d*) ?(%d*)$')
+  local instant, part = tonumber(s_instant), tonumber(s_part) or 0
+  if not instant or instant < now then return 0, 0, limit, window, 0 end
+  local ahead, rate_window, rate_limit = instant - now, tonumber(s_window), tonumber(s_limit) or 1
+  if not rate_window then return ahead, math.min(part, limit - 1), limit, window, 0 end
+  local is_same = rate_limit == limit and rate_window == window
+  if is_same or (rate_limit == 1 and rate_window * limit == window) then return ahead, part, limit, window, 0 end
+  return read_at_rate(now, ahead, part, rate_limit, rate_window, s_until, limit, window)
+end
 
-  -- Returns: how long until nothing of it is left (microseconds).
-  local function length_of(...)
-    local ahead, part = after_slow(...)
-    return part > 0 and ahead + 1 or ahead
-  end
+-- Returns: how long until nothing of it is left (microseconds).
+local function backlog_length(...)
+  local ahead, part = after_slow(...)
+  return part > 0 and ahead + 1 or ahead
+end
 
-  -- Returns: how long until it is no longer than it may be (microseconds), `own_most` by the rule's own rate, where
-  -- the slower rate does not count any more then.
-  local function wait(ahead, part, limit, window, slow_for, own_limit, own_window, own_most, own_most_part)
-    ahead, part = after_slow(ahead, part, limit, window, slow_for, own_limit, own_window)
-    local own_wait = part > own_most_part and ahead - own_most + 1 or ahead - own_most
-    return math.max(slow_for, own_wait)
-  end
-
-  return { read = read, read_text = read_text, length_of = length_of, wait = wait }
+-- Returns: how long until it is no longer than it may be (microseconds), `own_most` by the rule's own rate, where
+-- the slower rate does not count any more then.
+local function backlog_wait(ahead, part, limit, window, slow_for, own_limit, own_window, own_most, own_most_part)
+  ahead, part = after_slow(ahead, part, limit, window, slow_for, own_limit, own_window)
+  local own_wait = part > own_most_part and ahead - own_most + 1 or ahead - own_most
+  return math.max(slow_for, own_wait)
 end
 
 -- Returns: how far the instant is ahead of now (microseconds, part), 0 if it has passed; the rate at which it is
@@ -81,14 +75,14 @@ end
 local function read_backlog(key, now, limit, window)
   local stored = get(key)
   if not stored then return 0, 0, limit, window, 0 end
-  if string.byte(stored) ~= 45 then return rates().read_text(stored, now, limit, window) end -- '-'
+  if string.byte(stored) ~= 45 then return read_backlog_text(stored, now, limit, window) end -- '-'
   local ahead = EPOCH - now + (tonumber(string.sub(stored, -DIGITS)) or 0)
   if ahead < 0 then return 0, 0, limit, window, 0 end
   pace, digits = 0, tonumber(string.sub(stored, 2, -DIGITS - 1)) or 1
   local zeros = digits < 1000 and 0 or math.floor((digits - 100) / 900)
   pace = (digits - zeros * 900) * 10 ^ zeros
   if pace * limit == window then return ahead, 0, limit, window, 0 end
-  return rates().read(now, ahead, 0, 1, pace, nil, limit, window)
+  return read_at_rate(now, ahead, 0, 1, pace, nil, limit, window)
 end
 
 -- Returns: the state for an instant so far ahead, and when it may be forgotten.

@@ -93,6 +93,8 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
     onlyLast: boolean,
   ): Next<State> | undefined;
   renew?(state: State, now: number, parameters: Numbers<Parameter>, lease: string): Next<State> | undefined;
+  /** Every variant that `resolve` returns. */
+  readonly variants?: readonly Algorithm[];
   /**
    * Returns by when the nth (from 1) of some prefetched permits must be used, in microseconds since the epoch, so
    * that no more is allowed than if it were charged when it is used. Absent if permits cannot be prefetched.

@@ -1,3 +1,4 @@
+import type { Algorithm } from '../contracts/algorithm.js';
 import { concurrency } from './concurrency/concurrency.js';
 import { fixedWindow } from './fixed-window/fixed-window.js';
 import { gcra } from './gcra/gcra.js';
@@ -18,6 +19,12 @@ export const algorithms = {
   'leaky-bucket': leakyBucket,
   concurrency,
 } as const;
+
+/** Every algorithm, and every variant that serves some rules in its place. */
+export const everyAlgorithm: readonly Algorithm[] = Object.values(algorithms).flatMap((algorithm) => [
+  algorithm,
+  ...('variants' in algorithm ? (algorithm.variants ?? []) : []),
+]);
 
 /** Name of an algorithm. */
 export type AlgorithmName = keyof typeof algorithms;

@@ -27,7 +27,7 @@ import { Routes } from './request/routes.js';
 import { RuleBook } from './rules/rule-book.js';
 import { Settlement } from './request/settlement.js';
 import { StartCheck } from './startup/start-check.js';
-import { logStore } from './checks/store-log.js';
+import { logForms, logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import { Warnings } from './warnings.js';
@@ -37,8 +37,12 @@ const logger = new Logger('RateLimit');
 /** The store that the options ask for; any, if they are wrong and the application will not start. */
 async function createStore(book: RuleBook, options: RateLimitModuleOptions): Promise<BaseStore> {
   if (book.problems.size > 0) return new MemoryStore();
-  const { redis, timeout = 50, maxKeys = 100_000 } = readOptions(options);
-  if (redis) return openRedisStore({ redis, timeout });
+  const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = readOptions(options);
+  if (redis) {
+    const store = await openRedisStore({ redis, timeout, functions });
+    logForms(store);
+    return store;
+  }
   logger.log(
     'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
   );

@@ -80,6 +80,12 @@ export interface RateLimitModuleOptions {
    */
   readonly timeout?: number | undefined;
   /**
+   * Runs the limiter's Lua as Redis functions where the server has them (Redis 7, Valkey) and permits them, and as
+   * scripts elsewhere, which takes Redis longer. The log states which. `false`: as scripts on every server.
+   * @default true
+   */
+  readonly functions?: boolean | undefined;
+  /**
    * Maximum number of keys in the memory store, an integer from 1. Beyond it, the least recently used keys are
    * deleted. A key counts by its size, as one for each 250 to 750 bytes of heap: a log of 1,000 requests counts
    * as 63.

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RateLimiter, type Rule } from '../../lib/index.js';
 import type { RedisStore } from '../../lib/redis.js';
+import { LUA_COMMAND } from '../support/redis/lua-calls.js';
 import { recordCommands } from '../support/redis/record-commands.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
@@ -37,8 +38,8 @@ describe('the traffic with Redis', () => {
     ['1 rule with a state of its own kind', every.slice(2, 3)],
     ['3 rules of three algorithms', every.slice(1, 4)],
     ['8 rules of seven algorithms', every],
-  ])('a request with %s is one EVALSHA, allowed or denied', async (_, rules) => {
-    await limiter.consume(rules, 'bob'); // The script is loaded now.
+  ])('a request with %s is one call, allowed or denied', async (_, rules) => {
+    await limiter.consume(rules, 'bob'); // The Lua is loaded now.
     for (const allowed of [true, false]) {
       await limiter.reset(rules, 'ann');
       if (!allowed) await limiter.consume(rules, 'ann', { cost: 5 });
@@ -46,17 +47,17 @@ describe('the traffic with Redis', () => {
         const decision = await limiter.consume(rules, 'ann');
         expect(decision).toMatchObject({ allowed, source: 'redis' });
       });
-      expect(recorded.map(({ name }) => name)).toEqual(['evalsha']);
+      expect(recorded.map(({ name }) => name)).toEqual([LUA_COMMAND]);
       expect(recorded[0]!.args[1]).toBe(String(rules.length));
     }
   });
 
-  it('a peek is one EVALSHA', async () => {
+  it('a peek is one call', async () => {
     const recorded = await recordCommands(server.url, () => limiter.peek(every, 'ann'));
-    expect(recorded.map(({ name }) => name)).toEqual(['evalsha']);
+    expect(recorded.map(({ name }) => name)).toEqual([LUA_COMMAND]);
   });
 
-  it('the script is the same for every subject, so no subject becomes code', async () => {
+  it('the Lua is the same for every subject, so no subject becomes code', async () => {
     await redis.set('untouched', 'by FLUSHALL');
     await limiter.consume(every, 'ann');
     const recorded = await recordCommands(server.url, async () => {
@@ -104,14 +105,14 @@ describe('the traffic with Redis', () => {
     expect(writes).toEqual([]);
   });
 
-  it('a store continues its counters after the server lost its scripts', async () => {
+  it('a store continues its counters after the server lost its functions and scripts', async () => {
     const rules = every.map((rule): Rule => {
       return { ...rule, limit: 40, ...(rule.algorithm === 'leaky-bucket' && { queue: 39 }) } as Rule;
     });
     const admitted: boolean[] = [];
     for (let round = 0; round < 10; round++) {
       const inFlight = Array.from({ length: 5 }, () => limiter.consume(rules, 'survivor'));
-      if (round % 2 === 0) await redis.script('FLUSH');
+      if (round % 2 === 0) await Promise.allSettled([redis.function('FLUSH'), redis.script('FLUSH')]);
       for (const { allowed, source } of await Promise.all(inFlight)) {
         expect(source).toBe('redis');
         admitted.push(allowed);

@@ -9,6 +9,7 @@ import {
 } from '../../lib/index.js';
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, startApp, type TestApp } from '../support/nest-app.js';
+import { hasFunctions } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
@@ -42,9 +43,14 @@ describe.each(FRAMEWORKS)('the log at start, on %s', (framework) => {
     ]);
   });
 
-  it('the log reports nothing at start with Redis', async () => {
-    const { get, logs } = await start({ ...RULES, redis: redisUrl(), prefix: uniquePrefix() });
+  it.each([
+    [true, hasFunctions ? /^Redis runs the limiter as functions \(library \w+\)\.$/ : /as scripts \(.+\)\.$/],
+    [false, /^Redis runs the limiter as scripts \(`functions: false`\)\.$/],
+  ])('the log reports the form of the Lua at start with Redis and functions: %s', async (functions, line) => {
+    const redis = redisUrl();
+    const { get, logs } = await start({ ...RULES, redis, functions, prefix: uniquePrefix() });
     expect(limitHeaders(await get('/'))).not.toEqual({});
+    expect(logs.forms()).toEqual([expect.stringMatching(line)]);
     expect(logs.ours()).toEqual([]);
   });
 });

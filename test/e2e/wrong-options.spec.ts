@@ -44,6 +44,7 @@ describe('a wrong option of the module stops the app with one message that', () 
       'timeout: got ""; allowed: an integer from 1, in milliseconds',
     ],
     ['an exponent for a number', { maxKeys: '1e3' }, 'maxKeys: got "1e3"; allowed: an integer from 1'],
+    ['a text for a switch', { functions: 'off' }, 'functions: got "off"; allowed: true or false'],
     ['no key at all', { maxKeys: 0 }, 'maxKeys: got 0; allowed: an integer from 1'],
     [
       'a prefix that would change where Redis Cluster keeps a key',

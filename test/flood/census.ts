@@ -21,7 +21,7 @@ export async function takeCensus(
   kinds = new Map<string, Kind>(),
 ): Promise<ReadonlyMap<string, Kind>> {
   for await (const batch of redis.scanStream({ count: 1000 })) {
-    const names = (batch as string[]).filter((name) => !name.endsWith('{instances}'));
+    const names = (batch as string[]).filter((name) => !name.includes('{instances}'));
     const asked = names.flatMap((name) => [
       ['pttl', name],
       ['memory', 'usage', name],

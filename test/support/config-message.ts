@@ -17,7 +17,7 @@ export const ALLOWED = {
   allowList: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',
   rules: 'an object of rules by their names, such as { login: { limit: 5 } }',
   options:
-    'redis, rules, onDemand, overrides, defaults, headers, body, onDecision, prefix, onStoreError, health, instances, denyCache, timeout, maxKeys, warnings',
+    'redis, rules, onDemand, overrides, defaults, headers, body, onDecision, prefix, onStoreError, health, instances, denyCache, timeout, functions, maxKeys, warnings',
   /** Numbers and times that are no functions. */
   count: COUNT,
   duration: DURATION,

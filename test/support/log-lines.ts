@@ -9,6 +9,8 @@ export interface LogLine {
   readonly context: string;
 }
 
+const FORM = 'Redis runs the limiter as ';
+
 /** A logger for a Nest app that keeps the lines. */
 export class LogLines implements LoggerService {
   readonly lines: LogLine[] = [];
@@ -25,11 +27,16 @@ export class LogLines implements LoggerService {
     this.keep('error', message, rest);
   }
 
-  /** What the package itself has logged. */
+  /** What the package itself has logged, without the form of the Lua: every application on Redis logs it. */
   ours(): { level: Level; message: string }[] {
     return this.lines
-      .filter(({ context }) => context === 'RateLimit')
+      .filter(({ context, message }) => context === 'RateLimit' && !message.startsWith(FORM))
       .map(({ level, message }) => ({ level, message }));
+  }
+
+  /** The lines that state in which form Redis runs the Lua. */
+  forms(): string[] {
+    return this.lines.filter(({ message }) => message.startsWith(FORM)).map(({ message }) => message);
   }
 
   private keep(level: Level, message: unknown, rest: readonly unknown[]): void {

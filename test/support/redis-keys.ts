@@ -20,7 +20,7 @@ export class RedisKeys {
       names.push(...found);
       cursor = next;
     } while (cursor !== '0');
-    return [...new Set(names)].filter((name) => !name.endsWith('{instances}')).sort();
+    return [...new Set(names)].filter((name) => !name.includes('{instances}')).sort();
   }
 
   /** Milliseconds that each key has to live: -1 for ever. */

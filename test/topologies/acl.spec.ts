@@ -15,8 +15,14 @@ const [, CLUSTER_RIGHTS = ''] = /On Cluster, add `([^`]+)`/.exec(access) ?? [];
 
 /** Scripts, what it takes to connect, and to hear of changes by other processes. */
 const CLIENT_RIGHTS = ['+evalsha', '+eval', '+info', '+ping', '+subscribe', '+unsubscribe'];
+const FUNCTION_RIGHTS = ['+fcall', '+function|load', '+function|list', '+function|delete'];
 
 const USER = user.replaceAll('rl:', 't:');
+/** As on Redis 6.2. */
+const USER_WITHOUT_FUNCTIONS = FUNCTION_RIGHTS.reduce(
+  (rights, right) => rights.replace(` ${right}`, ''),
+  USER,
+);
 const credentials = { username: 'limiter', password: 'secret' };
 
 /** What servers have refused: the command, key or channel of each. */
@@ -47,6 +53,12 @@ topologyContract(
     });
   },
 );
+
+topologyContract('a user who may run scripts only', async () => {
+  const server = await startRedisServer({ config: [USER_WITHOUT_FUNCTIONS] });
+  const { host, port } = server;
+  return { redis: { host, port, ...credentials }, server, stop: () => server.stop() };
+});
 
 topologyContract(
   'a user of a cluster who may do no more than the limiter needs',
@@ -92,6 +104,8 @@ it('the documented rights are those that the scripts use, and no others', () => 
   const rights = [...called].flatMap(([, ...commands]) =>
     commands.filter((command) => command !== undefined).map((command) => `+${command.toLowerCase()}`),
   );
-  const given = user.match(/\+\w+/g)?.filter((right) => !CLIENT_RIGHTS.includes(right));
+  const given = user
+    .match(/\+[\w|]+/g)
+    ?.filter((right) => ![...CLIENT_RIGHTS, ...FUNCTION_RIGHTS].includes(right));
   expect(given?.sort()).toEqual([...new Set(rights)].sort());
 });

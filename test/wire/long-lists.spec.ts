@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { askInfo } from '../support/redis/ask-server.js';
+import { LUA_COMMAND } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
@@ -33,9 +34,9 @@ describe('a process that holds very much', () => {
     await server.stop();
   });
 
-  /** How many scripts the server has run. */
+  /** How often the server has run the limiter's Lua. */
   async function calls(): Promise<number> {
-    const stats = (await askInfo(server, 'INFO', 'commandstats')).get('cmdstat_evalsha') ?? '';
+    const stats = (await askInfo(server, 'INFO', 'commandstats')).get(`cmdstat_${LUA_COMMAND}`) ?? '';
     return Number(/calls=(\d+)/.exec(stats)?.[1] ?? 0);
   }
 

@@ -104,6 +104,7 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowSta
   calendar: true,
   spendBy: endOfWindow,
   resolve: ({ calendar }) => (calendar === undefined ? undefined : calendarWindow),
+  variants: [calendarWindow],
   lua,
 
   step(state, now, cost, parameters, patience = 0) {

@@ -28,12 +28,12 @@ local function step(key, now, cost, patience, _, own_limit, own_window, burst, o
       local own_need, own_need_part = span_of(cost, own_limit, own_window)
       local most, most_part = own_full - own_need, own_full_part - own_need_part
       if most_part < 0 then most, most_part = most - 1, most_part + own_limit end
-      wait = rates().wait(ahead, part, limit, window, slow_for, own_limit, own_window, most, most_part)
+      wait = backlog_wait(ahead, part, limit, window, slow_for, own_limit, own_window, most, most_part)
     end
     if patience < math.huge and (cost > burst or wait > patience) then
       local retry_after = cost > burst and -1 or wait - patience
       local reset_after = part > 0 and ahead + 1 or ahead
-      if slow_for > 0 then reset_after = rates().length_of(ahead, part, limit, window, slow_for, own_limit, own_window) end
+      if slow_for > 0 then reset_after = backlog_length(ahead, part, limit, window, slow_for, own_limit, own_window) end
       return false, remaining, retry_after, reset_after
     end
   end
@@ -43,7 +43,7 @@ local function step(key, now, cost, patience, _, own_limit, own_window, burst, o
   if ahead >= LONGEST then ahead, part = LONGEST, 0 end
   local state, expires_after = write_backlog(now, ahead, part, limit, window, slow_for)
   local reset_after = expires_after
-  if slow_for > 0 then reset_after = rates().length_of(ahead, part, limit, window, slow_for, own_limit, own_window) end
+  if slow_for > 0 then reset_after = backlog_length(ahead, part, limit, window, slow_for, own_limit, own_window) end
   return true, math.max(0, remaining - cost), wait, reset_after, state, expires_after
 end
 
@@ -52,7 +52,7 @@ end
 local function refund(key, now, cost, receipt, only_last, own_limit, own_window)
   if own_limit == 0 then return nil end
   local ahead, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
-  local ends_at = now + (slow_for > 0 and rates().length_of(ahead, part, limit, window, slow_for, own_limit, own_window) or (part > 0 and ahead + 1 or ahead))
+  local ends_at = now + (slow_for > 0 and backlog_length(ahead, part, limit, window, slow_for, own_limit, own_window) or (part > 0 and ahead + 1 or ahead))
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 
   local back, back_part = span_of(cost, limit, window)

@@ -30,7 +30,7 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
   local remaining = room < 0 and 0 or permits_in(room, room_part, limit, window) + 1
   local delay = cost > 0 and beyond(queue, part, delay_after, delay_after_part) or 0
   if slow_for > 0 and delay >= slow_for then
-    delay = rates().wait(queue, part, limit, window, slow_for, own_limit, own_window, own_delay_after, own_delay_after_part)
+    delay = backlog_wait(queue, part, limit, window, slow_for, own_limit, own_window, own_delay_after, own_delay_after_part)
   end
 
   local is_full = cost > remaining and (cost > capacity or patience == 0)
@@ -45,11 +45,11 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
         need, need_part = span_of(math.max(0, cost - 1), own_limit, own_window)
         local most, most_part = own_longest - need, own_longest_part - need_part
         if most_part < 0 then most, most_part = most - 1, most_part + own_limit end
-        retry_after = rates().wait(queue, part, limit, window, slow_for, own_limit, own_window, most, most_part)
+        retry_after = backlog_wait(queue, part, limit, window, slow_for, own_limit, own_window, most, most_part)
       end
     end
     local reset_after = part > 0 and queue + 1 or queue
-    if slow_for > 0 then reset_after = rates().length_of(queue, part, limit, window, slow_for, own_limit, own_window) end
+    if slow_for > 0 then reset_after = backlog_length(queue, part, limit, window, slow_for, own_limit, own_window) end
     return false, remaining, retry_after, reset_after
   end
 
@@ -59,7 +59,7 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
   if queue >= LONGEST then queue, part = LONGEST, 0 end
   local state, expires_after = write_backlog(now, queue, part, limit, window, slow_for)
   local reset_after = expires_after
-  if slow_for > 0 then reset_after = rates().length_of(queue, part, limit, window, slow_for, own_limit, own_window) end
+  if slow_for > 0 then reset_after = backlog_length(queue, part, limit, window, slow_for, own_limit, own_window) end
   return true, math.max(0, remaining - cost), delay, reset_after, state, expires_after
 end
 
@@ -67,7 +67,7 @@ end
 local function refund(key, now, cost, receipt, _, own_limit, own_window)
   if own_limit == 0 then return nil end
   local queue, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
-  local length = slow_for > 0 and rates().length_of(queue, part, limit, window, slow_for, own_limit, own_window) or (part > 0 and queue + 1 or queue)
+  local length = slow_for > 0 and backlog_length(queue, part, limit, window, slow_for, own_limit, own_window) or (part > 0 and queue + 1 or queue)
   if now + length ~= receipt or receipt <= now then return nil end
 
   local back, back_part = span_of(cost, limit, window)

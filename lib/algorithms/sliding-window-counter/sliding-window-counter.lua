@@ -34,53 +34,47 @@ local function wait_for(cost, now, start, current, previous, limit, window, unit
   return ends_at - now - (math.ceil((room + 1) * math.ceil(window / unit) / count) - 1) * unit
 end
 
--- Returns: what a rule needs whose window is not the one that is stored. A closure costs each call: these are made
--- when they are needed.
-local function others()
-  -- Returns: windows of the same length at an instant (start, current, previous).
-  local function at(instant, start, current, previous, window)
-    local reached = instant - instant % window
-    if start >= reached then return start, current, previous end
-    if start == reached - window then return reached, 0, current end
-    return reached, 0, 0
-  end
+-- Returns: windows of the same length at an instant (start, current, previous).
+local function at(instant, start, current, previous, window)
+  local reached = instant - instant % window
+  if start >= reached then return start, current, previous end
+  if start == reached - window then return reached, 0, current end
+  return reached, 0, 0
+end
 
-  -- Returns: windows of another length, in the current one of which all is taken that counts at an instant,
-  -- rounded up (start, current, previous).
-  local function convert(instant, to_window)
-    local start, current, previous = at(instant, s_start, s_current, s_previous, s_window)
-    local left = math.min(s_window, start + s_window - instant)
-    return instant - instant % to_window, current + math.ceil(previous * (left / s_window)), 0
-  end
+-- Returns: windows of another length, in the current one of which all is taken that counts at an instant,
+-- rounded up (start, current, previous).
+local function convert(instant, to_window)
+  local start, current, previous = at(instant, s_start, s_current, s_previous, s_window)
+  local left = math.min(s_window, start + s_window - instant)
+  return instant - instant % to_window, current + math.ceil(previous * (left / s_window)), 0
+end
 
-  -- Returns: the same as `read`, of windows of another length.
-  local function read(now, own_window)
-    if now >= s_start + 2 * s_window then return now - now % own_window, 0, 0, own_window, 0 end
-    local start, current, previous
-    if s_window < own_window then
-      start, current, previous = convert(math.max(now, s_start), own_window)
-      return start, current, previous, own_window, 0
-    end
-    local ends_at = s_until or s_start + 2 * s_window
-    if now < ends_at then
-      start, current, previous = at(now, s_start, s_current, s_previous, s_window)
-      return start, current, previous, s_window, ends_at
-    end
-    start, current, previous = convert(ends_at, own_window)
-    start, current, previous = at(now, start, current, previous, own_window)
+-- Returns: the same as `read`, of windows of another length.
+local function read_other(now, own_window)
+  if now >= s_start + 2 * s_window then return now - now % own_window, 0, 0, own_window, 0 end
+  local start, current, previous
+  if s_window < own_window then
+    start, current, previous = convert(math.max(now, s_start), own_window)
     return start, current, previous, own_window, 0
   end
-
-  -- Returns: how long until a hit fits where longer windows stop to count before that.
-  local function wait_after(wait, cost, now, ends_at, limit, own_window, unit)
-    if wait <= 0 or now + wait < ends_at then return wait end
-    local start, current, previous = convert(ends_at, own_window)
-    local own_wait = current + cost <= limit and 0
-      or wait_for(cost, ends_at, start, current, previous, limit, own_window, unit)
-    return math.min(ends_at + own_wait, s_start + 2 * s_window) - now
+  local ends_at = s_until or s_start + 2 * s_window
+  if now < ends_at then
+    start, current, previous = at(now, s_start, s_current, s_previous, s_window)
+    return start, current, previous, s_window, ends_at
   end
+  start, current, previous = convert(ends_at, own_window)
+  start, current, previous = at(now, start, current, previous, own_window)
+  return start, current, previous, own_window, 0
+end
 
-  return { read = read, wait_after = wait_after }
+-- Returns: how long until a hit fits where longer windows stop to count before that.
+local function wait_after(wait, cost, now, ends_at, limit, own_window, unit)
+  if wait <= 0 or now + wait < ends_at then return wait end
+  local start, current, previous = convert(ends_at, own_window)
+  local own_wait = current + cost <= limit and 0
+    or wait_for(cost, ends_at, start, current, previous, limit, own_window, unit)
+  return math.min(ends_at + own_wait, s_start + 2 * s_window) - now
 end
 
 -- Returns: the two windows as they are now (start, current, previous, window): the rule's own, or longer ones
@@ -97,7 +91,7 @@ local function read(key, now, own_window)
   start, current, window = tonumber(start), tonumber(current), tonumber(window) or own_window
   if window ~= own_window then
     s_start, s_current, s_previous, s_window, s_until = start, current, tonumber(previous), window, tonumber(ends_at)
-    return others().read(now, own_window)
+    return read_other(now, own_window)
   end
   if start >= reached then return start, current, tonumber(previous), window, 0 end
   return reached, 0, start == reached - window and current or 0, window, 0
@@ -107,7 +101,7 @@ end
 local function full_after(now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)
   if current + previous == 0 then return 0 end
   local wait = wait_for(limit, now, start, current, previous, limit, window, unit)
-  if ends_at > 0 then wait = others().wait_after(wait, limit, now, ends_at, limit, own_window, own_unit) end
+  if ends_at > 0 then wait = wait_after(wait, limit, now, ends_at, limit, own_window, own_unit) end
   return math.max(0, wait)
 end
 
@@ -129,7 +123,7 @@ local function step(key, now, cost, patience, _, limit, own_window, unit)
 
   if cost > remaining and patience < math.huge then
     local retry_after = wait_for(cost, now, start, current, previous, limit, window, unit)
-    if ends_at > 0 then retry_after = others().wait_after(retry_after, cost, now, ends_at, limit, own_window, own_unit) end
+    if ends_at > 0 then retry_after = wait_after(retry_after, cost, now, ends_at, limit, own_window, own_unit) end
     local reset_after = full_after(now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)
     return false, remaining, retry_after, reset_after
   end

@@ -12,9 +12,6 @@
 local ENTRY, KEPT = '>I7I7', '>I7I4I7'
 local MOST_TOTAL = 2 ^ 53 - 1
 
--- Maximum number of entries that refunds may still rewrite in this call.
-local rewritable = 1000
-
 -- Returns: instant and total of an entry; infinity for both past the end.
 local function entry(key, index)
   local stored = redis.call('LINDEX', key, index)

@@ -88,6 +88,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     initial,
   }),
   resolve: (rule) => (rule.warmUp === undefined ? undefined : warmUp),
+  variants: [warmUp],
   queues: true,
   spendBy: slotOf,
   lua,

@@ -3,6 +3,7 @@ import type { SharedStore, StoreChange } from '../../contracts/store.js';
 import type { StoreCall, StoreFault } from '../../contracts/store-fault.js';
 import type { RateLimitEvents } from '../../limiter/events.js';
 import { faultOf } from '../../stores/redis/fault.js';
+import type { RedisStore } from '../../stores/redis/redis.store.js';
 
 const logger = new Logger('RateLimit');
 
@@ -52,6 +53,19 @@ export function logStore(
     logger.warn(
       `Redis could not ${FAILED[call]} (${fault.message}); ${consequence}this kind of error is logged once.`,
     );
+  });
+}
+
+/** Logs once in which form the servers run the limiter's Lua, and once more if that changes. */
+export function logForms(store: Pick<RedisStore, 'watchForms'>): void {
+  const reported = new Set<string>();
+  store.watchForms(({ library, reason }) => {
+    const line = library
+      ? `Redis runs the limiter as functions (library ${library}).`
+      : `Redis runs the limiter as scripts (${reason}).`;
+    if (reported.has(line)) return;
+    reported.add(line);
+    logger.log(line);
   });
 }
 

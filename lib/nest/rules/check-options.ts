@@ -53,6 +53,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   instances: INSTANCES,
   denyCache: { allowed: 'true or false', accepts: (value) => typeof value === 'boolean' },
   timeout: { ...fromOne, allowed: `${fromOne.allowed}, in milliseconds` },
+  functions: { allowed: 'true or false', accepts: (value) => typeof value === 'boolean' },
   maxKeys: fromOne,
   warnings: { allowed: WARNINGS_ALLOWED, accepts: isWarningsOption },
 };

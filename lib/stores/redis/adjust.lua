@@ -8,22 +8,13 @@
 --       of kind 4: how long to keep its name, in microseconds), and of kind 0 and 1 when it was charged (microseconds)
 -- Returns  for each adjustment whether there was anything to adjust (1 or 0)
 --
--- @needs prologue, states, protocol, announce
-
-local reply = {}
-local next_key = 1
-
--- Returns: the place in KEYS of the next key that is meant.
-local function next_place()
-  next_key = next_key + 1
-  return places and places[next_key - 1] or next_key - 1
-end
+-- @needs protocol, announce
 
 -- Returns: the receipt at a place, which is deleted, and when it was charged; nil if there is none.
 local function take_receipt(place)
   local receipt = get(place)
   if not receipt then return nil end
-  redis.call('UNLINK', KEYS[place])
+  redis.call('UNLINK', keys[place])
   states[place] = false
   local ends_at, charged_at = string.match(receipt, '^(%d+) (%d+)$')
   return tonumber(ends_at), tonumber(charged_at)
@@ -39,29 +30,49 @@ end
 local function charge_once(rule, key, cost, name, kept_for)
   if get(name) then return nil end
   local _, _, _, _, state, expires_after = rule.step(key, now, cost, math.huge, nil, unpack(rule.parameters))
-  if state then put(name, '1', milliseconds(kept_for)) end
+  if not state then return nil end
+  take_memory()
+  put(name, '1', milliseconds(kept_for))
   return state, expires_after
 end
 
-for index, adjustment in ipairs(arguments) do
-  local kind, rule, cost, receipt = adjustment[1], rules[adjustment[2]], adjustment[3], adjustment[4]
-  local charged_at, key, reset, name, state, expires_after = adjustment[5], key_of(rule, next_key), nil, nil, nil, nil
-  next_key = next_key + 1
-  if kind ~= 2 and kind ~= 4 and not rule.leases then reset = next_place() end
-  if kind > 2 then name = next_place() end
-  if kind == 3 then receipt, charged_at = take_receipt(name) end
-  if kind == 2 then
-    state, expires_after = rule.renew(key, now, receipt, unpack(rule.parameters))
-  elseif kind == 4 then
-    state, expires_after = charge_once(rule, key, cost, name, receipt)
-  elseif receipt and not (reset and is_cleared(reset, charged_at)) then
-    state, expires_after = rule.refund(key, now, cost, receipt, kind == 1, unpack(rule.parameters))
-  end
-  if state then
-    (rule.save or put)(key, state, milliseconds(expires_after))
-    if kind ~= 2 and kind ~= 4 and not rule.leases then announce(rule.save and key or KEYS[key]) end
-  end
-  reply[index] = (state or kind == 3 and receipt) and 1 or 0
+-- Stores a string that a refund has changed. That takes no memory, but a server that is out of it refuses a script
+-- whose first write is a SET.
+local function put_refund(key, state, expires_ms)
+  redis.call('PEXPIRE', keys[key], expires_ms)
+  put(key, state, expires_ms)
 end
-save_all()
-return reply
+
+local function adjust(...)
+  begin_call(...)
+  local reply, next_key = {}, 0
+
+  local function next_place()
+    next_key = next_key + 1
+    return place_of(next_key)
+  end
+
+  for index, adjustment in ipairs(arguments) do
+    local kind, rule, cost, receipt = adjustment[1], rules[adjustment[2]], adjustment[3], adjustment[4]
+    local place, charged_at, reset_place, name, state, expires_after = next_place(), adjustment[5], nil, nil, nil, nil
+    local key, is_refund = rule.save and keys[place] or place, kind ~= 2 and kind ~= 4
+    if is_refund and not rule.leases then reset_place = next_place() end
+    if kind > 2 then name = next_place() end
+    if kind == 3 then receipt, charged_at = take_receipt(name) end
+    if kind == 2 then
+      state, expires_after = rule.renew(key, now, receipt, unpack(rule.parameters))
+    elseif kind == 4 then
+      state, expires_after = charge_once(rule, key, cost, name, receipt)
+    elseif receipt and not (reset_place and is_cleared(reset_place, charged_at)) then
+      state, expires_after = rule.refund(key, now, cost, receipt, kind == 1, unpack(rule.parameters))
+    end
+    if state then
+      local save = is_refund and not rule.save and put_refund or rule.save or put
+      save(key, state, milliseconds(expires_after))
+      if reset_place then announce(keys[place]) end
+    end
+    reply[index] = (state or kind == 3 and receipt) and 1 or 0
+  end
+  save_all()
+  return reply
+end

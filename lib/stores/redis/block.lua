@@ -4,10 +4,13 @@
 -- ARGV  see protocol.lua, without rules; the arguments are duration (microseconds)
 -- Returns  1
 --
--- @needs prologue, protocol, announce
+-- @needs protocol, announce
 
-local block_key, key, duration = KEYS[1], KEYS[2], arguments[1]
-
-redis.call('SET', block_key, string.format(INTEGER, now + duration), 'PX', milliseconds(duration))
-if key then announce(key) end
-return 1
+local function block(...)
+  begin_call(...)
+  local block_key, key, duration = keys[1], keys[2], arguments[1]
+  take_memory()
+  redis.call('SET', block_key, string.format(INTEGER, now + duration), 'PX', milliseconds(duration))
+  if key then announce(key) end
+  return 1
+end

@@ -93,26 +93,9 @@ describe('a call', () => {
     expect([call.keys.all.join('  '), ...call.argv]).toEqual([
       'rl{ann}api  rl{bob}api  rl{ann}login  rl{ann}login:block',
       '',
-      '[[1,-1,0,[100,60000000,100,60000000,0]],[2,60000000,0,[5,3600000000]]]',
+      '[["gcra",-1,0,[100,60000000,100,60000000,0]],["sliding-window-log",60000000,0,[5,3600000000]]]',
       '[2,1,1,1,1,-2,1,0,1,1,2,1]',
       '[1,2,1,3,4]',
     ]);
-  });
-
-  it('has a script of its own for a plain hit that comes alone', () => {
-    const mains = [
-      [hit('a')],
-      [hit('a', { block: { key: 'a:block', duration: 1 } })],
-      [hit('a'), hit('b')],
-    ].map((hits) => {
-      const call = new Call('');
-      call.addRequest(hits, {});
-      return call.main;
-    });
-    expect(mains).toEqual(['lone', 'decide', 'decide']);
-    const two = new Call('');
-    two.addRequest([hit('a')], {});
-    two.addRequest([hit('a')], {});
-    expect(two.main).toBe('decide');
   });
 });

@@ -1,7 +1,7 @@
 import type { Algorithm, Parameters } from '../../contracts/algorithm.js';
 import { CallKeys } from './call-keys.js';
 import { commandsOf } from './rights.js';
-import type { ScriptMain } from './script.js';
+import type { Main } from './script.js';
 import type { Adjustment, Counter, DecideOptions, Hit } from '../../contracts/store.js';
 import { endsWithReset } from '../../contracts/undo.js';
 
@@ -50,9 +50,6 @@ export class Call {
   private readonly arguments: Argument[] = [];
   /** Where the last run of requests begins that another one may be like. */
   private run = -1;
-  /** The cost of its only hit, as long as there is no other, and nothing else is asked. */
-  private lone: number | undefined;
-
   private requests = 0;
 
   /** When it was written, by `performance.now()`, and how many replies had come in time by then. */
@@ -63,11 +60,11 @@ export class Call {
 
   /**
    * @param now microseconds since the epoch; `''` for the server's time
-   * @param script what to run; absent: the script that decides its requests
+   * @param main what to run
    */
   constructor(
     readonly now: number | '',
-    private readonly script?: ScriptMain,
+    readonly main: Main = 'decide',
   ) {}
 
   /** The algorithms in use, in one order, so that each set of them is one script. */
@@ -77,32 +74,16 @@ export class Call {
     return algorithms.length < 2 ? algorithms : algorithms.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Whether it is one hit on a plain rule, which lone.lua decides: no block, no lease, nothing but to be charged. */
-  private get isLone(): boolean {
-    const [rule] = this.rules;
-    return this.lone !== undefined && this.keys.meant === 1 && rule!.block < 0 && !rule!.algorithm.leases;
-  }
-
   /** Whether it decides several requests, each of which could be decided without the others. */
   get isShared(): boolean {
     return this.requests > 1;
   }
 
-  /** The script to run. */
-  get main(): ScriptMain {
-    return this.script ?? (this.isLone ? 'lone' : 'decide');
-  }
-
   get argv(): readonly (string | number)[] {
-    if (this.isLone) {
-      const [{ algorithm, parameters }] = this.rules as [CallRule];
-      return [this.now, this.lone!, ...algorithm.parameters.map((name) => parameters[name]!)];
-    }
-    const { algorithms } = this;
     const { places } = this.keys;
     const rules = this.rules.map(
       ({ algorithm, parameters, block, shadow }) =>
-        `[${algorithms.indexOf(algorithm) + 1},${block},${shadow},${spell(algorithm, parameters)}]`,
+        `["${algorithm.name}",${block},${shadow},${spell(algorithm, parameters)}]`,
     );
     const argv = [this.now, `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
     return places ? [...argv, JSON.stringify(places)] : argv;
@@ -115,7 +96,6 @@ export class Call {
   addRequest(hits: readonly Hit[], { dryRun = false, patience = 0, prefetch }: DecideOptions): void {
     this.requests += 1;
     const isPlain = !dryRun && patience === 0 && !prefetch;
-    this.lone = isPlain && hits.length === 1 && this.keys.meant === 0 ? hits[0]!.cost : undefined;
     for (const { key, block } of hits) {
       this.keys.add(key);
       if (block) this.keys.add(block.key);
@@ -158,7 +138,6 @@ export class Call {
         ...(algorithm.leases && { lease: 'probe' }),
       };
       decides.addRequest([hit], {});
-      if (!this.isLone) decides.addRequest([hit], {});
       adjusts.addAdjustment({
         ...hit,
         kind: 'refund',
@@ -167,7 +146,7 @@ export class Call {
         source: 'redis',
       });
     }
-    return this.script ? [rights, decides, adjusts] : [rights, decides];
+    return this.main === 'decide' ? [rights, decides] : [rights, decides, adjusts];
   }
 
   addAdjustment(adjustment: Adjustment): void {

@@ -2,7 +2,7 @@ import { DeadlineError } from './deadline.js';
 
 /** What a server answers that has executed nothing, and may do so later. */
 const NOT_NOW =
-  /^(Too many Cluster redirections\b.*|TRYAGAIN|NOSCRIPT|LOADING|BUSY|READONLY|OOM|MISCONF|NOAUTH|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/;
+  /^(Too many Cluster redirections\b.*|TRYAGAIN|NOSCRIPT|ERR Function not found|LOADING|BUSY|READONLY|OOM|MISCONF|NOAUTH|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/;
 
 /** What ioredis says of a command that it has not written. */
 const NOT_WRITTEN = ' enableOfflineQueue options is false';

@@ -11,7 +11,8 @@ import { isOnTheMove, sendUntilMoved } from './moving-slot.js';
 import { faultOf, opensAtOnce } from './fault.js';
 import { hasDoneNothing } from './done-nothing.js';
 import { failureIn } from './reply.js';
-import { Scripts } from './scripts.js';
+import { Functions, type LuaForm } from './functions.js';
+import type { Library } from './library.js';
 import type { Site } from './site.js';
 
 /** A new call is refused while another one has waited for so many timeouts, to be written. */
@@ -25,7 +26,7 @@ const SILENCE_MS = 2000;
  * room on the wire, is written, and has its deadline from then on. It is never sent twice.
  */
 export class Line {
-  private scripts!: Scripts;
+  private functions!: Functions;
   private readonly deadline: Deadline;
   private readonly silence: Deadline;
   private readonly circuits = new Circuits();
@@ -40,15 +41,19 @@ export class Line {
 
   /**
    * @param bounds after how long a call is given up, unless it says otherwise
+   * @param library of functions that run the calls; absent: scripts do
+   * @param known called with the form in which a server runs them, when it is known
    */
   constructor(
     private readonly site: Site,
     private readonly bounds: Bounds,
+    library: Library | undefined,
+    known: (form: LuaForm) => void,
   ) {
     this.deadline = new Deadline(bounds.timeout);
     this.silence = new Deadline(Math.max(SILENCE_MS, 5 * bounds.timeout));
     site.watch((client) => {
-      this.scripts = new Scripts(client);
+      this.functions = new Functions(client, library, known);
       this.connection = new ConnectionState(client);
       client.on('ready', () => this.circuits.retry());
     });
@@ -156,7 +161,8 @@ export class Line {
 
   private write(call: Call, timeout: number | undefined, server: string): Promise<unknown> {
     call.isSent = true;
-    call.reply = this.scripts.run(call);
+    const until = performance.now() + (timeout ?? this.bounds.timeout);
+    call.reply = this.functions.run(call, server, until);
     if (timeout !== undefined) return new Deadline(timeout).within(call.reply);
     return this.deadline.within(call.reply, () => this.expectLate(call.reply!, server));
   }
@@ -205,7 +211,7 @@ export class Line {
   /** Counts a failure by what it says about the server. A slot on the move says nothing. */
   private noteFailure(server: string, call: Call, fault: StoreFault): void {
     // A server that refuses a heartbeat, or has no memory for one, may still decide.
-    const decides = call.main !== 'heartbeat';
+    const decides = call.main !== 'heartbeat' && call.main !== 'libraries';
     if (opensAtOnce(fault) && (decides || fault.kind === 'connection')) this.open(server, call, fault);
     if (this.closing) return;
     const circuit = this.circuits.of(server);

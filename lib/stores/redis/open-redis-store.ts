@@ -1,4 +1,4 @@
-import type { BaseStore } from '../../contracts/store.js';
+import type { RedisStore } from './redis.store.js';
 import type { RedisStoreOptions } from './redis.store.options.js';
 
 /**
@@ -7,7 +7,7 @@ import type { RedisStoreOptions } from './redis.store.options.js';
  *
  * @throws Error if ioredis is not installed
  */
-export async function openRedisStore(options: RedisStoreOptions): Promise<BaseStore> {
+export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const { RedisStore } = await import('./redis.store.js').catch(explain);
   return RedisStore.open(options);
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../contracts/clock.js';
+import { shown } from '../../contracts/shown.js';
 import type { Bounds } from './bounded-options.js';
 import { redisProblems, type RedisConnection } from './redis-option.js';
 
@@ -17,6 +18,12 @@ export interface RedisStoreOptions {
    */
   readonly connectTimeout?: number;
   /**
+   * Runs the limiter's Lua as Redis functions where the server has them (Redis 7, Valkey) and permits them, and as
+   * scripts elsewhere. `false`: as scripts on every server.
+   * @default true
+   */
+  readonly functions?: boolean;
+  /**
    * Clock for tests that replay a timeline.
    * @default the time of the Redis server
    */
@@ -24,8 +31,14 @@ export interface RedisStoreOptions {
 }
 
 /** @throws TypeError or RangeError if an option is not as allowed */
-export function checkOptions(redis: unknown, bounds: Pick<Bounds, 'timeout' | 'connectTimeout'>): void {
+export function checkOptions(
+  redis: unknown,
+  functions: unknown,
+  bounds: Pick<Bounds, 'timeout' | 'connectTimeout'>,
+): void {
   const problems = redisProblems(redis);
+  if (typeof functions !== 'boolean')
+    problems.push(`functions: got ${shown(functions)}; allowed: true or false`);
   if (problems.length > 0) throw new TypeError(problems.join('\n'));
   for (const [name, value] of Object.entries(bounds)) {
     if (Number.isInteger(value) && value >= 1) continue;

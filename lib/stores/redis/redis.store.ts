@@ -18,12 +18,15 @@ import { Batches } from './batches.js';
 import { boundedParts, forEachPart } from './bounded-calls.js';
 import { Call, resetKey } from './call.js';
 import { hasDoneNothing } from './done-nothing.js';
+import type { LuaForm } from './functions.js';
+import { library } from './library.js';
 import { Line } from './line.js';
 import { takeBack, type Refund } from './lost-calls.js';
 import { checkOptions, type RedisStoreOptions } from './redis.store.options.js';
+import { OldLibraries } from './old-libraries.js';
 import { RefundRetries } from './refund-retries.js';
 import { failureIn, ReplyReader, type DecideReply } from './reply.js';
-import type { ScriptMain } from './script.js';
+import type { Main } from './script.js';
 import { Site } from './site.js';
 import { Split } from './split.js';
 
@@ -53,11 +56,13 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly batches: Batches;
   private readonly split: Split;
   private readonly retries: RefundRetries;
+  private readonly oldLibraries: OldLibraries;
   private readonly announcements: Announcements;
   private readonly replayed: Clock | undefined;
   private closing: Promise<void> | undefined;
   private readonly instance = randomBytes(6).toString('hex');
   private charges = 0;
+  private readonly formListeners: ((form: LuaForm) => void)[] = [];
   private readonly refund: Refund = (adjustments, isCertain) => {
     // A server that has just answered can take it at once; what fails is made later.
     if (isCertain) this.adjust(adjustments).catch(() => undefined);
@@ -68,15 +73,17 @@ export class RedisStore implements BaseStore, SharedStore {
    * @throws TypeError if `redis` is invalid
    * @throws RangeError if another option is invalid
    */
-  constructor({ redis, timeout = 50, connectTimeout = 1000, clock }: RedisStoreOptions) {
-    checkOptions(redis, { timeout, connectTimeout });
+  constructor({ redis, timeout = 50, connectTimeout = 1000, functions = true, clock }: RedisStoreOptions) {
+    checkOptions(redis, functions, { timeout, connectTimeout });
     const bounds = { timeout, connectTimeout, socketTimeout: Math.max(HANDSHAKE_MS, 5 * timeout) };
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? performance.now.bind(performance);
     this.replayed = clock; // It stands in for the server's.
     this.timeout = timeout;
     this.site = new Site(redis, bounds, () => this.batches.flush());
-    this.line = new Line(this.site, bounds);
+    const lua = functions ? library() : undefined;
+    this.line = new Line(this.site, bounds, lua, (form) => this.formListeners.forEach((each) => each(form)));
+    this.oldLibraries = new OldLibraries(this.site, lua, (call) => this.line.run(call), this.stopwatch);
     this.batches = new Batches(
       () => this.now(),
       (call) => this.line.run(call),
@@ -153,6 +160,7 @@ export class RedisStore implements BaseStore, SharedStore {
 
   async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {
     if (this.closing) return 0;
+    this.oldLibraries.sweep(key, this.now()).catch(() => undefined);
     const alive = await this.run(this.call('heartbeat', [key], instance, duration));
     if (typeof alive === 'number') return alive;
     throw this.line.faultOn(key, failureIn(alive) ?? alive);
@@ -172,6 +180,15 @@ export class RedisStore implements BaseStore, SharedStore {
 
   watch(listener: (change: StoreChange) => void): void {
     this.line.watch(listener);
+  }
+
+  /**
+   * Reports the form in which a server runs the Lua, when it is known.
+   *
+   * @internal
+   */
+  watchForms(listener: (form: LuaForm) => void): void {
+    this.formListeners.push(listener);
   }
 
   async ready(trial?: (subject: string) => readonly Hit[]): Promise<void> {
@@ -259,7 +276,7 @@ export class RedisStore implements BaseStore, SharedStore {
     return this.line.run(call, within);
   }
 
-  private call(script: ScriptMain, keys: readonly string[], ...args: (string | number)[]): Call {
+  private call(script: Main, keys: readonly string[], ...args: (string | number)[]): Call {
     const call = new Call(this.now(), script);
     for (const key of keys) call.keys.add(key);
     call.add(...args);

@@ -1,4 +1,4 @@
--- Reads the requests of a call one by one, and writes what became of them into the reply.
+-- Reads the requests of a call one by one, and writes the results into the reply.
 --
 -- KEYS, ARGV, Returns  see decide.lua
 --
@@ -6,22 +6,32 @@
 
 local FIELDS = 3
 
-local reply, reply_end = { now }, 1
-local next_argument, last_argument, next_key = 1, #arguments, 1
+local reply, reply_end
+local next_argument, next_key
 
 -- The run of requests that is decided now: how many are left of it, and what they have in common.
 -- Of permits taken ahead, `kept` is how long to keep the receipts (microseconds).
-local left, count, width, charge, patience, kept, plain = 0, 0, 0, true, 0, nil, true
+local left, count, width, charge, patience, kept
 local hit_rule, hit_cost, hit_lease = {}, {}, {}
 
 -- The request: where its part of the reply begins, and its part of the keys.
 local start, first_key
 
+local function rewind()
+  next_argument, next_key, reply_end, left = 1, 1, 1, 0
+end
+
+local function begin_requests(...)
+  begin_call(...)
+  reply = { now, 0, 0, 0 } -- as large as that of one hit, so that it need not grow
+  rewind()
+end
+
 local function read_run()
-  local at, ask, all_plain = next_argument + 2, 0, true
+  local at, ask = next_argument + 2, 0
   left, count, patience, kept = arguments[next_argument], arguments[next_argument + 1], 0, nil
   if count < 0 then
-    count, ask, patience, all_plain, at = -count, arguments[at], arguments[at + 1], false, at + 2
+    count, ask, patience, at = -count, arguments[at], arguments[at + 1], at + 2
     if ask == 2 then kept, patience = patience, 0 end
   end
   width = kept and 2 * count or count
@@ -29,17 +39,16 @@ local function read_run()
     local rule = rules[arguments[at]]
     hit_rule[hit], hit_cost[hit], hit_lease[hit], at = rule, arguments[at + 1], nil, at + 2
     if rule.leases then hit_lease[hit], at = arguments[at], at + 1 end
-    if rule.block >= 0 then width = width + 1 end
-    all_plain = all_plain and rule.plain
+    if rule.block then width = width + 1 end
   end
   if patience < 0 then patience = math.huge end
-  next_argument, charge, plain = at, ask ~= 1, all_plain
+  next_argument, charge = at, ask ~= 1
 end
 
 -- Returns: whether there is another request.
 local function next_request()
   if left == 0 then
-    if next_argument > last_argument then return false end
+    if not arguments[next_argument] then return false end
     read_run()
   end
   left = left - 1
@@ -48,7 +57,7 @@ local function next_request()
   return true
 end
 
-local function tell(hit, allowed, remaining, wait, reset_after)
+local function report(hit, allowed, remaining, wait, reset_after)
   local slot = start + FIELDS * (hit - 1)
   if not allowed then wait = wait < 0 and -1 or -2 - wait end
   reply[slot], reply[slot + 1], reply[slot + 2] = remaining, wait, reset_after
@@ -61,7 +70,7 @@ end
 
 -- Fails every request from a place in the reply on.
 local function fail_from(slot, failure)
-  next_argument, next_key, reply_end, left = 1, 1, 1, 0
+  rewind()
   while next_request() do
     if start >= slot then fail(failure) end
   end

@@ -6,17 +6,20 @@
 -- ARGV  see protocol.lua, without rules; the arguments are 1 for a counter
 -- Returns  how many of the keys there were
 --
--- @needs prologue, protocol, announce
+-- @needs protocol, announce
 
-if not arguments[1] then return redis.call('UNLINK', unpack(KEYS)) end
+local function reset(...)
+  begin_call(...)
+  if not arguments[1] then return redis.call('UNLINK', unpack(keys)) end
 
-local reset_key, key = KEYS[1], KEYS[2]
-local kept_for = redis.call('PTTL', key)
-if kept_for > 0 then kept_for = math.max(kept_for, redis.call('PTTL', reset_key)) end
--- First what frees memory: a server that is out of it takes a write behind that one.
-local removed = redis.call('UNLINK', unpack(KEYS, 2))
-if kept_for > 0 then
-  redis.call('SET', reset_key, string.format(INTEGER, now), 'PX', string.format(INTEGER, kept_for))
+  local reset_key, key = keys[1], keys[2]
+  local kept_for = redis.call('PTTL', key)
+  if kept_for > 0 then kept_for = math.max(kept_for, redis.call('PTTL', reset_key)) end
+  -- First what frees memory: a server that is out of it takes a write behind that one.
+  local removed = redis.call('UNLINK', unpack(keys, 2))
+  if kept_for > 0 then
+    redis.call('SET', reset_key, string.format(INTEGER, now), 'PX', string.format(INTEGER, kept_for))
+  end
+  announce(key, true)
+  return removed
 end
-announce(key, true)
-return removed

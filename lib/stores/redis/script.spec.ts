@@ -1,14 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { luaNames } from '../../../test/support/lua-names.js';
-import { algorithms } from '../../algorithms/registry.js';
-import { calendarWindow } from '../../algorithms/fixed-window/calendar-window.js';
-import { warmUp } from '../../algorithms/token-bucket/warm-up.js';
+import { algorithms, everyAlgorithm } from '../../algorithms/registry.js';
 import type { Algorithm } from '../../contracts/algorithm.js';
-import { assembleScript, type ScriptMain } from './script.js';
+import { library } from './library.js';
+import { assembleScript, EVERY_MAIN, type Main } from './script.js';
 
-const EVERY: readonly Algorithm[] = [...Object.values(algorithms), calendarWindow, warmUp];
-
-/** What Redis gives to a script, as far as it is used. */
+/** The global names that Redis has, as far as they are used. */
 const GIVEN = [
   'ARGV',
   'KEYS',
@@ -23,40 +20,59 @@ const GIVEN = [
   'struct',
 ].concat(['table', 'tonumber', 'tostring', 'type', 'unpack']);
 
-const ALL: [ScriptMain, readonly Algorithm[]][] = [
-  ['decide', EVERY],
-  ['adjust', EVERY],
-  ['block', []],
-  ['reset', []],
-  ['heartbeat', []],
-  ...EVERY.map((algorithm): [ScriptMain, readonly Algorithm[]] => ['lone', [algorithm]]),
-];
+const ALL = EVERY_MAIN.map((main): [Main, readonly Algorithm[]] => [main, everyAlgorithm]);
 
-describe('assembleScript', () => {
+describe('a script', () => {
   it.each([
     ...ALL,
-    ...EVERY.map((algorithm): [ScriptMain, readonly Algorithm[]] => ['decide', [algorithm]]),
-    ...EVERY.map((algorithm): [ScriptMain, readonly Algorithm[]] => ['adjust', [algorithm]]),
-  ])('reads no name in %s that neither it nor Redis declares, and assigns no global one', (main, some) => {
-    const { free, assigned } = luaNames(assembleScript(main, some));
-    expect(free.filter((name) => !GIVEN.includes(name))).toEqual([]);
-    expect(assigned).toEqual([]);
-  });
+    ...everyAlgorithm.map((algorithm): [Main, readonly Algorithm[]] => ['decide', [algorithm]]),
+    ...everyAlgorithm.map((algorithm): [Main, readonly Algorithm[]] => ['adjust', [algorithm]]),
+  ])(
+    'a script for %s reads only names that it or Redis declares, and assigns no global name',
+    (main, some) => {
+      const { free, assigned } = luaNames(assembleScript(main, some));
+      expect(free.filter((name) => !GIVEN.includes(name))).toEqual([]);
+      expect(assigned).toEqual([]);
+    },
+  );
 
-  it('declares no local that none of the scripts reads', () => {
-    const [first = [], ...others] = ALL.map(([main, some]) => luaNames(assembleScript(main, some)).unused);
-    expect(first.filter((name) => others.every((names) => names.includes(name)))).toEqual([]);
-  });
-
-  it('puts what several algorithms need in front of them once', () => {
-    const text = assembleScript('decide', EVERY);
+  it('a script contains once what several algorithms need', () => {
+    const text = assembleScript('decide', everyAlgorithm);
     expect(text.split('local function span_of(')).toHaveLength(2);
     expect(text.indexOf('local function span_of(')).toBeLessThan(text.indexOf('local algorithms'));
   });
 
-  it('leaves out what the algorithms of a call do not need', () => {
+  it('a script leaves out what its algorithms do not need', () => {
     const text = assembleScript('decide', [algorithms['sliding-window-log']]);
     expect(text).not.toContain('span_of');
     expect(text).not.toContain('EPOCH');
+  });
+});
+
+describe('the library of functions', () => {
+  const { name, text, functionOf } = library();
+  const { free, assigned, unused } = luaNames(text.slice(text.indexOf('\n')));
+
+  it('the library reads only names that it or Redis declares, and assigns no global name', () => {
+    expect(free.filter((each) => !GIVEN.includes(each))).toEqual([]);
+    expect(assigned).toEqual([]);
+  });
+
+  it('the library declares no local name that nothing reads', () => {
+    expect(unused).toEqual([]);
+  });
+
+  it('the library registers each function twice, once with allow-oom', () => {
+    const registered = Array.from(text.matchAll(/function_name = '(\w+)', flags = \{ (.*?) \}/g), (match) => [
+      match[1],
+      match[2],
+    ]);
+    expect(registered).toEqual(
+      EVERY_MAIN.flatMap((main) => [
+        [functionOf(main), ''],
+        [functionOf(main, true), "'allow-oom'"],
+      ]),
+    );
+    expect(registered.every(([each]) => each!.startsWith(`${name}_`))).toBe(true);
   });
 });

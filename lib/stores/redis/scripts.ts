@@ -1,7 +1,7 @@
 import type { Algorithm } from '../../contracts/algorithm.js';
 import type { Call } from './call.js';
 import type { StoreClient } from './connection.js';
-import { assembleScript, type ScriptMain } from './script.js';
+import { assembleScript, type Main } from './script.js';
 
 /** A script as the client knows it. */
 type Command = (...args: unknown[]) => Promise<unknown>;
@@ -20,7 +20,7 @@ export class Scripts {
       : command.call(this.client, keys.length, ...keys, ...argv);
   }
 
-  private define(name: string, main: ScriptMain, algorithms: readonly Algorithm[]): Command {
+  private define(name: string, main: Main, algorithms: readonly Algorithm[]): Command {
     this.client.defineCommand(name, { lua: assembleScript(main, algorithms) });
     const command = (this.client as unknown as Record<string, Command>)[name]!;
     this.commands.set(name, command);
@@ -29,7 +29,7 @@ export class Scripts {
 }
 
 /** The name of the command for a script and the algorithms in it. */
-function nameOf(main: ScriptMain, algorithms: readonly Algorithm[]): string {
+function nameOf(main: Main, algorithms: readonly Algorithm[]): string {
   let name = `rateLimit:${main}:`;
   for (const algorithm of algorithms) name += `${algorithm.name}+`;
   return name;

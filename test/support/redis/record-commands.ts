@@ -25,7 +25,7 @@ export async function recordCommands(
   const ended = new Promise<void>((resolve) => {
     monitor.on('monitor', (_time: string, [name = '', ...args]: string[], source: string) => {
       if (args[0] === token) resolve();
-      else if (source !== 'lua' && !args.some((arg) => arg.endsWith('{instances}')))
+      else if (source !== 'lua' && !args.some((arg) => arg.includes('{instances}')))
         recorded.push({ name: name.toLowerCase(), args });
     });
   });

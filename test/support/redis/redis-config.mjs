@@ -22,6 +22,8 @@ export function redisConfig({ port, folder }, { config = [], password, tls, repl
   if (tls) lines.push('port 0', `tls-port ${port}`, 'tls-auth-clients no');
   if (tls) lines.push(`tls-cert-file ${join(folder, 'cert.pem')}`, `tls-key-file ${join(folder, 'key.pem')}`);
   if (tls) lines.push(`tls-ca-cert-file ${join(folder, 'cert.pem')}`, 'tls-cluster yes');
+  // As on a server before Redis 7, so that the limiter's Lua runs as scripts.
+  if (process.env.RL_FUNCTIONS === 'off') lines.push('rename-command FCALL ""', 'rename-command FUNCTION ""');
   if (replicaOf) lines.push(`replicaof ${replicaOf.host} ${replicaOf.port}`);
   return [...lines, ...config];
 }

@@ -1,0 +1,96 @@
+-- What every function begins with: the keys, the arguments and the time of a call, and the states that are strings,
+-- as this call sees them: read all at once when the first is needed, and written once at the end, however many
+-- requests of the call have changed them.
+--
+-- KEYS  those of the call; one that holds another kind of value counts as an absent string
+-- ARGV  now (microseconds since the epoch, or '' for the server's time), then the arguments of the function
+
+-- A local name is found faster than a global one.
+local cjson, ipairs, math, pcall, redis = cjson, ipairs, math, pcall, redis
+local string, tonumber, type, unpack = string, tonumber, type, unpack
+
+-- How an integer is written: %d is twice as fast, and right where the server's long has 64 bits.
+local INTEGER, THREE_INTEGERS = '%d', '%d %d %d'
+if string.format('%d', 2 ^ 52) ~= '4503599627370496' then INTEGER, THREE_INTEGERS = '%.0f', '%.0f %.0f %.0f' end
+
+-- How many keys one command reads: unpack fails above 8,000.
+local MOST_READ = 1000
+
+local keys, argv, now, slack_ms
+
+-- The states by their places in KEYS; the places of those to write, and for how long they are kept.
+local states, unsaved, expiries = nil, {}, {}
+
+-- How many entries of lists refunds may still rewrite in this call.
+local rewritable
+
+-- Whether the server is out of memory, but runs the function all the same. See docs/adr/0044-one-lua-library.md.
+local is_full = false
+
+local function begin(call_keys, call_argv)
+  keys, argv = call_keys, call_argv
+  states, rewritable = nil, 1000
+  for index = #unsaved, 1, -1 do
+    expiries[unsaved[index]], unsaved[index] = nil, nil
+  end
+  -- A clock that is not the server's may run slower than keys expire: they are kept an hour longer.
+  now, slack_ms = tonumber(argv[1]), 3600000
+  if not now then
+    local time = redis.call('TIME')
+    now, slack_ms = tonumber(time[1]) * 1000000 + tonumber(time[2]), 0
+  end
+end
+
+-- A millisecond more than it takes, since Redis counts from when the command began, and TIME is later.
+local function milliseconds(microseconds)
+  return math.ceil(microseconds / 1000) + 1 + slack_ms
+end
+
+-- Refuses what takes memory, as the server does where it is asked to run a script.
+local function take_memory()
+  if is_full then error({ err = "OOM command not allowed when used memory > 'maxmemory'" }) end
+end
+
+-- Returns: a function that does the same where the server is out of memory.
+local function when_full(main)
+  return function(...)
+    is_full = true
+    local done, reply = pcall(main, ...)
+    is_full = false
+    if not done then error(reply) end
+    return reply
+  end
+end
+
+local function read_all()
+  if #keys <= MOST_READ then return redis.call('MGET', unpack(keys)) end
+  local all = {}
+  for first = 1, #keys, MOST_READ do
+    local some = redis.call('MGET', unpack(keys, first, math.min(first + MOST_READ - 1, #keys)))
+    for _, state in ipairs(some) do all[#all + 1] = state end
+  end
+  return all
+end
+
+-- Returns: the string at a place in KEYS, false if there is none.
+local function get(place)
+  if not states then states = read_all() end
+  return states[place]
+end
+
+local function put(place, state, expires_ms)
+  if not expiries[place] then unsaved[#unsaved + 1] = place end
+  states[place], expiries[place] = state, expires_ms
+end
+
+local function save_all()
+  local expires_ms, spelled
+  for index = 1, #unsaved do
+    local place = unsaved[index]
+    if expiries[place] ~= expires_ms then
+      expires_ms = expiries[place]
+      spelled = string.format(INTEGER, expires_ms) -- the server takes longer for a number
+    end
+    redis.call('SET', keys[place], states[place], 'PX', spelled)
+  end
+end

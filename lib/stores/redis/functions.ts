@@ -1,0 +1,142 @@
+import type { Call } from './call.js';
+import type { StoreClient } from './connection.js';
+import { hasDoneNothing } from './done-nothing.js';
+import type { Library } from './library.js';
+import { isError, oneLine } from './reply-error.js';
+import { Scripts } from './scripts.js';
+
+/** The form in which a server runs the limiter's Lua. */
+export interface LuaForm {
+  /** Its address, `''` where there is only one. */
+  readonly server: string;
+  /** The library of functions that it runs; absent if it runs scripts. */
+  readonly library?: string;
+  /** Why it runs scripts. */
+  readonly reason?: string;
+}
+
+interface FunctionClient extends StoreClient {
+  fcall(name: string, numberOfKeys: number, ...args: unknown[]): Promise<unknown>;
+  call(command: string, ...args: string[]): Promise<unknown>;
+}
+
+const NOT_FOUND = 'ERR Function not found';
+const EXISTS = /^ERR Library .*already exists/;
+const OUT_OF_MEMORY = /^OOM\b/;
+/** A server without functions, or one that does not permit this user to call them. */
+const NOT_OFFERED = /^ERR unknown command|^NOPERM .*'fcall'/i;
+
+/** How often the library is loaded for one call: FUNCTION FLUSH, or a slot on the move, may come in between. */
+const MOST_LOADS = 3;
+
+/**
+ * Runs calls as functions of the library, which is loaded where it is missing: on a new server, after a failover,
+ * after FUNCTION FLUSH. A server that has no functions, or does not permit them, runs scripts.
+ * See docs/adr/0044-one-lua-library.md.
+ */
+export class Functions {
+  private readonly client: FunctionClient;
+  private readonly scripts: Scripts;
+  private readonly forms = new Map<string, LuaForm>();
+  private loading: Promise<Error | undefined> | undefined;
+
+  /**
+   * @param library absent: all calls run as scripts
+   * @param known called with the form of a server when it is known
+   */
+  constructor(
+    client: StoreClient,
+    private readonly library: Library | undefined,
+    private readonly known: (form: LuaForm) => void,
+  ) {
+    this.client = client as FunctionClient;
+    this.scripts = new Scripts(client);
+    // What a server offers may change while it is away.
+    const event = (client.isCluster ? '+node' : 'ready') as 'ready';
+    client.on(event, () => this.forms.clear());
+  }
+
+  /**
+   * @param server the address of the server of its keys
+   * @param until when nothing may be sent any more, by `performance.now()`
+   */
+  run(call: Call, server: string, until: number): Promise<unknown> {
+    const form = this.forms.get(server);
+    if (!this.library || (form && !form.library)) return this.runScript(call, server, '`functions: false`');
+    const recover = (error: unknown): Promise<unknown> => this.recover(error, call, server, until);
+    if (form) return this.send(call).catch(recover);
+    return this.send(call).then((reply) => this.ran(reply, server), recover);
+  }
+
+  private send({ main, keys: { all: keys }, argv }: Call, isFull = false): Promise<unknown> {
+    return this.client.fcall(this.library!.functionOf(main, isFull), keys.length, ...keys, ...argv);
+  }
+
+  private ran(reply: unknown, server: string): unknown {
+    this.note({ server, library: this.library!.name });
+    return reply;
+  }
+
+  private runScript(call: Call, server: string, reason: string): Promise<unknown> {
+    this.note({ server, reason });
+    return this.scripts.run(call);
+  }
+
+  private note(form: LuaForm): void {
+    const before = this.forms.get(form.server);
+    if (before && before.library === form.library) return;
+    this.forms.set(form.server, form);
+    this.known(form);
+  }
+
+  /** Runs a call again that no function has run, unless nobody waits for it any more. */
+  private async recover(
+    error: unknown,
+    call: Call,
+    server: string,
+    until: number,
+    loads = 0,
+  ): Promise<unknown> {
+    const message = isError(error) ? error.message : '';
+    if (performance.now() >= until) throw error;
+    if (OUT_OF_MEMORY.test(message)) return this.send(call, true);
+    if (NOT_OFFERED.test(message)) return this.runScript(call, server, oneLine(message));
+    if (!message.startsWith(NOT_FOUND)) throw error;
+    if (loads === MOST_LOADS) return this.runScript(call, server, 'the library is lost again and again');
+    const refusal = await this.load();
+    if (performance.now() >= until) throw error;
+    if (refusal) return this.runUnloaded(refusal, call, server);
+    return this.send(call).then(
+      (reply) => this.ran(reply, server),
+      (next: unknown) => this.recover(next, call, server, until, loads + 1),
+    );
+  }
+
+  /** A server that is only loading its data, or out of memory, is asked to load the library again by the next call. */
+  private runUnloaded(refusal: Error, call: Call, server: string): Promise<unknown> {
+    const isLasting = refusal.name === 'ReplyError' && !hasDoneNothing(refusal);
+    return isLasting ? this.runScript(call, server, oneLine(refusal.message)) : this.scripts.run(call);
+  }
+
+  /**
+   * Loads the library on every master, once for all calls that miss it.
+   *
+   * @returns why no server has loaded it; `undefined` if one has
+   */
+  private load(): Promise<Error | undefined> {
+    const nodes = (this.client.nodes?.('master') ?? [this.client]) as readonly FunctionClient[];
+    this.loading ??= Promise.all(nodes.map((node) => this.loadOn(node)))
+      .then((refusals) => (refusals.includes(undefined) ? undefined : refusals[0]))
+      .finally(() => (this.loading = undefined));
+    return this.loading;
+  }
+
+  private async loadOn(node: FunctionClient): Promise<Error | undefined> {
+    try {
+      await node.call('FUNCTION', 'LOAD', this.library!.text);
+      return undefined;
+    } catch (error) {
+      return EXISTS.test((error as Error).message) ? undefined : (error as Error);
+    }
+  }
+}

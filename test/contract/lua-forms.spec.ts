@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
+import type { LuaForm } from '../../lib/stores/redis/functions.js';
+import { library } from '../../lib/stores/redis/library.js';
+import { askServer } from '../support/redis/ask-server.js';
+import { hasFunctions, luaCalls } from '../support/redis/lua-calls.js';
+import { recordCommands } from '../support/redis/record-commands.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+
+const gcra: Rule = { window: '1h', limit: 5, algorithm: 'gcra' };
+const blocking = { ...gcra, name: 'blocking', block: '2h' } as const;
+const log: Rule = { name: 'log', window: '1h', limit: 5, algorithm: 'sliding-window-log' };
+const held: ConcurrencyRule = { name: 'held', algorithm: 'concurrency', limit: 2, lease: '1h' };
+
+const FORMS = hasFunctions ? [true, false] : [false];
+
+describe('the form of the Lua', () => {
+  let server: RedisServer;
+  let forms: LuaForm[];
+  let limiter: RateLimiter;
+  const opened: { close: () => Promise<void> }[] = [];
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    forms = [];
+  });
+
+  afterEach(async () => {
+    for (const each of opened.splice(0)) await each.close();
+    await server.stop();
+  });
+
+  async function open(functions: boolean, login = ''): Promise<RedisStore> {
+    const redis = `redis://${login}127.0.0.1:${server.port}`;
+    const store = new RedisStore({ redis, functions, timeout: 10_000, connectTimeout: 30_000 });
+    store.watchForms((form) => forms.push(form));
+    limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny', denyCache: false });
+    opened.push(limiter, store);
+    await until(
+      async () => (await limiter.peek(gcra, 'probe')).source === 'redis',
+      'Redis to decide',
+      30_000,
+    );
+    return store;
+  }
+
+  const { name } = library();
+  const asFunctions = { server: '', library: name };
+  const asScripts = (reason: unknown) => ({ server: '', reason });
+  const user = (...rights: string[]) =>
+    askServer(server, 'ACL', 'SETUSER', 'limiter', 'reset', 'on', '>pw', '~*', '&*', '+@all', ...rights);
+
+  describe.each(FORMS)('with functions: %s', (functions) => {
+    it('a request is one command', async () => {
+      await open(functions);
+      await limiter.consume([gcra, log], 'bob'); // a script is sent whole the first time
+      const commands = await recordCommands(server.url, () => limiter.consume([gcra, log], 'ann'));
+      expect(luaCalls(commands).map((command) => command.name)).toEqual([functions ? 'fcall' : 'evalsha']);
+      expect(forms).toEqual([functions ? asFunctions : asScripts('`functions: false`')]);
+    });
+
+    it('a server out of memory denies, refunds, releases and resets, but charges nothing', async () => {
+      await open(functions);
+      const taken = await limiter.consume([gcra, log], 'ann', { cost: 5 });
+      const permits = [await limiter.hold(held, 'ann'), await limiter.hold(held, 'ann')];
+      await limiter.consume([gcra, log], 'bob', { cost: 5 });
+      await limiter.consume(blocking, 'ann', { cost: 5 });
+      await askServer(server, 'CONFIG', 'SET', 'maxmemory', '1');
+      expect(await limiter.consume([gcra, log], 'ann')).toMatchObject({ allowed: false, source: 'redis' });
+      const denied = await limiter.consume(blocking, 'ann'); // There is no memory for the block.
+      expect(denied).toMatchObject({ allowed: false, source: 'redis' });
+      const third = await limiter.hold(held, 'ann');
+      expect([third.allowed, third.decision.source]).toEqual([false, 'redis']);
+      expect(await limiter.refund(taken)).toBe(true);
+      await permits[0]!.release();
+      expect(await limiter.reset([gcra, log], 'bob')).toBe(true);
+      for (const subject of ['ann', 'bob'])
+        expect(await limiter.peek([gcra, log], subject)).toMatchObject({ remaining: 5, source: 'redis' });
+      expect(await limiter.peek(held, 'ann')).toMatchObject({ remaining: 1, source: 'redis' });
+      const charge = await limiter.consume([log, gcra], 'new');
+      expect(charge).toMatchObject({ allowed: false, source: 'fallback' });
+      await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
+      await until(() => limiter.events.openCircuits.size === 0, 'the breaker to close', 30_000);
+      expect(await limiter.peek([log, gcra], 'new')).toMatchObject({ remaining: 5, source: 'redis' });
+    });
+  });
+
+  (hasFunctions ? describe : describe.skip)('functions', () => {
+    it('the library is loaded again when it is missing, for all calls in flight', async () => {
+      await open(true);
+      for (let round = 0; round < 5; round++) {
+        await askServer(server, 'FUNCTION', 'FLUSH');
+        const decisions = await Promise.all(
+          Array.from({ length: 3 }, (_, nth) => limiter.consume(gcra, `${round} ${nth}`)),
+        );
+        expect(decisions.map(({ source, remaining }) => [source, remaining])).toEqual(
+          decisions.map(() => ['redis', 4]),
+        );
+      }
+      expect(forms).toEqual([asFunctions]);
+    });
+
+    it('a user who may not load functions calls the library that another process has loaded', async () => {
+      await open(true);
+      await user('-function');
+      await open(true, 'limiter:pw@');
+      expect(forms).toEqual([asFunctions, asFunctions]);
+    });
+
+    it('functions run until the server refuses them, and again after a reconnect', async () => {
+      await user();
+      await open(true, 'limiter:pw@');
+      await user('-fcall');
+      expect((await limiter.consume(gcra, 'ann')).source).toBe('redis');
+      expect(forms).toEqual([asFunctions, asScripts(expect.stringContaining("'fcall'"))]);
+      await user();
+      await askServer(server, 'CLIENT', 'KILL', 'USER', 'limiter');
+      await until(
+        async () => (await limiter.peek(gcra, 'ann')).source === 'redis',
+        'Redis to decide',
+        30_000,
+      );
+      expect(forms.at(-1)).toEqual(asFunctions);
+    });
+  });
+
+  (hasFunctions ? describe : describe.skip)('scripts', () => {
+    it('scripts run for a user who may not call functions', async () => {
+      await user('-fcall');
+      await open(true, 'limiter:pw@');
+      expect(forms).toEqual([asScripts(expect.stringContaining("'fcall'"))]);
+    });
+
+    it('scripts run for a user who may not load functions if the library is missing', async () => {
+      await user('-function');
+      await open(true, 'limiter:pw@');
+      expect(forms).toEqual([asScripts(expect.stringContaining("'function|load'"))]);
+    });
+  });
+});
