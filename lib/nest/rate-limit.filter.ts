@@ -6,8 +6,8 @@ import { RateLimitUnavailableException } from './rate-limit-unavailable.exceptio
 import { RateLimitExceededException } from './rate-limit.exception.js';
 
 /**
- * Responds to denied requests: over HTTP with status, body and headers, to a socket with the event `exception`, to a
- * message with an error.
+ * Exception filter that responds to denied requests: over HTTP with status, body and headers, over WebSocket with the
+ * event `exception`, to a message with an error.
  *
  * @example
  * `@UseFilters(RateLimitFilter)`
@@ -48,7 +48,7 @@ export class RateLimitFilter implements ExceptionFilter {
     else this.send(complete, response);
   }
 
-  /** Express's own way to send would hash the body for an ETag, which nobody can ask for again. */
+  /** Bypasses the `send` of Express, which would hash the body for an ETag that no client can use. */
   private send(exception: Denial, response: object): void {
     const { httpAdapter } = this.host;
     const [body, status] = [exception.getResponse(), exception.getStatus()];

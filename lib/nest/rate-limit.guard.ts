@@ -9,14 +9,14 @@ import { Routes, type Handler, type Route } from './request/routes.js';
 import { Settlement } from './request/settlement.js';
 import { RouteRules } from './startup/route-rules.js';
 
-/** On a context that a guard has counted: Nest passes the same context to all guards of a call. */
+/** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */
 const COUNTED = Symbol('rate limit counted');
 
 type Countable = ExecutionContext & { [COUNTED]?: true };
 
 /**
- * Applies the rules of a handler to its requests. The module registers it for every route unless
- * `registerGuard` is `false`. A request that passes two of them is counted once.
+ * Guard that applies the rules of a handler to its requests. The module registers it for every route unless
+ * `registerGuard` is `false`. A request that passes it twice is counted once.
  *
  * @example
  * `@UseGuards(AuthGuard, RateLimitGuard)`

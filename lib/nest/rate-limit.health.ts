@@ -55,11 +55,11 @@ export class RateLimitHealth {
   ) {}
 
   /**
-   * Sends the store a request that changes nothing, and reports whether the fallback decides. The status stays
-   * `'up'` then, so that a readiness probe does not take every process out of service at once; it is `'down'`
-   * with `onStoreError: 'deny'` or `health: { fallbackIsDown: true }`.
+   * Sends the store a request that changes nothing, and returns whether the fallback decides. The status is `'up'` even
+   * then, so that a readiness probe does not take every process out of service at once. With `onStoreError: 'deny'` or
+   * `health: { fallbackIsDown: true }`, it is `'down'`.
    *
-   * @param key the name of the indicator in the result; `'rateLimit'` unless given
+   * @param key the name of the indicator in the result; by default `'rateLimit'`
    */
   async isHealthy<Key extends string = 'rateLimit'>(
     key: Key = 'rateLimit' as Key,

@@ -8,12 +8,12 @@ import type { WarningCode } from './warning-codes.js';
 export class Warnings {
   private readonly logger = new Logger('RateLimit');
   private readonly warned = new Map<WarningCode, string>();
-  /** What was logged, by code and subject. */
+  /** The warnings that were logged: code and `about`. */
   private readonly logged = new Set<string>();
   private readonly option: unknown;
 
   constructor(@Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions) {
-    // Wrong options stop the application later, with a message of their own.
+    // Invalid options stop the application later, with their own message.
     this.option = (options as RateLimitModuleOptions | null | undefined)?.warnings;
   }
 
@@ -35,8 +35,8 @@ export class Warnings {
    * Logs a warning, unless one with this code was logged before or the code is turned off.
    *
    * @internal
-   * @param message a full sentence: what is wrong, and the fix
-   * @param about what the warning is about, such as a rule, if each is logged once
+   * @param message full sentences: what is wrong, and the fix
+   * @param about the object of the warning, such as a rule, if the code is logged once for each object
    */
   warn(code: WarningCode, message: string, about = ''): void {
     const entry = `${code} ${about}`;

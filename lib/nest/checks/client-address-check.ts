@@ -4,10 +4,10 @@ import { WITHOUT_CLIENT, type Exchange } from '../request/exchange.js';
 import type { Warnings } from '../warnings.js';
 import { proxyTrust } from './proxy-trust.js';
 
-/** After so many requests without a forwarding header, there is no proxy in front. */
+/** After this many requests without a forwarding header, the check assumes that there is no proxy. */
 const WITHOUT_HEADER = 10_000;
 
-/** A list of proxies is wrong when none of so many requests with a forwarding header came from one. */
+/** A list of trusted proxies is wrong if none of this many requests with a forwarding header came from one of them. */
 const FROM_OTHERS = 100;
 
 const LIST = "app.set('trust proxy', '10.0.0.0/8') on Express, trustProxy: '10.0.0.0/8' on Fastify";
@@ -30,10 +30,10 @@ const PEER_ONLY =
   'the framework trusts. Behind a proxy, all clients of sockets have its IP and share one counter. Count by something ' +
   "else: by: 'user', or a function that finds the client in the handshake.";
 
-/** The subject of the warning about sockets: it has another fix than that about HTTP, and is logged beside it. */
+/** Distinguishes the warning about sockets from that about HTTP, which has another fix. Both may be logged. */
 const SOCKETS = 'sockets';
 
-/** Finds out whether the client's address is that of a proxy, one that a client made up, or none. */
+/** Detects client addresses that are a proxy's, forged by a client, or missing. */
 export class ClientAddressCheck implements Check {
   private isDecided: boolean;
   private isFirst = true;
@@ -50,7 +50,7 @@ export class ClientAddressCheck implements Check {
 
   see({ request }: Exchange, { path }: AppliedLimit): boolean {
     if (request === WITHOUT_CLIENT) return this.seeMessage(path);
-    // No framework has found the address of a WebSocket's handshake, or of a subscription's.
+    // The handshake of a WebSocket or a subscription: the framework does not determine the client's address there.
     if (!('ip' in request) && request.socket !== undefined) return this.seeHandshake(request);
     if (this.isDecided) return true;
     const { headers } = request;
@@ -63,7 +63,7 @@ export class ClientAddressCheck implements Check {
     return (this.isDecided ||= this.without >= WITHOUT_HEADER);
   }
 
-  /** Returns whether the request shows what the framework trusts. */
+  /** Warns if the framework trusts the wrong proxies. Returns whether the request has shown which ones it trusts. */
   private judge(request: HttpRequest, isForwarded: boolean): boolean {
     const trust = proxyTrust(request);
     if (trust === 'unknown') return false;
@@ -89,7 +89,7 @@ export class ClientAddressCheck implements Check {
     return (this.isDecidedForSockets = isForwarded || this.handshakes >= WITHOUT_HEADER);
   }
 
-  /** One message shows the transport of its handler. */
+  /** Warns at the first message, since all messages of a handler have the same transport. */
   private seeMessage(path: string): boolean {
     this.warnings.warn(
       'RL_CALLERS_TOGETHER',

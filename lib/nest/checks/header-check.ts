@@ -2,10 +2,10 @@ import type { AppliedLimit, Check } from '../request/applied-limit.js';
 import type { Exchange } from '../request/exchange.js';
 import type { Warnings } from '../warnings.js';
 
-/** So many requests without a header are no accident. */
+/** After this many requests without the header, the check assumes that it is never sent. */
 const WITHOUT_HEADER = 1000;
 
-/** Finds out whether the header that rules count by is ever sent. */
+/** Detects that the header that rules count by is never sent. */
 export class HeaderCheck implements Check {
   private isDecided = false;
   private without = 0;

@@ -1,15 +1,15 @@
 import type { HttpRequest } from '../../http/subject.js';
 
 /**
- * Which proxies the framework of a request trusts: every one; the request's peer; not this peer; none at
- * all. `'unknown'` where the address of a request is not the framework's to find.
+ * Which proxies the framework trusts: all of them, the peer of the request, others than this peer, or none. `'unknown'`
+ * if the framework does not determine the address of the request.
  */
 export type ProxyTrust = 'all' | 'peer' | 'not-this-peer' | 'off' | 'unknown';
 
-/** Public addresses of several networks, the client's end first: a list that trusts all of them is no list. */
+/** Public addresses in several networks, the client first: a framework that trusts all of them trusts every proxy. */
 const CHAIN = ['192.0.2.1', '8.8.8.8', '203.0.113.9', '1.1.1.1', '198.51.100.7', '100.20.30.40'];
 
-/** More proxies than stand in a row anywhere. */
+/** More hops than any chain of proxies has. */
 const MANY_HOPS = 1000;
 
 interface FrameworkRequest extends HttpRequest {
@@ -21,8 +21,8 @@ interface FrameworkRequest extends HttpRequest {
 }
 
 /**
- * Finds out by a second reading of `ip`, with a made-up chain of proxies in place of the request's own.
- * So it holds for any way in which the setting was made, functions included.
+ * Returns which proxies the framework trusts: reads `ip` of a copy of the request that has a made-up chain of proxies.
+ * This works for every form of the setting, including functions.
  */
 export function proxyTrust(request: HttpRequest): ProxyTrust {
   try {
@@ -36,7 +36,7 @@ export function proxyTrust(request: HttpRequest): ProxyTrust {
   }
 }
 
-/** Whether the framework is set to trust every proxy, as far as that can be read before a request comes. */
+/** Whether the framework trusts every proxy, as far as its settings show before the first request. */
 export function trustsEveryProxy(framework: string, instance: unknown): boolean {
   try {
     const setting = framework === 'fastify' ? fastifyTrust(instance) : expressTrust(instance);
@@ -53,7 +53,7 @@ function expressTrust(instance: unknown): unknown {
   return (instance as { get(setting: string): unknown }).get('trust proxy fn');
 }
 
-/** Fastify keeps its options under a symbol. */
+/** Fastify stores its options under a symbol. */
 function fastifyTrust(instance: unknown): unknown {
   const symbol = Object.getOwnPropertySymbols(instance).find(
     ({ description }) => description === 'fastify.options',
@@ -61,7 +61,7 @@ function fastifyTrust(instance: unknown): unknown {
   return symbol && (instance as Record<symbol, { trustProxy?: unknown } | undefined>)[symbol]?.trustProxy;
 }
 
-/** Without trust, Express has a false setting, and Fastify's requests have no `ips`. */
+/** If no proxy is trusted, the setting of Express is false, and requests of Fastify have no `ips`. */
 function isOff({ app, raw, ips }: FrameworkRequest): boolean {
   if (typeof app?.get === 'function') return !app.get('trust proxy');
   return raw !== undefined && ips === undefined;

@@ -8,14 +8,14 @@ import { trustsEveryProxy } from './proxy-trust.js';
 import { UserCheck } from './user-check.js';
 
 /**
- * Checks the requests of rules for signs that the subject is not the intended one, and warns. A rule is checked only
- * until each of its warnings is decided.
+ * Checks requests for signs that the subject is not the intended one, and warns. The requests of a rule are checked
+ * only until all its checks are finished.
  */
 @Injectable()
 export class SubjectChecks {
   private readonly address: ClientAddressCheck;
   private readonly user: UserCheck;
-  /** One for all rules and routes that count by a function, since one user in time is enough. */
+  /** By function in `by`: shared by all rules and routes, since one request with a user is enough. */
   private readonly functions = new Map<unknown, UserCheck>();
   private readonly headers = new Map<string, HeaderCheck>();
   private countsByAddress = false;
@@ -49,7 +49,7 @@ export class SubjectChecks {
     }
   }
 
-  /** Warns at start if the framework is already set to trust every proxy. */
+  /** Warns at start if the framework is configured to trust every proxy. */
   checkTrust(): void {
     const { httpAdapter } = this.host;
     if (!this.countsByAddress || !httpAdapter) return;
@@ -59,7 +59,7 @@ export class SubjectChecks {
   }
 }
 
-/** The entry of a key, created with the first use. */
+/** Returns the entry of a key, creating it if necessary. */
 function entryOf<Key, Value>(entries: Map<Key, Value>, key: Key, create: () => Value): Value {
   const known = entries.get(key);
   if (known !== undefined) return known;

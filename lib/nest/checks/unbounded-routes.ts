@@ -3,11 +3,11 @@ import type { Warnings } from '../warnings.js';
 
 const API_KEY = 'x-api-key';
 
-/** Warns of routes on which a client can have as many counters as it likes, since it writes the subject itself. */
+/** Warns of routes on which a client can have any number of counters, since it chooses the subject itself. */
 export class UnboundedRoutes {
   private readonly rules = new Map<string, { first: string; routes: number }>();
 
-  /** Notes the rules of one route. */
+  /** Adds the rules of a route. */
   add(limits: readonly RouteLimit[]): void {
     if (limits.some(isBound)) return;
     for (const { sources, path, isEnforced } of limits) {
@@ -32,7 +32,7 @@ export class UnboundedRoutes {
   }
 }
 
-/** Whether a rule limits a client, whatever headers it sends. */
+/** Whether a rule limits a client regardless of the headers that it sends. */
 function isBound({ sources, skipsMissing, isEnforced }: RouteLimit): boolean {
   const canBeMissing = sources.user || sources.functions.length > 0;
   return isEnforced && sources.headers.length === 0 && !(skipsMissing && canBeMissing);

@@ -5,7 +5,7 @@ import type { Exchange } from '../request/exchange.js';
 import { hasUser, type UserReads } from '../request/user-reads.js';
 import type { Warnings } from '../warnings.js';
 
-/** After so many requests that never got a user, the application has none, or gives them in another way. */
+/** After this many requests without a user, the check assumes that the application does not set `request.user`. */
 const WITHOUT_USER = 1000;
 
 const FIX =
@@ -13,18 +13,18 @@ const FIX =
   'as middleware, as an APP_GUARD of a module that is imported before RateLimitModule, or with registerGuard: false ' +
   'and @UseGuards(AuthGuard, RateLimitGuard).';
 
-/** Finds out whether users are set only after the rate limit guard has run. */
+/** Detects users that are set only after the rate limit guard has run. */
 export class UserCheck implements Check {
   private isDecided = false;
   private without = 0;
 
-  /** @param reader the function in `by` that finds the subject; absent for `by: 'user'` */
+  /** @param reader the function in `by` that returns the subject; absent for `by: 'user'` */
   constructor(
     private readonly warnings: Warnings,
     private readonly reader?: unknown,
   ) {}
 
-  /** Looks at a request, and once more when its response is over. */
+  /** Checks a request, and checks it again when its response has ended. */
   see(exchange: Exchange, rule: AppliedLimit): boolean {
     const { request, response } = exchange;
     if (this.isDecided) return true;
@@ -37,7 +37,7 @@ export class UserCheck implements Check {
     return this.isDecided;
   }
 
-  /** Looks at a request that counts by user and has none by which it can be counted. */
+  /** Checks a request without a usable user under a rule with `by: 'user'`. */
   seeMissing({ user }: HttpRequest, rule: string, outcome: string): void {
     if (!user) return;
     this.warnings.warn(

@@ -3,10 +3,10 @@ import { promised } from '../../contracts/thenable.js';
 import type { HttpRequest } from '../../http/subject.js';
 import { UserReads } from './user-reads.js';
 
-/** Stands for the request of a transport whose calls have no client address, such as a message queue. */
+/** The request of a transport without client addresses, such as a message queue. */
 export const WITHOUT_CLIENT: HttpRequest = Object.freeze({});
 
-/** One request: the response that can carry headers, where there is one, and what functions in rules return for it. */
+/** A request, its response if the transport has one, and the values that functions in rules return for the request. */
 export class Exchange {
   private values: Map<unknown, unknown> | undefined;
   private userReads: UserReads | undefined;
@@ -18,8 +18,8 @@ export class Exchange {
   ) {}
 
   /**
-   * The value of a rule's field for this request. A function is called once; a result that can be awaited comes as a
-   * promise of this realm.
+   * Returns the value of a rule's field for this request. A function is called once per request; a result that can be
+   * awaited is converted to a native promise.
    */
   valueOf<Value>(
     field: Value | ((context: ExecutionContext) => Value | Promise<Value>),
@@ -33,13 +33,13 @@ export class Exchange {
     return this.values.get(field) as Value | Promise<Value>;
   }
 
-  /** Records from now on which functions read the user of the request, which has none yet. */
+  /** Starts to record which functions read the user of the request before it has one. */
   watchUser(): UserReads {
     return (this.userReads ??= new UserReads(this.request));
   }
 }
 
-/** The request and response behind a context of any transport: HTTP, GraphQL, WebSocket or RPC. */
+/** Returns the request and response of a context of any transport: HTTP, GraphQL, WebSocket or RPC. */
 export function exchangeOf(context: ExecutionContext): Exchange {
   switch (context.getType<string>()) {
     case 'http':
@@ -53,7 +53,7 @@ export function exchangeOf(context: ExecutionContext): Exchange {
   }
 }
 
-/** The context of Apollo or Mercurius. In a subscription by `graphql-ws`, the request stands in `extra`. */
+/** The context of Apollo or Mercurius. In a subscription of `graphql-ws`, `extra` contains the request. */
 interface GraphqlContext {
   req?: HttpRequest & { extra?: { request?: HttpRequest } };
   request?: HttpRequest;
@@ -66,7 +66,7 @@ function graphqlExchange(context: ExecutionContext, graphql: GraphqlContext = {}
   return new Exchange(context, request ?? {}, graphql.res ?? graphql.reply);
 }
 
-/** A Socket.IO socket, or a `ws` one. */
+/** A socket of Socket.IO or `ws`. */
 interface SocketClient {
   handshake?: { address?: string; headers?: HttpRequest['headers'] };
   conn?: { remoteAddress?: string };
@@ -75,7 +75,7 @@ interface SocketClient {
   data?: { user?: unknown };
 }
 
-/** Its address is that of the peer, unless the application has put another one into the handshake. */
+/** Returns the handshake as a request. Its `ip` is set only if the application has replaced the peer's address. */
 function socketRequest(client: SocketClient): HttpRequest {
   const address = client.handshake?.address ?? client._socket?.remoteAddress;
   const peer = client.conn?.remoteAddress ?? address;

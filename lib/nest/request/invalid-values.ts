@@ -4,7 +4,7 @@ import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
 import { Warnings } from '../warnings.js';
 
-/** Reports values of functions in rules that a rule cannot have. */
+/** Reports invalid values that functions in rules return. */
 @Injectable()
 export class InvalidValues {
   constructor(
@@ -12,15 +12,15 @@ export class InvalidValues {
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
   ) {}
 
-  /** The module's `onStoreError`, for rules without their own. */
+  /** `onStoreError` of the module, for rules without their own. */
   get onStoreError(): OnStoreError {
     return this.options.onStoreError ?? 'local';
   }
 
   /**
-   * Reports an invalid value, once for each rule and field.
+   * Reports an invalid value, once per rule and field.
    *
-   * @param outcome what happens to such a request
+   * @param outcome a sentence on what happens to such a request
    */
   report(rule: string, field: string, reason: string, outcome: string): void {
     this.warnings.warn(

@@ -11,7 +11,7 @@ import { withoutStack } from './without-stack.js';
 
 const DENIED = { allowed: false, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
 
-/** Refuses requests that cannot be counted. */
+/** Denies requests that cannot be counted. */
 @Injectable()
 export class Refusals {
   constructor(
@@ -21,10 +21,11 @@ export class Refusals {
   ) {}
 
   /**
-   * Refuses a request, a microtask later, see `Responder.deny`.
+   * Denies a request, in a later microtask, see `Responder.deny`.
    *
-   * @throws RateLimitExceededException, RateLimitUnavailableException if its rule has no valid limit, or
-   *   InternalServerErrorException if it has no IP address
+   * @throws RateLimitExceededException if the request has no subject
+   * @throws RateLimitUnavailableException if the rule has no valid limit
+   * @throws InternalServerErrorException if the request has no IP address, or its client has disconnected
    */
   async refuse({ rule, reason }: Refusal, exchange: Exchange): Promise<never> {
     if (reason === 'no-address' || reason === 'hung-up') {
@@ -41,12 +42,12 @@ export class Refusals {
   }
 }
 
-/** The denial of a request without subject, under `onMissingSubject: 'deny'`. */
+/** Returns the denial of a request without a subject, with `onMissingSubject: 'deny'`. */
 function withoutSubject(rule: string): Decision {
   return new DecidedHit([{ ...DENIED, rule, retryAfterMs: null }], 'memory');
 }
 
-/** The denial of a request on a rule without a valid limit, under `onStoreError: 'deny'`. */
+/** Returns the denial of a request under a rule without a valid limit. */
 function withoutLimit(rule: string): Decision {
   const denied = { ...DENIED, rule, retryAfterMs: UNCOUNTED_RETRY_MS, fallback: 'deny' } as const;
   return new DecidedHit([denied], 'fallback');

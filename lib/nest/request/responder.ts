@@ -38,8 +38,8 @@ export class Responder {
   }
 
   /**
-   * Denies a request, a microtask later: an exception that is created and thrown on top of the whole stack from the
-   * socket to the guard costs as much as the decision.
+   * Denies a request, in a later microtask: creating and throwing an exception at the depth of the call stack from the
+   * socket to the guard would cost as much as the decision.
    *
    * @param detail replaces the sentence in the problem details
    * @throws RateLimitExceededException, or RateLimitUnavailableException if the limits could not be checked
@@ -52,9 +52,9 @@ export class Responder {
   }
 
   /**
-   * Replaces the headers of a response by those of a denial that the application has thrown.
+   * Sets the headers of a response for an exception that the application has thrown.
    *
-   * @returns the exception to respond with: it has the body of the option `body`, unless the application gave it one
+   * @returns the exception to respond with: with the body of the option `body`, unless the application set its own
    */
   complete(thrown: Denial, response: Partial<Response>): Denial | Promise<Denial> {
     if (HEADERS_SET in thrown) return thrown;
@@ -79,7 +79,7 @@ export class Responder {
     callSafely((decided) => this.options.onDecision?.(decided, context), decision, failed);
   }
 
-  /** The application's own body; `undefined` for the problem details, also when its function fails. */
+  /** Returns the body of the option `body`; `undefined` without this option, or if it fails. */
   private async bodyOf(decision: Decision): Promise<string | object | undefined> {
     if (!this.options.body) return undefined;
     try {
@@ -91,12 +91,12 @@ export class Responder {
   }
 }
 
-/** An exception whose response has its headers. */
+/** Returns an exception that is marked as having its headers set. */
 function completed(create: () => Denial): Denial {
   return Object.assign(withoutStack(create), { [HEADERS_SET]: true });
 }
 
-/** @throws TypeError if it is no body, or cannot be sent as JSON */
+/** @throws TypeError if the value is neither a string nor an object, or cannot be sent as JSON */
 function checkedBody(body: unknown): string | object {
   if (typeof body === 'string') return body;
   if (typeof body !== 'object' || body === null)

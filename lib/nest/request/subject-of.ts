@@ -7,22 +7,22 @@ import type { By, SubjectResolver } from '../rules/route-rule.js';
 
 type Found = ReturnType<SubjectResolver>;
 type Part = string | undefined | typeof UNUSABLE;
-/** Finds one part of a subject. */
+/** Returns one part of the subject of a request. */
 type Finder = (request: HttpRequest, exchange: Exchange) => Part | Promise<Part>;
 
-/** Stands for a subject of which a function returned something that cannot be counted by, such as an object. */
+/** The result if a function in `by` returned a value that is no subject, such as an object. */
 export const UNUSABLE = Symbol('unusable');
 
-/** A subject; `undefined` if a part of it is missing. */
+/** A subject; `undefined` if a part of it is missing; `UNUSABLE` if a part is invalid. */
 export type FoundSubject = Subject | undefined | typeof UNUSABLE;
 
-/** Finds the subject of a request. */
+/** Returns the subject of a request. */
 export type SubjectOf = (request: HttpRequest, exchange: Exchange) => FoundSubject | Promise<FoundSubject>;
 
 /**
- * The finder for what a rule says in `by`.
+ * Returns the function that returns the subject of a request for the option `by`.
  *
- * @param report called with a value that cannot be counted by
+ * @param report called with a value that is no subject
  */
 export function subjectOf(
   by: By | readonly By[],
@@ -40,16 +40,15 @@ export function subjectOf(
 }
 
 /**
- * The subject of a request that lacks the rule's own: its IP behind an empty part, which no rule's own
- * subject can have. `undefined` if the request has no IP. Calls of a transport without client addresses
- * count all together.
+ * Returns the subject of a request without the rule's own subject: its IP after an empty part, which no other subject
+ * has. `undefined` if the request has no IP. All calls of a transport without client addresses have one subject.
  */
 export function fallbackSubject(request: HttpRequest, ipv6Prefix: number): Subject | undefined {
   const ip = request === WITHOUT_CLIENT ? EVERYONE : ipSubject(ipv6Prefix)(request);
   return ip === undefined ? undefined : ['', ip];
 }
 
-/** A finder that throws must not leave the promise of an earlier one without a handler. */
+/** If a finder throws, the promises of the earlier ones still get a handler. */
 function findAll(
   finders: readonly Finder[],
   request: HttpRequest,
@@ -79,7 +78,7 @@ function finderOf(by: By, ipv6Prefix: number, report: (value: unknown) => void):
   }
 }
 
-/** What a function of the application returns, as a part of a subject. */
+/** Converts the result of a function of the application to a part of a subject. */
 function resolved(resolver: SubjectResolver, report: (value: unknown) => void): Finder {
   const read = (found: Awaited<Found>): Part => {
     if (found === null || found === undefined || found === '') return undefined;

@@ -1,15 +1,15 @@
-/** Finds out which functions of rules read `request.user` on a request that has none yet. */
+/** Detects which functions of rules read `request.user` before it is set. */
 export class UserReads {
   private readonly readers = new Set<unknown>();
 
   constructor(private readonly request: { user?: unknown }) {}
 
-  /** Whether a function has read the user, found none, and set none. */
+  /** Whether a function has read the user while there was none, and has not set it. */
   has(reader: unknown): boolean {
     return this.readers.has(reader);
   }
 
-  /** Runs a function, and notes whether it reads the user before its first `await`. */
+  /** Runs a function, and records whether it reads the user before its first `await`. */
   during<Result>(reader: unknown, run: () => Result): Result {
     const settled = (): void => {
       if (hasUser(this.request)) this.readers.delete(reader);
@@ -26,7 +26,7 @@ export class UserReads {
     return result;
   }
 
-  /** Puts an accessor in the place of the user, and returns what takes it away again. */
+  /** Replaces `user` with an accessor that records reads. Returns a function that restores it. */
   private begin(reader: unknown): () => void {
     const { request, readers } = this;
     if (hasUser(request)) return () => undefined;
@@ -48,7 +48,7 @@ export class UserReads {
   }
 }
 
-/** Whether the application has authenticated the client. An error of its getter counts as no. */
+/** Whether the request has a user; `false` if its getter throws. */
 export function hasUser(request: { readonly user?: unknown }): boolean {
   try {
     return Boolean(request.user);

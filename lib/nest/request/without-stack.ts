@@ -1,6 +1,6 @@
 /**
- * What a function gives, its errors without a stack: collecting one costs more than deciding a request, and
- * a refusal comes from one place.
+ * Returns the result of a function that creates an error, without collecting a stack trace: that would cost more than
+ * deciding a request, and the stack trace of a denial is always the same.
  */
 export function withoutStack<Result>(create: () => Result): Result {
   const { stackTraceLimit } = Error;

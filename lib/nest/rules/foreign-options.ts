@@ -7,7 +7,7 @@ const PLACE = 'write redis: { host: "…", port: 6379 }';
 const BODY = 'write body: a function of the decision';
 const HEADERS = 'write headers: "draft-10", "legacy" or false';
 
-/** Options of modules of other rate limiters. */
+/** What to write instead of the module options of other rate limiters. */
 const FIXES: Readonly<Record<string, string>> = {
   storage: REDIS,
   store: REDIS,
@@ -24,7 +24,7 @@ const FIXES: Readonly<Record<string, string>> = {
   keyPrefix: 'write prefix: "rl:"',
 };
 
-/** Says what to write for an option that the module does not have; `undefined` if nothing is known of it. */
+/** Suggests what to write instead of an unknown option; `undefined` if there is no suggestion. */
 export function foreignOptionFix(option: string, value: unknown): string | undefined {
   if (option === 'throttlers') return `write rules: ${rulesOf(Array.isArray(value) ? value : [])}`;
   if (Object.hasOwn(FIXES, option)) return FIXES[option];
@@ -32,7 +32,7 @@ export function foreignOptionFix(option: string, value: unknown): string | undef
   return `a field of a rule: write rules: ${rulesOf([{ [option]: value }])}`;
 }
 
-/** What is wrong with options that are a list, as @nestjs/throttler has taken, or a text; Nest spreads both. */
+/** Returns what is wrong with options that Nest has spread: a list, as for @nestjs/throttler, or a string. */
 export function spreadProblem(options: Readonly<Record<string, unknown>>): string | undefined {
   if (!Object.hasOwn(options, '0')) return undefined;
   const values = Object.values(options);

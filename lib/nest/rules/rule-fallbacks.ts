@@ -9,19 +9,19 @@ const MEANWHILE: Record<Fallback, string> = {
   deny: 'requests are denied with a 503',
 };
 
-/** Routes that a log line names of each rule. */
+/** Maximum number of routes per rule in a log line. */
 const MOST_NAMED = 3;
 
-/** What every rule's requests get while Redis cannot decide. */
+/** Describes what happens to the requests of each rule while Redis cannot decide. */
 export class RuleFallbacks {
-  /** By the name of a rule: the routes of each fallback, `''` for the rule as the options have it. */
+  /** By rule name: the routes of each fallback; `''` stands for the rule of the module's options. */
   private readonly routes = new Map<string, Map<Fallback, Set<string>>>();
-  /** Rules of permits that are held, whose fallback is `'local'` only because nothing else was stated. */
+  /** Names of `concurrency` rules whose fallback is `'local'` by default. */
   private readonly unconfirmed = new Set<string>();
 
   constructor(private readonly options: Pick<RateLimitModuleOptions, 'redis' | 'onStoreError'>) {}
 
-  /** Notes a rule with the fields that all its layers give it, on a route. */
+  /** Adds a rule on a route, with the fields of all its layers. */
   note(rule: RuleFields, route = ''): void {
     const name = rule['name'] as string;
     const stated = (rule['onStoreError'] as Fallback | undefined) ?? this.options.onStoreError;
@@ -31,7 +31,7 @@ export class RuleFallbacks {
     this.routes.set(name, known.set(fallback, (known.get(fallback) ?? new Set()).add(route)));
   }
 
-  /** What requests get meanwhile, in the words of a log line. */
+  /** Returns what happens to requests meanwhile, in words for a log line. */
   describe(): string {
     const parts = [MEANWHILE[this.usual]];
     for (const [fallback, meanwhile] of Object.entries(MEANWHILE)) {
@@ -41,7 +41,7 @@ export class RuleFallbacks {
     return parts.join('; ');
   }
 
-  /** The names of the rules with a fallback, each with its routes if it has another one on others. */
+  /** Returns the names of the rules with a fallback, each with its routes if the rule has another fallback elsewhere. */
   private rulesWith(fallback: Fallback): string[] {
     return [...this.routes].flatMap(([name, known]) => {
       const routes = known.get(fallback);
@@ -50,7 +50,7 @@ export class RuleFallbacks {
     });
   }
 
-  /** Warns of limits that are no mutex while Redis cannot decide, unless the application has chosen that. */
+  /** Warns that `concurrency` rules allow more while Redis cannot decide, unless `onStoreError` is set. */
   warn(warnings: Warnings): void {
     if (!this.options.redis || this.unconfirmed.size === 0) return;
     const names = rulesOf(Array.from(this.unconfirmed, (name) => `"${name}"`));

@@ -1,7 +1,7 @@
 import { shown } from '../../contracts/shown.js';
 import { isFields } from '../../contracts/fields.js';
 
-/** Says what is wrong with what @SkipRateLimit was given in the place of a rule's name, and what to write. */
+/** Returns what is wrong with an argument of @SkipRateLimit; `undefined` if it is a name. */
 export function skipProblem(path: string, given: unknown): string | undefined {
   if (typeof given === 'string') return undefined;
   const names = namesIn(given).map((name) => JSON.stringify(name));
@@ -11,7 +11,7 @@ export function skipProblem(path: string, given: unknown): string | undefined {
   return `${path}: got ${shown(given)}; ${fix}`;
 }
 
-/** Of a list, or of an object as @nestjs/throttler takes it. */
+/** Returns the names in a list, or in an object as for @nestjs/throttler. */
 function namesIn(given: unknown): readonly unknown[] {
   if (Array.isArray(given)) return given.filter((name) => typeof name === 'string');
   if (!isFields(given)) return [];

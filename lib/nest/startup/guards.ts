@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { RateLimitGuard } from '../rate-limit.guard.js';
 
-/** Knows where the application has guards, and which of them is the rate limit guard. */
+/** Finds the guards of the application, and the rate limit guard among them. */
 @Injectable()
 export class Guards {
   constructor(
@@ -11,7 +11,7 @@ export class Guards {
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {}
 
-  /** The guards of every route. */
+  /** The global guards. */
   globals(): readonly unknown[] {
     return [
       ...this.config.getGlobalGuards(),
@@ -23,7 +23,7 @@ export class Guards {
     return this.globals().some((guard) => this.isOurs(guard));
   }
 
-  /** Whether the rate limit guard stands on any handler, or on every route. */
+  /** Whether the rate limit guard is global, or any handler has it. */
   get hasOurs(): boolean {
     if (this.hasOursGlobally) return true;
     return [...this.modules.values()].some(({ injectables }) =>

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 
-/** A class that handlers live in, and what messages say of it. */
+/** A class that may have handlers. */
 export interface HandlerClass {
   readonly type: Type;
   readonly isController: boolean;
@@ -10,12 +10,12 @@ export interface HandlerClass {
 
 const scanner = new MetadataScanner();
 
-/** Controllers, and providers with rate limit decorators, in the order of the modules. */
+/** Returns the controllers, and the providers with rate limit decorators, in the order of the modules. */
 export function* handlerClasses(modules: ModulesContainer): Iterable<HandlerClass> {
   for (const each of classes(modules)) if (each.isController || isDecorated(each.type)) yield each;
 }
 
-/** The classes of all controllers and providers, in the order of the modules. */
+/** Returns the classes of all controllers and providers, in the order of the modules. */
 export function* classes(modules: ModulesContainer): Iterable<HandlerClass> {
   const seen = new Set<unknown>();
   for (const { controllers, providers } of modules.values()) {
@@ -29,12 +29,12 @@ export function* classes(modules: ModulesContainer): Iterable<HandlerClass> {
   }
 }
 
-/** The methods of a class, inherited ones included. */
+/** Returns the method names of a class, including inherited methods. */
 export function methodsOf(type: Type): readonly string[] {
   return scanner.getAllMethodNames(type.prototype as object);
 }
 
-/** A class behind the classes that it extends, whose rules it has too. */
+/** Returns the classes that a class extends, outermost first, and the class itself: their rules apply to it. */
 export function lineage(type: Type): Type[] {
   const parent = Object.getPrototypeOf(type) as Type | null;
   return parent && parent !== Function.prototype ? [...lineage(parent), type] : [type];
@@ -47,7 +47,7 @@ function isDecorated(type: Type): boolean {
   );
 }
 
-/** The class of a provider's instance, also behind a factory; asks nothing of the instance itself. */
+/** Returns the class of a provider's instance, even if a factory created it, without accessing its properties. */
 function classOf(instance: unknown): unknown {
   if (typeof instance !== 'object' || instance === null) return undefined;
   const prototype = Object.getPrototypeOf(instance) as { constructor?: unknown } | null;

@@ -1,12 +1,12 @@
 import type { Type } from '@nestjs/common';
 
 /**
- * What calls a method: an HTTP route or a GraphQL query, mutation or subscription (`'route'`), a field resolver,
- * a WebSocket gateway, a message pattern, a library that is not known, or nothing of Nest's.
+ * The kind of a handler: an HTTP route or a GraphQL query, mutation or subscription (`'route'`), a field resolver, a
+ * WebSocket gateway, a message pattern, a handler of an unknown library, or no handler (`'none'`).
  */
 export type HandlerKind = 'route' | 'field' | 'gateway' | 'pattern' | 'unknown' | 'none';
 
-/** Metadata that says nothing about what calls a method: of TypeScript, of guards and the like, and of ours. */
+/** Metadata that does not make a method a handler: of TypeScript, guards, pipes, responses and Swagger. */
 const NO_HANDLER =
   /^(design:|__(guards|interceptors|pipes|exceptionFilters|routeArguments)__|__(headers|httpCode|redirect|renderTemplate)__|swagger\/)/;
 

@@ -6,7 +6,7 @@ import { handlerKind } from './handler-kind.js';
 import { RuleBook } from '../rules/rule-book.js';
 import { Warnings } from '../warnings.js';
 
-/** Finds rules of the module that no guard enforces anywhere. */
+/** Warns if no guard enforces the rules of the module. */
 @Injectable()
 export class ModuleRulesCheck implements OnApplicationBootstrap {
   constructor(
@@ -16,7 +16,7 @@ export class ModuleRulesCheck implements OnApplicationBootstrap {
     @Inject(Warnings) private readonly warnings: Warnings,
   ) {}
 
-  /** Applications add guards of every route until then. */
+  /** Runs at bootstrap, since applications add global guards until then. */
   onApplicationBootstrap(): void {
     const names = this.book.everyRoute.map((name) => `"${name}"`);
     if (names.length === 0 || this.guards.hasOurs || !this.hasHandlers()) return;

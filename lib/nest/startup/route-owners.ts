@@ -1,9 +1,8 @@
 import type { Type } from '@nestjs/common';
 
 /**
- * The names of classes in keys: the class's own, and for the second and later classes of one name a
- * number behind it, so that they do not share counters. The order is that in which Nest scanned the
- * modules, which is the same on every process of one build.
+ * The names of classes in keys. The second and later classes with the same name get a number, so that they do not share
+ * counters. The order is that in which Nest scans the modules, which is the same in all processes of a build.
  */
 export class RouteOwners {
   private readonly names = new Map<Type, string>();
