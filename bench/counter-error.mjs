@@ -5,6 +5,7 @@
 import { MemoryStore, RateLimiter } from '../dist/esm/index.js';
 import { percent } from './columns.mjs';
 import { asked, machine, report } from './report.mjs';
+import { EXAMPLES } from './rules.mjs';
 import { seeded, TRAFFIC } from './traffic.mjs';
 
 const LIMIT = 100;
@@ -14,17 +15,17 @@ const SEED = 1;
 /** On the grid of the clock, as the windows that go by it. */
 const START = Date.UTC(2030, 0, 1);
 
+/** Every way to count windows of a duration, and one with finer cells. */
 const RULES = {
-  'sliding-window-log': { algorithm: 'sliding-window-log' },
+  ...Object.fromEntries(
+    EXAMPLES.filter(({ bound, rule }) => / window$/.test(bound) && rule.window.endsWith('ms')).map(
+      ({ name, ruleFor }) => [name, ruleFor(LIMIT)],
+    ),
+  ),
   'sliding-window-cells, 60 cells': { algorithm: 'sliding-window-cells', cells: 60 },
-  'sliding-window-cells, 10 cells': { algorithm: 'sliding-window-cells', cells: 10 },
-  'sliding-window-cells, 5 cells': { algorithm: 'sliding-window-cells', cells: 5 },
-  'sliding-window-counter': { algorithm: 'sliding-window-counter' },
-  'fixed-window': { algorithm: 'fixed-window' },
-  'fixed-window, by the clock': { algorithm: 'fixed-window', align: 'clock' },
 };
 
-/** What a rule says of each arrival, as if it were the only one to decide them. */
+/** What a rule (by default the log) says of each arrival, as if it were the only one to decide them. */
 async function decideAll(rule, arrivals) {
   let now = START;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
@@ -51,7 +52,7 @@ function mostInAnyWindow(admitted) {
 const rows = [];
 for (const [traffic, arrive] of Object.entries(TRAFFIC)) {
   const arrivals = arrive({ hits: HITS, limit: LIMIT, window: WINDOW, random: seeded(SEED) });
-  const byTheLog = await decideAll(RULES['sliding-window-log'], arrivals);
+  const byTheLog = await decideAll({}, arrivals);
   for (const [rule, options] of Object.entries(RULES)) {
     const allowed = await decideAll(options, arrivals);
     const admitted = arrivals.filter((_, index) => allowed[index]);

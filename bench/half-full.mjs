@@ -11,9 +11,9 @@ export class HalfFull {
 
   /** @param described an entry of rules.mjs */
   constructor(limiter, described, { limit, rounds, decisions }) {
-    const { rule, entries, permitsHeld } = described;
+    const { ruleFor, entries, permitsHeld } = described;
     this.limiter = limiter;
-    this.rule = { ...rule, limit, ...(rule.burst !== undefined && { burst: limit - 1 }) };
+    this.rule = ruleFor(limit);
     this.hasEntries = entries;
     this.permitsHeld = permitsHeld;
     this.#hits = Math.min(Math.floor(limit / 2 / rounds), decisions);

@@ -1,28 +1,32 @@
-// One rule an algorithm and way of using it, each of 100 permits a day.
-const quota = { name: 'login', limit: 100, window: '1d' };
+// Rules to measure: the examples of every algorithm in the registry, by default of 100 permits a day.
+import { ruleOf } from '../dist/esm/algorithms/example.js';
+import { algorithms } from '../dist/esm/algorithms/registry.js';
 
-/** `entries`: it keeps something for each hit. `permitsHeld`: it is entered, not consumed. */
-export const RULES = [
-  { name: 'fixed-window', rule: { ...quota, algorithm: 'fixed-window' } },
-  {
-    name: 'fixed-window, by the calendar',
-    rule: { ...quota, window: 'day', algorithm: 'fixed-window', timeZone: 'Europe/Berlin' },
-  },
-  { name: 'sliding-window-log', rule: { ...quota, algorithm: 'sliding-window-log' }, entries: true },
-  { name: 'sliding-window-counter', rule: { ...quota, algorithm: 'sliding-window-counter' } },
-  { name: 'sliding-window-cells', rule: { ...quota, algorithm: 'sliding-window-cells' } },
-  { name: 'token-bucket', rule: { ...quota, algorithm: 'token-bucket' } },
-  { name: 'gcra', rule: { ...quota, algorithm: 'gcra' } },
-  { name: 'leaky-bucket', rule: { ...quota, algorithm: 'leaky-bucket', queue: 99 } },
-  {
-    name: 'concurrency',
-    rule: { name: 'login', limit: 100, algorithm: 'concurrency', lease: '1d' },
-    entries: true,
-    permitsHeld: true,
-  },
-];
+const PER_DAY = { limit: 100, windowMs: 86_400_000 };
 
-/** Asks a limiter for permits of one of them, in the way in which it is used. */
+/**
+ * Every example. `entries`: its state grows with each permit. `permitsHeld`: its permits are held, not consumed.
+ * `ruleFor`: the rule for another limit.
+ */
+export const EXAMPLES = Object.values(algorithms).flatMap((algorithm) =>
+  algorithm.examples.map((example) => {
+    const ruleFor = (quota) => ({ ...ruleOf(algorithm, example, quota), name: 'login' });
+    return {
+      name: [algorithm.name, example.variant].filter(Boolean).join(', '),
+      variant: example.variant,
+      bound: algorithm.bound,
+      rule: ruleFor(PER_DAY),
+      ruleFor: (limit) => ruleFor({ ...PER_DAY, limit }),
+      entries: example.keepsEntries === true,
+      permitsHeld: algorithm.leases === true,
+    };
+  }),
+);
+
+/** Every algorithm as it is without options, and the calendar window, which has a state of its own. */
+export const RULES = EXAMPLES.filter(({ variant }) => variant === '' || variant === 'by the calendar');
+
+/** Requests permits of one of them, in the way in which it is used. */
 export function hit(limiter, { rule, permitsHeld }, subject, options) {
   return permitsHeld ? limiter.hold(rule, subject, options) : limiter.consume(rule, subject, options);
 }

@@ -3,6 +3,8 @@
 //   node scripts/draw-choosing.mjs           writes the picture
 //   node scripts/draw-choosing.mjs --print   prints it instead
 import { writeFileSync } from 'node:fs';
+import { ruleOf } from '../dist/esm/algorithms/example.js';
+import { algorithms } from '../dist/esm/algorithms/registry.js';
 import { MemoryStore, RateLimiter } from '../dist/esm/index.js';
 
 const START = Date.UTC(2030, 0, 1, 12);
@@ -20,17 +22,22 @@ const ARRIVALS = [
   ...every(0.6, 30.5, 35.9),
 ].map((at) => Math.round(at * 100) / 100);
 
-const rate = { limit: 10, window: '10s' };
-const ROWS = [
-  { rule: { ...rate, algorithm: 'fixed-window', align: 'clock' }, note: "align: 'clock'" },
-  { rule: { ...rate, algorithm: 'sliding-window-log' }, note: 'the default, exact' },
-  { rule: { ...rate, algorithm: 'sliding-window-counter' }, note: 'approximate' },
-  { rule: { ...rate, algorithm: 'sliding-window-cells', cells: 5 }, note: 'cells: 5' },
-  { rule: { ...rate, algorithm: 'token-bucket' }, note: 'burst: 10, as the limit' },
-  { rule: { ...rate, algorithm: 'gcra', burst: 3 }, note: 'burst: 3' },
-  { rule: { ...rate, algorithm: 'leaky-bucket', queue: 5 }, note: 'queue: 5' },
-  { rule: { limit: 4, algorithm: 'concurrency' }, note: `limit: 4, each takes ${HELD} s` },
-];
+/** What the picture shows of an algorithm, and the note below its name; without an entry its plainest rule. */
+const SHOWN = {
+  'fixed-window': [{ align: 'clock' }, "align: 'clock'"],
+  'sliding-window-log': [{}, 'the default, exact'],
+  'sliding-window-counter': [{}, 'approximate'],
+  'sliding-window-cells': [{ cells: 5 }, 'cells: 5'],
+  'token-bucket': [{}, 'burst: 10, as the limit'],
+  gcra: [{ burst: 3 }, 'burst: 3'],
+  'leaky-bucket': [{ queue: 5 }, 'queue: 5'],
+  concurrency: [{ limit: 4, lease: '30s' }, `limit: 4, each takes ${HELD} s`],
+};
+const ROWS = Object.values(algorithms).map((algorithm) => {
+  const [options, note] = SHOWN[algorithm.name] ?? [{}, ''];
+  const rule = ruleOf(algorithm, algorithm.examples[0], { limit: 10, windowMs: 10_000 });
+  return { rule: { ...rule, ...options }, note };
+});
 
 /** Decides each arrival by a rule: whether it is allowed, when it continues, and until when it holds its permit. */
 async function decide(rule) {
@@ -44,7 +51,7 @@ async function decide(rule) {
       await held.shift().permit.release();
     }
     now = START + at * 1000;
-    const isHeld = rule.algorithm === 'concurrency';
+    const isHeld = algorithms[rule.algorithm].leases === true;
     const permit = isHeld ? await limiter.hold(rule, 'all') : undefined;
     const { allowed, delayMs } = permit?.decision ?? (await limiter.consume(rule, 'all'));
     const goesAt = Math.round(at * 1000 + delayMs) / 1000;

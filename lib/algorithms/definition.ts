@@ -65,8 +65,9 @@ export interface Terms<Options extends object, Parameter extends string> {
 }
 
 /**
- * The bound that a client can never exceed: `limit` permits in any window; in each window, and therefore up to twice as
- * many around a boundary; a burst, and then `limit` permits per window; or `limit` permits at a time.
+ * The bound that a client cannot exceed, as far as the algorithm is exact: `limit` permits in any window; in each
+ * window, and therefore up to twice as many around a boundary; a burst, and then `limit` permits per window; or
+ * `limit` permits at a time.
  */
 export type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
 
@@ -100,12 +101,14 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
    * that no more is allowed than if it were charged when it is used. Absent if permits cannot be prefetched.
    */
   spendBy?(nth: number, taken: TakenAhead, parameters: Numbers<Parameter>): number;
-  /** The bound that a client can never exceed. */
+  /** The bound that a client cannot exceed. */
   readonly bound: Bound;
   /** Example rules, the simplest first. */
   readonly examples: readonly Example[];
   /** `false` if the algorithm estimates the permits used, so that a window may contain more than the limit. */
   readonly exact?: false;
+  /** Whether messages recommend it for a limit that is too large for the default algorithm. */
+  readonly forLargeLimits?: true;
   /** Whether the algorithm can allow a request with a delay. */
   readonly queues?: boolean;
   /** Whether the algorithm supports calendar windows. */
@@ -118,5 +121,5 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
  */
 export type Variant<Options extends object, State = unknown, Parameter extends string = string> = Omit<
   AlgorithmDefinition<Options, State, Parameter>,
-  'options' | 'resolve' | 'bound' | 'examples'
+  'options' | 'resolve' | 'bound' | 'examples' | 'forLargeLimits'
 >;

@@ -28,3 +28,10 @@ export const everyAlgorithm: readonly Algorithm[] = Object.values(algorithms).fl
 
 /** Name of an algorithm. */
 export type AlgorithmName = keyof typeof algorithms;
+
+const forLargeLimits = Object.values(algorithms)
+  .filter((algorithm) => 'forLargeLimits' in algorithm && algorithm.forLargeLimits)
+  .map(({ name }) => `"${name}"`);
+
+/** The algorithms for limits that are too large for the default algorithm, as a message lists them. */
+export const FOR_LARGE_LIMITS = `${forLargeLimits.slice(0, -1).join(', ')} or ${forLargeLimits.at(-1)!}`;

@@ -1,6 +1,7 @@
 import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
 import type { Numbers, Quota } from '../algorithms/definition.js';
 import type { Prefetch } from '../algorithms/prefetch.js';
+import { FOR_LARGE_LIMITS } from '../algorithms/registry.js';
 import { parseDuration } from '../contracts/duration.js';
 import { amountsOf, sharedAmounts } from './amounts.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
@@ -22,7 +23,7 @@ const TRIAL_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
 /** The largest limit of a rule without `algorithm`, since its log stores up to one entry per permit. */
 const LARGEST_DEFAULT_LIMIT = 10_000;
 
-const TOO_LARGE_FOR_DEFAULT = `allowed without an algorithm: at most ${LARGEST_DEFAULT_LIMIT}, since ${DEFAULT_ALGORITHM} stores an entry for each permit; choose "gcra", "sliding-window-counter" or "sliding-window-cells" as its algorithm`;
+const TOO_LARGE_FOR_DEFAULT = `allowed without an algorithm: at most ${LARGEST_DEFAULT_LIMIT}, since ${DEFAULT_ALGORITHM} stores an entry for each permit; choose ${FOR_LARGE_LIMITS} as its algorithm`;
 
 /**
  * Checks a rule and compiles it for the stores.

@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
+import { algorithms } from '../algorithms/registry.js';
 import { compileRule } from './compile-rule.js';
 import { RateLimitConfigError } from './rate-limit-config.error.js';
 import type { Rule } from './rule.js';
 
 const COUNT = 'an integer from 0 to 1000000000';
 const WINDOW = 'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
-const ALGORITHMS =
-  '"fixed-window", "sliding-window-log", "sliding-window-counter", "sliding-window-cells", "token-bucket", "gcra", "leaky-bucket", "concurrency"';
+const ALGORITHMS = Object.keys(algorithms)
+  .map((name) => `"${name}"`)
+  .join(', ');
 const FIELDS = 'limit, cost, block, mode, per, onStoreError, trial';
 const BURST = 'an integer from 1 to 1000000000';
 const sound = { name: 'login', limit: 5, window: '1m' };
@@ -35,7 +37,7 @@ describe('an invalid rule', () => {
     [{ limit: () => 5 }, `rule "login".limit: got a function; allowed: ${COUNT}`],
     [
       { limit: 10_001 },
-      'rule "login".limit: got 10001; allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose "gcra", "sliding-window-counter" or "sliding-window-cells" as its algorithm',
+      'rule "login".limit: got 10001; allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose "sliding-window-counter", "sliding-window-cells" or "gcra" as its algorithm',
     ],
     [{ window: '1x' }, `rule "login".window: got "1x"; allowed: ${WINDOW}`],
     [{ window: 0 }, `rule "login".window: got 0; allowed: ${WINDOW}`],

@@ -2,13 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
+import { prefetching, rulesAtOnce } from '../support/examples.js';
 import { Herd } from './herd.js';
 
 const PROCESSES = 4;
 const EACH = { hits: 300, inFlight: 50 };
 
 // A permit takes 20 minutes to come back: none does while the test runs.
-const quota = { limit: 500, window: '1w' } as const;
+const quota = { limit: 500, windowMs: 604_800_000 };
+const rules = rulesAtOnce(quota).filter(({ window }) => window.endsWith('ms'));
+
+const prefetch = { permits: 20, ttl: '1m' } as const;
 
 describe(`${PROCESSES} concurrent processes with ${EACH.inFlight} requests in flight each`, () => {
   let herd: Herd;
@@ -19,16 +23,7 @@ describe(`${PROCESSES} concurrent processes with ${EACH.inFlight} requests in fl
 
   afterAll(() => herd.stop());
 
-  it.each<Rule>([
-    { ...quota, algorithm: 'fixed-window' },
-    { ...quota, algorithm: 'fixed-window', align: 'clock' },
-    { ...quota, algorithm: 'sliding-window-log' },
-    { ...quota, algorithm: 'sliding-window-counter' },
-    { ...quota, algorithm: 'sliding-window-cells' },
-    { ...quota, algorithm: 'token-bucket' },
-    { ...quota, algorithm: 'gcra' },
-    { ...quota, algorithm: 'leaky-bucket', queue: 499 },
-  ])('concurrent processes are allowed exactly 500 requests by $algorithm', async (rule) => {
+  it.each(rules)('concurrent processes are allowed exactly 500 requests by $name', async (rule) => {
     const counts = await herd.run({
       ...EACH,
       url: redisUrl(),
@@ -38,18 +33,11 @@ describe(`${PROCESSES} concurrent processes with ${EACH.inFlight} requests in fl
     expect(sum(counts)).toBe(500);
   });
 
-  it.each<Rule>([
-    { ...quota, algorithm: 'fixed-window' },
-    { ...quota, algorithm: 'sliding-window-counter' },
-    { ...quota, algorithm: 'sliding-window-cells' },
-    { ...quota, algorithm: 'token-bucket' },
-    { ...quota, algorithm: 'gcra' },
-  ])(
-    'concurrent processes with prefetch never exceed 500 requests by $algorithm, and refund unused permits',
+  it.each(prefetching(rules, prefetch))(
+    'concurrent processes with prefetch never exceed 500 requests by $name, and refund unused permits',
     async (rule) => {
-      const prefetch = { permits: 20, ttl: '1m' } as const;
-      const rules = [{ ...rule, prefetch } as Rule];
-      const counts = await herd.run({ ...EACH, url: redisUrl(), prefix: uniquePrefix(), rules });
+      const prefix = uniquePrefix();
+      const counts = await herd.run({ ...EACH, url: redisUrl(), prefix, rules: [rule] });
       expect(sum(counts)).toBeLessThanOrEqual(500);
       expect(sum(counts)).toBeGreaterThan(500 - PROCESSES * prefetch.permits);
     },

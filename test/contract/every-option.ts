@@ -1,28 +1,21 @@
-import type { AnyRule, Rule } from '../../lib/index.js';
-import { EVERY_RULE } from './every-rule.js';
+import type { AnyRule } from '../../lib/index.js';
+import { examplesFor, plainRules } from '../support/examples.js';
 
-const quota = { limit: 5, window: '10s' } as const;
+const quota = { limit: 5, windowMs: 10_000 };
 
-/** Five at once, as in `EVERY_RULE`, and by the options that change how. */
-export const EVERY_OPTION: readonly Rule[] = [
-  ...EVERY_RULE,
-  { name: 'day', algorithm: 'fixed-window', limit: 5, window: 'day' },
-  { name: 'bucket with burst', algorithm: 'token-bucket', limit: 1, window: '2s', burst: 5 },
-  { ...quota, name: 'bucket by interval', algorithm: 'token-bucket', refill: 'interval' },
-  { name: 'gcra with burst', algorithm: 'gcra', limit: 1, window: '2s', burst: 5 },
-  { ...quota, name: 'leaky, delayAfter', algorithm: 'leaky-bucket', queue: 4, delayAfter: 2 },
-  { ...quota, name: 'leaky, maxDelay', algorithm: 'leaky-bucket', queue: 99, maxDelay: '8s' },
-];
+/** The fields that rules of every algorithm have. */
+const FIELDS = [
+  { name: 'blocking', block: '3s' },
+  { name: 'shadow', limit: 3, mode: 'shadow' },
+  { name: 'shadow and blocking', mode: 'shadow', block: '3s' },
+  { name: 'with a trial', trial: { limit: 3 } },
+  { name: 'by instance', per: 'instance' },
+] as const;
 
-/** Every kind of rule there is, those too that do not let five through at once. */
+/** Every kind of rule there is, including rules that do not allow five permits at once. */
 export const EVERY_KIND: readonly AnyRule[] = [
-  ...EVERY_OPTION,
-  { ...quota, name: 'warming up', algorithm: 'token-bucket', warmUp: '4s' },
-  { ...quota, name: 'new bucket', algorithm: 'token-bucket', initial: 3 },
-  { name: 'in flight', algorithm: 'concurrency', limit: 5, lease: '10s' },
-  { ...quota, name: 'blocking', algorithm: 'gcra', block: '3s' },
-  { ...quota, name: 'shadow', algorithm: 'fixed-window', limit: 3, mode: 'shadow' },
-  { ...quota, name: 'shadow and blocking', algorithm: 'gcra', mode: 'shadow', block: '3s' },
-  { ...quota, name: 'with a trial', algorithm: 'sliding-window-log', trial: { limit: 3 } },
-  { ...quota, name: 'by instance', algorithm: 'sliding-window-counter', per: 'instance' },
+  ...examplesFor(quota).map(({ rule }) => rule),
+  ...plainRules(quota)
+    .slice(0, FIELDS.length)
+    .map((rule, nth): AnyRule => ({ ...rule, ...FIELDS[nth]! })),
 ];

@@ -1,15 +1,17 @@
+import type { ExampleQuota } from '../../lib/algorithms/example.js';
 import type { Rule } from '../../lib/index.js';
+import { rulesAtOnce } from '../support/examples.js';
 
-const quota = { limit: 5, window: '10s' } as const;
+const FIVE_PER_TEN_SECONDS = { limit: 5, windowMs: 10_000 };
 
-/** Five per ten seconds, in every way there is. */
-export const EVERY_RULE: readonly Rule[] = [
-  { ...quota, name: 'fixed', algorithm: 'fixed-window' },
-  { ...quota, name: 'clock', algorithm: 'fixed-window', align: 'clock' },
-  { ...quota, name: 'log', algorithm: 'sliding-window-log' },
-  { ...quota, name: 'counter', algorithm: 'sliding-window-counter' },
-  { ...quota, name: 'cells', algorithm: 'sliding-window-cells', cells: 5 },
-  { ...quota, name: 'bucket', algorithm: 'token-bucket' },
-  { ...quota, name: 'gcra', algorithm: 'gcra' },
-  { ...quota, name: 'leaky', algorithm: 'leaky-bucket', queue: 4 },
-];
+/** Five per ten seconds, by every algorithm and with every option that allows a new subject five at once. */
+export const EVERY_OPTION: readonly Rule[] = rulesAtOnce(FIVE_PER_TEN_SECONDS);
+
+/** Those of them whose limit is five and whose window is ten seconds. */
+export const EVERY_RULE: readonly Rule[] = everyRule(FIVE_PER_TEN_SECONDS);
+
+/** A limit by every algorithm, with every option that keeps the limit and the window. */
+export function everyRule(quota: ExampleQuota): Rule[] {
+  const isKept = ({ limit, window }: Rule) => limit === quota.limit && window === `${quota.windowMs}ms`;
+  return rulesAtOnce(quota).filter(isKept);
+}

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { MemoryStore, RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { VirtualTime } from '../support/virtual-store.js';
-import { EVERY_OPTION } from './every-option.js';
+import { EVERY_OPTION } from './every-rule.js';
 
 const HOUR = 3_600_000;
 

@@ -6,8 +6,8 @@ import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';
-import { EVERY_KIND, EVERY_OPTION } from './every-option.js';
-import { EVERY_RULE } from './every-rule.js';
+import { EVERY_KIND } from './every-option.js';
+import { EVERY_OPTION, EVERY_RULE } from './every-rule.js';
 import { decideInTurn, decideTogether, Requests, underPrefix, type Request } from './redis-batch.js';
 
 const peek: DecideOptions = { dryRun: true };
@@ -78,12 +78,13 @@ describe('a list of requests in one call', () => {
       requests.of(rules, 1, {}, 'bob'),
       requests.of(rules),
     );
+    const each = (remaining: number) => EVERY_RULE.map(() => remaining);
     expect(said.map(figures)).toEqual([
-      { allowed: true, remaining: [4, 4, 4, 4, 4, 4, 4, 4, 1] },
-      { allowed: false, remaining: [4, 4, 4, 4, 4, 4, 4, 4, 1] },
-      { allowed: true, remaining: [3, 3, 3, 3, 3, 3, 3, 3] },
-      { allowed: true, remaining: [4, 4, 4, 4, 4, 4, 4, 4, 1] },
-      { allowed: true, remaining: [2, 2, 2, 2, 2, 2, 2, 2, 0] },
+      { allowed: true, remaining: [...each(4), 1] },
+      { allowed: false, remaining: [...each(4), 1] },
+      { allowed: true, remaining: each(3) },
+      { allowed: true, remaining: [...each(4), 1] },
+      { allowed: true, remaining: [...each(2), 0] },
     ]);
   });
 

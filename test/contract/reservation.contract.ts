@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { RateLimitConfigError } from '../../lib/index.js';
-import { EVERY_OPTION } from './every-option.js';
+import { EVERY_OPTION } from './every-rule.js';
 import type { Bench } from './limiter-bench.js';
 
 export function reservationContract(bench: () => Bench): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ConcurrencyRule, Rule } from '../../lib/index.js';
-import { EVERY_OPTION } from './every-option.js';
+import { EVERY_OPTION } from './every-rule.js';
 import type { Bench } from './limiter-bench.js';
 
 export function shortBlockContract(bench: () => Bench): void {

@@ -24,7 +24,7 @@ async function warningOf(rule: RouteRule, options?: object): Promise<string | un
 }
 
 const TOO_LARGE =
-  'allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose "gcra", "sliding-window-counter" or "sliding-window-cells" as its algorithm';
+  'allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose "sliding-window-counter", "sliding-window-cells" or "gcra" as its algorithm';
 
 describe('a large limit without an algorithm, whose log would fill Redis unnoticed,', () => {
   it.each<[string, RouteRule, object?]>([
@@ -34,7 +34,7 @@ describe('a large limit without an algorithm, whose log would fill Redis unnotic
     ['from a function', { limit: () => 5000, window: '1h' }, {}],
   ])('a large log is reported with its bytes: %s', async (_title, rule, options) => {
     expect(await warningOf(rule, options)).toBe(
-      'Rule "default" of Routes.get has a limit of 5000 and no algorithm: sliding-window-log stores an entry for each permit, up to 85000 bytes for each subject. Set its algorithm to "gcra", "sliding-window-counter" or "sliding-window-cells", or to "sliding-window-log" to confirm it.',
+      'Rule "default" of Routes.get has a limit of 5000 and no algorithm: sliding-window-log stores an entry for each permit, up to 85000 bytes for each subject. Set its algorithm to "sliding-window-counter", "sliding-window-cells" or "gcra", or to "sliding-window-log" to confirm it.',
     );
   });
 

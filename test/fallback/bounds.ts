@@ -1,4 +1,6 @@
+import { ruleOf } from '../../lib/algorithms/example.js';
 import type { AnyRule } from '../../lib/index.js';
+import { rulesOfOthers } from '../support/examples.js';
 
 /** What one rule has allowed: permits from an instant on, in milliseconds. */
 export interface Allowed {
@@ -38,9 +40,15 @@ const eachWindow = (milliseconds: number, most: number): number =>
 const atARate = (milliseconds: number, most: number, capacity: number): number =>
   capacity + (most * (milliseconds + 2)) / WINDOW_MS; // delays are rounded up to milliseconds
 
+const WITHIN: Readonly<Record<string, Bounded['within']>> = {
+  'any window': anyWindow,
+  'each window': eachWindow,
+  rate: atARate,
+};
+
 const half = (limit: number): number => Math.max(1, Math.floor(limit / 2));
 
-export const EVERY_KIND: readonly Bounded[] = [
+const KNOWN: readonly Bounded[] = [
   {
     name: 'fixed-window',
     rule: (limit) => ({ limit, window, algorithm: 'fixed-window' }),
@@ -131,6 +139,20 @@ export const EVERY_KIND: readonly Bounded[] = [
     within: atARate,
   },
 ];
+
+/** What an algorithm that is not listed above may allow, by its bound. */
+const OTHERS: readonly Bounded[] = rulesOfOthers(
+  KNOWN.map(({ name }) => name.split(/[ ,]/)[0]!),
+  { limit: 1, windowMs: WINDOW_MS },
+)
+  .filter(({ definition }) => !definition.leases)
+  .map(({ name, definition, example }) => ({
+    name,
+    rule: (limit) => ruleOf(definition, example, { limit, windowMs: WINDOW_MS }) as unknown as AnyRule,
+    within: WITHIN[definition.exact === false ? 'each window' : definition.bound]!,
+  }));
+
+export const EVERY_KIND: readonly Bounded[] = [...KNOWN, ...OTHERS];
 
 /** The first stretch of time in which more was allowed than may be; `undefined` if there is none. */
 export function firstExcess(

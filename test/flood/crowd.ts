@@ -1,19 +1,11 @@
 import type { RateLimiter, AnyRule } from '../../lib/index.js';
-import { ms } from '../support/milliseconds.js';
+import { examplesFor } from '../support/examples.js';
 
-/** One rule an algorithm, of 100 permits in so many milliseconds, named as the one whose bytes docs/algorithms tell. */
-export function ruleOfEachAlgorithm(window: number): readonly AnyRule[] {
-  const quota = { name: 'login', limit: 100, window: ms(window) } as const;
-  return [
-    { ...quota, algorithm: 'fixed-window' },
-    { ...quota, algorithm: 'sliding-window-log' },
-    { ...quota, algorithm: 'sliding-window-counter' },
-    { ...quota, algorithm: 'sliding-window-cells' },
-    { ...quota, algorithm: 'token-bucket' },
-    { ...quota, algorithm: 'gcra' },
-    { ...quota, algorithm: 'leaky-bucket', queue: 99 },
-    { name: 'login', limit: 100, algorithm: 'concurrency', lease: ms(window) },
-  ];
+/** One rule an algorithm, by default of 100 permits in so many milliseconds, named as the one whose bytes docs/algorithms tell. */
+export function ruleOfEachAlgorithm(windowMs: number, limit = 100): readonly AnyRule[] {
+  return examplesFor({ limit, windowMs })
+    .filter(({ example }) => example.variant === '')
+    .map(({ rule }) => ({ ...rule, name: 'login' }));
 }
 
 /** The IP address of the nth client, as long as the one whose bytes docs/algorithms tell: 2,190,240 of them. */

@@ -1,21 +1,14 @@
 import type { Decision, RateLimiter, Rule, Subject } from '../../lib/index.js';
+import { plainRules } from '../support/examples.js';
 import { Dice } from './dice.js';
 import { flood } from './scale.js';
 import { wildSubject } from './wild-subjects.js';
 
 const LIMIT = 1000;
-const quota = { limit: LIMIT, window: '1w' } as const;
+const WEEK_MS = 604_800_000;
 
 /** A rule an algorithm, all with a thousand permits at once. */
-const PLAIN: readonly Rule[] = [
-  { ...quota, algorithm: 'fixed-window' },
-  { ...quota, algorithm: 'sliding-window-log' },
-  { ...quota, algorithm: 'sliding-window-counter' },
-  { ...quota, algorithm: 'sliding-window-cells' },
-  { ...quota, algorithm: 'token-bucket' },
-  { ...quota, algorithm: 'gcra' },
-  { ...quota, algorithm: 'leaky-bucket', queue: LIMIT - 1 },
-];
+const PLAIN: readonly Rule[] = plainRules({ limit: LIMIT, windowMs: WEEK_MS });
 
 /** What shares a call shares a script: there is one for each set of algorithms, whatever clients send. */
 export const SETS_OF_ALGORITHMS = 2 ** PLAIN.length;

@@ -3,19 +3,17 @@
 //
 //   node --expose-gc memory-flood.mjs CLIENTS MAX_KEYS
 import { setImmediate as turn } from 'node:timers/promises';
+import { ruleOf } from '../../dist/esm/algorithms/example.js';
+import { algorithms } from '../../dist/esm/algorithms/registry.js';
 import { MemoryStore, RateLimiter } from '../../dist/esm/index.js';
 
 const [clients, maxKeys] = process.argv.slice(2).map(Number);
-const quota = { limit: 1, window: '1m', block: '1m' };
-const rules = [
-  { ...quota, algorithm: 'fixed-window' },
-  { ...quota, algorithm: 'sliding-window-log' },
-  { ...quota, algorithm: 'sliding-window-counter' },
-  { ...quota, algorithm: 'sliding-window-cells' },
-  { ...quota, algorithm: 'token-bucket' },
-  { ...quota, algorithm: 'gcra' },
-  { ...quota, algorithm: 'leaky-bucket', queue: 0 },
-];
+const rules = Object.values(algorithms)
+  .filter(({ leases }) => !leases)
+  .map((algorithm) => {
+    const quota = { limit: 1, windowMs: 60_000 };
+    return { ...ruleOf(algorithm, algorithm.examples[0], quota), name: 'default', block: '1m' };
+  });
 
 const store = new MemoryStore({ maxKeys });
 const limiter = new RateLimiter({ store });

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import { ruleOf } from '../../lib/algorithms/example.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { AnyRule, Counter } from '../../lib/index.js';
+import { rulesOfOthers } from '../support/examples.js';
 
 /** What two versions of an application may have in common and not. */
 export interface Version {
@@ -59,7 +61,7 @@ export function lengthOf(name: string, { window, unit }: Version): number {
 }
 
 /** The rules that a version may make of each algorithm, by what they are called in a report. */
-export const RULES_OF: Record<string, (version: Version) => AnyRule> = {
+const KNOWN: Record<string, (version: Version) => AnyRule> = {
   'fixed-window': ({ limit, window, isAligned }) => {
     return {
       algorithm: 'fixed-window',
@@ -90,6 +92,18 @@ export const RULES_OF: Record<string, (version: Version) => AnyRule> = {
     return { algorithm: 'leaky-bucket', limit, window: `${window}s`, queue: burst, delayAfter: burst };
   },
   concurrency: ({ limit, window }) => ({ algorithm: 'concurrency', limit, lease: `${window}s` }),
+};
+
+/** The rules that a version may make of each algorithm: of those not listed above, the plainest. */
+export const RULES_OF: Readonly<Record<string, (version: Version) => AnyRule>> = {
+  ...KNOWN,
+  ...Object.fromEntries(
+    rulesOfOthers(Object.keys(KNOWN), { limit: 1, windowMs: 1000 }).map(({ definition, example }) => [
+      definition.name,
+      ({ limit, window }: Version) =>
+        ruleOf(definition, example, { limit, windowMs: window * 1000 }) as unknown as AnyRule,
+    ]),
+  ),
 };
 
 export function counterOf(key: string, rule: AnyRule, now: number): Counter {

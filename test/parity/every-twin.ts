@@ -1,11 +1,26 @@
 import fc from 'fast-check';
 import { FORWARD, forwardTimelines, type ForwardTimeline } from './forward-timeline.js';
+import { rulesOfOthers } from '../support/examples.js';
+import { Twin } from '../support/twin.js';
 import { RATE_TWINS } from './rate-twins.js';
 import type { TwinUnderTest } from './twin-under-test.js';
 import { WINDOW_TWINS } from './window-twins.js';
 
 /** Every algorithm with every option that it has. */
-export const EVERY_TWIN: readonly TwinUnderTest[] = [...WINDOW_TWINS, ...RATE_TWINS];
+export const EVERY_TWIN: readonly TwinUnderTest[] = [...WINDOW_TWINS, ...RATE_TWINS, ...otherTwins()];
+
+/** The plain rule of each algorithm that the lists leave out: all is checked but the model, of which there is none. */
+function otherTwins(): TwinUnderTest[] {
+  const listed = [...WINDOW_TWINS, ...RATE_TWINS].map(({ name }) => name.split(/[ ,]/)[0]!);
+  return rulesOfOthers(listed, { limit: 1, windowMs: 1000 }).map(({ name, definition, example }) => ({
+    name,
+    create: ({ limit, window }) => {
+      const own = example.rule({ limit, windowMs: window / 1000 });
+      return new Twin(definition, { limit, window: definition.leases ? 0 : window, ...own });
+    },
+    capacity: ({ limit }) => limit,
+  }));
+}
 
 /** Checks a twin on its timelines, so many of them. */
 export function checkTimelines(

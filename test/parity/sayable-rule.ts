@@ -1,3 +1,5 @@
+import { ruleOf } from '../../lib/algorithms/example.js';
+import { algorithms } from '../../lib/algorithms/registry.js';
 import type { AnyRule } from '../../lib/index.js';
 import type { RuleSketch } from './rule-sketch.js';
 import { ms } from '../support/milliseconds.js';
@@ -30,8 +32,15 @@ export function sayable(sketch: RuleSketch): AnyRule {
     case 'concurrency':
       return { algorithm, limit: Math.min(limit, MOST_HELD), ...(sketch.lease && { lease: window }) };
     default:
-      return { algorithm, limit, window };
+      return plainOrExample(sketch);
   }
+}
+
+/** An example of the algorithm, which one chance decides, brought to the limit and the window. */
+function plainOrExample({ algorithm, limit, window, cells = 0 }: RuleSketch): AnyRule {
+  const definition = algorithms[algorithm];
+  const example = definition.examples[cells % definition.examples.length]!;
+  return ruleOf(definition, example, { limit: Math.max(1, limit), windowMs: window / 1000 }) as never;
 }
 
 function fixedWindow({ limit, window, align, calendar }: RuleSketch): AnyRule {

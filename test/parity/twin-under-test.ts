@@ -21,7 +21,8 @@ export interface TwinUnderTest {
   readonly capacity: (rule: DrawnRule) => number;
   /** The most that it gives a new subject at once, where that is less. */
   readonly atFirst?: (rule: DrawnRule) => number;
-  readonly model: Model;
+  /** What it admits, worked out a second time; absent if nobody has. */
+  readonly model?: Model;
   /** Other rules and instants than the usual. */
   readonly timelines?: fc.Arbitrary<ForwardTimeline>;
   /** The most timelines to try where they take their time. */

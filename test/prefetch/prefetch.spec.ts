@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
 import type { RedisStore } from '../../lib/redis.js';
+import { examplesFor, prefetching } from '../support/examples.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';
@@ -9,17 +10,15 @@ import { VirtualTime } from '../support/virtual-store.js';
 const prefetch = { permits: 5, ttl: '1s' } as const;
 
 /** Every way of counting whose permits can be taken ahead. */
-const RULES: readonly Rule[] = [
-  { algorithm: 'fixed-window', limit: 12, window: '2s', prefetch },
-  { algorithm: 'fixed-window', align: 'clock', limit: 12, window: '2s', prefetch },
-  { algorithm: 'fixed-window', limit: 12, window: 'day', timeZone: 'Europe/Berlin', prefetch },
-  { algorithm: 'sliding-window-counter', limit: 12, window: '2s', prefetch },
-  { algorithm: 'sliding-window-cells', limit: 12, window: '2s', cells: 4, prefetch },
-  { algorithm: 'gcra', limit: 12, window: '2s', prefetch },
-  { algorithm: 'gcra', limit: 7, window: '3s', burst: 20, prefetch },
-  { algorithm: 'token-bucket', limit: 12, window: '2s', burst: 6, prefetch },
-  { algorithm: 'token-bucket', limit: 7, window: '3s', burst: 20, initial: 10, prefetch },
-];
+const RULES: readonly Rule[] = prefetching(
+  [
+    ...examplesFor({ limit: 12, windowMs: 2000 }).map(({ rule }) => rule as Rule),
+    { algorithm: 'gcra', limit: 7, window: '3s', burst: 20 },
+    { algorithm: 'token-bucket', limit: 12, window: '2s', burst: 6 },
+    { algorithm: 'token-bucket', limit: 7, window: '3s', burst: 20, initial: 10 },
+  ],
+  prefetch,
+);
 
 const named = RULES.map((rule) => [JSON.stringify(rule), rule] as const);
 

@@ -1,4 +1,6 @@
+import { parseDuration } from '../../lib/contracts/duration.js';
 import type { Duration, Rule } from '../../lib/index.js';
+import { DEFINITIONS, plainRules } from '../support/examples.js';
 
 interface Quota {
   readonly limit: number;
@@ -7,17 +9,11 @@ interface Quota {
 
 /** A limit by every algorithm that slides: no window of any position holds more, or it refills evenly. */
 export function everySlidingRule(quota: Quota): Rule[] {
-  return [
-    { ...quota, algorithm: 'sliding-window-log' },
-    { ...quota, algorithm: 'sliding-window-counter' },
-    { ...quota, algorithm: 'sliding-window-cells' },
-    { ...quota, algorithm: 'token-bucket' },
-    { ...quota, algorithm: 'gcra' },
-    { ...quota, algorithm: 'leaky-bucket', queue: quota.limit - 1 },
-  ];
+  const sliding = DEFINITIONS.filter(({ bound }) => bound !== 'each window').map(({ name }) => name);
+  return everyRule(quota).filter(({ algorithm }) => sliding.includes(algorithm!));
 }
 
 /** A limit by every algorithm there is. */
-export function everyRule(quota: Quota): Rule[] {
-  return [{ ...quota, algorithm: 'fixed-window' }, ...everySlidingRule(quota)];
+export function everyRule({ limit, window }: Quota): Rule[] {
+  return plainRules({ limit, windowMs: parseDuration(window)! / 1000 });
 }

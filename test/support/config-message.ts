@@ -1,3 +1,5 @@
+import { algorithms } from '../../lib/algorithms/registry.js';
+
 const COUNT = 'an integer from 0 to 1000000000';
 const DURATION = 'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
 const OR_FUNCTION = ', or a function of the ExecutionContext';
@@ -8,8 +10,9 @@ export const ALLOWED = {
   window: `${DURATION}${OR_FUNCTION}`,
   /** The window of a `fixed-window`. */
   fixedWindow: `${DURATION}${OR_FUNCTION}; or "day", "week", "month"`,
-  algorithm:
-    '"fixed-window", "sliding-window-log", "sliding-window-counter", "sliding-window-cells", "token-bucket", "gcra", "leaky-bucket", "concurrency"',
+  algorithm: Object.keys(algorithms)
+    .map((name) => `"${name}"`)
+    .join(', '),
   name: '1 to 64 printable ASCII characters, and no duration such as "1m"',
   by:
     '"ip", "user", "api-key", "everyone", "authorization", "cookie", a header with a hyphen in its name, ' +

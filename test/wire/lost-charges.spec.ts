@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter, type Rule } from '../../lib/index.js';
 import { RedisStore } from '../../lib/redis.js';
+import { plainRules } from '../support/examples.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
@@ -9,14 +10,7 @@ import { until } from '../support/redis/until.mjs';
 
 const PATIENCE_MS = 60_000;
 
-const algorithms = [
-  'fixed-window',
-  'gcra',
-  'token-bucket',
-  'sliding-window-log',
-  'sliding-window-counter',
-  'sliding-window-cells',
-] as const;
+const rules = plainRules({ limit: 1000, windowMs: 604_800_000 });
 
 describe('a cost above the reservation', () => {
   let server: RedisServer;
@@ -56,10 +50,11 @@ describe('a cost above the reservation', () => {
     }
   }
 
-  it.each(algorithms.flatMap((algorithm) => (['request', 'reply'] as const).map((cut) => [algorithm, cut])))(
+  it.each(
+    rules.flatMap((rule) => (['request', 'reply'] as const).map((cut) => [rule.name, cut, rule] as const)),
+  )(
     'a cost above the reservation is charged once by %s when the %s of its call is lost',
-    async (algorithm, cut) => {
-      const rule = { algorithm, limit: 1000, window: '1w' } as Rule;
+    async (_name, cut, rule) => {
       const reservation = await reserve(rule);
       const before = await charged(rule);
       proxy.each((connection) =>

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { RateLimiter, type Rule } from '../../lib/index.js';
 import { RedisStore } from '../../lib/redis.js';
+import { plainRules, prefetching } from '../support/examples.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
@@ -11,13 +12,10 @@ const LIMIT = 1000;
 const PERMITS = 50;
 const PATIENCE_MS = 60_000;
 
-const algorithms = [
-  'fixed-window',
-  'gcra',
-  'token-bucket',
-  'sliding-window-counter',
-  'sliding-window-cells',
-] as const;
+const rules = prefetching(plainRules({ limit: LIMIT, windowMs: 604_800_000 }), {
+  permits: PERMITS,
+  ttl: '1d',
+});
 
 /** What is lost while a hit is decided. */
 type Event = 'reply' | 'request' | undefined;
@@ -51,17 +49,11 @@ describe('prefetched permits of a call on a closed connection', () => {
     await server.stop();
   });
 
-  const ruleOf = (algorithm: (typeof algorithms)[number]): Rule => ({
-    algorithm,
-    limit: LIMIT,
-    window: '1w',
-    prefetch: { permits: PERMITS, ttl: '1d' },
-  });
   const charged = async (rule: Rule, subject: string): Promise<number> =>
     LIMIT - (await observer.peek(rule, subject)).remaining;
   const decides = (): Promise<void> =>
     until(
-      async () => (await limiter.peek(ruleOf('gcra'), 'probe')).source === 'redis',
+      async () => (await limiter.peek(rules[0]!, 'probe')).source === 'redis',
       'Redis to decide',
       PATIENCE_MS,
     );
@@ -74,10 +66,9 @@ describe('prefetched permits of a call on a closed connection', () => {
     proxy.each(() => undefined);
   }
 
-  it.each(algorithms)(
-    'prefetched permits of closed connections are refunded four times in a row: %s loses no permit of a thousand',
-    async (algorithm) => {
-      const rule = ruleOf(algorithm);
+  it.each(rules)(
+    'prefetched permits of closed connections are refunded four times in a row: $name loses no permit of a thousand',
+    async (rule) => {
       for (let nth = 0; nth < 4; nth += 1) await loseTake(rule, 'ann');
       const isFree = async (): Promise<boolean> => (await charged(rule, 'ann')) === 0;
       await until(isFree, 'every permit to be free', PATIENCE_MS);
@@ -93,7 +84,7 @@ describe('prefetched permits of a call on a closed connection', () => {
     async () => {
       let nth = 0;
       const round = async (events: readonly Event[]): Promise<void> => {
-        const rule = ruleOf('fixed-window');
+        const [rule] = rules as [Rule];
         const subject = `subject-${++nth}`;
         const own = new RateLimiter({ store, prefix, onStoreError: 'deny', denyCache: false });
         let used = 0;

@@ -5,6 +5,6 @@ export const gcraExamples: readonly Example[] = [
   { variant: '', rule: () => ({}) },
   {
     variant: 'with a burst',
-    rule: ({ limit, windowMs }) => ({ limit: 1, window: `${windowMs / limit}ms`, burst: limit }),
+    rule: ({ limit, windowMs }) => ({ limit: 1, window: `${Math.ceil(windowMs / limit)}ms`, burst: limit }),
   },
 ];

@@ -28,6 +28,7 @@ type GcraParameter = 'limit' | 'window' | 'burst' | 'full' | 'fullPart';
 export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { readonly queues: true } = {
   name: 'gcra',
   bound: 'rate',
+  forLargeLimits: true,
   examples: gcraExamples,
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart'],
   options: { burst: burstOption, prefetch: prefetchOption },

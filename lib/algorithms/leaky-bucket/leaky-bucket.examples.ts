@@ -10,8 +10,8 @@ export const leakyBucketExamples: readonly Example[] = [
   {
     variant: 'with maxDelay',
     rule: ({ limit, windowMs }) => ({
-      queue: 100 * limit,
-      maxDelay: `${(windowMs / limit) * (limit - 1)}ms`,
+      queue: 2 * limit,
+      maxDelay: `${Math.max(1, Math.floor((windowMs / limit) * (limit - 1)))}ms`,
     }),
   },
 ];

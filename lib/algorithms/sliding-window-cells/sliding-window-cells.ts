@@ -38,6 +38,7 @@ export const slidingWindowCells: AlgorithmDefinition<
 > = {
   name: 'sliding-window-cells',
   bound: 'any window',
+  forLargeLimits: true,
   examples: slidingWindowCellsExamples,
   parameters: ['limit', 'window', 'cells'],
   options: {

@@ -134,7 +134,8 @@ export const slidingWindowCounter: AlgorithmDefinition<
   'limit' | 'window' | 'unit'
 > = {
   name: 'sliding-window-counter',
-  bound: 'each window',
+  bound: 'any window',
+  forLargeLimits: true,
   examples: slidingWindowCounterExamples,
   exact: false,
   parameters: ['limit', 'window', 'unit'],

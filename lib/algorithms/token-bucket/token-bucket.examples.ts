@@ -5,7 +5,7 @@ export const tokenBucketExamples: readonly Example[] = [
   { variant: '', rule: () => ({}) },
   {
     variant: 'with a burst',
-    rule: ({ limit, windowMs }) => ({ limit: 1, window: `${windowMs / limit}ms`, burst: limit }),
+    rule: ({ limit, windowMs }) => ({ limit: 1, window: `${Math.ceil(windowMs / limit)}ms`, burst: limit }),
   },
   { variant: 'by the interval', rule: () => ({ refill: 'interval' }) },
   { variant: 'half full', rule: ({ limit }) => ({ initial: Math.ceil(limit / 2) }), allAtOnce: false },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { plainRules } from '../../../test/support/examples.js';
 import { sharedBy } from '../../../test/support/shared-by.js';
 import { MemoryStore, RateLimiter, type BaseStore, type Rule } from '../../index.js';
 
@@ -17,16 +18,6 @@ class LostStore extends MemoryStore implements BaseStore {
   }
 }
 
-const ALGORITHMS = [
-  'fixed-window',
-  'sliding-window-log',
-  'sliding-window-counter',
-  'sliding-window-cells',
-  'token-bucket',
-  'gcra',
-  'leaky-bucket',
-] as const;
-
 /** Creates the limiter of one of several processes, with a clock that stands still. */
 async function processAmong(instances: number, rule: Rule) {
   const fallback = new MemoryStore({ clock: () => 1_700_000_000_000 });
@@ -36,19 +27,21 @@ async function processAmong(instances: number, rule: Rule) {
 }
 
 describe('the local fallback', () => {
-  it.each(ALGORITHMS)('allows each process its share of the limit, with %s', async (algorithm) => {
-    const rule = { algorithm, limit: 10, window: '1m' } as Rule;
-    const limiter = await processAmong(3, rule);
-    const decisions = [];
-    for (let nth = 1; nth <= 4; nth++) decisions.push(await limiter.consume(rule, 'ann'));
-    expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
-      [true, 'fallback'],
-      [true, 'fallback'],
-      [true, 'fallback'],
-      [false, 'fallback'],
-    ]);
-    expect(decisions.map(({ remaining }) => remaining)).toEqual([2, 1, 0, 0]);
-  });
+  it.each(plainRules({ limit: 10, windowMs: 60_000 }))(
+    'allows each process its share of the limit, with $name',
+    async (rule) => {
+      const limiter = await processAmong(3, rule);
+      const decisions = [];
+      for (let nth = 1; nth <= 4; nth++) decisions.push(await limiter.consume(rule, 'ann'));
+      expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
+        [true, 'fallback'],
+        [true, 'fallback'],
+        [true, 'fallback'],
+        [false, 'fallback'],
+      ]);
+      expect(decisions.map(({ remaining }) => remaining)).toEqual([2, 1, 0, 0]);
+    },
+  );
 
   it('allows one permit per process when there are more processes than permits', async () => {
     const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m' };

@@ -1,3 +1,4 @@
+import { FOR_LARGE_LIMITS } from '../../algorithms/registry.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 import type { RuleFields } from '../rules/rule-layers.js';
@@ -26,6 +27,6 @@ export function warnOfLargeLog(
   if (!warnings.isPending('RL_LARGE_LOG')) return;
   warnings.warn(
     'RL_LARGE_LOG',
-    `Rule "${name}" of ${owner} has a limit of ${limit} and no algorithm: ${DEFAULT_ALGORITHM} stores an entry for each permit, up to ${limit * BYTES_PER_ENTRY} bytes for each subject. Set its algorithm to "gcra", "sliding-window-counter" or "sliding-window-cells", or to "${DEFAULT_ALGORITHM}" to confirm it.`,
+    `Rule "${name}" of ${owner} has a limit of ${limit} and no algorithm: ${DEFAULT_ALGORITHM} stores an entry for each permit, up to ${limit * BYTES_PER_ENTRY} bytes for each subject. Set its algorithm to ${FOR_LARGE_LIMITS}, or to "${DEFAULT_ALGORITHM}" to confirm it.`,
   );
 }

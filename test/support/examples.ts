@@ -1,0 +1,63 @@
+import type { AlgorithmDefinition } from '../../lib/algorithms/definition.js';
+import { ruleOf, type Example, type ExampleQuota } from '../../lib/algorithms/example.js';
+import { algorithms } from '../../lib/algorithms/registry.js';
+import type { AnyRule, Rule } from '../../lib/index.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
+
+type Definition = AlgorithmDefinition<object, unknown, string>;
+
+/** A rule of an algorithm's examples, named by its algorithm and variant. */
+export interface ExampleRule {
+  readonly name: string;
+  readonly definition: Definition;
+  readonly example: Example;
+  readonly rule: AnyRule;
+}
+
+/** Every algorithm of the registry. */
+export const DEFINITIONS = Object.values(algorithms) as unknown as readonly Definition[];
+
+/** The examples of all algorithms for a limit. */
+export function examplesFor(quota: ExampleQuota): ExampleRule[] {
+  return DEFINITIONS.flatMap((definition) =>
+    definition.examples.map((example) => {
+      const rule = ruleOf(definition, example, quota) as unknown as AnyRule & { name: string };
+      return { name: rule.name, definition, example, rule };
+    }),
+  );
+}
+
+/** The rules for `consume` that allow a new subject the whole limit at once. */
+export function rulesAtOnce(quota: ExampleQuota): Rule[] {
+  return examplesFor(quota)
+    .filter(({ definition, example }) => !definition.leases && example.allAtOnce !== false)
+    .map(({ rule }) => rule as Rule);
+}
+
+/** The plainest rule of each algorithm for `consume`, each of which allows a new subject the whole limit at once. */
+export function plainRules(quota: ExampleQuota): Rule[] {
+  return examplesFor(quota)
+    .filter(({ definition, example }) => !definition.leases && example.variant === '')
+    .map(({ rule }) => rule as Rule);
+}
+
+/** Those of some rules that can prefetch permits, with prefetch. */
+export function prefetching(rules: readonly Rule[], prefetch: object): Rule[] {
+  return rules.map((rule) => ({ ...rule, prefetch }) as Rule).filter(compiles);
+}
+
+/** Whether a rule is valid: not every example has every option and every limit. */
+export function compiles(rule: Rule): boolean {
+  try {
+    compileRule(rule);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The plainest rule of each algorithm that some names leave out, for a limit. */
+export function rulesOfOthers(names: readonly string[], quota: ExampleQuota): ExampleRule[] {
+  const isPlain = ({ example }: ExampleRule) => example.variant === '';
+  return examplesFor(quota).filter((each) => isPlain(each) && !names.includes(each.definition.name));
+}
