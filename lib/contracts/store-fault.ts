@@ -23,12 +23,14 @@ export type StoreCall = 'decision' | 'refund' | 'heartbeat';
 /** The error in events when Redis could not decide. Its message is one sentence with the server and the cause. */
 export class StoreFault extends Error {
   override readonly name = 'StoreFault';
+  /** Address of the server; `''` for the only server. */
+  readonly server: string;
 
   /**
    * @param kind the kind of failure
    * @param code one word for metrics, such as `ECONNREFUSED`
    * @param message one sentence with the server and the cause
-   * @param options the error of the client library as `cause`
+   * @param options the error of the client library as `cause`, and the server's address
    */
   constructor(
     /** Kind of failure. */
@@ -36,8 +38,24 @@ export class StoreFault extends Error {
     /** One word for metrics, such as `ECONNREFUSED`, `NOPERM` or `TIMEOUT`. */
     readonly code: string,
     message: string,
-    options?: { readonly cause?: unknown },
+    options: { readonly cause?: unknown; readonly server?: string } = {},
   ) {
     super(message, options);
+    this.server = options.server ?? '';
   }
+}
+
+/** Returns a `StoreFault` as it is, and any other error of a store as the cause of one. */
+export function storeFaultOf(error: unknown): StoreFault {
+  if (error instanceof StoreFault) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new StoreFault('other', codeOf(error), message, { cause: error });
+}
+
+/** The error's code, the word in capitals that its message begins with, or its name. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'ERR';
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string') return code;
+  return /^[A-Z]{2,20}\b/.exec(error.message)?.[0] ?? error.name;
 }

@@ -1,9 +1,10 @@
 import { inspect } from 'node:util';
 import type { Decision } from '../contracts/decision.js';
 import type { StoreChange } from '../contracts/store.js';
-import type { StoreCall } from '../contracts/store-fault.js';
+import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
 import { callSafely } from '../contracts/thenable.js';
 import type { Subject } from '../rules/key.js';
+import { ServerState } from './server-state.js';
 
 /** A request was decided. */
 export interface DecisionEvent {
@@ -17,8 +18,8 @@ export interface DecisionEvent {
 
 /** A call to the store failed. */
 export interface StoreErrorEvent {
-  /** The error: a `StoreFault`, or the error reply of Redis. */
-  readonly error: unknown;
+  /** The error. That of a store of your own is its `cause`. */
+  readonly error: StoreFault;
   /** The purpose of the call. */
   readonly call: StoreCall;
 }
@@ -30,7 +31,7 @@ export interface BreakerEvent {
   /** Address of the server; `''` for the only server. */
   readonly server: string;
   /** The error for which it opened; `undefined` when it closed. */
-  readonly error: unknown;
+  readonly error: StoreFault | undefined;
 }
 
 /** The events of a limiter by name. */
@@ -44,8 +45,6 @@ export interface RateLimitEventMap {
   /** Emitted when the circuit breaker of a server opens or closes. */
   readonly breaker: BreakerEvent;
 }
-
-const RECENT_MS = 10_000;
 
 /** A function that is called with every event of a name. It may be asynchronous. */
 export type RateLimitListener<Name extends keyof RateLimitEventMap> = (
@@ -65,14 +64,13 @@ export class RateLimitEvents {
     storeError: new Set(),
     breaker: new Set(),
   };
-  private readonly errors = new Map<string, unknown>();
+  private readonly states = new Map<string, ServerState>();
   /**
    * Whether decisions have a listener.
    *
    * @internal
    */
   followsDecisions = false;
-  private failure: { readonly error: unknown; readonly at: number } | undefined;
 
   /**
    * Adds a listener for the events of a name. It is not awaited. If it throws or rejects, the error becomes a warning
@@ -87,8 +85,21 @@ export class RateLimitEvents {
   }
 
   /** The servers whose circuit breaker is open: the last error by address. */
-  get openCircuits(): ReadonlyMap<string, unknown> {
-    return this.errors;
+  get openCircuits(): ReadonlyMap<string, StoreFault> {
+    return this.faultsOf(({ open }) => open);
+  }
+
+  /**
+   * The servers that cannot decide, or failed to decide a request in the last ten seconds: the last error by address.
+   * A server whose circuit breaker has closed since is not among them, unless the breaker opens and closes in turn.
+   */
+  get faults(): ReadonlyMap<string, StoreFault> {
+    return this.faultsOf(({ fault }) => fault);
+  }
+
+  /** Whether the circuit breaker of a server opens and closes in turn: three times, each within ten seconds. */
+  isFlapping(server: string): boolean {
+    return this.states.get(server)?.isFlapping ?? false;
   }
 
   /** @internal */
@@ -97,30 +108,39 @@ export class RateLimitEvents {
     if (!event.decision.allowed) this.emit('denied', event);
   }
 
-  /**
-   * The error with which the store failed to decide a request in the last ten seconds; `undefined` if there is none,
-   * or a circuit breaker has closed since.
-   */
-  get recentFailure(): unknown {
-    const { failure } = this;
-    return failure && performance.now() - failure.at < RECENT_MS ? failure.error : undefined;
-  }
-
   /** @internal */
   storeFailed(error: unknown, call: StoreCall): void {
-    if (call === 'decision') this.failure = { error, at: performance.now() };
-    this.emit('storeError', { error, call });
+    const fault = storeFaultOf(error);
+    if (call === 'decision') this.stateOf(fault.server).failed(fault);
+    this.emit('storeError', { error: fault, call });
   }
 
   /** @internal */
   storeChanged({ server, error }: StoreChange): void {
-    const wasOpen = this.errors.has(server);
-    if (error === undefined) {
-      this.errors.delete(server);
-      this.failure = undefined;
-    } else this.errors.set(server, error);
-    if (error !== undefined && wasOpen) return;
-    this.emit('breaker', { state: error === undefined ? 'closed' : 'open', server, error });
+    const state = this.stateOf(server);
+    const wasOpen = state.open !== undefined;
+    const fault = error === undefined ? undefined : storeFaultOf(error);
+    if (fault) state.opened(fault);
+    else state.closed();
+    if (fault && wasOpen) return;
+    this.emit('breaker', { state: fault ? 'open' : 'closed', server, error: fault });
+  }
+
+  private stateOf(server: string): ServerState {
+    const known = this.states.get(server);
+    if (known) return known;
+    const state = new ServerState();
+    this.states.set(server, state);
+    return state;
+  }
+
+  private faultsOf(faultOf: (state: ServerState) => StoreFault | undefined): Map<string, StoreFault> {
+    const faults = new Map<string, StoreFault>();
+    for (const [server, state] of this.states) {
+      const fault = faultOf(state);
+      if (fault) faults.set(server, fault);
+    }
+    return faults;
   }
 
   private off<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): void {

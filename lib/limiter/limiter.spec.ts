@@ -98,7 +98,7 @@ describe('a limiter whose store fails', () => {
     off();
     store.broken = true;
     await limiter.consume(rule, 'ann');
-    expect(said).toEqual(['Error: out of order', 'Error: out of order']);
+    expect(said).toEqual(['StoreFault: out of order', 'StoreFault: out of order']);
   });
 
   it('rejects if the store is of one process only, which has nothing to fall back to', async () => {

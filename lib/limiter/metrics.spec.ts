@@ -101,7 +101,7 @@ describe('recordMetrics', () => {
       { 'error.type': 'ECONNREFUSED', value: 1 },
       { 'error.type': 'OOM', value: 1 },
       { 'error.type': 'Error', value: 1 },
-      { 'error.type': '_OTHER', value: 1 },
+      { 'error.type': 'ERR', value: 1 },
     ]);
   });
 

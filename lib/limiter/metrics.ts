@@ -63,15 +63,7 @@ function recordStoreErrors(events: RateLimitEvents, meter: Meter): () => void {
     description: 'Number of calls to the store that failed, or that an open circuit breaker stopped.',
     unit: '{error}',
   });
-  return events.on('storeError', ({ error }) => errors.add(1, { 'error.type': typeOf(error) }));
-}
-
-/** Returns one of few words for an error: its code, the first word of a Redis error reply, or its name. */
-function typeOf(error: unknown): string {
-  if (!(error instanceof Error)) return '_OTHER';
-  const { code } = error as { code?: unknown };
-  if (typeof code === 'string') return code;
-  return /^[A-Z]{2,20}\b/.exec(error.message)?.[0] ?? error.name;
+  return events.on('storeError', ({ error }) => errors.add(1, { 'error.type': error.code }));
 }
 
 /** Reports each server from the first time that its circuit breaker opens. */

@@ -25,17 +25,19 @@ export interface RateLimitHealthStatus {
   /** Error of the last heartbeat, after which `instances` may be out of date. Absent if it succeeded. */
   readonly instancesStale?: string;
   /**
-   * Whether a circuit breaker is open, or the fallback decided a request in the last ten seconds and no breaker
-   * has closed since.
+   * Whether a circuit breaker is open, or the fallback decided a request of a server in the last ten seconds and that
+   * server's breaker has not closed since, or opens and closes in turn.
    */
   readonly degraded: boolean;
   /** Why Redis cannot decide. Absent unless `degraded`. */
   readonly reason?: string;
-  /** The servers whose circuit breaker is open, each with the reason; `''` is the only server. */
+  /** The servers because of which it is degraded, each with the reason; `''` is the only server. */
   readonly servers: readonly { readonly server: string; readonly reason: string }[];
   /** Codes of the warnings that were logged. docs/warnings.md describes each. */
   readonly warnings: readonly WarningCode[];
 }
+
+const FLAPPING = 'its circuit breaker opens and closes in turn';
 
 const NOTHING: Rule = { name: 'health', limit: 1, window: '1s', cost: 0, onStoreError: 'allow' };
 
@@ -67,12 +69,17 @@ export class RateLimitHealth {
     await this.limiter.peek(NOTHING, 'health');
     const { onStoreError = 'local', health: { fallbackIsDown = onStoreError === 'deny' } = {} } =
       this.options;
-    const { openCircuits, recentFailure } = this.limiter.events;
-    const servers = Array.from(openCircuits, ([server, error]) => ({ server, reason: reasonOf(error) }));
-    const reason = servers[0]?.reason ?? (recentFailure === undefined ? undefined : reasonOf(recentFailure));
+    const { events } = this.limiter;
+    const { openCircuits } = events;
+    const servers = Array.from(events.faults, ([server, { message }]) => ({
+      server,
+      reason: events.isFlapping(server) ? `${message}; ${FLAPPING}` : message,
+    }));
+    const isOpen = ({ server }: { server: string }): boolean => openCircuits.has(server);
+    const reason = (servers.find(isOpen) ?? servers[0])?.reason;
     const { instanceCount, instanceCountError } = this.limiter;
     const health: RateLimitHealthStatus = {
-      status: servers.length > 0 && fallbackIsDown ? 'down' : 'up',
+      status: openCircuits.size > 0 && fallbackIsDown ? 'down' : 'up',
       store: this.store.source,
       onStoreError,
       instances: instanceCount,

@@ -64,9 +64,9 @@ describe('a Redis whose memory is full', () => {
     const errors = new Set<string>();
     limiter.events.on('storeError', ({ error }) => errors.add(String(error)));
     expect(await flood(limiter)).toEqual(['fallback', 'redis']);
-    // What the server answered, and then why it was not asked any more.
-    const [answer, fault] = [/^ReplyError: OOM /, /^StoreFault: Redis at \S+ is out of memory \(OOM\)$/];
-    expect([...errors]).toEqual([expect.stringMatching(answer), expect.stringMatching(fault)]);
+    expect([...errors]).toEqual([
+      expect.stringMatching(/^StoreFault: Redis at \S+ is out of memory \(OOM\)$/),
+    ]);
     expect(await usedUp()).toBe(2 * REGULARS.length);
   });
 

@@ -60,7 +60,7 @@ describe('while the store cannot decide', () => {
     fleet.loseStore();
     expect(await one.refund(decision)).toBe(false);
     expect(errors).toEqual([['refund', new Error('the store is gone')]]);
-    expect(one.events.recentFailure).toBeUndefined(); // No request was decided by the fallback.
+    expect(one.events.faults.size).toBe(0); // No request was decided by the fallback.
   });
 
   it('acquire waits for a permit of the share and denies a wait that is too long at once', async () => {

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { afterAll, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { LogLines } from '../../../test/support/log-lines.js';
 import { StoreFault, type FaultKind } from '../../contracts/store-fault.js';
 import type { StoreChange } from '../../contracts/store.js';
@@ -8,13 +8,20 @@ import { logStore } from './store-log.js';
 
 const logs = new LogLines();
 const fault = (kind: FaultKind, code: string) => new StoreFault(kind, code, `Redis: ${code}`);
-let report: (change: StoreChange) => void;
+let listener: (change: StoreChange) => void;
+let events: RateLimitEvents;
+/** The limiter notes each change before it is logged. */
+const report = (change: StoreChange): void => {
+  events.storeChanged(change);
+  listener(change);
+};
 
 beforeEach(() => {
   Logger.overrideLogger(logs);
   logs.lines.length = 0;
-  const store = { watch: (listener: typeof report) => (report = listener) };
-  logStore(store, new RateLimitEvents(), () => 'requests are allowed');
+  const store = { watch: (follow: typeof listener) => (listener = follow) };
+  events = new RateLimitEvents();
+  logStore(store, events, () => 'requests are allowed');
 });
 afterAll(() => Logger.overrideLogger(new Logger()));
 
@@ -61,4 +68,22 @@ it('each right that the user lacks is an error, whatever the outage began by', (
 it('each server of a Cluster has lines of its own', () => {
   report({ server: 'a:1', error: fault('connection', 'ECONNREFUSED') });
   expect(levelsFor([fault('connection', 'ECONNREFUSED')], 'b:1')).toEqual(['warn', 'log']);
+});
+
+it('a server that decides and fails in turn is logged once as such, and again when it has decided for a while', () => {
+  jest.useFakeTimers();
+  for (let turn = 0; turn < 20; turn += 1) {
+    report({ server: 'a:1', error: fault('timeout', 'TIMEOUT') });
+    jest.advanceTimersByTime(1500);
+    report({ server: 'a:1', error: undefined });
+    jest.advanceTimersByTime(1500);
+  }
+  jest.advanceTimersByTime(20_000);
+  jest.useRealTimers();
+  const again = 'Redis at a:1 decides again.';
+  expect(logs.ours().map(({ message }) => message)).toEqual([
+    ...[1, 2].flatMap(() => [expect.stringContaining('could not decide'), again]),
+    'Redis could not decide (Redis: TIMEOUT; it decides and fails in turn: changes are logged again when it has decided for 10 seconds); until it does, requests are allowed.',
+    again,
+  ]);
 });

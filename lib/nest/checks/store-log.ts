@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { SharedStore, StoreChange } from '../../contracts/store.js';
 import type { StoreCall, StoreFault } from '../../contracts/store-fault.js';
 import type { RateLimitEvents } from '../../limiter/events.js';
+import { after, type Timer } from '../../contracts/timer.js';
 import { faultOf } from '../../stores/redis/fault.js';
 import type { RedisStore } from '../../stores/redis/redis.store.js';
 
@@ -14,6 +15,10 @@ const FAILED: Record<StoreCall, string> = {
 };
 
 const UNCOUNTED = 'the last number applies, at least `instances`, which is 1 unless you set it; ';
+
+const FLAPS = 'it decides and fails in turn: changes are logged again when it has decided for 10 seconds';
+const STABLE_MS = 10_000;
+const NO_TIMER: Timer = { stop: () => undefined };
 
 /**
  * Logs one line for each change of a server's state and for each new kind of cause while it cannot decide, and
@@ -29,20 +34,40 @@ export function logStore(
   const reported = new Set<string>();
   /** The kinds that were logged since a server stopped deciding. */
   const outages = new Map<string, Set<string>>();
+  const unstable = new Map<string, Timer>();
   store?.watch(({ server, error }: StoreChange) => {
-    if (error === undefined) {
-      outages.delete(server);
-      logger.log(`${nameOf(server)} decides again.`);
-      return;
-    }
-    const fault = faultOf(error, server);
+    if (events.isFlapping(server)) noteFlapping(server, error);
+    else if (error === undefined) noteRecovery(server);
+    else noteOutage(server, faultOf(error, server));
+  });
+  const noteRecovery = (server: string): void => {
+    outages.delete(server);
+    logger.log(`${nameOf(server)} decides again.`);
+  };
+  const noteOutage = (server: string, fault: StoreFault): void => {
+    unstable.get(server)?.stop();
+    unstable.delete(server);
     const kind = outageKindOf(fault);
     const outage = outages.get(server) ?? new Set();
     if (outage.has(kind)) return;
     outages.set(server, outage.add(kind));
     reported.add(kindOf(fault, 'decision'));
     logOutage(fault, meanwhile());
-  });
+  };
+  /** One line for all turns until the server has decided for a while. */
+  const noteFlapping = (server: string, error: unknown): void => {
+    const known = unstable.get(server);
+    known?.stop();
+    if (!known) {
+      const { message } = faultOf(error, server);
+      logger.warn(`Redis could not decide (${message}; ${FLAPS}); until it does, ${meanwhile()}.`);
+    }
+    const recover = (): void => {
+      unstable.delete(server);
+      noteRecovery(server);
+    };
+    unstable.set(server, error === undefined ? after(STABLE_MS, recover) : NO_TIMER);
+  };
   events.on('storeError', ({ error, call }) => {
     if (events.openCircuits.size > 0) return;
     const fault = faultOf(error, '');

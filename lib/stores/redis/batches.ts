@@ -39,13 +39,14 @@ class Batch {
     for (const { reject } of this.waiting) reject(error);
   }
 
-  answer(reply: DecideReply): void {
+  /** @param faultIn the fault behind an error of one request */
+  answer(reply: DecideReply, faultIn: (call: Call, error: unknown) => StoreFault): void {
     const reader = new ReplyReader(reply);
     for (const { hits, resolve, reject } of this.waiting) {
       try {
         resolve(reader.next(hits.length));
       } catch (error) {
-        reject(error);
+        reject(faultIn(this.call, error));
       }
     }
   }
@@ -64,6 +65,7 @@ export class Batches {
     private readonly run: (call: Call) => Promise<unknown>,
     private readonly site: { readonly servers: Pick<Servers, 'sendTogether'> },
     private readonly refund: Refund,
+    private readonly faultIn: (call: Call, error: unknown) => StoreFault,
   ) {}
 
   /** @param place what can be decided by one script: a slot */
@@ -113,7 +115,7 @@ export class Batches {
     } finally {
       this.underWay -= 1;
     }
-    batch.answer(reply as DecideReply);
+    batch.answer(reply as DecideReply, this.faultIn);
   }
 }
 

@@ -63,6 +63,49 @@ describe('a circuit', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  it('closes after twice as many answers each time that it opens again within ten seconds, up to eight', async () => {
+    isDead = false;
+    const needed: number[] = [];
+    for (let nth = 0; nth < 6; nth += 1) {
+      probes = [];
+      fail(LOST, true);
+      while (circuit.isOpen) await pass(100);
+      needed.push(probes.length);
+    }
+    expect(needed).toEqual([1, 2, 4, 8, 8, 8]);
+    await pass(10_000);
+    probes = [];
+    fail(LOST, true);
+    while (circuit.isOpen) await pass(100);
+    expect(probes).toHaveLength(1);
+  });
+
+  it('opens and closes a few times a minute where every second answer is late, not at every answer', async () => {
+    let isLate = false;
+    const answer = async () => {
+      isLate = !isLate;
+      if (isLate) throw MUTE;
+    };
+    for (let at = 0; at < 60_000; at += 100) {
+      if (!circuit.isOpen) for (let nth = 0; nth < 3; nth += 1) circuit.failed(MUTE, answer, false);
+      await pass(100);
+    }
+    expect(changes.filter((change) => change !== undefined).length).toBeLessThanOrEqual(3);
+  });
+
+  it('keeps its backoff where it opens again at once', async () => {
+    fail(LOST, true);
+    await pass(20_000);
+    isDead = false;
+    await pass(2000);
+    isDead = true;
+    const reopenedAt = Date.now();
+    probes = [];
+    fail(LOST, true);
+    await pass(3000);
+    expect(probes[0]! - reopenedAt).toBeGreaterThanOrEqual(1000);
+  });
+
   it('probes as soon as there is hope', async () => {
     fail(LOST, true);
     isDead = false;

@@ -8,6 +8,9 @@ const FAILURES_IN_A_ROW = 3;
 const KEYS_IN_A_ROW = 3;
 const FIRST_PROBE_MS = 100;
 const LATEST_PROBE_MS = 2000;
+/** A circuit that opens again sooner is one of a server that answers at times. */
+const STABLE_MS = 10_000;
+const MOST_ANSWERS = 8;
 
 /**
  * Stops asking a server that does not answer, so that a dead one costs a request nothing.
@@ -16,12 +19,19 @@ const LATEST_PROBE_MS = 2000;
  * be about a key on three different keys without a success between. While it is open it probes in the
  * background, with exponential backoff and jitter, and closes when a probe is answered. Its cause is what the
  * last probe failed by: a server that comes back may refuse the user.
+ *
+ * Where it opens again within ten seconds, the backoff goes on, and it closes after twice as many answers in a row, up
+ * to eight: a server that answers around the deadline would else open and close it many times a minute.
  */
 export class Circuit {
   private failures = 0;
   /** Keys that have failed since the last success. */
   private readonly keys = new Set<string>();
   private probes = 0;
+  private closedAt = -Infinity;
+  /** Probes that have been answered in a row, and that must be before it closes. */
+  private answers = 0;
+  private answersNeeded = 1;
   private probe: Probe | undefined;
   private timer: NodeJS.Timeout | undefined;
   private cause: unknown;
@@ -59,6 +69,7 @@ export class Circuit {
     if (!atOnce && this.failures < FAILURES_IN_A_ROW) return;
     this.probe = probe;
     this.cause = error;
+    this.expectAnswers();
     this.listener(error);
     this.probeLater();
   }
@@ -76,16 +87,27 @@ export class Circuit {
     this.probe = undefined;
   }
 
+  private expectAnswers(): void {
+    const isStable = performance.now() - this.closedAt >= STABLE_MS;
+    this.answers = 0;
+    this.answersNeeded = isStable ? 1 : Math.min(2 * this.answersNeeded, MOST_ANSWERS);
+    if (isStable) this.probes = 0;
+  }
+
   private probeLater(): void {
-    const backoff = Math.min(FIRST_PROBE_MS * 2 ** this.probes, LATEST_PROBE_MS);
+    this.retryAfter(Math.min(FIRST_PROBE_MS * 2 ** this.probes, LATEST_PROBE_MS));
     this.probes += 1;
+  }
+
+  private retryAfter(milliseconds: number): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.retry(), backoff * (0.5 + Math.random() / 2)).unref();
+    this.timer = setTimeout(() => this.retry(), milliseconds * (0.5 + Math.random() / 2)).unref();
   }
 
   private failedAgain(error: unknown): void {
     const isNew = String(error) !== String(this.cause);
     this.cause = error;
+    this.answers = 0;
     if (isNew) this.listener(error);
     this.probeLater();
   }
@@ -99,7 +121,12 @@ export class Circuit {
     }
     if (this.probe !== probe) return;
     this.succeeded();
-    this.probes = 0;
+    this.answers += 1;
+    if (this.answers < this.answersNeeded) {
+      this.retryAfter(FIRST_PROBE_MS);
+      return;
+    }
+    this.closedAt = performance.now();
     this.close();
     this.listener();
   }

@@ -44,12 +44,12 @@ export interface Way {
 }
 
 /** @param way absent: unknown */
-export function connectionFault(error: Error, redis: string, way?: Way): StoreFault {
+export function connectionFault(error: Error, redis: string, way?: Way, server = ''): StoreFault {
   const { code = 'CONNECTION' } = error as { code?: string };
   const cause = causeOf(error);
   const hint = way && cause !== undefined ? hintFor(cause, way) : undefined;
   const message = `no connection to ${redis}${cause === undefined ? '' : ` (${cause})`}`;
-  return new StoreFault('connection', code, hint ? `${message}; ${hint}` : message, { cause: error });
+  return new StoreFault('connection', code, hint ? `${message}; ${hint}` : message, { cause: error, server });
 }
 
 /** The cause in words, the system's code, or what TLS says. */

@@ -42,16 +42,17 @@ const MOVED = /^(MOVED|ASK|CROSSSLOT)\b/;
  * @param server as in `redis.example.com:6379`
  * @param about.key that the error is about, if it may be named: it has no subject
  * @param about.way what is known of a client that has no connection
+ * @param about.of the address by which the breaker knows the server
  */
 export function faultOf(
   error: unknown,
   server: string,
-  about: { readonly key?: string; readonly way?: Way } = {},
+  about: { readonly key?: string; readonly way?: Way; readonly of?: string } = {},
 ): StoreFault {
   if (error instanceof StoreFault) return error;
   const redis = server === '' ? 'Redis' : `Redis at ${server}`;
   const fault = (kind: FaultKind, code: string, message: string): StoreFault =>
-    new StoreFault(kind, code, message, { cause: error });
+    new StoreFault(kind, code, message, { cause: error, server: about.of ?? '' });
   if (error instanceof DeadlineError) return fault('timeout', 'TIMEOUT', `${redis}: ${error.message}`);
   if (!isError(error)) return fault('other', 'ERR', `${redis} failed: ${oneLine(String(error))}`);
   hideLogin(error);
@@ -62,7 +63,7 @@ export function faultOf(
   if (isError(lastNodeError)) return faultOf(lastNodeError, server, about);
   if (MOVING.test(error.message)) return faultOfReply(error, redis, fault);
   return isAboutConnection(error)
-    ? connectionFault(error, redis, about.way)
+    ? connectionFault(error, redis, about.way, about.of)
     : fault('other', error.name, `${redis} failed: ${oneLine(error.message)}`);
 }
 

@@ -1,5 +1,5 @@
 import type { StoreChange } from '../../contracts/store.js';
-import type { StoreFault } from '../../contracts/store-fault.js';
+import { StoreFault } from '../../contracts/store-fault.js';
 import { Call } from './call.js';
 import { Circuits } from './circuits.js';
 import type { Bounds } from './bounded-options.js';
@@ -20,6 +20,8 @@ const LONGEST_WAIT = 40;
 
 /** A connection on which nothing has come for so long is given up, so that a new one is made. */
 const SILENCE_MS = 2000;
+
+const CLOSED = new StoreFault('connection', 'CLOSED', 'the store is closed');
 
 /**
  * The way to Redis. A call passes the circuit breaker of its server, waits in the server's lane until there is
@@ -128,7 +130,7 @@ export class Line {
 
   /** compose(circuitBreaker, lane, deadline)(script) */
   private send(call: Call, timeout: number | undefined): Promise<unknown> {
-    if (this.closing) return Promise.reject(new Error('the store is closed'));
+    if (this.closing) return Promise.reject(CLOSED);
     const server = this.serverOf(call);
     this.circuits.of(server).check();
     const lane = this.laneOf(server);
@@ -224,15 +226,21 @@ export class Line {
     this.circuits.of(server).failed(fault, () => this.probe(call), true);
   }
 
+  /** The fault behind an error of one request of a call. */
+  faultIn(call: Call, error: unknown): StoreFault {
+    return this.faultOf(this.serverOf(call), error);
+  }
+
   /** The fault behind what the server answered about a key that may be named. */
   faultOn(key: string, error: unknown): StoreFault {
     const { client, servers } = this.site;
     const prefix = String(client.options?.keyPrefix ?? '');
-    return faultOf(error, servers.of(key) || addressOf(client), { key: prefix + key });
+    const server = servers.of(key);
+    return faultOf(error, server || addressOf(client), { key: prefix + key, of: server });
   }
 
   private faultOf(server: string, error: unknown): StoreFault {
-    const fault = faultOf(error, server || addressOf(this.site.client), { way: this.connection });
+    const fault = faultOf(error, server || addressOf(this.site.client), { way: this.connection, of: server });
     if (fault.code === 'MOVED') this.site.isNode = true;
     return fault;
   }

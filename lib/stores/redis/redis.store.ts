@@ -33,8 +33,11 @@ import { Split } from './split.js';
 /** Subjects that are tried until there is one for each server; only one that serves next to nothing has none. */
 const MOST_TRIALS = 1000;
 
-/** How long a server may take to answer the handshake. Line looks after a connection that stands. */
-const HANDSHAKE_MS = 10_000;
+/**
+ * How long a server may take to answer the handshake. What a broken network has dropped of it is sent again only
+ * seconds after the network has healed: a new connection finds that sooner. Line looks after one that stands.
+ */
+const HANDSHAKE_MS = 2000;
 
 /** How long the subscriber's server may take to answer a PING. */
 const SUBSCRIBER_MS = 250;
@@ -89,6 +92,7 @@ export class RedisStore implements BaseStore, SharedStore {
       (call) => this.line.run(call),
       this.site,
       this.refund,
+      (call, error) => this.line.faultIn(call, error),
     );
     this.split = new Split(this, (part, how) => this.decideTogether(part, how));
     this.retries = new RefundRetries(
@@ -235,7 +239,11 @@ export class RedisStore implements BaseStore, SharedStore {
       takeBack(call, [{ hits, options }], this.refund);
       throw error;
     });
-    return new ReplyReader(reply as DecideReply).next(hits.length);
+    try {
+      return new ReplyReader(reply as DecideReply).next(hits.length);
+    } catch (error) {
+      throw this.line.faultIn(call, error);
+    }
   }
 
   private async adjustTogether(adjustments: readonly Adjustment[], within?: number): Promise<boolean[]> {

@@ -13,6 +13,7 @@ export class ProxyConnection {
   private readonly pass: Pass = (replies) => void this.client.write(replies);
   private next: Pass | undefined;
   private takesRequests = true;
+  private isLossy = false;
   private delayMs = 0;
   private delivered: Promise<unknown> = Promise.resolve();
 
@@ -68,6 +69,11 @@ export class ProxyConnection {
     this.server.resume();
   }
 
+  /** Whatever is sent from now on is lost, in both directions, and the connection stays open: a black hole. */
+  lose(): void {
+    this.isLossy = true;
+  }
+
   /** Ends the connection with a TCP reset, as a machine does that has been started anew. */
   reset(): void {
     // A socket that is ending already cannot be reset any more.
@@ -76,11 +82,13 @@ export class ProxyConnection {
   }
 
   private send(requests: Buffer): void {
+    if (this.isLossy) return;
     if (this.takesRequests) this.server.write(requests);
     else this.client.destroy();
   }
 
   private deliver(replies: Buffer): void {
+    if (this.isLossy) return;
     const pass = this.next ?? this.pass;
     this.next = undefined;
     const due = this.delayMs > 0 ? sleep(this.delayMs) : undefined;

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { StoreFault } from '../contracts/store-fault.js';
+import { RateLimitEvents } from './events.js';
+
+const MUTE = 'redis-1:6379';
+const LOST = 'redis-2:6379';
+const fault = (server: string) => new StoreFault('timeout', 'TIMEOUT', `no reply of ${server}`, { server });
+
+describe('the servers that fail', () => {
+  let events: RateLimitEvents;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    events = new RateLimitEvents();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  const open = (server: string) => events.storeChanged({ server, error: fault(server) });
+  const close = (server: string) => events.storeChanged({ server, error: undefined });
+  const failing = () => [...events.faults.keys()];
+
+  it('are reported for ten seconds after a request that each could not decide', () => {
+    events.storeFailed(fault(MUTE), 'decision');
+    events.storeFailed(fault(LOST), 'refund');
+    expect(failing()).toEqual([MUTE]);
+    jest.advanceTimersByTime(10_000);
+    expect(failing()).toEqual([]);
+  });
+
+  it('are not hidden by another one that has recovered', () => {
+    events.storeFailed(fault(MUTE), 'decision');
+    open(LOST);
+    expect(failing()).toEqual([MUTE, LOST]);
+    close(LOST);
+    expect(failing()).toEqual([MUTE]);
+    expect(events.openCircuits.size).toBe(0);
+  });
+
+  it('are reported while their circuit breaker opens and closes in turn', () => {
+    for (let turn = 1; turn <= 3; turn += 1) {
+      open(MUTE);
+      jest.advanceTimersByTime(2000);
+      close(MUTE);
+      expect([events.isFlapping(MUTE), failing()]).toEqual(turn < 3 ? [false, []] : [true, [MUTE]]);
+      jest.advanceTimersByTime(2000);
+    }
+    expect([events.isFlapping(MUTE), failing()]).toEqual([true, [MUTE]]);
+    jest.advanceTimersByTime(8000);
+    expect([events.isFlapping(MUTE), failing()]).toEqual([false, []]);
+    open(MUTE);
+    expect(events.isFlapping(MUTE)).toBe(false);
+  });
+});
+
+it('an error of a store of the user is the cause of the fault that is emitted', () => {
+  const events = new RateLimitEvents();
+  const emitted: unknown[] = [];
+  events.on('storeError', ({ error }) => emitted.push(error));
+  events.on('breaker', ({ error }) => emitted.push(error));
+  const cause = new TypeError('no such table');
+  events.storeFailed(cause, 'decision');
+  events.storeChanged({ server: '', error: cause });
+  const told = { name: 'StoreFault', kind: 'other', code: 'TypeError', message: 'no such table', cause };
+  expect(emitted).toEqual([expect.objectContaining(told), expect.objectContaining(told)]);
+  expect(emitted.every((error) => error instanceof StoreFault)).toBe(true);
+});

@@ -1,0 +1,44 @@
+import type { StoreFault } from '../contracts/store-fault.js';
+
+const RECENT_MS = 10_000;
+/** A breaker that opens so often, each time within ten seconds after it has closed, is one that flaps. */
+const FLAPS = 3;
+
+/** What is known of one server of the store. */
+export class ServerState {
+  /** Why its breaker is open; `undefined` if it is closed. */
+  open: StoreFault | undefined;
+  private failure: { readonly fault: StoreFault; readonly at: number } | undefined;
+  private closedAt = -Infinity;
+  private openings = 0;
+
+  opened(fault: StoreFault): void {
+    if (!this.open) this.openings = isRecent(this.closedAt) ? this.openings + 1 : 1;
+    this.open = fault;
+  }
+
+  closed(): void {
+    this.closedAt = performance.now();
+    this.failure = this.open && this.openings >= FLAPS ? { fault: this.open, at: this.closedAt } : undefined;
+    this.open = undefined;
+  }
+
+  failed(fault: StoreFault): void {
+    this.failure = { fault, at: performance.now() };
+  }
+
+  /** Whether it opens and closes in turn, and has not been closed for ten seconds since. */
+  get isFlapping(): boolean {
+    return this.openings >= FLAPS && (this.open !== undefined || isRecent(this.closedAt));
+  }
+
+  /** Why it cannot decide, or could not in the last ten seconds. */
+  get fault(): StoreFault | undefined {
+    const { open, failure } = this;
+    return open ?? (failure && isRecent(failure.at) ? failure.fault : undefined);
+  }
+}
+
+function isRecent(at: number): boolean {
+  return performance.now() - at < RECENT_MS;
+}
