@@ -17,7 +17,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const WARM_UP = 3;
+const WARM_UP = 20;
 const FIRST = join('lib', 'nest', 'rate-limit.guard.ts');
 /** The timers of a request have ended after so long. */
 const PAUSE_MS = 100;
