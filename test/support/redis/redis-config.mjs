@@ -7,7 +7,7 @@ import { join } from 'node:path';
  * @param {import('./redis-server.mjs').RedisServerOptions} options
  * @returns {string[]}
  */
-export function redisConfig({ port, folder }, { config = [], password, tls, replicaOf }) {
+export function redisConfig({ port, folder }, { config = [], password, tls, replicaOf, sentinel }) {
   const lines = [
     'bind 127.0.0.1',
     `port ${port}`,
@@ -23,7 +23,8 @@ export function redisConfig({ port, folder }, { config = [], password, tls, repl
   if (tls) lines.push(`tls-cert-file ${join(folder, 'cert.pem')}`, `tls-key-file ${join(folder, 'key.pem')}`);
   if (tls) lines.push(`tls-ca-cert-file ${join(folder, 'cert.pem')}`, 'tls-cluster yes');
   // As on a server before Redis 7, so that the limiter's Lua runs as scripts.
-  if (process.env.RL_FUNCTIONS === 'off') lines.push('rename-command FCALL ""', 'rename-command FUNCTION ""');
+  if (process.env.RL_FUNCTIONS === 'off' && !sentinel)
+    lines.push('rename-command FCALL ""', 'rename-command FUNCTION ""');
   if (replicaOf) lines.push(`replicaof ${replicaOf.host} ${replicaOf.port}`);
   return [...lines, ...config];
 }
