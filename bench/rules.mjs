@@ -1,6 +1,6 @@
 // Rules to measure: the examples of every algorithm in the registry, by default of 100 permits a day.
-import { ruleOf } from '../dist/esm/algorithms/example.js';
-import { algorithms } from '../dist/esm/algorithms/registry.js';
+import { ruleOf } from '../dist/repository/example.js';
+import { algorithms } from '../dist/repository/registry.js';
 
 const PER_DAY = { limit: 100, windowMs: 86_400_000 };
 

@@ -25,10 +25,10 @@ const FORMATS = ['esm', 'cjs'];
 mkdirSync(dist, { recursive: true });
 const scratch = mkdtempSync(join(dist, '.build-'));
 try {
-  await Promise.all([bundleCode(), bundleTypes()]);
+  await Promise.all([bundleCode(), bundleTypes(), bundleRegistry()]);
   const commonjs = { type: 'commonjs', sideEffects: false };
   writeFileSync(join(scratch, 'cjs/package.json'), `${JSON.stringify(commonjs)}\n`);
-  for (const format of FORMATS) replace(join(scratch, format), join(dist, format));
+  for (const folder of [...FORMATS, 'repository']) replace(join(scratch, folder), join(dist, folder));
 } catch (error) {
   console.error(error.stdout || error);
   process.exitCode = 1;
@@ -75,6 +75,14 @@ async function bundleCode() {
     sourcemap: true,
   });
   await Promise.all(FORMATS.map((format) => code.write({ ...of(format), dynamicImportInCjs: false })));
+}
+
+/** The algorithms with their examples, for the benches and scripts of this repository: not published. */
+async function bundleRegistry() {
+  const folder = join(root, 'lib/algorithms');
+  const input = { registry: join(folder, 'registry.ts'), example: join(folder, 'example.ts') };
+  const code = await bundle(input, typescript());
+  await code.write({ dir: join(scratch, 'repository'), format: 'esm', entryFileNames: '[name].js' });
 }
 
 /**

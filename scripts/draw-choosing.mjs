@@ -3,8 +3,8 @@
 //   node scripts/draw-choosing.mjs           writes the picture
 //   node scripts/draw-choosing.mjs --print   prints it instead
 import { writeFileSync } from 'node:fs';
-import { ruleOf } from '../dist/esm/algorithms/example.js';
-import { algorithms } from '../dist/esm/algorithms/registry.js';
+import { ruleOf } from '../dist/repository/example.js';
+import { algorithms } from '../dist/repository/registry.js';
 import { MemoryStore, RateLimiter } from '../dist/esm/index.js';
 
 const START = Date.UTC(2030, 0, 1, 12);

@@ -3,8 +3,8 @@
 //
 //   node --expose-gc memory-flood.mjs CLIENTS MAX_KEYS
 import { setImmediate as turn } from 'node:timers/promises';
-import { ruleOf } from '../../dist/esm/algorithms/example.js';
-import { algorithms } from '../../dist/esm/algorithms/registry.js';
+import { ruleOf } from '../../dist/repository/example.js';
+import { algorithms } from '../../dist/repository/registry.js';
 import { MemoryStore, RateLimiter } from '../../dist/esm/index.js';
 
 const [clients, maxKeys] = process.argv.slice(2).map(Number);
