@@ -4,8 +4,9 @@ import { parseDuration, type Duration } from '../contracts/duration.js';
 import { ModuleCheck } from './checks/module-check.js';
 import type { NamedRule, RouteRule, RouteRuleFields } from './rules/route-rule.js';
 
-const RULES = Symbol('rate-limit:rules');
-const SKIPPED = Symbol('rate-limit:skipped');
+// Registered symbols: the ES module build and the CommonJS build read each other's metadata.
+const RULES = Symbol.for('nestjs-redis-rate-limit:rules');
+const SKIPPED = Symbol.for('nestjs-redis-rate-limit:skipped');
 
 /** What one target, a class or a method, says by its decorators. */
 export interface TargetRules {
@@ -16,10 +17,10 @@ export interface TargetRules {
 }
 
 /** On the fields that a decorator gives with a rule's name: the rule has to be in the module's options. */
-export const BY_NAME = Symbol('rate-limit:by-name');
+export const BY_NAME = Symbol.for('nestjs-redis-rate-limit:by-name');
 
 /** On the fields of a rule that states a complete limit: it inherits no other limit's options. */
-export const COMPLETE = Symbol('rate-limit:complete');
+export const COMPLETE = Symbol.for('nestjs-redis-rate-limit:complete');
 
 /** The other fields of a rule whose window, limit and algorithm are given one by one. */
 export type PositionalFields = Omit<RouteRuleFields, 'window' | 'limit'> & Pick<RouteRule, 'name'>;

@@ -3,7 +3,7 @@ import type { Decision } from '../contracts/decision.js';
 import { PROBLEM_JSON, problemDetails } from '../http/problem.js';
 
 /** On an exception of the guard, which has set the headers of the response. */
-export const HEADERS_SET = Symbol('rate limit headers set');
+export const HEADERS_SET = Symbol.for('nestjs-redis-rate-limit:headers-set');
 
 /**
  * Thrown by the guard when a rule denies: a 429 with the decision. An application can throw it as well.

@@ -10,7 +10,7 @@ import { Settlement } from './request/settlement.js';
 import { RouteRules } from './startup/route-rules.js';
 
 /** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */
-const COUNTED = Symbol('rate limit counted');
+const COUNTED = Symbol.for('nestjs-redis-rate-limit:counted');
 
 type Countable = ExecutionContext & { [COUNTED]?: true };
 
