@@ -138,3 +138,5 @@ export function fieldProblems(
     return [`${spell(field)}: no such option of ${owner}; allowed: ${Object.keys(checks).join(', ')}`];
   });
 }
+
+export { FOR_LARGE_LIMITS } from '../algorithms/registry.js';

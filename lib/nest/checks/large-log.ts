@@ -1,4 +1,4 @@
-import { FOR_LARGE_LIMITS } from '../../algorithms/registry.js';
+import { FOR_LARGE_LIMITS } from '../../rules/rule-fields.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 import type { RuleFields } from '../rules/rule-layers.js';
