@@ -40,7 +40,8 @@ export function sayable(sketch: RuleSketch): AnyRule {
 function plainOrExample({ algorithm, limit, window, cells = 0 }: RuleSketch): AnyRule {
   const definition = algorithms[algorithm];
   const example = definition.examples[cells % definition.examples.length]!;
-  return ruleOf(definition, example, { limit: Math.max(1, limit), windowMs: window / 1000 }) as never;
+  const rule = ruleOf(definition, example, { limit: Math.max(1, limit), windowMs: window / 1000 });
+  return { ...rule, limit: limit === 0 ? 0 : rule['limit'] } as never;
 }
 
 function fixedWindow({ limit, window, align, calendar }: RuleSketch): AnyRule {
