@@ -4,21 +4,21 @@ import type { Announcers } from './announcers.js';
 import type { Servers } from './servers.js';
 import { Subscriber } from './subscriber.js';
 
-/** What stands in front of the key of a counter that is reset; no key begins with it. */
+/** Prefix of the key in the message of a reset. No key begins with it. */
 const RESET = ' ';
 
-/** A message of one master of a cluster reaches us from the others as well, within this time. */
+/** Within this time, the other masters of a Cluster repeat a message of one master. */
 const ECHO_MS = 1000;
 
-/** Tells followers of changes by other processes, and whether it can. */
+/** Reports changes by other processes to followers, and whether all changes are reported. */
 export class Announcements {
   private readonly followers = new Map<string, Set<Follower>>();
   private readonly subscribers = new Map<string, Subscriber>();
-  /** By which server each reset was announced first. */
+  /** The server that announced a reset first, by key. */
   private readonly resets = new LRUCache<string, string>({ max: 1000, ttl: ECHO_MS });
   private isWatching = false;
 
-  /** @param keyPrefix what the user's client puts in front of every key */
+  /** @param keyPrefix the option `keyPrefix` of the user's client */
   constructor(
     private readonly announcers: Announcers,
     private readonly site: { readonly servers: Pick<Servers, 'of'> },
@@ -45,16 +45,16 @@ export class Announcements {
     else for (const subscriber of this.subscribers.values()) subscriber.unsubscribe(channel);
   }
 
-  /** Whether every change of a counter is told: its server is listened to. */
+  /** Whether every change of a counter is reported, since its server is subscribed to. */
   hears(key: string): boolean {
-    if (this.keyPrefix.includes('{')) return false; // the scripts take what stands before a brace for the prefix
+    if (this.keyPrefix.includes('{')) return false; // the Lua takes the text before the first brace as the prefix
     const subscriber = this.subscribers.get(this.site.servers.of(key));
     return subscriber?.hears(this.channelOf(prefixOf(key))) ?? false;
   }
 
-  /** Tells of a change by this process, at once. */
+  /** Reports a change by this process immediately. */
   changed(key: string, isReset: boolean): void {
-    this.tell(this.channelOf(prefixOf(key)), key, isReset);
+    this.report(this.channelOf(prefixOf(key)), key, isReset);
   }
 
   close(): void {
@@ -62,12 +62,12 @@ export class Announcements {
     this.subscribers.clear();
   }
 
-  /** Where the scripts tell which counters with a prefix have changed in a hit's favour. */
+  /** Returns the channel on which the Lua announces changes of the counters with a prefix. */
   private channelOf(prefix: string): string {
     return `${this.keyPrefix}${prefix}changes`;
   }
 
-  /** Listens to every server that there is now, and to no other. */
+  /** Subscribes to every current server, and ends the subscriptions to others. */
   private update(): void {
     if (this.followers.size === 0) return;
     const servers = this.announcers.all();
@@ -88,13 +88,13 @@ export class Announcements {
   private heard(address: string, channel: string, message: string): void {
     const isReset = message.startsWith(RESET);
     const key = message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length);
-    // Permits may have been taken ahead again since, which an echo must not take for those that are gone.
+    // A repeated message must not discard permits that were prefetched after the reset.
     const isFirst = isReset && (this.resets.get(key) ?? address) === address;
     if (isFirst) this.resets.set(key, address);
-    this.tell(channel, key, isFirst);
+    this.report(channel, key, isFirst);
   }
 
-  /** What was known may have changed unnoticed, or may do so from now on. */
+  /** Reports to followers whether messages arrive from now on. Earlier changes may have been missed. */
   private trust(channels: readonly string[]): void {
     const subscribers = [...this.subscribers.values()];
     for (const channel of channels) {
@@ -103,7 +103,7 @@ export class Announcements {
     }
   }
 
-  private tell(channel: string, key: string, isReset: boolean): void {
+  private report(channel: string, key: string, isReset: boolean): void {
     for (const follower of this.followers.get(channel) ?? []) follower.changed(key, isReset);
   }
 }

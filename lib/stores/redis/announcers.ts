@@ -5,22 +5,22 @@ import type { RedisConnection } from './redis-option.js';
 import type { Site } from './site.js';
 import type { SubscriberClient } from './subscriber.js';
 
-/** The servers on which scripts announce changes. */
+/** The servers that announce changes. */
 export interface Announcers {
-  /** Opens a connection to each, by its address: `''` where there is only one. */
+  /** Functions that open a connection to each server, by address; `''` if there is only one server. */
   all(): ReadonlyMap<string, () => SubscriberClient>;
-  /** Calls a listener now, and whenever there may be others. */
+  /** Calls a listener now, and whenever the servers may have changed. */
   watch(listener: () => void): void;
 }
 
-/** A Cluster of ioredis, which finds its nodes by itself. */
+/** A Cluster of ioredis, which discovers its nodes. */
 interface ClusterClient extends StoreClient {
   nodes(role: 'master'): readonly ClusterNode[];
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: '+node' | '-node' | 'refresh' | 'connect' | 'ready' | 'close', listener: () => void): unknown;
 }
 
-/** The server behind a client, or all masters of a cluster: each announces what it has changed itself. */
+/** Returns the server of a client, or all masters of a Cluster: each master announces its own changes. */
 export function announcersOf(site: Site, redis: RedisConnection, bounds: Bounds): Announcers {
   const only = new Map([['', () => connect(redis, bounds) as SubscriberClient]]);
   return {

@@ -1,18 +1,18 @@
-/** How late a timer is that nothing delays. */
+/** How late an undelayed timer may be. */
 const TIMER_LEEWAY_MS = 1;
 
 /**
- * Measures time in which the event loop of this process ran. A tick that comes late shows that it did not:
- * the process was busy or not scheduled, and read no replies. Such a gap counts as one tick.
+ * Measures the time in which the event loop of this process was running. A late tick shows that it was not: the process
+ * was busy or suspended, and read no replies. Such a gap counts as one tick.
  */
 export class AwakeTime {
   private passed = 0;
   private tickedAt = performance.now();
 
-  /** @param tickMs how far apart `tick` is to be called */
+  /** @param tickMs the interval at which `tick` is called */
   constructor(private readonly tickMs: number) {}
 
-  /** Milliseconds from any instant. */
+  /** Milliseconds since an arbitrary instant. */
   get now(): number {
     return this.passed + Math.min(performance.now() - this.tickedAt, this.tickMs + TIMER_LEEWAY_MS);
   }

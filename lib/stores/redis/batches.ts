@@ -12,7 +12,7 @@ interface Waiting extends Request {
   readonly reject: (error: unknown) => void;
 }
 
-/** Requests that were made in one turn of the event loop, on their way as one call. */
+/** The requests of one turn of the event loop, sent as one call. */
 class Batch {
   private readonly waiting: Waiting[] = [];
 
@@ -23,7 +23,7 @@ class Batch {
     return new Promise((resolve, reject) => this.waiting.push({ hits, options, resolve, reject }));
   }
 
-  /** Its requests one by one, if another one may be why they failed: its keys are on two servers of a Cluster. */
+  /** Returns batches of one request each if the call failed because the keys of one request are on two servers. */
   partsAfter(error: unknown): readonly Batch[] {
     if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
     return this.waiting.map((request) => {
@@ -53,8 +53,8 @@ class Batch {
 }
 
 /**
- * Sends the requests of one turn of the event loop together, to each place as one call: each is decided
- * by itself, and none waits for another turn.
+ * Batches the requests of one turn of the event loop: one call per slot. Each request is decided separately, and none
+ * waits for another turn.
  */
 export class Batches {
   private open = new Map<number, Batch>();
@@ -68,16 +68,16 @@ export class Batches {
     private readonly faultIn: (call: Call, error: unknown) => StoreFault,
   ) {}
 
-  /** @param place what can be decided by one script: a slot */
+  /** @param place the slot of the keys */
   decide(place: number, hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     return this.batch(place, keysOf(hits, options)).add(hits, options);
   }
 
-  /** Sends what waits now, so that what is asked for afterwards comes after it. */
+  /** Sends the waiting requests now, so that later calls are executed after them. */
   readonly flush = (): void => {
     if (this.open.size === 0) return;
     const batches = this.open;
-    // A new one, since V8 chains the tables of a map that is cleared, and would keep all that were in them.
+    // A new map, since V8 chains the tables of a cleared map and would retain its entries.
     this.open = new Map();
     const send = (): void => batches.forEach((batch) => void this.send(batch));
     if (batches.size === 1) send();
@@ -90,13 +90,13 @@ export class Batches {
     if (known && known.call.keys.meant + keys <= MOST_KEYS && known.call.now === now) return known;
     const batch = new Batch(new Call(now));
     if (this.open.size === 0) this.flushSoon();
-    // Timelines that are replayed, and bursts, have more than one a turn.
+    // Replayed timelines and bursts fill more than one batch in a turn.
     if (known) void this.send(known);
     this.open.set(place, batch);
     return batch;
   }
 
-  /** At the end of the turn; when Redis has nothing to do for us, as soon as all that runs has asked. */
+  /** Sends the batches at the end of the turn; if no call is pending, as soon as the running code has finished. */
   private flushSoon(): void {
     if (this.underWay === 0) nextTick(this.flush);
     else setImmediate(this.flush);

@@ -1,16 +1,16 @@
 import { MOST_KEYS, type Adjustment } from '../../contracts/store.js';
 import { endsWithReset } from '../../contracts/undo.js';
 
-/** Elements that a call reads, writes or moves one by one at most. */
+/** Maximum number of elements that a call reads, writes or moves one by one. */
 const MOST_ELEMENTS = 1000;
 
-/** Calls of one long list that are under way at the same time, so that it leaves room for decisions. */
+/** Maximum number of concurrent calls for a long list, so that it leaves room for decisions. */
 const MOST_AT_ONCE = 2;
 
-/** A short list goes all at once, so that what is asked for next comes behind it. */
+/** A list of up to this length is sent at once, so that later calls are executed after it. */
 const SHORT = 8;
 
-/** Parts adjustments of one slot so that each part is within the bounds of a call. */
+/** Divides the adjustments of one slot into parts within the bounds of a call. */
 export function boundedParts(adjustments: readonly Adjustment[]): Adjustment[][] {
   const parts: Adjustment[][] = [];
   let [keys, elements] = [MOST_KEYS, 0];
@@ -29,9 +29,9 @@ export function boundedParts(adjustments: readonly Adjustment[]): Adjustment[][]
 }
 
 /**
- * Does something for each of a list, a few at the same time if it is long, and all of it whatever fails.
+ * Runs a function for every part, with limited concurrency if there are many. An error does not stop the others.
  *
- * @throws what failed first
+ * @throws the first error, when all are finished
  */
 export async function forEachPart<Part, Result>(
   parts: readonly Part[],

@@ -1,24 +1,24 @@
 import type { ClusterOptions, RedisOptions } from 'ioredis';
 import { LONGEST_TIMER_MS } from '../../contracts/timer.js';
 
-/** How many milliseconds a client may take, to answer and to connect. */
+/** Time limits of a connection, in milliseconds. */
 export interface Bounds {
   readonly timeout: number;
   readonly connectTimeout: number;
-  /** After how long without a reply ioredis gives a connection up. */
+  /** Time without a reply after which ioredis closes a connection. */
   readonly socketTimeout: number;
 }
 
 type BoundedOptions = ReturnType<typeof boundedOptions>;
 
-/** A pause before the next attempt to connect: longer each time, and never the same for all processes. */
+/** Returns the pause before the next attempt to connect: exponential backoff with jitter. */
 function pauseBefore(attempt: number): number {
   return Math.min(50 * 2 ** Math.min(attempt, 5), 1000) * (0.5 + Math.random() / 2);
 }
 
 /**
- * What a connection of ours goes by, whatever the user's says: nothing else of ioredis can delay a command, send
- * it twice, keep it for later, take it for another's or end the connection. See docs/adr/0041-options-of-ours.md.
+ * Returns the options that override the user's on the connections of the store, so that ioredis cannot delay a command,
+ * send it twice, queue it, mix up its reply or end the connection. See docs/adr/0041-options-of-ours.md.
  */
 export function boundedOptions({
   connectTimeout,
@@ -30,31 +30,31 @@ export function boundedOptions({
     socketTimeout: Math.min(socketTimeout, LONGEST_TIMER_MS),
     sentinelCommandTimeout: Math.min(socketTimeout, LONGEST_TIMER_MS),
     disconnectTimeout: 100,
-    commandTimeout: undefined, // the deadline of a call begins when it is written, and is one of ours
+    commandTimeout: undefined, // the store has its own deadline, which starts when a call is written
     blockingTimeout: undefined,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
-    reconnectOnError: null, // it may send the command again
+    reconnectOnError: null, // it might send a command again
     enableAutoPipelining: false,
     noDelay: true,
     monitor: false,
     readOnly: false,
-    role: 'master', // of those that Sentinel knows: a replica cannot decide
+    role: 'master', // with Sentinel: a replica cannot decide
     stringNumbers: false,
     replyMapping: 'legacy',
     retryStrategy: pauseBefore,
-    sentinelRetryStrategy: pauseBefore, // without one, ioredis gives up for ever
+    sentinelRetryStrategy: pauseBefore, // without it, ioredis stops reconnecting forever
     himportFieldsets: undefined,
   } as const satisfies RedisOptions;
 }
 
 /**
- * The same for a Cluster, and for the connections to its nodes.
+ * Returns these options for a Cluster and for the connections to its nodes.
  *
- * @param nodes the user's options of the connections to its nodes: ioredis 5 duplicates a Cluster without them
- *   as soon as one of them is to be another
+ * @param nodes the user's options for the connections to the nodes: ioredis 5 drops them all when it duplicates a
+ *   Cluster with one of them replaced
  */
 export function boundedCluster(
   bounded: BoundedOptions,
@@ -64,28 +64,28 @@ export function boundedCluster(
     enableOfflineQueue: false,
     lazyConnect: false,
     clusterRetryStrategy: pauseBefore,
-    clusterNodeRetryStrategy: null, // the Cluster connects to its nodes anew
-    enableReadyCheck: false, // it asks a node that may not be connected yet; the nodes have checks of their own
+    clusterNodeRetryStrategy: null, // the Cluster itself reconnects to its nodes
+    enableReadyCheck: false, // it queries a node that may not be connected yet; the nodes have their own checks
     enableAutoPipelining: false,
     scaleReads: 'master',
-    // What failed is sent once more after a while, though it may have been executed, or nobody waits for it.
+    // Otherwise ioredis resends a failed command later, although it may have been executed or has timed out.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     retryDelayOnMoved: 0,
-    retryDelayOnTryAgain: 0, // at once, since it cannot be turned off
+    retryDelayOnTryAgain: 0, // immediately, since it cannot be disabled
     maxRedirections: 5,
     himportFieldsets: undefined,
     redisOptions: { ...nodes, ...ofNodes(bounded) },
   };
 }
 
-/** The nodes to start from, which may have options of their own. */
+/** Returns the startup nodes, which may have their own options, with these options. */
 export function boundedNodes(nodes: readonly unknown[], bounded: BoundedOptions): unknown[] {
   const own = ofNodes(bounded);
   return nodes.map((node) => (typeof node === 'object' && node !== null ? { ...node, ...own } : node));
 }
 
-/** A Cluster states the others for its nodes. */
+/** Returns the options for the nodes; the Cluster sets the others. */
 function ofNodes({
   enableOfflineQueue: _queue,
   retryStrategy: _retry,
@@ -96,7 +96,7 @@ function ofNodes({
   return options;
 }
 
-/** A URL without the options that are ours: ioredis would let what it says go before. */
+/** Removes these options from the query of a URL, since ioredis would prefer them. */
 export function boundedUrl(url: string, bounded: BoundedOptions): string {
   const [place = '', query] = url.split(/\?(.*)/s);
   if (query === undefined) return url;

@@ -1,16 +1,16 @@
-/** KEYS of a call, each once, whoever means it. */
+/** The KEYS of a call, without duplicates. */
 export class CallKeys {
   readonly all: string[] = [];
-  /** Where each is, from 1, once there are several. */
+  /** The position of each key, from 1; only if there are several keys. */
   private placeOf: Map<string, number> | undefined;
   private meantInTurn: number[] | undefined;
 
-  /** How many keys were added, those counted again that were there already. */
+  /** Number of keys added, including duplicates. */
   get meant(): number {
     return this.meantInTurn?.length ?? this.all.length;
   }
 
-  /** Which of all is meant by the first that was added, the second, …, from 1; absent if it is that one. */
+  /** The position in `all` of each key added, from 1; absent without duplicates. */
   get places(): readonly number[] | undefined {
     return this.meantInTurn;
   }

@@ -8,32 +8,32 @@ import { endsWithReset } from '../../contracts/undo.js';
 const KINDS = { refund: 0, 'refund-last': 1, renew: 2, charge: 4 } as const;
 const REFUND_OF_PREFETCH = 3;
 
-/** What the head of a request states about it. */
+/** The modes of a request, as encoded in its head. */
 const MODES = { charge: 0, dryRun: 1, prefetch: 2 } as const;
 
-/** For how long an adjustment is repeated that may have been made, in microseconds. */
+/** How long an adjustment is retried that may have been executed, in microseconds. */
 export const REPEATED_FOR = 60e6;
-/** For how long the server remembers the name of a charge. */
+/** How long the server stores the name of a charge, in microseconds. */
 const CHARGE_KNOWN_FOR = 2 * REPEATED_FOR;
 
-/** Where the instant of a counter's last reset is, as long as charges from before it could be refunded. */
+/** Returns the key of the instant of a counter's last reset, which exists as long as earlier charges could be refunded. */
 export function resetKey(key: string): string {
   return `${key}:reset`;
 }
 
-/** Where the receipt of a take is: the same slot as the counter. */
+/** Returns the key of the receipt of a prefetch, in the same slot as the counter. */
 function receiptKey(key: string, take: string): string {
   return `${key}:take:${take}`;
 }
 
-/** Where the name of a charge is that is made once. */
+/** Returns the key of the name of an idempotent charge. */
 function chargeKey(key: string, name: string): string {
   return `${key}:charge:${name}`;
 }
 
 type Argument = string | number | readonly Argument[];
 
-/** A rule as a call tells it, once however many counters go by it. */
+/** A rule in a call, encoded once for all its counters. */
 interface CallRule {
   readonly algorithm: Algorithm;
   readonly parameters: Parameters;
@@ -41,40 +41,40 @@ interface CallRule {
   readonly shadow: number;
 }
 
-/** KEYS and ARGV of one call, as protocol.lua reads them and the script's own part after it. */
+/** The KEYS and ARGV of a call, as protocol.lua and the Lua function read them. */
 export class Call {
   readonly keys = new CallKeys();
-  /** Whether a server may have executed it, or may do so still. */
+  /** Whether a server may have executed it, or may still do so. */
   isSent = false;
   private readonly rules: CallRule[] = [];
   private readonly arguments: Argument[] = [];
-  /** Where the last run of requests begins that another one may be like. */
+  /** Index of the last run of requests, which the next request may extend; negative if there is none. */
   private run = -1;
   private requests = 0;
 
-  /** When it was written, by `performance.now()`, and how many replies had come in time by then. */
+  /** When it was written, by `performance.now()`, and how many replies had arrived in time before that. */
   writtenAt = 0;
   repliesBefore = -1;
-  /** The server's reply, however late; absent unless the call was written. */
+  /** The reply of the server, even if it is late; absent until the call is written. */
   reply: Promise<unknown> | undefined;
 
   /**
    * @param now microseconds since the epoch; `''` for the server's time
-   * @param main what to run
+   * @param main the Lua function to run
    */
   constructor(
     readonly now: number | '',
     readonly main: Main = 'decide',
   ) {}
 
-  /** The algorithms in use, in one order, so that each set of them is one script. */
+  /** The algorithms in use, in a fixed order, so that each set of algorithms has one script. */
   get algorithms(): readonly Algorithm[] {
     if (this.rules.length === 1) return [this.rules[0]!.algorithm];
     const algorithms = [...new Set(this.rules.map(({ algorithm }) => algorithm))];
     return algorithms.length < 2 ? algorithms : algorithms.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Whether it decides several requests, each of which could be decided without the others. */
+  /** Whether it contains several independent requests. */
   get isShared(): boolean {
     return this.requests > 1;
   }
@@ -83,7 +83,7 @@ export class Call {
     const { places } = this.keys;
     const rules = this.rules.map(
       ({ algorithm, parameters, block, shadow }) =>
-        `["${algorithm.name}",${block},${shadow},${spell(algorithm, parameters)}]`,
+        `["${algorithm.name}",${block},${shadow},${encode(algorithm, parameters)}]`,
     );
     const argv = [this.now, `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
     return places ? [...argv, JSON.stringify(places)] : argv;
@@ -116,12 +116,12 @@ export class Call {
   }
 
   /**
-   * Calls on keys of their own, beside the first, that try what this one may take: each command of its algorithms,
-   * in whatever state its counters are, and the same script with each rule.
+   * Calls that try everything that this call may need, on separate keys next to its first key: each command of its
+   * algorithms in any state of its counters, and the same function with each rule.
    */
   get probes(): readonly Call[] {
     const key = `${this.keys.all[0]!}:probe`;
-    const rights = new Call(0, 'rights'); // with a time, or TIME could not be missing by its name
+    const rights = new Call(0, 'rights'); // with a time, so that a missing right to TIME is reported by rights.lua
     rights.keys.add(key);
     rights.add(...commandsOf(this.algorithms));
     if (this.rules.length === 0) return [rights];
@@ -165,14 +165,14 @@ export class Call {
     }
   }
 
-  /** Whether a request differs from the last one in its keys only. */
+  /** Whether a request differs from the previous one only in its keys. */
   private isAsBefore(hits: readonly Hit[]): boolean {
-    const { run, arguments: told } = this;
-    if (run < 0 || told[run + 1] !== hits.length) return false;
+    const { run, arguments: args } = this;
+    if (run < 0 || args[run + 1] !== hits.length) return false;
     for (let index = 0; index < hits.length; index += 1) {
       const hit = hits[index]!;
       const at = run + 2 + 2 * index;
-      if (hit.algorithm.leases || told[at] !== this.ruleOf(hit) || told[at + 1] !== hit.cost) return false;
+      if (hit.algorithm.leases || args[at] !== this.ruleOf(hit) || args[at + 1] !== hit.cost) return false;
     }
     return true;
   }
@@ -185,7 +185,7 @@ export class Call {
     }
   }
 
-  /** The number of a counter's rule, from 1. */
+  /** Returns the number of a counter's rule in this call, from 1. */
   private ruleOf({ algorithm, parameters, block, shadow }: Counter & Pick<Partial<Hit>, 'shadow'>): number {
     const duration = block ? block.duration : -1;
     const isShadow = shadow ? 1 : 0;
@@ -199,14 +199,14 @@ export class Call {
   }
 }
 
-const spelled = new WeakMap<Parameters, string>();
+const encoded = new WeakMap<Parameters, string>();
 
-/** The parameters as JSON, in the order in which the script takes them. */
-function spell(algorithm: Algorithm, parameters: Parameters): string {
-  let text = spelled.get(parameters);
+/** Encodes parameters as JSON, in the order in which the Lua functions take them. */
+function encode(algorithm: Algorithm, parameters: Parameters): string {
+  let text = encoded.get(parameters);
   if (text === undefined) {
     text = JSON.stringify(algorithm.parameters.map((name) => parameters[name]!));
-    spelled.set(parameters, text);
+    encoded.set(parameters, text);
   }
   return text;
 }

@@ -1,27 +1,28 @@
-/** Called with an error when a circuit opens and when its cause changes, and without one when it closes. */
+/** Called with an error when a circuit breaker opens or its cause changes, and without one when it closes. */
 export type CircuitListener = (error?: unknown) => void;
 
-/** Asks a server something that only one that could decide can answer; rejects if it cannot. */
+/** Checks whether a server can decide; rejects if it cannot. */
 export type Probe = () => Promise<unknown>;
 
 const FAILURES_IN_A_ROW = 3;
 const KEYS_IN_A_ROW = 3;
 const FIRST_PROBE_MS = 100;
 const LATEST_PROBE_MS = 2000;
-/** A circuit that opens again sooner is one of a server that answers at times. */
+/** A circuit breaker that opens again sooner belongs to a server that replies only at times. */
 const STABLE_MS = 10_000;
 const MOST_ANSWERS = 8;
 
 /**
- * Stops asking a server that does not answer, so that a dead one costs a request nothing.
+ * The circuit breaker of a server: while it is open, no request waits for the server.
  *
- * It opens after three failures in a row, at once when it is pointless to ask again, or after failures that may
- * be about a key on three different keys without a success between. While it is open it probes in the
- * background, with exponential backoff and jitter, and closes when a probe is answered. Its cause is what the
- * last probe failed by: a server that comes back may refuse the user.
+ * It opens after three consecutive failures; immediately if another attempt would be pointless; and after failures on
+ * three different keys without a success in between, if each failure may concern its key only. While open, it probes the
+ * server in the background, with exponential backoff and jitter, and closes when a probe succeeds. Its cause is the error
+ * of the last probe, since a server that recovers may fail for another reason.
  *
- * Where it opens again within ten seconds, the backoff goes on, and it closes after twice as many answers in a row, up
- * to eight: a server that answers around the deadline would else open and close it many times a minute.
+ * If it opens again within ten seconds, the backoff continues, and it closes only after twice as many successful probes
+ * in a row, up to eight: a server that replies around the deadline would otherwise open and close it many times a
+ * minute.
  */
 export class Circuit {
   private failures = 0;
@@ -38,7 +39,7 @@ export class Circuit {
 
   constructor(private readonly listener: CircuitListener) {}
 
-  /** @throws why the circuit is open, if it is */
+  /** @throws the cause, if the circuit breaker is open */
   check(): void {
     if (this.probe) throw this.cause;
   }
@@ -52,7 +53,7 @@ export class Circuit {
     if (this.keys.size > 0) this.keys.clear();
   }
 
-  /** Counts a failure that may be about its key alone. */
+  /** Counts a failure that may concern its key only. */
   failedOn(key: string, error: unknown, probe: Probe): void {
     if (this.probe) return;
     this.keys.add(key);
@@ -60,8 +61,8 @@ export class Circuit {
   }
 
   /**
-   * @param probe what to ask until it is answered
-   * @param atOnce whether it is pointless to ask again
+   * @param probe repeated until it succeeds
+   * @param atOnce whether another attempt would be pointless
    */
   failed(error: unknown, probe: Probe, atOnce: boolean): void {
     if (this.probe) return;
@@ -74,7 +75,7 @@ export class Circuit {
     this.probeLater();
   }
 
-  /** Probes now, since there is reason to hope. */
+  /** Probes immediately, since the server may have recovered. */
   retry(): void {
     if (!this.probe) return;
     clearTimeout(this.timer);

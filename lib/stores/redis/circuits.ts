@@ -1,7 +1,7 @@
 import type { StoreChange } from '../../contracts/store.js';
 import { Circuit } from './circuit.js';
 
-/** The circuits of a store, one a server, so that one that is gone does not stop the others. */
+/** The circuit breakers of a store: one per server, so that a failed server does not affect the others. */
 export class Circuits {
   private readonly circuits = new Map<string, Circuit>();
   private readonly listeners: ((change: StoreChange) => void)[] = [];
@@ -9,7 +9,7 @@ export class Circuits {
   of(server: string): Circuit {
     const known = this.circuits.get(server);
     if (known) return known;
-    const circuit = new Circuit((error) => this.tell(server, error));
+    const circuit = new Circuit((error) => this.report(server, error));
     this.circuits.set(server, circuit);
     return circuit;
   }
@@ -18,7 +18,7 @@ export class Circuits {
     this.listeners.push(listener);
   }
 
-  /** Probes all servers that are given up now, since a connection stands again. */
+  /** Probes all unavailable servers immediately, since a connection was established. */
   retry(): void {
     for (const circuit of this.circuits.values()) circuit.retry();
   }
@@ -27,7 +27,7 @@ export class Circuits {
     for (const circuit of this.circuits.values()) circuit.close();
   }
 
-  private tell(server: string, error: unknown): void {
+  private report(server: string, error: unknown): void {
     for (const listener of this.listeners) listener({ server, error });
   }
 }

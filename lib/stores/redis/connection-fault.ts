@@ -1,7 +1,7 @@
 import { StoreFault } from '../../contracts/store-fault.js';
 import { oneLine } from './reply-error.js';
 
-/** What ioredis says of a connection that is not there, where it gives no code. */
+/** Messages of ioredis about a missing connection that have no code. */
 const NOT_CONNECTED =
   /^(Connection is closed|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Connection is (in|un)|None of startup nodes|Failed to refresh slots|All sentinels|Socket |Command timed out|Protocol error|Unknown RESP|timeout|Client network socket)/i;
 const CONNECTION_NAMES: readonly string[] = [
@@ -17,8 +17,8 @@ const CLOSED = 'closed';
 const NO_TLS = 'what it sent is not TLS';
 const NO_MASTER = 'no such master';
 
-/** The causes by what ioredis says of them, with the code in front if it has one. */
-const CAUSES: readonly (readonly [said: RegExp, cause: string])[] = [
+/** Causes by the message of ioredis, which is preceded by its code if it has one. */
+const CAUSES: readonly (readonly [pattern: RegExp, cause: string])[] = [
   [/^ETIMEDOUT|Socket timeout|^timeout|^Command timed out/, TIMED_OUT],
   [/^Unknown RESP|^Protocol error/, 'what it sent is not the protocol of Redis'],
   [/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)/, NO_TLS],
@@ -36,14 +36,14 @@ export function isAboutConnection(error: Error): boolean {
   return CONNECTION_NAMES.includes(error.name) || NOT_CONNECTED.test(error.message);
 }
 
-/** What is known of a client that has no connection. */
+/** The state of a client without a connection. */
 export interface Way {
   readonly isTls: boolean;
-  /** Whether it has been connected before. */
+  /** Whether it was connected before. */
   readonly hasStood: boolean;
 }
 
-/** @param way absent: unknown */
+/** @param way the state of the client, if it is known */
 export function connectionFault(error: Error, redis: string, way?: Way, server = ''): StoreFault {
   const { code = 'CONNECTION' } = error as { code?: string };
   const cause = causeOf(error);
@@ -52,17 +52,17 @@ export function connectionFault(error: Error, redis: string, way?: Way, server =
   return new StoreFault('connection', code, hint ? `${message}; ${hint}` : message, { cause: error, server });
 }
 
-/** The cause in words, the system's code, or what TLS says. */
+/** Returns the cause in words, the code of the system, or the message of TLS. */
 function causeOf(error: Error): string | undefined {
   const { code } = error as { code?: unknown };
   const hasCode = typeof code === 'string';
-  const said = hasCode ? `${code} ${error.message}` : error.message;
-  const known = CAUSES.find(([pattern]) => pattern.test(said))?.[1];
+  const text = hasCode ? `${code} ${error.message}` : error.message;
+  const known = CAUSES.find(([pattern]) => pattern.test(text))?.[1];
   if (known !== undefined || !hasCode) return known;
   return /^E[A-Z]+$/.test(code) ? code : oneLine(error.message);
 }
 
-/** What may be wrong about a URL that has never led to a connection. */
+/** Returns what may be wrong with a URL that has never led to a connection. */
 function hintFor(cause: string, { isTls, hasStood }: Way): string | undefined {
   if (hasStood) return undefined;
   if (cause === NO_MASTER) return 'set `name` to one that the Sentinels monitor';

@@ -3,14 +3,14 @@ import type { Way } from './connection-fault.js';
 import { hasFoundNoConnection } from './done-nothing.js';
 import { Handshake } from './handshake.js';
 
-/** Knows whether a client is connected and, which a command that finds no connection cannot state, why not. */
+/** Tracks whether a client is connected, and why not: a command without a connection does not report the reason. */
 export class ConnectionState implements Way {
   readonly isTls: boolean;
   hasStood = false;
   private readonly handshake: Handshake;
-  /** Why the last connection ended, or could not be made. */
+  /** Why the last connection ended, or could not be established. */
   private error: Error | undefined;
-  /** Whether that is known of the connection that ends next. */
+  /** Whether `error` already explains the next end of a connection. */
   private isExplained = false;
 
   constructor(private readonly client: StoreClient) {
@@ -18,7 +18,7 @@ export class ConnectionState implements Way {
     this.isTls = Boolean(tls ?? redisOptions?.tls);
     this.handshake = new Handshake(client);
     client.on('error', (error) => {
-      // ioredis 5 also reports commands of its own.
+      // ioredis 5 also reports errors of its own commands.
       if (!hasFoundNoConnection(error)) this.gaveUp(this.refusal ?? error);
     });
     client.on('connect', () => (this.isExplained = false));
@@ -36,18 +36,18 @@ export class ConnectionState implements Way {
     return this.client.status === 'ready' && !this.refusal;
   }
 
-  /** What the server refused the connection by; until that has ended. */
+  /** The error with which the server rejected the connection, until the connection has ended. */
   get refusal(): Error | undefined {
     return this.handshake.refusal;
   }
 
-  /** States why the connection is about to end. */
+  /** Records why the connection is about to end. */
   gaveUp(error: Error): void {
     this.error = error;
     this.isExplained = true;
   }
 
-  /** Why a call failed: for as long as there is no connection, why there is none. */
+  /** Returns why a call failed: without a connection, why there is none. */
   reasonOf(error: unknown): unknown {
     return this.isReady ? error : (this.error ?? timedOut());
   }

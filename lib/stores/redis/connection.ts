@@ -16,13 +16,13 @@ export interface StoreClient {
     readonly sentinels?: unknown;
     readonly name?: string | undefined;
     readonly tls?: unknown;
-    /** A Cluster's, for its nodes. */
+    /** The options of a Cluster for its nodes. */
     readonly redisOptions?: { readonly tls?: unknown } | undefined;
   };
   defineCommand(name: string, definition: { lua: string }): void;
   ping(): Promise<string>;
   quit(): Promise<unknown>;
-  /** A cluster's connections. */
+  /** The connections of a Cluster. */
   nodes?(role: 'master'): readonly StoreClient[];
   /** The socket, while there is one. */
   readonly stream?: { cork(): void; uncork(): void } | undefined;
@@ -33,8 +33,8 @@ export interface StoreClient {
 }
 
 /**
- * A connection of our own whose every wait is bounded: a command is answered, fails, or is given up
- * after `timeout` milliseconds, is never queued for later and never sent twice.
+ * Opens a connection for the store on which every wait is bounded: a command gets a reply, fails, or times out after
+ * `timeout` milliseconds. It is never queued and never sent twice.
  */
 export function connect(redis: RedisConnection, bounds: Bounds): StoreClient {
   const bounded = boundedOptions(bounds);
@@ -46,7 +46,7 @@ export function connect(redis: RedisConnection, bounds: Bounds): StoreClient {
   return duplicate(boundedNodes(startupNodes, bounded), boundedCluster(bounded, options.redisOptions));
 }
 
-/** The part of a Cluster of ioredis that its duplicate is made from. */
+/** The part of an ioredis Cluster that is needed to duplicate it. */
 interface UserCluster {
   readonly options?: ClusterOptions;
   readonly startupNodes?: readonly unknown[];
@@ -58,7 +58,7 @@ export interface ClusterNode extends StoreClient {
   duplicate(options: RedisOptions): StoreClient;
 }
 
-/** Another connection to a node of a cluster, as bounded as the first. */
+/** Opens another connection to a node of a Cluster, with the same bounds. */
 export function connectToNode(node: ClusterNode, bounds: Bounds): StoreClient {
   return node.duplicate(boundedOptions(bounds));
 }
@@ -68,8 +68,8 @@ interface ConnectsToNodes {
 }
 
 /**
- * Bounds the handshake of a connection by the `socketTimeout` of ioredis, and nothing after it. It ends a connection
- * on which a reply is late, also where the process was busy for as long and the reply lies unread.
+ * Limits the `socketTimeout` of ioredis to the handshake of a connection. Later, it would end connections also when the
+ * process was busy and has not read a reply yet.
  */
 export function boundHandshake(client: StoreClient): void {
   if (client.isCluster) {
@@ -83,7 +83,7 @@ export function boundHandshake(client: StoreClient): void {
   client.on('close', () => (options.socketTimeout = socketTimeout));
 }
 
-/** Where a client connects to, for messages; empty for a Cluster. */
+/** Returns the address of a client's server, for messages; empty for a Cluster. */
 export function addressOf({ isCluster, options = {} }: StoreClient): string {
   const { host, port, path, sentinels, name, tls } = options;
   if (isCluster) return '';
@@ -92,12 +92,12 @@ export function addressOf({ isCluster, options = {} }: StoreClient): string {
 }
 
 /**
- * Waits until the first connection stands or has failed, those to all masters if it is a cluster, and no
- * longer than so many milliseconds.
+ * Waits until the first connection is established or has failed, and for a Cluster those to all masters, at most for
+ * `timeout` milliseconds.
  */
 export function firstConnection(client: StoreClient, timeout: number): Promise<void> {
   const stands = standsOrFailed(client)
-    // A cluster is ready with its first node, and refuses what the others are to decide.
+    // A Cluster is ready with its first node, and rejects calls to the others until they are connected.
     .then(() => Promise.all((client.nodes?.('master') ?? []).map(standsOrFailed)))
     .then(() => undefined);
   return new Deadline(timeout).within(stands).catch(() => undefined);
@@ -110,7 +110,7 @@ function standsOrFailed(client: StoreClient): Promise<void> {
     client.on('error', (error) => (hasTimedOut = error.message.startsWith(TIMED_OUT)));
     client.once('ready', resolve);
     client.once('end', resolve);
-    // A process that was busy for as long finds its attempt given up, though it would have succeeded: the next one may.
+    // If the process was busy, the first attempt may have timed out although it would have succeeded: wait for the next.
     client.on('close', () => {
       if (!hasTimedOut) resolve();
       hasTimedOut = false;

@@ -4,7 +4,7 @@ import { AwakeTime } from './awake-time.js';
 const TICKS_PER_TIMEOUT = 10;
 const LONGEST_TICK_MS = 1000;
 
-/** Thrown when Redis has not answered within the deadline. */
+/** Thrown when Redis has not replied within the deadline. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 
@@ -15,17 +15,17 @@ export class DeadlineError extends Error {
 
 interface Call {
   readonly until: number;
-  /** Rejects the call; absent once it is answered. */
+  /** Rejects the call; absent after its reply. */
   expire: (() => void) | undefined;
 }
 
 /**
  * Rejects calls that take longer than a timeout, with one timer for all of them.
  *
- * Time in which this process did not run is not counted, since nothing could be read then: see `AwakeTime`.
+ * Time in which this process was not running does not count, since it could not read replies: see `AwakeTime`.
  */
 export class Deadline {
-  /** In the order of their deadlines; those before `first` are over. */
+  /** In the order of their deadlines. Those before `first` are finished. */
   private calls: Call[] = [];
   private first = 0;
   private timer: Timer | undefined;
@@ -39,14 +39,14 @@ export class Deadline {
   }
 
   /**
-   * The promise's result, or an error when it has not come in time. What comes later is dropped.
+   * Returns the result of a promise, or rejects after the timeout. A later result is ignored.
    *
-   * @param expired called when it has not come in time
-   * @throws DeadlineError
+   * @param expired called after the timeout
+   * @throws DeadlineError if the promise is not settled in time
    */
   within<Result>(promise: Promise<Result>, expired?: () => void): Promise<Result> {
     return new Promise((resolve, reject) => {
-      if (!this.timer) this.time.tick(); // Nothing has ticked since the last call.
+      if (!this.timer) this.time.tick(); // There was no tick since the last call.
       const expire = (): void => {
         reject(new DeadlineError(this.timeout));
         expired?.();
@@ -67,7 +67,7 @@ export class Deadline {
     });
   }
 
-  /** Milliseconds from any instant, as they are counted while something is waited for. */
+  /** Milliseconds since an arbitrary instant, as counted while calls are pending. */
   get now(): number {
     return this.time.now;
   }
@@ -86,7 +86,7 @@ export class Deadline {
     this.timer = after(Math.min(milliseconds, this.tickMs), () => this.look());
   }
 
-  /** Before a call is rejected, the event loop gets one turn to read a reply that has arrived. */
+  /** Checks the deadlines. Before a call is rejected, the event loop gets one turn to read a reply that has arrived. */
   private look(): void {
     this.time.tick();
     const { now } = this.time;

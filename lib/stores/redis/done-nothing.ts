@@ -1,10 +1,10 @@
 import { DeadlineError } from './deadline.js';
 
-/** What a server answers that has executed nothing, and may do so later. */
+/** Error replies of a server that has executed nothing, but may do so later. */
 const NOT_NOW =
   /^(Too many Cluster redirections\b.*|TRYAGAIN|NOSCRIPT|ERR Function not found|LOADING|BUSY|READONLY|OOM|MISCONF|NOAUTH|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/;
 
-/** What ioredis says of a command that it has not written. */
+/** End of the message of ioredis about a command that it has not written. */
 const NOT_WRITTEN = ' enableOfflineQueue options is false';
 
 /** Whether a call has certainly changed nothing, so that it can be sent again. */
@@ -13,7 +13,7 @@ export function hasDoneNothing(error: unknown): boolean {
   return NOT_NOW.test(error.message) || error.message.endsWith(NOT_WRITTEN);
 }
 
-/** Whether an error is that of a command that found no connection, which does not say why. */
+/** Whether an error is that of a command without a connection, which does not contain the reason. */
 export function hasFoundNoConnection({ name, message }: Error): boolean {
   return name === 'MaxRetriesPerRequestError' || message.endsWith(NOT_WRITTEN);
 }

@@ -3,7 +3,7 @@ import { DeadlineError } from './deadline.js';
 import { connectionFault, isAboutConnection, type Way } from './connection-fault.js';
 import { databaseIn, hideLogin, isError, oneLine, type ReplyError } from './reply-error.js';
 
-/** What a server is that answers so, whatever it was asked. */
+/** States of a server in which it rejects every command, by the first word of the error reply. */
 const STATES: Readonly<Record<string, string>> = {
   LOADING: 'is loading its data',
   BUSY: 'is busy with a script',
@@ -24,11 +24,11 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 const RIGHTS = 'see "Access" in docs/operations.md';
 
-/** Inside of scripts, a word stands behind other text and a hyphen. */
+/** Within scripts, the word follows other text and a hyphen. */
 const WORDS = new RegExp(
   `(?:^|-)(${[...Object.keys(STATES), ...Object.keys(REFUSALS), 'NOPERM'].join('|')})\\b`,
 );
-/** In scripts: from Redis 7.2 and Valkey on, and before. */
+/** Messages within scripts: of Redis from 7.2 and Valkey, and of earlier versions. */
 const NOT_PERMITTED = /ACL failure in script|can't run this command|can't access at least one of the keys/;
 const WRONG_PASSWORD = /^ERR (invalid password|AUTH\b|Client sent AUTH)/;
 const UNKNOWN_COMMAND = /(?:unknown|unsupported|unsupport) (?:redis )?command(?: [`'"]?([\w|]+))?/i;
@@ -36,13 +36,13 @@ const MOVING = /^(Too many Cluster redirections\b|TRYAGAIN\b)/;
 const MOVED = /^(MOVED|ASK|CROSSSLOT)\b/;
 
 /**
- * The fault behind an error: what kind it is of, and the cause in words, without what ioredis calls its parts
- * and without arguments of a command, which may be a password.
+ * Returns the fault for an error: its kind, and the cause in words, without the internal terms of ioredis and without
+ * arguments of a command, which may be a password.
  *
- * @param server as in `redis.example.com:6379`
- * @param about.key that the error is about, if it may be named: it has no subject
- * @param about.way what is known of a client that has no connection
- * @param about.of the address by which the breaker knows the server
+ * @param server an address such as `redis.example.com:6379`
+ * @param about.key the key that the error concerns, if messages may contain it: one without a subject
+ * @param about.way the state of a client without a connection
+ * @param about.of the address of the server that identifies its circuit breaker
  */
 export function faultOf(
   error: unknown,
@@ -105,7 +105,7 @@ function ofAnotherType(redis: string, key: string | undefined): string {
   return `${redis}: ${which} holds a value of another type (WRONGTYPE); ${fix}set another \`prefix\``;
 }
 
-/** What is wrong about a client of one server whose keys are on several, and the fix. */
+/** Returns what is wrong with a client of one node of a Redis Cluster, and the fix. */
 export function nodeOfCluster(redis: string): string {
   return `${redis} is one node of a Redis Cluster and does not serve all slots; give \`redis\` the URL of the node, or a Cluster of ioredis`;
 }
@@ -120,14 +120,14 @@ function needOf(message: string): string {
   );
 }
 
-/** The commands that rights.lua names behind an error. */
+/** Returns the commands that rights.lua appends to an error. */
 function commandsNamed(message: string): string | undefined {
   const names = /\(([A-Z]+(?:, [A-Z]+)*)\)$/.exec(message)?.[1];
   if (names === undefined) return undefined;
   return names.includes(',') ? `the commands ${names}` : `the command ${names}`;
 }
 
-/** Whether it is pointless to ask the server for anything until it has recovered. */
+/** Whether calls to the server are pointless until it has recovered. */
 export function opensAtOnce({ kind }: StoreFault): boolean {
   return kind === 'connection' || kind === 'access' || kind === 'state' || kind === 'topology';
 }

@@ -7,7 +7,7 @@ import { Scripts } from './scripts.js';
 
 /** The form in which a server runs the limiter's Lua. */
 export interface LuaForm {
-  /** Its address, `''` where there is only one. */
+  /** Its address; `''` if there is only one server. */
   readonly server: string;
   /** The library of functions that it runs; absent if it runs scripts. */
   readonly library?: string;
@@ -26,12 +26,12 @@ const OUT_OF_MEMORY = /^OOM\b/;
 /** A server without functions, or one that does not permit this user to call them. */
 const NOT_OFFERED = /^ERR unknown command|^NOPERM .*'fcall'/i;
 
-/** How often the library is loaded for one call: FUNCTION FLUSH, or a slot on the move, may come in between. */
+/** Maximum number of times that the library is loaded for one call: it may be flushed, or the slot may move. */
 const MOST_LOADS = 3;
 
 /**
- * Runs calls as functions of the library, which is loaded where it is missing: on a new server, after a failover,
- * after FUNCTION FLUSH. A server that has no functions, or does not permit them, runs scripts.
+ * Runs calls as functions of the library, which is loaded if it is missing: on a new server, after a failover, after
+ * FUNCTION FLUSH. A server that does not support or permit functions runs scripts.
  * See docs/adr/0044-one-lua-library.md.
  */
 export class Functions {
@@ -41,8 +41,8 @@ export class Functions {
   private loading: Promise<Error | undefined> | undefined;
 
   /**
-   * @param library absent: all calls run as scripts
-   * @param known called with the form of a server when it is known
+   * @param library if absent, all calls run as scripts
+   * @param known called with the form of a server when that is known
    */
   constructor(
     client: StoreClient,
@@ -51,14 +51,14 @@ export class Functions {
   ) {
     this.client = client as FunctionClient;
     this.scripts = new Scripts(client);
-    // What a server offers may change while it is away.
+    // A server may support functions, or no longer do so, after it was disconnected.
     const event = (client.isCluster ? '+node' : 'ready') as 'ready';
     client.on(event, () => this.forms.clear());
   }
 
   /**
    * @param server the address of the server of its keys
-   * @param until when nothing may be sent any more, by `performance.now()`
+   * @param until after this time nothing may be sent, by `performance.now()`
    */
   run(call: Call, server: string, until: number): Promise<unknown> {
     const form = this.forms.get(server);
@@ -89,7 +89,7 @@ export class Functions {
     this.known(form);
   }
 
-  /** Runs a call again that no function has run, unless nobody waits for it any more. */
+  /** Repeats a call that no function has executed, unless its deadline has passed. */
   private async recover(
     error: unknown,
     call: Call,
@@ -112,16 +112,16 @@ export class Functions {
     );
   }
 
-  /** A server that is only loading its data, or out of memory, is asked to load the library again by the next call. */
+  /** Runs a call as a script. If the reason is temporary, such as a lack of memory, the next call loads the library again. */
   private runUnloaded(refusal: Error, call: Call, server: string): Promise<unknown> {
     const isLasting = refusal.name === 'ReplyError' && !hasDoneNothing(refusal);
     return isLasting ? this.runScript(call, server, oneLine(refusal.message)) : this.scripts.run(call);
   }
 
   /**
-   * Loads the library on every master, once for all calls that miss it.
+   * Loads the library on every master, once for all calls that need it.
    *
-   * @returns why no server has loaded it; `undefined` if one has
+   * @returns why no server has loaded it; `undefined` if at least one has
    */
   private load(): Promise<Error | undefined> {
     const nodes = (this.client.nodes?.('master') ?? [this.client]) as readonly FunctionClient[];

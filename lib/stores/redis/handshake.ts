@@ -1,15 +1,15 @@
 import type { StoreClient } from './connection.js';
 import type { ReplyError } from './reply-error.js';
 
-/** Commands without which a connection leads to another database, or is another user's. */
+/** Commands without which a connection would use another database or another user. */
 const NEEDED = ['select', 'auth', 'hello'];
 
 /**
- * Ends a connection on which the server refused a command that it needs. ioredis reports that SELECT failed and
- * continues in database 0; ioredis 5.2 calls a connection ready whose AUTH has failed.
+ * Ends a connection if the server rejects one of these commands: after a failed SELECT, ioredis continues in database 0,
+ * and ioredis 5.2 reports a connection as ready after a failed AUTH.
  */
 export class Handshake {
-  /** What the server answered; until the connection has ended. */
+  /** The error reply of the server, until the connection has ended. */
   refusal: Error | undefined;
 
   constructor(client: StoreClient) {

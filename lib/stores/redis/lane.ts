@@ -1,12 +1,12 @@
 import type { Call } from './call.js';
 import { DeadlineError } from './deadline.js';
 
-/** Writes a call to the wire; rejects with a DeadlineError when the reply does not come in time. */
+/** Writes a call to the connection; rejects with a DeadlineError if the reply does not arrive in time. */
 export type Write = (call: Call, timeout: number | undefined) => Promise<unknown>;
 
 /**
- * Keys of the calls to one server that may be on the wire at the same time: enough to keep the server busy,
- * and few enough that a slow one answers them within the deadline. See docs/adr/0021-bounded-wire.md.
+ * Maximum number of keys in pending calls to one server: enough to keep the server busy, and few enough that a slow
+ * server replies within the deadline. See docs/adr/0021-bounded-wire.md.
  */
 export const MOST_KEYS_ON_WIRE = 400;
 
@@ -19,19 +19,19 @@ interface Waiting {
 }
 
 /**
- * The calls to one server: some are on the wire, the others wait in the process until replies make room. The
- * deadline of a call begins when it is written.
+ * The queue of calls to one server: a limited number are written, the others wait in the process for replies. The
+ * deadline of a call starts when it is written.
  */
 export class Lane {
   private keysOnWire = 0;
   private waiting: Waiting[] = [];
   private first = 0;
-  /** How many replies have come in time. */
+  /** Number of replies that arrived in time. */
   private replies = 0;
 
   /**
-   * @param now milliseconds from any instant, while calls are on the wire
-   * @param longestWaitMs a new call is refused while another one has waited for longer
+   * @param now milliseconds since an arbitrary instant, while calls are pending
+   * @param longestWaitMs a new call is rejected while another one has waited longer than this
    */
   constructor(
     private readonly write: Write,
@@ -39,7 +39,7 @@ export class Lane {
     private readonly longestWaitMs: number,
   ) {}
 
-  /** @throws DeadlineError, or what the server answered */
+  /** @throws DeadlineError, or the error reply of the server */
   send(call: Call, timeout?: number): Promise<unknown> {
     const oldest = this.waiting[this.first];
     if (!oldest && this.hasRoomFor(call)) return this.writeNow(call, timeout);
@@ -48,7 +48,7 @@ export class Lane {
     return new Promise((resolve, reject) => this.waiting.push({ call, timeout, since, resolve, reject }));
   }
 
-  /** Rejects every call that has not been written. */
+  /** Rejects every call that is not written yet. */
   refuse(error: unknown): void {
     const refused = this.waiting.slice(this.first);
     this.waiting = [];
@@ -56,7 +56,7 @@ export class Lane {
     for (const { reject } of refused) reject(error);
   }
 
-  /** Whether no call was answered in time since this one was written. */
+  /** Whether no reply arrived in time since this call was written. */
   isSilentSince(call: Call): boolean {
     return call.repliesBefore === this.replies;
   }
@@ -77,7 +77,7 @@ export class Lane {
         return reply;
       },
       (error: unknown) => {
-        // The server hangs or is too slow: nothing that waits for it would be answered sooner.
+        // The server hangs or is too slow: the waiting calls would not get a reply sooner.
         if (error instanceof DeadlineError && timeout === undefined) this.refuse(error);
         if ((error as Error).name === 'ReplyError') this.replies += 1;
         this.ended(keys);
@@ -101,7 +101,7 @@ export class Lane {
   }
 }
 
-/** Those written are dropped from the queue together, since each time costs a copy of the others. */
+/** Written calls are removed from the queue in groups of this size, since each removal copies the rest. */
 const MOST_WRITTEN_KEPT = 256;
 
 const OVERLOADED = 'more calls wait for Redis than it answers';

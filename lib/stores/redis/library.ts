@@ -5,13 +5,13 @@ import { assemble, EVERY_MAIN, type Main } from './script.js';
 const PREFIX = 'nestjs_redis_rate_limit_';
 const OF_OURS = new RegExp(`^${PREFIX}[0-9a-f]{12}$`);
 
-/** A library of Redis functions: every algorithm and every function of the limiter, by a hash of their text. */
+/** A library of Redis functions with all algorithms and functions of the limiter, named by a hash of its text. */
 export interface Library {
   readonly name: string;
-  /** What FUNCTION LOAD takes. */
+  /** The argument of FUNCTION LOAD. */
   readonly text: string;
   /**
-   * The name of a function.
+   * Returns the name of a Redis function.
    *
    * @param isFull for a server that is out of memory
    */
@@ -20,12 +20,12 @@ export interface Library {
 
 let known: Library | undefined;
 
-/** The library of this release. */
+/** Returns the library of this release. */
 export function library(): Library {
   return (known ??= assembleLibrary());
 }
 
-/** Whether a library is of some release of this package. */
+/** Whether a library belongs to any release of this package. */
 export function isOfOurs(name: string): boolean {
   return OF_OURS.test(name);
 }
@@ -36,7 +36,7 @@ function assembleLibrary(): Library {
   const functionOf = (main: Main, isFull = false): string => `${name}_${main}${isFull ? '_full' : ''}`;
   const text = [
     `#!lua name=${name}`,
-    // While it loads, the global names cannot be read: the first call defines all.
+    // Global names cannot be read while a library loads, so the first call defines all functions.
     'local functions',
     'local function define()',
     body,

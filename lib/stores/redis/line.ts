@@ -15,17 +15,17 @@ import { Functions, type LuaForm } from './functions.js';
 import type { Library } from './library.js';
 import type { Site } from './site.js';
 
-/** A new call is refused while another one has waited for so many timeouts, to be written. */
+/** A new call is rejected while another one has waited to be written for this many timeouts. */
 const LONGEST_WAIT = 40;
 
-/** A connection on which nothing has come for so long is given up, so that a new one is made. */
+/** A connection on which no reply arrives for this long is closed, so that a new one is opened. */
 const SILENCE_MS = 2000;
 
 const CLOSED = new StoreFault('connection', 'CLOSED', 'the store is closed');
 
 /**
- * The way to Redis. A call passes the circuit breaker of its server, waits in the server's lane until there is
- * room on the wire, is written, and has its deadline from then on. It is never sent twice.
+ * Sends calls to Redis. A call passes the circuit breaker of its server, waits in the server's queue, and is written
+ * once; its deadline starts then. It is never sent twice.
  */
 export class Line {
   private functions!: Functions;
@@ -38,13 +38,13 @@ export class Line {
   private trials: () => readonly Call[] = () => [];
   private pending = 0;
   private closing: Promise<void> | undefined;
-  /** Called when nothing is pending any more. */
+  /** Called when no call is pending any more. */
   private drained: (() => void) | undefined;
 
   /**
-   * @param bounds after how long a call is given up, unless it says otherwise
-   * @param library of functions that run the calls; absent: scripts do
-   * @param known called with the form in which a server runs them, when it is known
+   * @param bounds the time limits of calls without their own
+   * @param library the functions that run the calls; if absent, scripts do
+   * @param known called with the form in which a server runs calls, when that is known
    */
   constructor(
     private readonly site: Site,
@@ -68,26 +68,26 @@ export class Line {
   }
 
   /**
-   * Runs a script on the server of its keys: waits for the first connection and for room on the wire, then no
-   * longer than the deadline.
+   * Runs a call on the server of its keys: waits for the first connection and for its turn, then at most for the
+   * timeout.
    *
-   * @param timeout milliseconds, if not the usual ones
-   * @throws DeadlineError, or what the server answered; at once, if the server is not asked: why
+   * @param timeout milliseconds; by default that of the store
+   * @throws StoreFault if the server fails, or immediately if its circuit breaker is open
    */
   run(call: Call, timeout?: number): Promise<unknown> {
     if (!this.connecting) return this.send(call, timeout);
     return this.connecting.then(() => this.send(call, timeout));
   }
 
-  /** Waits until the first connection stands or has failed. */
+  /** Waits until the first connection is established or has failed. */
   async connected(): Promise<void> {
     await this.connecting;
   }
 
   /**
-   * Waits for the first connection, and probes every server as the circuits do.
+   * Waits for the first connection, and probes every server as its circuit breaker does.
    *
-   * @param trials a call for each server
+   * @param trials returns a call for each server
    */
   async ready(trials: () => readonly Call[]): Promise<void> {
     await this.connecting;
@@ -95,7 +95,7 @@ export class Line {
     await this.tryAll();
   }
 
-  /** Does what the call may take. Whatever that fails by is about the server, and opens its circuit. */
+  /** Tries everything that a call may need. An error concerns the whole server, and opens its circuit breaker. */
   private async try(call: Call): Promise<void> {
     const server = this.serverOf(call);
     if (this.closing || this.circuits.of(server).isOpen) return;
@@ -111,7 +111,7 @@ export class Line {
     this.circuits.watch(listener);
   }
 
-  /** Lets what is under way be answered or time out, and closes the connection. */
+  /** Closes the connection when all pending calls have a reply or have timed out. */
   close(): Promise<void> {
     return (this.closing ??= this.drainAndHangUp());
   }
@@ -169,7 +169,7 @@ export class Line {
     return this.deadline.within(call.reply, () => this.expectLate(call.reply!, server));
   }
 
-  /** A reply that is late may still come; without any, the connection may be cut where nobody sees it. */
+  /** Waits for a late reply. Without any reply, the connection may have been cut unnoticed. */
   private expectLate(reply: Promise<unknown>, server: string): void {
     if (this.silence.isWaiting) return;
     this.silence
@@ -190,10 +190,10 @@ export class Line {
   }
 
   /**
-   * Counts a failure for the breaker, unless the call was never written.
+   * Counts a failure for the circuit breaker, unless the call was never written.
    *
-   * @param isSlow whether it timed out while others were answered in time, or had less than the usual time
-   * @returns what to report
+   * @param isSlow whether it timed out while other replies arrived in time, or had a shorter timeout
+   * @returns the error to report
    */
   private failed(server: string, call: Call, failure: unknown, isSlow: boolean): unknown {
     const isWritten = call.reply !== undefined;
@@ -210,9 +210,9 @@ export class Line {
     if (this.pending === 0) this.drained?.();
   }
 
-  /** Counts a failure by what it says about the server. A slot on the move says nothing. */
+  /** Counts a failure if it concerns the server. A moving slot does not. */
   private noteFailure(server: string, call: Call, fault: StoreFault): void {
-    // A server that refuses a heartbeat, or has no memory for one, may still decide.
+    // A server that rejects a heartbeat, for lack of rights or memory, may still decide.
     const decides = call.main !== 'heartbeat' && call.main !== 'libraries';
     if (opensAtOnce(fault) && (decides || fault.kind === 'connection')) this.open(server, call, fault);
     if (this.closing) return;
@@ -226,12 +226,12 @@ export class Line {
     this.circuits.of(server).failed(fault, () => this.probe(call), true);
   }
 
-  /** The fault behind an error of one request of a call. */
+  /** Returns the fault for an error of one request of a call. */
   faultIn(call: Call, error: unknown): StoreFault {
     return this.faultOf(this.serverOf(call), error);
   }
 
-  /** The fault behind what the server answered about a key that may be named. */
+  /** Returns the fault for an error reply about a key that messages may contain. */
   faultOn(key: string, error: unknown): StoreFault {
     const { client, servers } = this.site;
     const prefix = String(client.options?.keyPrefix ?? '');
@@ -245,17 +245,17 @@ export class Line {
     return fault;
   }
 
-  /** The fault behind an error; without a connection, why there is none. */
+  /** Returns the fault for an error; without a connection, why there is none. */
   private reasonOf(server: string, error: unknown): StoreFault {
     return this.faultOf(server, this.connection.reasonOf(error));
   }
 
-  /** What a reply failed by. Without a ready check it may come from database 0, right after SELECT failed. */
+  /** Returns the error of a reply. Without a ready check, it may be from database 0 after a failed SELECT. */
   private failureIn(reply: unknown): Error | undefined {
     return this.connection.refusal ?? failureIn(reply);
   }
 
-  /** Does what has failed on keys of its own, and leaves nothing behind: succeeds only if decisions would. */
+  /** Repeats a failed call on separate keys, which are deleted after it: succeeds only if decisions would. */
   private async probe(call: Call): Promise<void> {
     try {
       if (await this.site.settle()) await this.tryAll();
@@ -265,7 +265,7 @@ export class Line {
     }
   }
 
-  /** @param timeout milliseconds for each script, if not the usual ones */
+  /** @param timeout milliseconds for each call; by default that of the store */
   private async repeat(call: Call, timeout?: number): Promise<void> {
     const { probes } = call;
     const server = this.serverOf(call);
@@ -277,7 +277,7 @@ export class Line {
     } finally {
       const reset = new Call(call.now, 'reset');
       for (const { keys } of probes) for (const key of keys.all) reset.keys.add(key);
-      // What cannot be deleted ends by itself.
+      // Keys that cannot be deleted expire.
       if (this.site.client.status === 'ready') this.write(reset, undefined, server).catch(() => undefined);
     }
   }

@@ -10,16 +10,16 @@ export interface Request {
   readonly options: DecideOptions;
 }
 
-/** Refunds sooner or later; `isCertain` is false where the charge may not have been made yet, or never. */
+/** Refunds, with retries if necessary. `isCertain` is false if the charge may not be executed yet, or never. */
 export type Refund = (adjustments: readonly Adjustment[], isCertain: boolean) => void;
 
 /**
- * Refunds what a call without a reply in time holds: concurrency permits, and permits that were taken ahead.
- * Nobody uses them, since the fallback has decided. See docs/adr/0022-lost-calls.md.
+ * Refunds what a call holds that got no reply in time: concurrency permits and prefetched permits. They are not used,
+ * since the fallback has decided. See docs/adr/0022-lost-calls.md.
  *
- * A reply that comes late says what was taken. Without any, the connection was cut: the server may have run the
- * call, or may run it still. What was taken is refunded by its name, which works once: the name of a concurrency
- * permit, or that of a take.
+ * A late reply contains what was taken. Without a reply, the connection was cut: the server may have executed the call,
+ * or may still do so. The permits are then refunded by name, which takes effect once: the name of the lease or of the
+ * prefetch.
  */
 export function takeBack({ reply }: Call, requests: readonly Request[], refund: Refund): void {
   if (!reply || !requests.some(holds)) return;
@@ -45,7 +45,7 @@ function heldOf(reply: DecideReply, requests: readonly Request[]): Adjustment[] 
     try {
       results = reader.next(request.hits.length);
     } catch {
-      return []; // The request has failed, and holds nothing.
+      return []; // A failed request holds nothing.
     }
     return holds(request) ? chargedOf(request, results) : [];
   });
@@ -64,10 +64,10 @@ function possiblyHeldOf(requests: readonly Request[]): Adjustment[] {
   );
 }
 
-/** The refund of what a hit holds by a name, if it does. */
+/** Returns the refund of what a hit holds under a name; empty if it holds nothing. */
 function refundOf(hit: Hit, { prefetch }: DecideOptions): Adjustment[] {
   const { key, algorithm, parameters, block, cost, lease } = hit;
-  // The name finds the charge, and when it was made.
+  // The name identifies the charge and its time.
   const refund = {
     key,
     algorithm,

@@ -1,38 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlineError } from './deadline.js';
 
-/** What a Cluster says of a call that it has sent from one server to the next in vain. */
+/** The error of a Cluster client for a call that was redirected between servers without success. */
 const ON_THE_MOVE = /^Too many Cluster redirections\. Last error: ReplyError: (TRYAGAIN|ASK|MOVED)\b/;
 
 /**
- * What a server says to which the slot has just moved. ioredis takes a script for known to a server once it has sent
- * it there, though the server sent it on without reading it, and tries twice.
+ * The error reply of a server to which the slot has just moved. ioredis assumes that a server has a script once it has
+ * sent it, even if the server redirected the call without loading the script, and tries twice.
  */
 const NO_SCRIPT = /^NOSCRIPT\b/;
 
 const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 25;
 
-/** Whether a call was not executed since its slot is on the move, and is to be sent again as it is. */
+/** Whether a call was not executed because its slot is moving, and can be sent again unchanged. */
 export function isOnTheMove(error: unknown, { isShared }: Sent): boolean {
   if (!(error instanceof Error)) return false;
   return NO_SCRIPT.test(error.message) || (!isShared && ON_THE_MOVE.test(error.message));
 }
 
 interface Sent {
-  /** Whether it has several requests, of which only some may have keys that have moved. */
+  /** Whether it contains several requests; possibly only some of their keys have moved. */
   readonly isShared: boolean;
 }
 
 /**
- * Sends a call again, with pauses, until its keys are on one server. The last time leaves the server a quarter of
- * the deadline to answer in.
+ * Repeats a call, with pauses, until its keys are on one server. The last attempt leaves the server a quarter of the
+ * deadline to reply.
  *
- * @param send sends it once, for so many milliseconds
- * @param failure what the call has failed by
- * @param until when the deadline ends, by `performance.now()`
- * @throws Error TRYAGAIN, whichever server was asked last, or what else it failed by in the end; its cause is a
- *   DeadlineError if the last time was not answered
+ * @param send sends the call once, with a timeout in milliseconds
+ * @param failure the error of the first attempt
+ * @param until end of the deadline, by `performance.now()`
+ * @throws Error TRYAGAIN, or another error of the last attempt; the cause of TRYAGAIN is a DeadlineError if the last
+ *   attempt got no reply
  */
 export async function sendUntilMoved(
   call: Sent,
@@ -55,12 +55,12 @@ export async function sendUntilMoved(
   throw isOfMove(error) ? tryAgainError(error) : error;
 }
 
-/** In the little time that is left for the last time, a server may not answer; the slot is on the move as well then. */
+/** Whether an error is due to the moving slot: also a timeout, since the last attempt has little time. */
 function isOfMove(error: unknown): boolean {
   return error instanceof DeadlineError || isOnTheMove(error, { isShared: false });
 }
 
-/** ioredis names the server that was asked last, which tells nothing. */
+/** Returns an error without the name of the last server, which ioredis adds and which does not help. */
 function tryAgainError(cause: unknown): Error {
   const error = new Error('TRYAGAIN the keys of a request are on two servers while their slot moves', {
     cause,

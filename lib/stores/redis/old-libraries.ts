@@ -9,16 +9,16 @@ interface AdminClient extends StoreClient {
 }
 
 /**
- * Deletes the libraries of other releases that no process has named for a day. A process names its own once an hour,
- * with a heartbeat. What is deleted too early is loaded again by the next call that misses it.
+ * Deletes libraries of other releases that no process has reported for a day. A process reports its own library once an
+ * hour, with a heartbeat. If a library is deleted too early, the next call that needs it loads it again.
  */
 export class OldLibraries {
   private namedAt: number;
 
   /**
-   * @param library that of this process; absent if it runs scripts
+   * @param library the library of this process; absent if it runs scripts
    * @param run runs a call
-   * @param stopwatch milliseconds from any instant
+   * @param stopwatch a monotonic clock: milliseconds since an arbitrary instant
    */
   constructor(
     private readonly site: { readonly client: StoreClient },
@@ -30,9 +30,9 @@ export class OldLibraries {
   }
 
   /**
-   * Does so if an hour has passed. A server that refuses it keeps its libraries.
+   * Reports the library and deletes old ones, if an hour has passed. A server that does not permit it keeps them.
    *
-   * @param heartbeats where the processes leave their heartbeats
+   * @param heartbeats the key of the heartbeats
    */
   async sweep(heartbeats: string, now: number | ''): Promise<void> {
     if (!this.library || this.stopwatch() - this.namedAt < HOUR_MS) return;
@@ -51,7 +51,7 @@ export class OldLibraries {
     await Promise.allSettled(deletions);
   }
 
-  /** The libraries of other releases on any of the servers. */
+  /** Returns the libraries of other releases on any of the servers. */
   private async othersOn(masters: readonly AdminClient[]): Promise<readonly string[]> {
     const lists = await Promise.all(masters.map((master) => master.call('FUNCTION', 'LIST')));
     const names = (lists.flat() as readonly (readonly unknown[])[]).map(

@@ -2,8 +2,8 @@ import type { RedisStore } from './redis.store.js';
 import type { RedisStoreOptions } from './redis.store.options.js';
 
 /**
- * Opens a `RedisStore`. Its code and ioredis are loaded by this call, so that an application that counts in memory
- * needs neither.
+ * Opens a `RedisStore`. Loads its code and ioredis only now, so that an application that counts in memory does not need
+ * ioredis.
  *
  * @throws Error if ioredis is not installed
  */

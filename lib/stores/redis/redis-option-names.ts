@@ -1,6 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 
-/** The options of ioredis 5 and 6, so that a misspelled one stops the application. */
+/** The options of ioredis 5 and 6. A misspelled option stops the application at start. */
 const NAMES = {
   Connector: true,
   autoPipeliningIgnoredCommands: true,
@@ -66,7 +66,7 @@ export type RedisOptionName = keyof typeof NAMES;
 
 const BY_LOWER_CASE = new Map(Object.keys(NAMES).map((name) => [name.toLowerCase(), name]));
 
-/** What the options are called elsewhere. */
+/** Names of these options in other libraries. */
 const ALIASES: Readonly<Record<string, RedisOptionName>> = {
   auth: 'password',
   auth_pass: 'password',
@@ -84,7 +84,7 @@ export function isRedisOption(name: string): boolean {
   return Object.hasOwn(NAMES, name);
 }
 
-/** The option that was probably meant. */
+/** Returns the option that was probably meant. */
 export function closestRedisOption(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (Object.hasOwn(ALIASES, lower)) return ALIASES[lower];
@@ -92,7 +92,7 @@ export function closestRedisOption(name: string): string | undefined {
   return exact ?? [...BY_LOWER_CASE].find(([known]) => isOneEditAway(lower, known))?.[1];
 }
 
-/** Whether one letter was added, left out, replaced, or swapped with the next one. */
+/** Whether two names differ by one letter that is added, removed, replaced, or swapped with the next one. */
 function isOneEditAway(given: string, known: string): boolean {
   let same = 0;
   while (same < given.length && given[same] === known[same]) same += 1;

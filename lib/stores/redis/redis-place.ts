@@ -3,7 +3,7 @@ import { shown } from '../../contracts/shown.js';
 import type { RedisConnectionOptions } from './redis-connection-options.js';
 import { urlProblems } from './redis-url.js';
 
-/** Says what is wrong with the place that options of ioredis name: it would lead to localhost:6379, or nowhere. */
+/** Returns what is wrong with the server in ioredis options: ioredis would connect to localhost:6379, or not at all. */
 export function placeProblems(path: string, options: RedisConnectionOptions): string[] {
   const { host, port, path: socket, sentinels, db } = options;
   return [
@@ -22,7 +22,7 @@ export function placeProblems(path: string, options: RedisConnectionOptions): st
   ];
 }
 
-/** Says what ioredis would throw when it connects. */
+/** Returns what is wrong with options for Sentinel, with which ioredis would fail when it connects. */
 function sentinelProblems(path: string, { sentinels, name, host, port }: RedisConnectionOptions): string[] {
   if (!sentinels) return [];
   const isBeside = host !== undefined || port !== undefined;
@@ -34,7 +34,7 @@ function sentinelProblems(path: string, { sentinels, name, host, port }: RedisCo
   return [`${path}.name: ${given}; allowed: the name of the master that the Sentinels monitor`];
 }
 
-/** Says what ioredis would take for database 0. */
+/** Returns what is wrong with a database number that ioredis would treat as 0. */
 export function databaseProblems(path: string, db: unknown): string[] {
   const isDatabase = db === undefined || (typeof db === 'number' ? isCount(db) : isDigits(db));
   return isDatabase ? [] : [`${path}: got ${shown(db)}; allowed: an integer from 0`];

@@ -3,7 +3,7 @@ import { shown, withoutPassword } from '../../contracts/shown.js';
 export const REDIS_ALLOWED =
   'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
 
-/** Says what is wrong with the URL of a Redis. */
+/** Returns what is wrong with the URL of a Redis server. */
 export function urlProblems(given: string): string[] {
   if (given === '') {
     return [

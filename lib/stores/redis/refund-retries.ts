@@ -4,24 +4,24 @@ import { boundedParts } from './bounded-calls.js';
 import { REPEATED_FOR } from './call.js';
 
 const MOST = 10_000;
-/** For how long a call whose reply is lost may still be run by a server that answers. */
+/** How long a responsive server may still execute a call whose reply is lost, in microseconds. */
 const UNCERTAIN_FOR = 60e6;
 const FIRST_RETRY_MS = 50;
 const LATEST_RETRY_MS = 1000;
 
-/** What is known of an adjustment that failed. */
+/** The state of a failed adjustment. */
 interface Attempt {
-  /** Until when it is worth anything, in microseconds since the epoch. */
+  /** Until when it is retried, in microseconds since the epoch. */
   until: number;
-  /** Whether it may not have been charged yet. */
+  /** Whether the charge may not be executed yet. */
   readonly isUncertain: boolean;
-  /** Whether a server may have made it. */
+  /** Whether a server may have executed the adjustment. */
   isSent: boolean;
 }
 
 /**
- * Gives back later what cannot be given back now: until it is done, or the charge is gone by itself. At most
- * 10,000 wait; of more, those that have waited longest stay charged.
+ * Retries failed adjustments until they succeed or their charge has expired. At most 10,000 are kept; beyond that, the
+ * oldest are dropped and stay charged.
  */
 export class RefundRetries {
   private waiting: Adjustment[] = [];
@@ -34,9 +34,9 @@ export class RefundRetries {
   private isClosed = false;
 
   /**
-   * @param adjust sends adjustments of one slot, and gives those back to `add` that fail
-   * @param partition parts adjustments by slots
-   * @param clock about the server's time
+   * @param adjust sends adjustments of one slot, and passes failed ones to `add`
+   * @param partition divides adjustments by slot
+   * @param clock an estimate of the server's time
    */
   constructor(
     private readonly adjust: (
@@ -49,10 +49,10 @@ export class RefundRetries {
   ) {}
 
   /**
-   * Takes over adjustments that were not made. Renewals are not among them: they come again by themselves.
+   * Adds failed adjustments. Renewals are ignored, since they are repeated anyway.
    *
-   * @param isUncertain whether there may be nothing to give back yet, or never
-   * @param isSent whether a server may have made them
+   * @param isUncertain whether the charge may not be executed yet, or never
+   * @param isSent whether a server may have executed the adjustments
    */
   add(adjustments: readonly Adjustment[], { isUncertain = false, isSent = false } = {}): void {
     if (this.isClosed) return;
@@ -66,7 +66,7 @@ export class RefundRetries {
     if (this.waiting.length > 0) this.timer ??= this.retryLater();
   }
 
-  /** Tries at once, since a server has recovered. */
+  /** Retries immediately, since a server has recovered. */
   retryNow(): void {
     this.rounds = 0;
     if (this.waiting.length === 0) return;
@@ -75,7 +75,7 @@ export class RefundRetries {
     void this.retry();
   }
 
-  /** Tries once more. */
+  /** Retries once more, and stops. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearTimeout(this.timer);
@@ -88,7 +88,7 @@ export class RefundRetries {
     return attempt;
   }
 
-  /** A charge that may have been made is repeated only as long as the server remembers its name. */
+  /** A charge that may have been executed is retried only as long as the server stores its name. */
   private noteSent({ kind }: Adjustment, attempt: Attempt): void {
     attempt.isSent = true;
     const latest = toMicroseconds(this.clock()) + REPEATED_FOR;
@@ -114,16 +114,16 @@ export class RefundRetries {
     else if (!this.isClosed) this.timer = this.retryLater();
   }
 
-  /** One after the other, as a server that comes back has others to serve. */
+  /** Retries call by call, since a server that has just recovered has other calls to execute. */
   private async retryAll(): Promise<void> {
     for (const chunk of this.takeAll()) {
-      const adjusted = await this.adjust(chunk).catch(() => undefined); // what failed is waiting again
+      const adjusted = await this.adjust(chunk).catch(() => undefined); // failed ones have been added again
       if (adjusted)
         this.add(chunk.filter((adjustment, index) => !adjusted[index] && this.isUncertain(adjustment)));
     }
   }
 
-  /** What is worth anything, in parts that are each one call. */
+  /** Returns the adjustments that have not expired, in parts of one call each. */
   private takeAll(): readonly (readonly Adjustment[])[] {
     const now = toMicroseconds(this.clock());
     const all = this.waiting.flatMap((adjustment) => this.dueAt(now, adjustment));
@@ -132,7 +132,7 @@ export class RefundRetries {
     return (this.partition(all) ?? [all]).flatMap(boundedParts);
   }
 
-  /** By its receipt when the server has forgotten the name, unless it may have been made. */
+  /** Returns the adjustment to send: by its receipt if the name has expired, unless it may have been executed. */
   private dueAt(now: number, adjustment: Adjustment): Adjustment[] {
     const { until, isSent } = this.attempts.get(adjustment)!;
     if (until <= now) return [];
@@ -141,7 +141,7 @@ export class RefundRetries {
     return isSent ? [] : [unnamed];
   }
 
-  /** Whether a server that has found nothing to release may still run the call that takes it. */
+  /** Whether a server that found nothing to refund may still execute the call that charges it. */
   private isUncertain(adjustment: Adjustment): boolean {
     const attempt = this.attempts.get(adjustment);
     if (!attempt?.isUncertain) return false;
@@ -152,11 +152,11 @@ export class RefundRetries {
     return true;
   }
 
-  /** Until when it is worth anything: the receipt states it; a lease lasts as long as its rule states. */
+  /** Returns when a charge expires: its receipt contains the time; a lease expires after the duration of its rule. */
   private endOf({ kind, receipt, parameters }: Adjustment): number {
     const now = toMicroseconds(this.clock());
     const isStated = typeof receipt === 'number' && receipt > 0;
-    // Work that lasted longer than its reservation is charged all the same.
+    // Work that took longer than its reservation is still charged.
     if (isStated && (kind !== 'charge' || receipt > now)) return receipt;
     return now + (parameters['lease'] ?? REPEATED_FOR);
   }

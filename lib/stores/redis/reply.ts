@@ -1,13 +1,13 @@
 import type { HitResult } from '../../contracts/store.js';
 
-/** The reply of decide.lua: the instant, then three integers a hit; the first of a request may be an error. */
+/** The reply of decide.lua: the instant, then three integers per hit; the first value of a failed request is an error. */
 export type DecideReply = readonly [now: number, ...rest: readonly (number | string)[]];
 
 const FIELDS = 3;
 
 const NEVER = -1;
 
-/** What the first request of a call that failed did so by; an error as well if the reply is not of the scripts. */
+/** Returns the error of the first failed request of a call; also an error if the reply is not one of this package. */
 export function failureIn(reply: unknown): Error | undefined {
   if (typeof reply === 'number') return undefined;
   if (!Array.isArray(reply)) return replyError(`something unexpected (${typeof reply})`);
@@ -29,8 +29,8 @@ export class ReplyReader {
   constructor(private readonly reply: DecideReply) {}
 
   /**
-   * @param hits how many the request had
-   * @throws Error what failed while the request was decided
+   * @param hits number of hits of the request
+   * @throws Error the error of the request, if it failed
    */
   next(hits: number): HitResult[] {
     const { reply, at } = this;

@@ -2,14 +2,14 @@ import type { Algorithm } from '../../contracts/algorithm.js';
 import type { LuaModule } from '../../contracts/lua-module.js';
 import { modulesOf } from './script.js';
 
-/** A command by its name, or one of two. An error of `pcall` fails nothing, so that is no right that is needed. */
+/** Matches the commands in a `redis.call`: one, or one of two. Those in a `redis.pcall` are not required. */
 const CALLED = /\bredis\.call\((?:\w+ and )?'([A-Z]+)'(?: or '([A-Z]+)')?/g;
 
 const known = new WeakMap<LuaModule, readonly string[]>();
 
 /**
- * The commands that a server must permit for counters of these algorithms, in whatever state they are: those of all
- * scripts that decide, adjust, block and reset.
+ * Returns the commands that a server must permit for counters of these algorithms in any state: those that decide,
+ * adjust, block and reset.
  */
 export function commandsOf(algorithms: readonly Algorithm[]): readonly string[] {
   return [...new Set(modulesOf(algorithms).flatMap(commandsIn))];

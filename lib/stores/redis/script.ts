@@ -11,12 +11,12 @@ import rights from './rights.lua.js';
 
 const MAINS = { decide, adjust, block, reset, heartbeat, libraries, rights };
 
-/** What a call runs: the Lua function of this name. */
+/** The name of the Lua function that a call runs. */
 export type Main = keyof typeof MAINS;
 
 export const EVERY_MAIN = Object.keys(MAINS) as readonly Main[];
 
-/** The Lua of some functions and of the algorithms in front of them, each file once and behind those that it needs. */
+/** Returns the Lua of some algorithms and functions: each file once, after the files that it needs. */
 export function assemble(mains: readonly Main[], algorithms: readonly Algorithm[]): string {
   const inFront = withNeeds([call, ...algorithms.flatMap(({ lua }) => lua.needs)]);
   const behind = withNeeds(mains.map((main) => MAINS[main])).filter((module) => !inFront.includes(module));
@@ -26,17 +26,17 @@ export function assemble(mains: readonly Main[], algorithms: readonly Algorithm[
   return [...inFront.map(textOf), 'local algorithms = {}\n', ...modules, ...behind.map(textOf)].join('\n');
 }
 
-/** A script that serves the given algorithms, and no others: what it need not define costs nothing. */
+/** Returns a script with only the given algorithms, since each definition in a script has a cost per call. */
 export function assembleScript(main: Main, algorithms: readonly Algorithm[]): string {
   return `${assemble([main], algorithms)}\nreturn ${main}(KEYS, ARGV)\n`;
 }
 
-/** The files without which requests of these algorithms cannot be decided, adjusted, blocked and reset. */
+/** Returns the files that are needed to decide, adjust, block and reset counters of these algorithms. */
 export function modulesOf(algorithms: readonly Algorithm[]): readonly LuaModule[] {
   return withNeeds([call, decide, adjust, block, reset, ...algorithms.map(({ lua }) => lua)]);
 }
 
-/** The modules, each once and behind those that it needs. */
+/** Returns the modules and those that they need: each once, after those that it needs. */
 function withNeeds(modules: readonly LuaModule[]): LuaModule[] {
   return [...new Set(modules.flatMap((module) => [...withNeeds(module.needs), module]))];
 }

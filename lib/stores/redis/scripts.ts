@@ -3,10 +3,10 @@ import type { Call } from './call.js';
 import type { StoreClient } from './connection.js';
 import { assembleScript, type Main } from './script.js';
 
-/** A script as the client knows it. */
+/** A script that is defined as a command of the client. */
 type Command = (...args: unknown[]) => Promise<unknown>;
 
-/** Runs scripts on a client, which gets each once and knows it by its hash from then on. */
+/** Runs scripts on a client. Each script is sent once and called by its hash after that. */
 export class Scripts {
   private readonly commands = new Map<string, Command>();
 
@@ -28,7 +28,7 @@ export class Scripts {
   }
 }
 
-/** The name of the command for a script and the algorithms in it. */
+/** Returns the name of the command for a script with some algorithms. */
 function nameOf(main: Main, algorithms: readonly Algorithm[]): string {
   let name = `rateLimit:${main}:`;
   for (const algorithm of algorithms) name += `${algorithm.name}+`;

@@ -1,19 +1,19 @@
 import calculateSlot from 'cluster-key-slot';
 import type { StoreClient } from './connection.js';
 
-/** Knows on which server of a Redis a key is. */
+/** Finds the server of a key. */
 export interface Servers {
-  /** How many servers decide, those included to which there is no connection; counted when asked for. */
+  /** Current number of servers that decide, including those without a connection. */
   readonly count: number;
-  /** The address of the server, `''` where there is only one or it is not known. */
+  /** Returns the address of the server of a key; `''` if there is only one server, or it is unknown. */
   of(key: string): string;
-  /** The slot of a key, 0 where there are none. */
+  /** Returns the slot of a key; 0 if there are no slots. */
   slotOf(key: string): number;
-  /** Parts what has keys so that each part is one script's; `undefined` if one script can have it all. */
+  /** Divides elements by the slots of their keys, for one call each; `undefined` if one call suffices. */
   partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined;
-  /** Sends calls of which several may go to one server: it gets them in one piece. */
+  /** Sends several calls so that those to one server are written together. */
   sendTogether(send: () => void): void;
-  /** Cuts the connection to a server; a new one is made. */
+  /** Closes the connection to a server; a new one is opened. */
   hangUp(server: string): void;
 }
 
@@ -46,10 +46,10 @@ class SingleServer implements Servers {
 
 /** Redis Cluster runs a script only on keys of one slot. */
 class ClusterServers implements Servers {
-  /** As the server sees the key: what the user's client puts in front may have a hash tag. */
+  /** Returns the slot of the key on the server, where the user's `keyPrefix` may contain a hash tag. */
   readonly slotOf: (key: string) => number;
 
-  /** @param slots for each slot the addresses that serve it, the master's first */
+  /** @param client with `slots`: for each slot the addresses of its servers, the master first */
   constructor(private readonly client: StoreClient & { readonly slots?: readonly (readonly string[])[] }) {
     // Only a prefix with braces changes the slot of a key.
     const prefix = String(client.options?.keyPrefix ?? '');
@@ -94,7 +94,7 @@ class ClusterServers implements Servers {
   }
 }
 
-/** The servers behind a client. */
+/** Returns the servers of a client. */
 export function serversOf(client: StoreClient): Servers {
   return client.isCluster ? new ClusterServers(client) : new SingleServer(client);
 }

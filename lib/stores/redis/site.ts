@@ -19,28 +19,28 @@ const NODE: ServerRole = { kind: 'node' };
 const SERVER: ServerRole = { kind: 'server' };
 
 /**
- * The store's client, and what is known of the servers behind it.
+ * The client of the store, and the servers that it connects to.
  *
- * A URL or options may lead to a node of a Redis Cluster, which only the server can tell: when the first
- * connection stands, or later. The client is replaced by a Cluster then. See docs/adr/0020-cluster-by-url.md.
+ * A URL or options may lead to a node of a Redis Cluster. Only the server reports this, after the first connection or
+ * later; the client is then replaced by a Cluster. See docs/adr/0020-cluster-by-url.md.
  */
 export class Site {
   client: StoreClient;
   servers: Servers;
-  /** Why the client cannot decide every key, and cannot be replaced; absent while nothing is known of that. */
+  /** Why the client cannot decide all keys and cannot be replaced; absent if there is no such problem. */
   problem: StoreFault | undefined;
-  /** Whether the server has shown that it is a node of a Redis Cluster, so that it need not be asked. */
+  /** Whether the server is already known to be a node of a Redis Cluster. */
   isNode = false;
-  /** Milliseconds that the server may take to answer while the store starts; fewer once it has not answered. */
+  /** Milliseconds that the server may take to reply while the store starts; fewer after the first timeout. */
   patience: number;
   private readonly watchers: ((client: StoreClient) => void)[] = [];
   private readonly isOurs: boolean;
   private settling: Promise<boolean> | undefined;
-  /** The Cluster that is to replace the client. */
+  /** The Cluster that will replace the client. */
   private next: StoreClient | undefined;
   private isClosed = false;
 
-  /** @param leaving called before the client is replaced: what waits was made for the servers known so far */
+  /** @param leaving called before the client is replaced, to send the calls that wait for the present servers */
   constructor(
     redis: RedisConnection,
     private readonly bounds: Bounds,
@@ -51,7 +51,7 @@ export class Site {
     this.client = connect(redis, bounds);
     boundHandshake(this.client);
     this.servers = serversOf(this.client);
-    // A node refuses any database but 0, and the connection ends before it can be asked what it is.
+    // A node rejects any database other than 0, and the connection ends before its role can be queried.
     this.client.on('error', ({ message }) => {
       if (message.includes('SELECT is not allowed in cluster mode')) this.isNode = true;
     });
@@ -64,9 +64,9 @@ export class Site {
   }
 
   /**
-   * Finds out whether the server is a node of a Redis Cluster, and replaces the client by a Cluster if so.
+   * Replaces the client by a Cluster if the server is a node of a Redis Cluster.
    *
-   * @returns whether it has replaced the client
+   * @returns whether the client was replaced
    * @throws StoreFault if the client cannot be replaced; Error if there is no connection to the Cluster
    */
   async settle(): Promise<boolean> {
@@ -97,7 +97,7 @@ export class Site {
     }
   }
 
-  /** What the server answers, and otherwise what is to be assumed. */
+  /** Returns the reply of the server, or a default if there is none. */
   private async answers<Answer>(
     ask: (client: StoreClient) => Promise<Answer>,
     otherwise: Answer,
@@ -122,7 +122,7 @@ export class Site {
     next.on('error', (error) => (reason = error));
     await firstConnection(next, this.bounds.connectTimeout);
     this.next = undefined;
-    // Without slots it is ready, and has no nodes.
+    // Without slots, a Cluster is ready but has no nodes.
     const isUsable = next.status === 'ready' && next.nodes?.('master').length !== 0;
     if (isUsable && !this.isClosed) return next;
     next.disconnect();
@@ -135,7 +135,7 @@ export class Site {
     this.client = next;
     this.servers = serversOf(next);
     for (const watcher of this.watchers) watcher(next);
-    client.quit().catch(() => client.disconnect()); // what it has been sent is answered first
+    client.quit().catch(() => client.disconnect()); // pending calls get their replies first
     return true;
   }
 }

@@ -4,18 +4,17 @@ import { isDenied, undo } from '../../contracts/undo.js';
 type Decide = (hits: readonly Hit[], options: DecideOptions) => Promise<readonly HitResult[]>;
 
 /**
- * Decides hits whose keys are on several slots of a Cluster: the hits of each slot by a call of their own, all at
- * once. When one denies, the charges of the others are refunded: see docs/adr/0013-across-slots.md for what another
- * client can see meanwhile.
+ * Decides hits whose keys are in several slots of a Cluster, with one call per slot in parallel. If one denies, the
+ * charges of the others are refunded. docs/adr/0013-across-slots.md describes what other clients can see meanwhile.
  */
 export class Split {
-  /** @param decidePart decides hits of one slot */
+  /** @param decidePart decides the hits of one slot */
   constructor(
     private readonly store: Pick<Store, 'adjust' | 'decide'> & { readonly timeout: number },
     private readonly decidePart: Decide,
   ) {}
 
-  /** @returns the hits of a slot that could not decide are `unavailable` */
+  /** @returns the results; those of a slot that could not decide are `unavailable` */
   async decide(
     hits: readonly Hit[],
     parts: readonly (readonly Hit[])[],

@@ -1,6 +1,6 @@
 import type { StoreClient } from './connection.js';
 
-/** A connection of its own, as one that subscribes can do nothing else. */
+/** A separate connection, since a subscribed connection cannot send other commands. */
 export interface SubscriberClient extends StoreClient {
   subscribe(...channels: string[]): Promise<unknown>;
   unsubscribe(...channels: string[]): Promise<unknown>;
@@ -11,20 +11,20 @@ export interface SubscriberClient extends StoreClient {
 
 const PING_EVERY_MS = 1000;
 
-/** What a subscriber reports. */
+/** Receives what a subscriber reports. */
 export interface SubscriberListener {
   message(channel: string, message: string): void;
-  /** Messages on these channels arrive from now on, or do not any more. */
+  /** Called when messages on these channels start or stop to arrive. */
   changed(channels: readonly string[]): void;
 }
 
-/** Listens to channels on one server, and knows on which of them every message arrives. */
+/** Subscribes to channels on one server, and tracks on which of them every message arrives. */
 export class Subscriber {
   private readonly heard = new Set<string>();
   private readonly pinging: NodeJS.Timeout;
   private isClosed = false;
 
-  /** @param channels which to listen to, whenever it is connected */
+  /** @param channels the channels to subscribe to after each connection */
   constructor(
     private readonly client: SubscriberClient,
     private readonly channels: { keys(): Iterable<string> },
@@ -36,7 +36,7 @@ export class Subscriber {
     client.on('ready', () => {
       for (const channel of this.channels.keys()) void this.subscribe(channel);
     });
-    // A connection that is cut without a word would leave everybody believing what is not so any more.
+    // Pings detect a connection that is cut unnoticed, which would leave stale results in caches.
     this.pinging = setInterval(() => void this.ping(), PING_EVERY_MS).unref();
   }
 

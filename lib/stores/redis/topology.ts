@@ -6,19 +6,19 @@ import type { RedisConnection } from './redis-option.js';
 
 const SLOTS = 16_384;
 
-/** The part of an ioredis client that reports what its server is. */
+/** The part of an ioredis client that reports the role of its server. */
 interface Scout extends StoreClient {
   info(): Promise<string>;
   cluster(subcommand: 'SLOTS'): Promise<unknown>;
 }
 
-/** `node`: of a Redis Cluster; `sentinel`: with the name of a master that it monitors. */
+/** The role of a server: `node` of a Redis Cluster, or `sentinel` with the name of a master that it monitors. */
 export type ServerRole =
   { readonly kind: 'server' | 'node' } | { readonly kind: 'sentinel'; readonly master: string | undefined };
 
 type SlotRange = readonly [first: number, last: number, master: readonly [host: string, port: number]];
 
-/** What a client's server is. */
+/** Returns the role of a client's server. */
 export async function roleOf(client: StoreClient): Promise<ServerRole> {
   const info = await (client as Scout).info();
   if (/^cluster_enabled:1/m.test(info)) return { kind: 'node' };
@@ -26,7 +26,7 @@ export async function roleOf(client: StoreClient): Promise<ServerRole> {
   return { kind: 'sentinel', master: /^master0:name=([^,]*),/m.exec(info)?.[1] };
 }
 
-/** Whether no node of a Redis Cluster serves any slot, as far as this one knows. */
+/** Whether no node of a Redis Cluster serves any slot, according to this node. */
 export async function servesNoSlots(client: StoreClient): Promise<boolean> {
   return (await slotsOf(client)).length === 0;
 }
@@ -44,7 +44,7 @@ async function slotsOf(client: StoreClient): Promise<readonly SlotRange[]> {
 }
 
 /**
- * A Cluster with the options of a client of one of its nodes. It is only the model for the store's own.
+ * Returns a Cluster with the options of a client of one of its nodes. The store duplicates it for its own connections.
  *
  * @throws StoreFault if the options cannot lead to a Cluster
  */
@@ -54,18 +54,18 @@ export function clusterOf(client: StoreClient): RedisConnection {
   if (db) throw fault(`got database ${db}; a Redis Cluster has only database 0`);
   return new Cluster([{ host: host!, port: port! }], {
     lazyConnect: true,
-    // Names of hosts are kept, since certificates are for names.
+    // Host names are kept, since certificates contain names.
     dnsLookup: (address, callback) => callback(null, address),
     redisOptions: redisOptions as object,
   });
 }
 
-/** The fault of a client that has only one server of several. */
+/** Returns the fault of a client that reaches only one of several servers. */
 export function oneOfSeveral(client: StoreClient): StoreFault {
   return fault(nodeOfCluster(`Redis at ${addressOf(client)}`));
 }
 
-/** The fault of a client that has a Sentinel for its server. */
+/** Returns the fault of a client whose server is a Sentinel. */
 export function noServer(client: StoreClient, master = 'mymaster'): StoreFault {
   const { host, port } = client.options ?? {};
   const fix = `redis: { sentinels: [{ host: ${JSON.stringify(host)}, port: ${port} }], name: ${JSON.stringify(master)} }`;
@@ -76,7 +76,7 @@ export function noServer(client: StoreClient, master = 'mymaster'): StoreFault {
   );
 }
 
-/** The fault of a node whose Cluster does not exist yet. */
+/** Returns the fault of a node whose Cluster serves no slots yet. */
 export function noSlots(client: StoreClient): StoreFault {
   const what = `Redis at ${addressOf(client)} is a node of a Redis Cluster that serves no slots (CLUSTERDOWN)`;
   return new StoreFault('state', 'CLUSTERDOWN', `${what}; create the Cluster, or let the node join it`);
