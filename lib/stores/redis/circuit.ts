@@ -30,7 +30,7 @@ export class Circuit {
   private readonly keys = new Set<string>();
   private probes = 0;
   private closedAt = -Infinity;
-  /** Probes that have been answered in a row, and that must be before it closes. */
+  /** Number of successful probes in a row, and the number needed to close. */
   private answers = 0;
   private answersNeeded = 1;
   private probe: Probe | undefined;
