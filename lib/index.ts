@@ -8,6 +8,7 @@ export {
 
 // Module
 export { RateLimitModule } from './nest/rate-limit.module.js';
+export type { RateLimitModuleAsyncOptions } from './nest/rate-limit.module-definition.js';
 export type { RateLimitModuleOptions, RateLimitModuleExtras } from './nest/rate-limit.options.js';
 export type { RedisConnection, UserRedisClient } from './stores/redis/redis-option.js';
 export type { RedisConnectionOptions } from './stores/redis/redis-connection-options.js';
@@ -63,7 +64,7 @@ export { Reservation } from './limiter/reservation.js';
 export type { Decision, DecisionSource, Fallback, RuleDecision } from './contracts/decision.js';
 export { RateLimitExceededException } from './nest/rate-limit.exception.js';
 export { RateLimitUnavailableException } from './nest/rate-limit-unavailable.exception.js';
-export { RateLimitConfigError } from './rules/rate-limit-config.error.js';
+export { RateLimitConfigError } from './contracts/rate-limit-config.error.js';
 export { RateLimitStoreError } from './limiter/rate-limit-store.error.js';
 export { StoreFault, type FaultKind, type StoreCall } from './contracts/store-fault.js';
 

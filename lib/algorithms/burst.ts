@@ -1,4 +1,5 @@
-import type { OptionCheck, Quota } from './definition.js';
+import type { OptionCheck } from '../contracts/options.js';
+import type { Quota } from './definition.js';
 import { integer } from './option-checks.js';
 
 const DAY = 86_400e6;

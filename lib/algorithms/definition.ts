@@ -1,17 +1,7 @@
 import type { Algorithm, Next, Patience, Receipt, Step } from '../contracts/algorithm.js';
+import type { OptionCheck } from '../contracts/options.js';
 import type { CalendarWindow } from './calendar-length.js';
 import type { Example } from './example.js';
-
-/** The check of an option, with the allowed values in words for error messages. */
-export interface OptionCheck {
-  /** The allowed values: completes the message "…; allowed: ". */
-  readonly allowed: string;
-  readonly accepts: (value: unknown) => boolean;
-  /** Converts a value that may be given as text, before it is checked. */
-  readonly read?: (value: unknown) => unknown;
-  /** Suggests what to write instead of an invalid value, if possible: completes the message "got 60: ". */
-  readonly fix?: (value: unknown) => string | undefined;
-}
 
 /** The fields of a rule that apply to every algorithm. */
 export interface Quota {

@@ -1,6 +1,7 @@
 import { readCount } from '../contracts/count.js';
 import { durationFix, type Duration } from '../contracts/duration.js';
-import type { OptionCheck, TakenAhead } from './definition.js';
+import type { OptionCheck } from '../contracts/options.js';
+import type { TakenAhead } from './definition.js';
 import { isFields } from '../contracts/fields.js';
 import { durationOption, integer } from './option-checks.js';
 import { roundUp, spanOf } from './rate.js';

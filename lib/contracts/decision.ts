@@ -1,3 +1,6 @@
+import { isFields } from './fields.js';
+import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+
 /** The result of one rule for a request. */
 export interface RuleDecision {
   /** Whether the rule allows the request. */
@@ -45,6 +48,16 @@ export interface Decision extends RuleDecision {
   readonly source: DecisionSource;
   /** One result per rule, in the order of the rules. */
   readonly decisions: readonly RuleDecision[];
+}
+
+/** @throws RateLimitConfigError if a value is no decision, whatever its type says */
+export function checkDecision(value: unknown): Decision {
+  if (isFields(value) && Array.isArray(value['decisions'])) return value as unknown as Decision;
+  const isPart = isFields(value) && isFields(value['decision']);
+  const allowed = 'a decision as `consume` returns it';
+  throw new RateLimitConfigError([
+    problem('decision', value, allowed, isPart ? 'write its field `decision`' : undefined),
+  ]);
 }
 
 /**

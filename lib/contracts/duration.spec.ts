@@ -48,12 +48,41 @@ describe('durations', () => {
     [5000, 'write "5000s" or "5000ms"'],
     [86_400_000, 'write "86400000ms"'],
     [31_622_400_001, undefined],
-    ...[0, '0', -60, 0.5, NaN, Infinity, '', ' 60', '1e3', '60 s', null, {}].map(
-      (value): [unknown, undefined] => [value, undefined],
-    ),
+    ...[0, '0', -60, 0.5, NaN, Infinity, '', ' 60', '1e3', null, {}].map((value): [unknown, undefined] => [
+      value,
+      undefined,
+    ]),
   ])('are suggested for a number without a unit: %p', (value, fix) => {
     expect(durationFix(value)).toBe(fix);
   });
+
+  it.each([
+    ['1 minute', '"1m"'],
+    ['60 seconds', '"60s"'],
+    ['60 s', '"60s"'],
+    ['1min', '"1m"'],
+    ['1 hour', '"1h"'],
+    ['2 hrs', '"2h"'],
+    ['10S', '"10s"'],
+    ['day', '"1d"'],
+    ['hourly', '"1h"'],
+    ['1 week', '"1w"'],
+    ['1 month', '"30d"'],
+    ['1 year', '"365d"'],
+    ['1.5h', '"90m"'],
+    ['0.5 s', '"500ms"'],
+    ['1h30m', '"90m"'],
+    [' 1m ', '"1m"'],
+  ])('are suggested for another form: %p', (value, fix) => {
+    expect(durationFix(value)).toBe(`write ${fix}`);
+  });
+
+  it.each(['x', '1x', '1 fortnight', '1m, 2m', 'P1D', '0 minutes', '2 years', 'm'.repeat(100)])(
+    'are not suggested for what cannot be read as one: %p',
+    (value) => {
+      expect(durationFix(value)).toBeUndefined();
+    },
+  );
 
   it('are checked for their length before they are parsed', async () => {
     const garbage = ['1'.repeat(1_000_000) + 's', ' '.repeat(1_000_000), 's'.repeat(1_000_000)];

@@ -29,12 +29,49 @@ export function parseDuration(value: unknown): number | undefined {
 }
 
 /**
- * Suggests durations for a number without a unit, in words for error messages. Returns `undefined` if the value is
- * not such a number or no suggestion is in range.
+ * Suggests durations for one in another form (`60`, `'1 minute'`), in words for error messages. Returns `undefined` if
+ * the value cannot be read as a duration.
  */
 export function durationFix(value: unknown): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;
-  if (typeof text !== 'string' || !/^\d{1,14}$/.test(text)) return undefined;
-  const readings = [`${text}s`, `${text}ms`].filter((reading) => parseDuration(reading) !== undefined);
-  return readings.length > 0 ? `write ${readings.map((reading) => `"${reading}"`).join(' or ')}` : undefined;
+  if (typeof text !== 'string' || text.length > 64) return undefined;
+  const readings = /^\d{1,14}$/.test(text) ? [`${text}s`, `${text}ms`] : [readDuration(text)];
+  const valid = readings.filter((reading) => parseDuration(reading) !== undefined);
+  return valid.length > 0 ? `write ${valid.map((reading) => `"${reading}"`).join(' or ')}` : undefined;
+}
+
+/** Other names of units, in lower case. */
+const UNITS: readonly (readonly [names: RegExp, count: number, unit: DurationUnit])[] = [
+  [/^(ms|msecs?|millis(econds?)?)$/, 1, 'ms'],
+  [/^(s|secs?|seconds?)$/, 1, 's'],
+  [/^(m|mins?|minutes?|minutely)$/, 1, 'm'],
+  [/^(h|hrs?|hours?|hourly)$/, 1, 'h'],
+  [/^(d|days?|daily)$/, 1, 'd'],
+  [/^(w|wks?|weeks?|weekly)$/, 1, 'w'],
+  [/^(months?|monthly)$/, 30, 'd'],
+  [/^(y|yrs?|years?|yearly)$/, 365, 'd'],
+];
+
+/** Reads `1 minute`, `day`, `1.5h` or `1h30m`. */
+function readDuration(text: string): string | undefined {
+  const parts = [...text.toLowerCase().matchAll(/(\d+(?:\.\d+)?)?\s*([a-z]+)\s*/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text.toLowerCase().trimStart()) {
+    return undefined;
+  }
+  const lengths = parts.map(([, count = '1', name]) => {
+    const known = UNITS.find(([names]) => names.test(name!));
+    return known && { count: Number(count) * known[1], unit: known[2] };
+  });
+  const [first] = lengths;
+  if (first && lengths.length === 1 && Number.isInteger(first.count)) return `${first.count}${first.unit}`;
+  return inWholeUnits(
+    lengths.reduce((sum, each) => sum + (each ? each.count * MICROSECONDS[each.unit] : NaN), 0),
+  );
+}
+
+function inWholeUnits(microseconds: number): string | undefined {
+  const unit = (['w', 'd', 'h', 'm', 's', 'ms'] as const).find(
+    (each) => microseconds % MICROSECONDS[each] === 0,
+  );
+  return unit && `${microseconds / MICROSECONDS[unit]}${unit}`;
 }

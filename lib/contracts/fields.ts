@@ -1,4 +1,9 @@
-/** Whether a value is an object with named fields: not `null` and not an array. */
+/**
+ * Whether a value is an object with named fields: not `null`, an array, a Map or a Promise, whose fields would be missing
+ * without an error.
+ */
 export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (typeof value !== 'object' || value === null) return false;
+  const kind = Object.prototype.toString.call(value);
+  return kind === '[object Object]' || kind === '[object Module]';
 }

@@ -1,3 +1,5 @@
+import { isFields } from './fields.js';
+
 /** Fields whose values are masked in messages. */
 const SECRET = /pass|secret|token|credential|^auth|^user(name)?$/i;
 
@@ -6,9 +8,16 @@ const LONGEST = 80;
 /** Formats a given value for a message: as JSON if possible, with passwords masked, at most 80 characters long. */
 export function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function';
+  if (isKindOfItsOwn(value)) return `a ${Object.prototype.toString.call(value).slice('[object '.length, -1)}`;
   if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
   const text = typeof value === 'number' ? String(value) : printed(value);
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+}
+
+/** Whether JSON omits the content of a value: of a Map, a Promise or an Error. */
+function isKindOfItsOwn(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return typeof (value as { toJSON?: unknown }).toJSON !== 'function' && !isFields(value);
 }
 
 /** Masks the parts of a text that may be a user name or a password. */

@@ -1,5 +1,7 @@
 import { inspect } from 'node:util';
 import type { Decision } from '../contracts/decision.js';
+import { didYouMean } from '../contracts/nearest.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { StoreChange } from '../contracts/store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
 import { callSafely } from '../contracts/thenable.js';
@@ -77,8 +79,10 @@ export class RateLimitEvents {
    * of the process.
    *
    * @returns a function that removes the listener
+   * @throws RateLimitConfigError if there is no such event, or the listener is no function
    */
   on<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): () => void {
+    checkListener(Object.keys(this.listeners), name, listener);
     this.listeners[name].add(listener);
     this.followsDecisions ||= name === 'decision' || name === 'denied';
     return () => this.off(name, listener);
@@ -154,6 +158,19 @@ export class RateLimitEvents {
       callSafely(listener, event, warn);
     }
   }
+}
+
+/** @throws RateLimitConfigError if a listener would never be called */
+function checkListener(names: readonly string[], name: unknown, listener: unknown): void {
+  if (!names.includes(name as string)) {
+    const allowed = names.map((each) => `"${each}"`).join(', ');
+    const fix = didYouMean(String(name), names);
+    throw new RateLimitConfigError([problem('event', name, allowed + fix)]);
+  }
+  if (typeof listener === 'function') return;
+  throw new RateLimitConfigError([
+    problem(`the listener of "${String(name)}"`, listener, 'a function of the event'),
+  ]);
 }
 
 /** Reports an error of a listener, or of a meter. */

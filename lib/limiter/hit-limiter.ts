@@ -1,5 +1,7 @@
 import type { Algorithm, Patience } from '../contracts/algorithm.js';
-import type { Decision } from '../contracts/decision.js';
+import { checkDecision, type Decision } from '../contracts/decision.js';
+import { readOptions } from '../contracts/options.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { Adjustment, BaseStore, DecideOptions, Hit, Store } from '../contracts/store.js';
 import type { StoreCall } from '../contracts/store-fault.js';
 import type { MaybePromise } from '../contracts/thenable.js';
@@ -12,7 +14,7 @@ import { isPaid } from './charge.js';
 import { DecidedHit, decisionOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
 import { Leases } from './leases.js';
-import { checkInstances, type LimiterOptions, type RefundOptions } from './options.js';
+import { REFUND_OPTIONS, type LimiterOptions, type RefundOptions } from './options.js';
 import { Permit } from './permit.js';
 import { pipelineOf } from './pipeline.js';
 import { wait } from './wait.js';
@@ -31,7 +33,6 @@ export abstract class HitLimiter {
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
 
-  /** @throws RateLimitConfigError if the prefix or `instances` is not as allowed */
   constructor(options: LimiterOptions) {
     const {
       store,
@@ -40,9 +41,7 @@ export abstract class HitLimiter {
       instances = 1,
       openFallback,
       denyCache = true,
-      becomesReady = false,
     } = options;
-    checkInstances(instances);
     this.base = store;
     this.keys = new Keys(prefix, store.clock);
     const { keys, events } = this;
@@ -70,7 +69,7 @@ export abstract class HitLimiter {
     this.leases = new Leases<Adjustment>((renewals) => this.store.adjust(renewals));
     store.shared?.watch((change) => this.events.storeChanged(change));
     this.instances.start();
-    if (!becomesReady) void this.instances.beat();
+    if (!this.becomesReady) void this.instances.beat();
   }
 
   /**
@@ -95,8 +94,12 @@ export abstract class HitLimiter {
    * Refunds the permits that a decision charged, once. A charge that has expired is not refunded.
    *
    * @returns whether anything was refunded
+   * @throws RateLimitConfigError if it is no decision of a limiter, or an option is invalid
    */
-  async refund(decision: Decision, { onlyLast = false, rules }: RefundOptions = {}): Promise<boolean> {
+  async refund(decision: Decision, options?: RefundOptions): Promise<boolean> {
+    checkCharged(decision);
+    const { onlyLast = false, rules } = readOptions('refund', options, REFUND_OPTIONS);
+    if (rules) checkNames(rules, decision);
     const charge = DecidedHit.chargeOf(decision);
     const isMeant = (hit: Hit, index: number): boolean =>
       isPaid(hit) && (rules === undefined || rules.includes(decision.decisions[index]!.rule));
@@ -148,6 +151,11 @@ export abstract class HitLimiter {
     return keyed;
   }
 
+  /** Whether `ready()` will be called, which sends the first heartbeat after it has tried the store. */
+  protected get becomesReady(): boolean {
+    return false;
+  }
+
   /** Number of processes that share the limits: the last count, at least `instances`. */
   get instanceCount(): number {
     return this.instances.count;
@@ -176,6 +184,24 @@ export abstract class HitLimiter {
     this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt });
     return decision;
   }
+}
+
+/** @throws RateLimitConfigError if the decision was allowed and has no charge that could be found: a copy, or made up */
+function checkCharged(decision: unknown): void {
+  const given = checkDecision(decision);
+  if (given instanceof DecidedHit || !given.allowed) return;
+  throw new RateLimitConfigError([
+    problem('decision', given, 'the object that the limiter returned, since a copy does not have its charge'),
+  ]);
+}
+
+/** @throws RateLimitConfigError if a name is none of a rule of the decision */
+function checkNames(rules: readonly string[], { decisions }: Decision): void {
+  const known = decisions.map(({ rule }) => rule);
+  const unknown = rules.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  const allowed = `rules of the decision: ${known.map((name) => `"${name}"`).join(', ')}`;
+  throw new RateLimitConfigError([problem('refund.rules', unknown, allowed)]);
 }
 
 /** The request is decided without waiting. */

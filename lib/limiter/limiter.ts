@@ -1,14 +1,15 @@
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
+import { readOptions } from '../contracts/options.js';
 import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { settlement } from './charge.js';
 import { DecidedHit } from './decision.js';
 import { HitLimiter } from './hit-limiter.js';
 import type { SubjectValue } from '../rules/key.js';
-import type { AcquireOptions, HitOptions } from './options.js';
+import { ACQUIRE_OPTIONS, HIT_OPTIONS, type AcquireOptions, type HitOptions } from './options.js';
 import { checkOperation, type Operation } from './operation.js';
 import type { Permit } from './permit.js';
-import { problem, RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { RateLimitStoreError } from './rate-limit-store.error.js';
 import { Reservation } from './reservation.js';
 import { RuleCache } from '../rules/rule-cache.js';
@@ -38,7 +39,7 @@ export class Limiter extends HitLimiter {
    */
   consume(rules: Rules<Rule>, subject: SubjectValue, options?: HitOptions): Promise<Decision> {
     try {
-      const decision = this.decide(this.hits('consume', rules, subject, options?.cost));
+      const decision = this.decide(this.hits('consume', rules, subject, costOf('consume', options)));
       return decision instanceof Promise ? decision : Promise.resolve(decision);
     } catch (error) {
       return Promise.reject(error instanceof Error ? error : new Error(String(error)));
@@ -46,8 +47,8 @@ export class Limiter extends HitLimiter {
   }
 
   /** Returns the decision that `consume` or `hold` would return now, and changes no state. */
-  async peek(rules: Rules<AnyRule>, subject: SubjectValue, options: HitOptions = {}): Promise<Decision> {
-    return this.decide(this.hits('peek', rules, subject, options.cost), { dryRun: true });
+  async peek(rules: Rules<AnyRule>, subject: SubjectValue, options?: HitOptions): Promise<Decision> {
+    return this.decide(this.hits('peek', rules, subject, costOf('peek', options)), { dryRun: true });
   }
 
   /**
@@ -56,8 +57,8 @@ export class Limiter extends HitLimiter {
    *
    * @throws RateLimitConfigError if a rule or the cost is invalid
    */
-  async reserve(rules: Rules<Rule>, subject: SubjectValue, options: HitOptions = {}): Promise<Reservation> {
-    const decision = await this.consume(rules, subject, options);
+  async reserve(rules: Rules<Rule>, subject: SubjectValue, options?: HitOptions): Promise<Reservation> {
+    const decision = await this.decide(this.hits('consume', rules, subject, costOf('reserve', options)));
     return new Reservation(decision, async (actual) => {
       const charged = DecidedHit.chargeOf(decision)?.take('refund', () => true) ?? [];
       await this.store.adjust(settlement(charged, actual));
@@ -71,14 +72,11 @@ export class Limiter extends HitLimiter {
    * @throws RateLimitConfigError if the rule, the cost or `timeoutMs` is invalid
    * @throws the reason of `signal` if it aborts
    */
-  async acquire(rule: QueueRule, subject: SubjectValue, options: AcquireOptions = {}): Promise<Decision> {
-    const { timeoutMs = ENDLESS_MS, signal } = options;
-    if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0)) {
-      throw new RateLimitConfigError([problem('timeoutMs', timeoutMs, 'a number from 0, in milliseconds')]);
-    }
+  async acquire(rule: QueueRule, subject: SubjectValue, options?: AcquireOptions): Promise<Decision> {
+    const { cost, timeoutMs = ENDLESS_MS, signal } = readOptions('acquire', options, ACQUIRE_OPTIONS);
     signal?.throwIfAborted();
     const patience = Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
-    const decision = await this.decide(this.hits('acquire', rule, subject, options.cost), { patience });
+    const decision = await this.decide(this.hits('acquire', rule, subject, cost), { patience });
     if (decision.delayMs > 0) await this.delay(decision, signal);
     return decision;
   }
@@ -89,8 +87,8 @@ export class Limiter extends HitLimiter {
    *
    * @throws RateLimitConfigError if the rule or the cost is invalid
    */
-  async hold(rule: ConcurrencyRule, subject: SubjectValue, options: HitOptions = {}): Promise<Permit> {
-    return this.permit(await this.decide(this.hits('hold', rule, subject, options.cost)));
+  async hold(rule: ConcurrencyRule, subject: SubjectValue, options?: HitOptions): Promise<Permit> {
+    return this.permit(await this.decide(this.hits('hold', rule, subject, costOf('hold', options))));
   }
 
   /**
@@ -101,18 +99,25 @@ export class Limiter extends HitLimiter {
    * @throws RateLimitStoreError if Redis did not confirm the block; it then applies to the fallback of this process
    *   only
    */
-  async block(rule: BlockingRule, subject: SubjectValue, duration: Duration): Promise<void> {
+  async block(
+    rule: BlockingRule,
+    subject: SubjectValue,
+    duration: Duration,
+    ...none: never[]
+  ): Promise<void> {
+    refuseOthers('block', none, 'a rule, a subject and a duration');
     const microseconds = parseDuration(duration);
     if (microseconds === undefined) {
       throw new RateLimitConfigError([
         problem('duration', duration, DURATION_ALLOWED, durationFix(duration)),
       ]);
     }
-    const counters = this.hits('block', rule, subject).filter(
-      (hit) => hit.block && hit.rule.trialOf === undefined,
-    );
-    if (counters.length === 0)
-      throw new RateLimitConfigError([problem('block', undefined, 'a duration, or "manual"')]);
+    const hits = this.hits('block', rule, subject);
+    const counters = hits.filter((hit) => hit.block && hit.rule.trialOf === undefined);
+    if (counters.length === 0) {
+      const { name } = hits[0]!.rule;
+      throw new RateLimitConfigError([`rule "${name}".block: missing; allowed: a duration, or "manual"`]);
+    }
     await confirmed('block', () => Promise.all(counters.map((each) => this.store.block(each, microseconds))));
   }
 
@@ -124,7 +129,8 @@ export class Limiter extends HitLimiter {
    * @throws RateLimitStoreError if Redis did not confirm the reset; it then applies to the fallback of this process
    *   only
    */
-  async reset(rules: Rules<AnyRule>, subject: SubjectValue): Promise<boolean> {
+  async reset(rules: Rules<AnyRule>, subject: SubjectValue, ...none: never[]): Promise<boolean> {
+    refuseOthers('reset', none, 'rules and a subject');
     const counters = this.hits('reset', rules, subject);
     const hadState = await confirmed('reset', () => this.store.reset(counters));
     return hadState.includes(true);
@@ -168,6 +174,17 @@ export class Limiter extends HitLimiter {
   ): readonly RuleHit[] {
     return this.rules.hits(rules, subject, cost);
   }
+}
+
+/** @throws RateLimitConfigError if there are arguments that an operation would ignore */
+function refuseOthers(operation: string, others: readonly unknown[], allowed: string): void {
+  if (others.every((other) => other === undefined)) return;
+  throw new RateLimitConfigError([problem(`the last argument of ${operation}`, others.at(-1), allowed)]);
+}
+
+/** @throws RateLimitConfigError if the options are wrong */
+function costOf(operation: string, options: HitOptions | undefined): number | undefined {
+  return options === undefined ? undefined : readOptions(operation, options, HIT_OPTIONS).cost;
 }
 
 /** @throws RateLimitStoreError if the store did not confirm the operation */

@@ -1,5 +1,6 @@
 import type { RuleDecision } from '../contracts/decision.js';
 import { callSafely } from '../contracts/thenable.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { warn, type RateLimitEvents } from './events.js';
 import type { GaugeCallback, Meter, MeterAttributes } from './meter.js';
 
@@ -13,15 +14,24 @@ const DURATION_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0
  * @param events the events of the limiter, injected or `limiter.events`
  * @param meter a meter such as `metrics.getMeter('rate-limit')` of `@opentelemetry/api`
  * @returns a function that stops recording
+ * @throws RateLimitConfigError if an argument is none of these
  * @example
  * recordMetrics(events, metrics.getMeter('rate-limit'));
  */
 export function recordMetrics(events: RateLimitEvents, meter: Meter): () => void {
+  checkArgument('events', events, 'on', 'RateLimitEvents, or `events` of a limiter');
+  checkArgument('meter', meter, 'createCounter', 'a meter such as metrics.getMeter("rate-limit")');
   const recorders = [recordDecisions, recordStoreErrors, recordBreakers];
   const stops = recorders.map((record) => record(events, meter));
   return () => {
     for (const stop of stops) stop();
   };
+}
+
+/** @throws RateLimitConfigError if a value has not the method by which it is known */
+function checkArgument(name: string, value: unknown, method: string, allowed: string): void {
+  if (typeof (value as Record<string, unknown> | null | undefined)?.[method] === 'function') return;
+  throw new RateLimitConfigError([problem(`${name} of recordMetrics`, value, allowed)]);
 }
 
 /** Records the result of each rule of a request, and the duration of the whole decision. */

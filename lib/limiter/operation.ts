@@ -1,4 +1,4 @@
-import { RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 

@@ -1,6 +1,10 @@
 import type { BaseStore } from '../contracts/store.js';
+import { readCount } from '../contracts/count.js';
+import { isFields } from '../contracts/fields.js';
+import { FLAG, FROM_ONE, type OptionCheck } from '../contracts/options.js';
+import { PREFIX } from '../rules/key.js';
 import type { OnStoreError } from '../rules/on-store-error.js';
-import { problem, RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import { RULE_FIELDS } from '../rules/rule-fields.js';
 
 /** The options of a `RateLimiter`. */
 export interface RateLimiterOptions {
@@ -34,30 +38,11 @@ export interface RateLimiterOptions {
    * @default a `MemoryStore` with 100,000 keys
    */
   readonly fallback?: BaseStore;
-  /**
-   * Whether `ready()` will be called, which then sends the first heartbeat after the trial of the store.
-   *
-   * @internal
-   * @default false
-   */
-  readonly becomesReady?: boolean;
 }
 
 /** The options of `Limiter`, which creates no store. */
 export interface LimiterOptions extends Omit<RateLimiterOptions, 'fallback'> {
   readonly openFallback: () => BaseStore;
-}
-
-/** The check of `instances`. */
-export const INSTANCES = {
-  allowed: 'an integer from 1',
-  accepts: (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1,
-};
-
-/** @throws RateLimitConfigError if `instances` is invalid */
-export function checkInstances(instances: unknown): void {
-  if (INSTANCES.accepts(instances)) return;
-  throw new RateLimitConfigError([problem('instances', instances, INSTANCES.allowed)]);
 }
 
 /** Options of one request. */
@@ -93,3 +78,44 @@ export interface RefundOptions {
    */
   readonly rules?: readonly string[];
 }
+
+const STORE: OptionCheck = {
+  allowed: 'a RedisStore or a MemoryStore',
+  accepts: (value) => isFields(value) && typeof value['decide'] === 'function',
+};
+
+/** What a `RateLimiter` may be given. */
+export const LIMITER_OPTIONS = {
+  store: { ...STORE, isRequired: true },
+  prefix: PREFIX,
+  onStoreError: RULE_FIELDS.onStoreError,
+  instances: FROM_ONE,
+  denyCache: FLAG,
+  fallback: STORE,
+} satisfies Record<keyof RateLimiterOptions, OptionCheck>;
+
+/** What an operation on one request may be given; a number in its place is probably the cost. */
+export const HIT_OPTIONS = { cost: RULE_FIELDS.cost } satisfies Record<keyof HitOptions, OptionCheck>;
+
+/** What `acquire` may be given. */
+export const ACQUIRE_OPTIONS = {
+  cost: RULE_FIELDS.cost,
+  timeoutMs: {
+    allowed: 'a number from 0, in milliseconds',
+    accepts: (value) => typeof value === 'number' && value >= 0,
+    read: readCount,
+  },
+  signal: {
+    allowed: 'an AbortSignal',
+    accepts: (value) => typeof (value as AbortSignal | null)?.throwIfAborted === 'function',
+  },
+} satisfies Record<keyof AcquireOptions, OptionCheck>;
+
+/** What `refund` may be given. */
+export const REFUND_OPTIONS = {
+  onlyLast: FLAG,
+  rules: {
+    allowed: 'a list of names of rules',
+    accepts: (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+  },
+} satisfies Record<keyof RefundOptions, OptionCheck>;

@@ -1,5 +1,6 @@
+import { readOptions } from '../contracts/options.js';
 import { Limiter } from './limiter.js';
-import type { RateLimiterOptions } from './options.js';
+import { LIMITER_OPTIONS, type RateLimiterOptions } from './options.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 
 /**
@@ -13,8 +14,9 @@ import { MemoryStore } from '../stores/memory/memory.store.js';
  * const { allowed } = await limiter.consume({ window: '1m', limit: 100 }, 'ann');
  */
 export class RateLimiter extends Limiter {
-  /** @throws RateLimitConfigError if `prefix` or `instances` is invalid */
-  constructor({ fallback, ...options }: RateLimiterOptions) {
-    super({ ...options, openFallback: () => fallback ?? new MemoryStore() });
+  /** @throws RateLimitConfigError if an option is invalid */
+  constructor(options: RateLimiterOptions) {
+    const { fallback, ...others } = readOptions('RateLimiter', options, LIMITER_OPTIONS);
+    super({ ...others, openFallback: () => fallback ?? new MemoryStore() });
   }
 }

@@ -1,6 +1,7 @@
+import { readCount } from '../contracts/count.js';
 import type { Decision } from '../contracts/decision.js';
 import { RULE_FIELDS } from '../rules/rule-fields.js';
-import { problem, RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 
 /**
  * Permits for work whose cost is known only afterwards.
@@ -31,10 +32,11 @@ export class Reservation {
    * @throws RateLimitConfigError if `actual` is invalid
    */
   async settle(actual: number): Promise<void> {
-    if (!RULE_FIELDS.cost.accepts(actual)) {
+    const cost = readCount(actual);
+    if (!RULE_FIELDS.cost.accepts(cost)) {
       throw new RateLimitConfigError([problem('cost', actual, RULE_FIELDS.cost.allowed)]);
     }
-    this.settled ??= this.charge(actual);
+    this.settled ??= this.charge(cost as number);
     await this.settled;
   }
 

@@ -1,5 +1,5 @@
 import { HttpException, HttpStatus } from '@nestjs/common';
-import type { Decision } from '../contracts/decision.js';
+import { checkDecision, type Decision } from '../contracts/decision.js';
 import { PROBLEM_JSON, unavailableDetails } from '../http/problem.js';
 
 /** Thrown by the guard when Redis cannot decide and `onStoreError` is `'deny'`: a 503 with the decision. */
@@ -11,6 +11,7 @@ export class RateLimitUnavailableException extends HttpException {
     /** The decision of the fallback. */
     readonly decision: Decision,
   ) {
+    checkDecision(decision);
     super(unavailableDetails(decision), HttpStatus.SERVICE_UNAVAILABLE);
   }
 }

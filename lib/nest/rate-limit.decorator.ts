@@ -1,6 +1,9 @@
 import { applyDecorators, UseFilters } from '@nestjs/common';
 import type { AlgorithmName } from '../algorithms/registry.js';
-import { parseDuration, type Duration } from '../contracts/duration.js';
+import { isFields } from '../contracts/fields.js';
+import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { shown } from '../contracts/shown.js';
+import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { ModuleCheck } from './checks/module-check.js';
 import type { NamedRule, RouteRule, RouteRuleFields } from './rules/route-rule.js';
 
@@ -21,6 +24,9 @@ export const BY_NAME = Symbol.for('nestjs-redis-rate-limit:by-name');
 
 /** On the fields of a rule that states a complete limit: it inherits no other limit's options. */
 export const COMPLETE = Symbol.for('nestjs-redis-rate-limit:complete');
+
+/** In the place of a rule: what is wrong with the arguments of its decorator. */
+export const MISUSED = Symbol.for('nestjs-redis-rate-limit:misused');
 
 /** The other fields of a rule whose window, limit and algorithm are given one by one. */
 export type PositionalFields = Omit<RouteRuleFields, 'window' | 'limit'> & Pick<RouteRule, 'name'>;
@@ -54,23 +60,42 @@ export function RateLimit<const First extends string>(
   rule: First | RouteRule,
   ...others: RateLimitArguments<First>
 ): ClassDecorator & MethodDecorator {
-  return applyDecorators(append(RULES, ruleOf(rule, others)), UseFilters(ModuleCheck));
+  return applyDecorators(append('@RateLimit', RULES, ruleOf(rule, others)), UseFilters(ModuleCheck));
 }
 
 /** The arguments of a decorator as the fields of a rule. */
 function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
-  if (typeof rule !== 'string') return rule;
+  if (typeof rule !== 'string') return misused(others, 0, 'a rule') ?? rule;
   if (parseDuration(rule) === undefined) {
-    return { ...(others[0] as object | undefined), name: rule, [BY_NAME]: true };
+    const fix = durationFix(rule);
+    const allowed = 'the name of a rule and an object of fields';
+    const wrong = misused(others, 1, fix ? `${allowed}; for a window ${fix}` : allowed);
+    return wrong ?? { ...(others[0] as object | undefined), name: rule, [BY_NAME]: true };
   }
   const [limit, algorithm, fields] = others;
-  return {
-    ...(fields as object | undefined),
-    window: rule,
-    limit,
-    ...(algorithm !== undefined && { algorithm }),
-    [COMPLETE]: true,
-  };
+  const wrong = misused(others, 3, 'a window, a limit, an algorithm and an object of fields');
+  return (
+    wrong ?? {
+      ...(fields as object | undefined),
+      window: rule,
+      limit,
+      ...(algorithm !== undefined && { algorithm }),
+      [COMPLETE]: true,
+    }
+  );
+}
+
+/**
+ * Stands for a rule whose arguments a decorator would ignore, if there are any.
+ *
+ * @param most how many arguments there may be; the last of them is an object with fields
+ */
+function misused(others: readonly unknown[], most: number, allowed: string): object | undefined {
+  const fields = most > 0 ? others[most - 1] : undefined;
+  const last = others.findLastIndex((each) => each !== undefined);
+  if (last < most && (fields === undefined || isFields(fields))) return undefined;
+  const at = Math.min(most, last);
+  return { [MISUSED]: `got ${shown(others[at])} as argument ${at + 2}; allowed: ${allowed}` };
 }
 
 /**
@@ -80,7 +105,24 @@ function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
  * `@SkipRateLimit('default')`
  */
 export function SkipRateLimit(...names: string[]): ClassDecorator & MethodDecorator {
-  return append(SKIPPED, ...(names.length > 0 ? names : ['*']));
+  return append('@SkipRateLimit', SKIPPED, ...(names.length > 0 ? names : ['*']));
+}
+
+/** @throws RateLimitConfigError if Nest calls no such member of a class, so that no guard runs for it */
+function checkMethod(
+  decorator: string,
+  target: object,
+  name: string | symbol,
+  descriptor: PropertyDescriptor | undefined,
+): void {
+  const isStatic = typeof target === 'function';
+  const isMethod = typeof descriptor?.value === 'function' && typeof name === 'string';
+  if (!isStatic && isMethod) return;
+  const type = isStatic ? target : target.constructor;
+  const what = isStatic ? 'a static member' : 'no method with a name';
+  throw new RateLimitConfigError([
+    `${decorator} on ${type.name}.${String(name)}: ${what}, so no guard limits it; allowed: methods that handle requests`,
+  ]);
 }
 
 /** What the decorators said on this very class or method, nothing inherited. */
@@ -103,8 +145,9 @@ export function methodRules({ prototype }: { readonly prototype: unknown }, name
 }
 
 /** Decorators run from the last to the first, so each goes in front. */
-function append(key: symbol, ...values: unknown[]): ClassDecorator & MethodDecorator {
+function append(decorator: string, key: symbol, ...values: unknown[]): ClassDecorator & MethodDecorator {
   return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor): void => {
+    if (name !== undefined) checkMethod(decorator, target, name, descriptor);
     const decorated = (descriptor?.value as object | undefined) ?? target;
     const present = (Reflect.getOwnMetadata(key, decorated) as unknown[] | undefined) ?? [];
     Reflect.defineMetadata(key, [...values, ...present], decorated);

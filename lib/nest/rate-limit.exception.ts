@@ -1,5 +1,5 @@
 import { HttpException, HttpStatus } from '@nestjs/common';
-import type { Decision } from '../contracts/decision.js';
+import { checkDecision, type Decision } from '../contracts/decision.js';
 import { PROBLEM_JSON, problemDetails } from '../http/problem.js';
 
 /** On an exception of the guard, which has set the headers of the response. */
@@ -19,6 +19,7 @@ export class RateLimitExceededException extends HttpException {
    * @param decision the decision of the limiter
    * @param body replaces the problem details
    * @param detail replaces the sentence in the problem details
+   * @throws RateLimitConfigError if `decision` is no decision
    */
   constructor(
     /** The decision that denied the request. */
@@ -26,6 +27,7 @@ export class RateLimitExceededException extends HttpException {
     body?: string | object,
     detail?: string,
   ) {
+    checkDecision(decision);
     super(body ?? problemDetails(decision, detail), HttpStatus.TOO_MANY_REQUESTS);
     this.contentType = body === undefined ? PROBLEM_JSON : undefined;
   }

@@ -1,13 +1,20 @@
-import { ConfigurableModuleBuilder, type Provider } from '@nestjs/common';
+import {
+  ConfigurableModuleBuilder,
+  type ConfigurableModuleAsyncOptions,
+  type DynamicModule,
+  type FactoryProvider,
+  type Provider,
+} from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
+import { asyncProblems, createOptions, rootProblems } from './rules/module-arguments.js';
 import type { RateLimitModuleExtras, RateLimitModuleOptions } from './rate-limit.options.js';
-import { RATE_LIMIT_OPTIONS } from './tokens.js';
+import { ARGUMENT_PROBLEMS, RATE_LIMIT_OPTIONS } from './tokens.js';
 
 const extras: Required<RateLimitModuleExtras> = { isGlobal: true, registerGuard: true, registerFilter: true };
 
-export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RateLimitModuleOptions>({
+const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RateLimitModuleOptions>({
   optionsInjectionToken: RATE_LIMIT_OPTIONS,
 })
   .setClassMethodName('forRoot')
@@ -23,3 +30,46 @@ export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RateLim
     };
   })
   .build();
+
+/** The argument of `forRootAsync`: a factory or a class that makes the options, and the extras. */
+export type RateLimitModuleAsyncOptions = ConfigurableModuleAsyncOptions<
+  RateLimitModuleOptions,
+  'createRateLimitOptions'
+> &
+  RateLimitModuleExtras;
+
+/** Nest's `forRoot` and `forRootAsync`, which report what Nest would ignore in their arguments. */
+export class CheckedModuleClass extends ConfigurableModuleClass {
+  /**
+   * Imports the module with options.
+   *
+   * @param options without any, it counts in memory and has only the rules of decorators
+   */
+  static override forRoot(options: RateLimitModuleOptions & RateLimitModuleExtras = {}): DynamicModule {
+    const problems = rootProblems(options);
+    return reporting(problems, super.forRoot(problems.length > 0 ? {} : options));
+  }
+
+  /** Imports the module with options that a factory or a class makes. */
+  static override forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule {
+    const problems = asyncProblems(options);
+    if (problems.length > 0) return reporting(problems, super.forRoot({}));
+    const definition = reporting([], super.forRootAsync(options));
+    if (options.useFactory) return definition;
+    return { ...definition, providers: definition.providers!.map(withCheckedClass) };
+  }
+}
+
+/** Nest would call the method of a class without a look whether it is there. */
+function withCheckedClass(provider: Provider): Provider {
+  const isOptions = typeof provider === 'object' && provider.provide === RATE_LIMIT_OPTIONS;
+  return isOptions ? { ...(provider as FactoryProvider), useFactory: createOptions } : provider;
+}
+
+/** A module that does not start if there are problems. */
+function reporting(
+  problems: readonly string[],
+  { providers = [], ...definition }: DynamicModule,
+): DynamicModule {
+  return { ...definition, providers: [...providers, { provide: ARGUMENT_PROBLEMS, useValue: problems }] };
+}

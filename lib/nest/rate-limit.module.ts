@@ -5,21 +5,24 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { BaseStore } from '../contracts/store.js';
+import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { RateLimitEvents } from '../limiter/events.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { openRedisStore } from '../stores/redis/open-redis-store.js';
-import { readOptions } from './rules/check-options.js';
+import { readModuleOptions } from './rules/check-options.js';
 import { Guards } from './startup/guards.js';
 import { InvalidValues } from './request/invalid-values.js';
+import { LOADED_LAZILY, WITHOUT_OPTIONS } from './rules/module-arguments.js';
 import { ModuleRulesCheck } from './startup/module-rules-check.js';
 import { Refusals } from './request/refusals.js';
 import { Responder } from './request/responder.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { RateLimitHealth } from './rate-limit.health.js';
-import { ConfigurableModuleClass } from './rate-limit.module-definition.js';
+import { CheckedModuleClass } from './rate-limit.module-definition.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './startup/route-rules.js';
@@ -29,7 +32,7 @@ import { Settlement } from './request/settlement.js';
 import { StartCheck } from './startup/start-check.js';
 import { logForms, logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
-import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
+import { ARGUMENT_PROBLEMS, RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import { Warnings } from './warnings.js';
 
 const logger = new Logger('RateLimit');
@@ -37,7 +40,7 @@ const logger = new Logger('RateLimit');
 /** The store that the options ask for; any, if they are wrong and the application will not start. */
 async function createStore(book: RuleBook, options: RateLimitModuleOptions): Promise<BaseStore> {
   if (book.problems.size > 0) return new MemoryStore();
-  const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = readOptions(options);
+  const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = readModuleOptions(options);
   if (redis) {
     const store = await openRedisStore({ redis, timeout, functions });
     logForms(store);
@@ -63,7 +66,7 @@ function createService(
     instances = 1,
     denyCache = true,
     maxKeys = 100_000,
-  } = isWrong ? {} : readOptions(options);
+  } = isWrong ? {} : readModuleOptions(options);
   const fallback = new MemoryStore({ maxKeys });
   const service = new RateLimitService(
     { store, prefix, onStoreError, instances, denyCache, fallback },
@@ -75,7 +78,14 @@ function createService(
   return service;
 }
 
-function createBook(options: RateLimitModuleOptions): RuleBook {
+/** @throws RateLimitConfigError if the module was imported in a wrong way, whatever its options are */
+function createBook(
+  options: RateLimitModuleOptions,
+  problems: readonly string[],
+  { listening }: HttpAdapterHost,
+): RuleBook {
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  if (listening) throw new RateLimitConfigError([LOADED_LAZILY]);
   return new RuleBook(options);
 }
 
@@ -112,7 +122,14 @@ const shared = [
 @Module({
   providers: [
     { provide: RATE_LIMIT_STORE, useFactory: createStore, inject: [RuleBook, RATE_LIMIT_OPTIONS] },
-    { provide: RuleBook, useFactory: createBook, inject: [RATE_LIMIT_OPTIONS] },
+    {
+      provide: RuleBook,
+      useFactory: createBook,
+      inject: [RATE_LIMIT_OPTIONS, ARGUMENT_PROBLEMS, HttpAdapterHost],
+    },
+    // forRoot and forRootAsync override these.
+    { provide: RATE_LIMIT_OPTIONS, useValue: {} },
+    { provide: ARGUMENT_PROBLEMS, useValue: [WITHOUT_OPTIONS] },
     {
       provide: RateLimitService,
       useFactory: createService,
@@ -125,7 +142,7 @@ const shared = [
   exports: [RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE, RateLimitService, RateLimiter, RateLimitEvents, ...shared],
 })
 export class RateLimitModule
-  extends ConfigurableModuleClass
+  extends CheckedModuleClass
   implements OnApplicationBootstrap, OnApplicationShutdown
 {
   constructor(

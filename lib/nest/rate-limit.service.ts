@@ -8,9 +8,9 @@ import type { KeyedRule } from '../rules/keyed-rule.js';
 import type { AcquireOptions, HitOptions, RateLimiterOptions } from '../limiter/options.js';
 import type { Operation } from '../limiter/operation.js';
 import type { Permit } from '../limiter/permit.js';
-import { RateLimitConfigError } from '../rules/rate-limit-config.error.js';
+import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { Reservation } from '../limiter/reservation.js';
-import { checkCost, checkTogether } from '../rules/rule-cache.js';
+import { checkTogether } from '../rules/rule-cache.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import type { AnyRule, BlockingRule, ConcurrencyRule, QueueRule, Rule } from '../rules/rule.js';
 import { countsAlike } from './rules/by.js';
@@ -54,7 +54,7 @@ export class RateLimitService extends RateLimiter {
     private readonly routes: Routes,
     private readonly warnings: Warnings,
   ) {
-    super({ ...options, becomesReady: true }); // the log states what the rules do meanwhile, once they are known
+    super(options);
   }
 
   override consume(
@@ -93,12 +93,22 @@ export class RateLimitService extends RateLimiter {
     return super.hold(rule as ConcurrencyRule, subject, options);
   }
 
-  override block(rule: OrRoute<BlockingRule>, subject: SubjectValue, duration: Duration): Promise<void> {
-    return super.block(rule as BlockingRule, subject, duration);
+  override block(
+    rule: OrRoute<BlockingRule>,
+    subject: SubjectValue,
+    duration: Duration,
+    ...none: never[]
+  ): Promise<void> {
+    return super.block(rule as BlockingRule, subject, duration, ...none);
   }
 
-  override reset(rules: Rules<OrRoute<AnyRule>>, subject: SubjectValue): Promise<boolean> {
-    return super.reset(rules as Rules<AnyRule>, subject);
+  override reset(rules: Rules<OrRoute<AnyRule>>, subject: SubjectValue, ...none: never[]): Promise<boolean> {
+    return super.reset(rules as Rules<AnyRule>, subject, ...none);
+  }
+
+  /** The log states what the rules do meanwhile, once they are known. */
+  protected override get becomesReady(): boolean {
+    return true;
   }
 
   protected override hitsOf(
@@ -127,7 +137,6 @@ export class RateLimitService extends RateLimiter {
     cost: number | undefined,
   ): readonly RuleHit[] {
     if (typeof rule !== 'string' && !isReference(rule)) return super.hitsOf(operation, rule, subject, cost);
-    checkCost(cost);
     if (typeof rule === 'string') return this.ofName(rule).hits(operation, subject, cost);
     return this.ofRoute(rule).flatMap((each) => each.hits(operation, subject, cost));
   }

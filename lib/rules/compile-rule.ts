@@ -4,13 +4,13 @@ import type { Prefetch } from '../algorithms/prefetch.js';
 import { FOR_LARGE_LIMITS } from '../algorithms/registry.js';
 import { parseDuration } from '../contracts/duration.js';
 import { amountsOf, sharedAmounts } from './amounts.js';
-import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import { readFields } from '../contracts/options.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import {
   algorithmOf,
   checksOf,
   fieldProblems,
   fieldsOf,
-  readFields,
   requiredFields,
   RULE_FIELDS,
   type AnyDefinition,

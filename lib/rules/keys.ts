@@ -5,7 +5,7 @@ import type { Block } from '../contracts/store.js';
 import { keyHead, keyOf, keyTail, PREFIX, type Subject } from './key.js';
 import { KeyedRule, Recollection } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
-import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { CompiledRule } from './compiled-rule.js';
 
 /** Builds the keys of counters, and the hits of rules. */

@@ -1,16 +1,22 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isFields } from '../contracts/fields.js';
+import { shown } from '../contracts/shown.js';
 import { compileRule } from './compile-rule.js';
-import { RULE_FIELDS } from './rule-fields.js';
 import type { Subject, SubjectValue } from './key.js';
 import { tooManyKeys } from './most-keys.js';
-import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { KeyedRule } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
 import type { CompiledRule } from './compiled-rule.js';
-import type { AnyRule } from './rule.js';
+import { DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
+
+const RULE_ALLOWED = 'an object with fields of a rule, or with RateLimitService the name of a rule';
 
 /** The rules that programs pass. Each rule object is checked and compiled once. */
 export class RuleCache {
   private readonly compiled = new WeakMap<AnyRule, KeyedRule>();
+  /** The first rule without a name, by its algorithm. */
+  private readonly unnamed = new Map<string | undefined, AnyRule>();
 
   /** @param place called once for each rule, see `RateLimiter.keyed` */
   constructor(private readonly place: (compiled: CompiledRule, rule: AnyRule) => KeyedRule) {}
@@ -18,10 +24,10 @@ export class RuleCache {
   /**
    * Returns the hits of a subject on one or several rules.
    *
-   * @throws RateLimitConfigError if a rule, the subject or the cost is wrong, or two rules have one name
+   * @param cost a checked one
+   * @throws RateLimitConfigError if a rule or the subject is wrong, or two rules have one name
    */
   hits(rules: AnyRule | readonly AnyRule[], given: SubjectValue, cost?: number): readonly RuleHit[] {
-    checkCost(cost);
     const subject = readSubject(given);
     if (!isList(rules)) return this.keyed(rules).hits(subject, cost);
     const hits: RuleHit[] = [];
@@ -36,20 +42,32 @@ export class RuleCache {
   private keyed(rule: AnyRule): KeyedRule {
     const known = this.compiled.get(rule);
     if (known) return known;
+    if (!isFields(rule)) throw new RateLimitConfigError([problem('rule', rule, RULE_ALLOWED)]);
+    this.refuseSecondUnnamed(rule);
     const keyed = this.place(compileRule(rule), rule);
     this.compiled.set(rule, keyed);
     return keyed;
   }
+
+  /** Rules without a name have one counter for a subject, so they have to be the same rule. */
+  private refuseSecondUnnamed(rule: AnyRule): void {
+    if (rule.name !== undefined) return;
+    const first = this.unnamed.get(rule.algorithm) ?? rule;
+    this.unnamed.set(rule.algorithm, first);
+    if (isDeepStrictEqual(given(first), given(rule))) return;
+    const both = `got ${shown(rule)} and ${shown(first)}`;
+    const fix = `both count as "${DEFAULT_RULE_NAME}", on one counter; give each a name`;
+    throw new RateLimitConfigError([`rules without a name: ${both}: ${fix}`]);
+  }
+}
+
+/** The fields that a rule sets. */
+function given(rule: AnyRule): object {
+  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
 }
 
 function isList(rules: AnyRule | readonly AnyRule[]): rules is readonly AnyRule[] {
   return Array.isArray(rules);
-}
-
-/** @throws RateLimitConfigError if it is given and no cost */
-export function checkCost(cost: number | undefined): void {
-  if (cost === undefined || RULE_FIELDS.cost.accepts(cost)) return;
-  throw new RateLimitConfigError([problem('cost', cost, RULE_FIELDS.cost.allowed)]);
 }
 
 /** @throws RateLimitConfigError if these hits cannot be decided together */

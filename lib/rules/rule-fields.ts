@@ -1,12 +1,14 @@
 import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
-import type { AlgorithmDefinition, OptionCheck } from '../algorithms/definition.js';
+import type { AlgorithmDefinition } from '../algorithms/definition.js';
 import { durationOption, integer } from '../algorithms/option-checks.js';
 import { isFields } from '../contracts/fields.js';
+import { nearest } from '../contracts/nearest.js';
+import { refusal, unknownOption, type OptionCheck } from '../contracts/options.js';
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
+import { durationFix } from '../contracts/duration.js';
 import { readCount } from '../contracts/count.js';
 import { foreignFix } from './foreign-fields.js';
 import { ON_STORE_ERROR } from './on-store-error.js';
-import { problem } from './rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM } from './rule.js';
 
 export { integer };
@@ -21,6 +23,10 @@ export function oneOf(...words: readonly string[]): OptionCheck {
   return {
     allowed: words.map((word) => `"${word}"`).join(', '),
     accepts: (value) => words.includes(value as string),
+    fix: (value) => {
+      const meant = typeof value === 'string' ? nearest(value.replace(/[ _]/g, '-'), words) : undefined;
+      return meant && `did you mean "${meant}"?`;
+    },
   };
 }
 
@@ -32,7 +38,13 @@ export const RULE_FIELDS = {
   },
   algorithm: oneOf(...Object.keys(algorithms)),
   limit: COUNT,
-  window: durationOption,
+  window: {
+    ...durationOption,
+    fix: (value) => {
+      const fix = durationFix(value);
+      return isCalendarWindow(value) ? `${fix}, or algorithm "fixed-window" for a calendar ${value}` : fix;
+    },
+  },
   cost: COUNT,
   block: {
     ...durationOption,
@@ -49,6 +61,11 @@ export const RULE_FIELDS = {
       isFields(value) && 'limit' in value ? { ...value, limit: readCount(value['limit']) } : value,
   },
 } as const satisfies Record<string, OptionCheck>;
+
+/** The options of all algorithms. */
+export const OPTION_NAMES: readonly string[] = Object.values(algorithms).flatMap(({ options }) =>
+  Object.keys(options),
+);
 
 /** Returns the definition of an algorithm. */
 export function algorithmOf(name: string = DEFAULT_ALGORITHM): AnyDefinition {
@@ -88,25 +105,6 @@ function knownAlgorithm(name: unknown): AnyDefinition | undefined {
   return isKnown ? algorithmOf(name as string | undefined) : undefined;
 }
 
-/** Fields, or options, with the values that were given as text read: a count may be a string of digits. */
-export function readFields<Fields extends object>(
-  fields: Fields,
-  checks: Readonly<Record<string, OptionCheck>>,
-): Fields {
-  let read: Record<string, unknown> | undefined;
-  for (const [field, value] of Object.entries<unknown>(fields as Record<string, unknown>)) {
-    const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
-    const given = check?.read ? check.read(value) : value;
-    if (given !== value) (read ??= { ...fields } as Record<string, unknown>)[field] = given;
-  }
-  return (read ?? fields) as Fields;
-}
-
-/** The problem of a value that its check does not accept. */
-export function refusal(path: string, value: unknown, { allowed, fix }: OptionCheck): string {
-  return problem(path, value, allowed, fix?.(value));
-}
-
 /** Returns the required fields of a rule with this algorithm, besides `algorithm`. */
 export function requiredFields(definition: AnyDefinition): readonly ('limit' | 'window')[] {
   return definition.leases ? ['limit'] : ['limit', 'window'];
@@ -135,7 +133,7 @@ export function fieldProblems(
     if (fix !== undefined) return [`${spell(field)}: ${fix}`];
     if (!definition) return []; // it may be an option of the intended algorithm
     const owner = algorithm === undefined ? `${definition.name}, the default algorithm` : definition.name;
-    return [`${spell(field)}: no such option of ${owner}; allowed: ${Object.keys(checks).join(', ')}`];
+    return [unknownOption(spell(field), field, Object.keys(checks), ` of ${owner}`)];
   });
 }
 

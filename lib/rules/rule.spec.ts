@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { algorithms } from '../algorithms/registry.js';
 import { compileRule } from './compile-rule.js';
-import { RateLimitConfigError } from './rate-limit-config.error.js';
+import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { Rule } from './rule.js';
 
 const COUNT = 'an integer from 0 to 1000000000';
@@ -108,7 +108,6 @@ describe('an invalid rule', () => {
   it.each([
     [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', align, timeZone, anchor, prefetch'],
     [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, prefetch'],
-    [{ limt: 5 }, 'limt', 'sliding-window-log, the default algorithm', ''],
     [{ constructor: 5 }, 'constructor', 'sliding-window-log, the default algorithm', ''],
   ])(
     'is rejected for an option that its algorithm does not have: %p',
@@ -118,6 +117,11 @@ describe('an invalid rule', () => {
       ]);
     },
   );
+
+  it('is refused for a misspelled field, with the one that was probably meant', () => {
+    const [problem] = problemsOf({ ...sound, limt: 5 });
+    expect(problem).toMatch(/^rule "login".limt: no such option .*; did you mean "limit"\?$/);
+  });
 
   it.each(['', 'a\r\nSet-Cookie: b', 'caf\u00e9', '\u{1f600}', 'a\tb', 'x'.repeat(65), 5])(
     'is rejected for a name that cannot be sent in a header: %j',

@@ -7,7 +7,7 @@ import { startRedisServer, type RedisServer } from '../support/redis/redis-serve
 import { until } from '../support/redis/until.mjs';
 import { VirtualTime } from '../support/virtual-store.js';
 
-const rule = { algorithm: 'gcra', limit: 2, window: '1h', block: 'manual' } as const;
+const rule = { name: 'mail', algorithm: 'gcra', limit: 2, window: '1h', block: 'manual' } as const;
 
 describe.each(['', 'app:'])('a deny cache with the key prefix "%s", while another process', (keyPrefix) => {
   const time = new VirtualTime();

@@ -36,7 +36,7 @@ describe('a variable that sets a limit', () => {
     'the misspelled variable %s stops the application',
     async (name) => {
       expect(() => overridesFromEnv({ get: () => '5' }, [name])).toThrow(
-        `${name}: got "5"; allowed: a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals`,
+        `${name}: got "5": write ${name.replace(/_+(LOGIN|DEFAULT)_+/, '__$1__')}; allowed: a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals`,
       );
       await expect(fromVariables({ [name]: '5' }).then(refusalToStart)).resolves.toContain(
         `${name}: got "5"`,
@@ -46,8 +46,35 @@ describe('a variable that sets a limit', () => {
 
   it('other environment variables do not affect the application', () => {
     expect(
-      overridesFromEnv({ get: () => 'x' }, ['RATE_LIMIT_ENABLED', 'RATE_LIMITER', 'RATE_LIMIT']),
+      overridesFromEnv({ get: () => 'x' }, [
+        ...['RATE_LIMIT_ENABLED', 'RATE_LIMITER', 'RATE_LIMIT', 'RATE_LIMIT_REDIS_URL', 'RL__HOME'],
+        ...['RL_LOGIN_LIMIT', 'GENERATE_LIMIT__X__LIMIT', 'RATELIMIT_ENABLED'],
+      ]),
     ).toEqual({});
+  });
+
+  it('is a warning when `overrides` does not read it', async () => {
+    process.env['RATE_LIMIT__LOGIN__LIMIT'] = '5';
+    process.env['RATE_LIMIT__LOGIN__WINDOW'] = '5m';
+    const metadata = await configuredBy({}, () => ({}));
+    const { logs } = await startApp(metadata, { framework: 'express' });
+    expect(logs.ours()).toContainEqual({
+      level: 'warn',
+      message:
+        'RATE_LIMIT__LOGIN__LIMIT, RATE_LIMIT__LOGIN__WINDOW: set in the environment and not read, so no rule has the ' +
+        'value. Add `overrides: overridesFromEnv(config)` to the options of the module, or remove the variable. ' +
+        '(RL_UNREAD_VARIABLES, see docs/warnings.md)',
+    });
+  });
+
+  it('is no warning when it is read beside other sources', async () => {
+    process.env['RATE_LIMIT__LOGIN__LIMIT'] = '5';
+    const metadata = await configuredBy({}, (config) => ({
+      ...overridesFromEnv(config),
+      'create-order': { limit: 5 },
+    }));
+    const { logs } = await startApp(metadata, { framework: 'express' });
+    expect(logs.ours().filter(({ message }) => message.includes('RL_UNREAD'))).toEqual([]);
   });
 
   it('a variable without a value stops the application when it is read by name', () => {

@@ -10,6 +10,8 @@ const FIXED = { window: '1m', limit: 3, algorithm: 'fixed-window' } as const;
 afterEach(closeApps);
 afterEach(restoreEnvironment);
 
+const VARIABLE = 'a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals';
+
 describe('a wrong override stops the app with one message that', () => {
   it.each([
     ['a negative limit', { limit: -1 }, `limit: got -1; allowed: ${ALLOWED.limit}`],
@@ -36,7 +38,7 @@ describe('a wrong override stops the app with one message that', () => {
     [
       'an unknown field',
       { limt: 5 },
-      `limt: no such option of fixed-window; allowed: ${FIELDS_OF['fixed-window']}`,
+      `limt: no such option of fixed-window; allowed: ${FIELDS_OF['fixed-window']}; did you mean "limit"?`,
     ],
     [
       "another algorithm's option",
@@ -85,7 +87,7 @@ describe('a wrong override stops the app with one message that', () => {
       `  - RATE_LIMIT__LOGIN__WINDOW: got "1x"; allowed: ${ALLOWED.fixedWindow}`,
       `  - RATE_LIMIT__CREATE_ORDER__BY: got ["ip","apikey"]: did you mean "api-key", or { header: "apikey" } for a header of that name?; allowed: ${ALLOWED.by}`,
       '  - RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT: got "panic"; allowed: "ip", "skip", "deny"',
-      `  - RATE_LIMIT__CREATE_ORDER__BURTS: no such option of token-bucket; allowed: ${FIELDS_OF['token-bucket']}`,
+      `  - RATE_LIMIT__CREATE_ORDER__BURTS: no such option of token-bucket; allowed: ${FIELDS_OF['token-bucket']}; did you mean "burst"?`,
       '  - RATE_LIMIT__LOGNI__LIMIT: no rule is named "LOGNI"; allowed: "login", "create-order"',
     ]);
   });
@@ -102,14 +104,24 @@ describe('a wrong override stops the app with one message that', () => {
     ]);
   });
 
-  it.each(['RATE_LIMIT__LOGIN_LIMIT', 'RATE_LIMIT__LOGIN', 'RATE_LIMIT__login__limit', 'rate_limit__login'])(
-    'a message names a variable that would be ignored because it is misspelled: %s',
+  it.each([
+    ...['RATE_LIMIT__LOGIN_LIMIT', 'RATE_LIMIT_LOGIN_LIMIT', 'RATE_LIMIT_LOGIN__LIMIT'],
+    ...['RATE_LIMIT__login__limit', 'rate_limit__login__limit', 'rate-limit__login__limit'],
+    ...['RATELIMIT__LOGIN__LIMIT', 'RATE_LIMITS__LOGIN__LIMIT', 'RATE_LIMITER__LOGIN__LIMIT'],
+    ...['RATELIMIT_LOGIN_LIMIT', 'RateLimit__Login__Limit', 'RL__LOGIN__LIMIT', 'rl__login__limit'],
+  ])('a message names a variable that would be ignored, and how to write it: %s', async (variable) => {
+    const metadata = await fromVariables({ [variable]: '5' });
+    expect(await refusalToStart(metadata)).toBe(
+      configMessage(`${variable}: got "5": write RATE_LIMIT__LOGIN__LIMIT; allowed: ${VARIABLE}`),
+    );
+  });
+
+  it.each(['RATE_LIMIT__LOGIN', 'rate_limit__login', 'RATELIMIT__LOGIN'])(
+    'a message names a variable that would be ignored because it has no field: %s',
     async (variable) => {
       const metadata = await fromVariables({ [variable]: '5' });
       expect(await refusalToStart(metadata)).toBe(
-        configMessage(
-          `${variable}: got "5"; allowed: a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals`,
-        ),
+        configMessage(`${variable}: got "5"; allowed: ${VARIABLE}`),
       );
     },
   );
@@ -119,8 +131,8 @@ describe('a wrong override stops the app with one message that', () => {
     const metadata = await fromDotEnv('RATE_LIMIT__WINDOW=1m\nRATE_LIMIT__LOGIN__LIMIT=3\n');
     expect(await refusalToStart(metadata)).toBe(
       configMessage(
-        'RATE_LIMIT__login__limit: got "5"; allowed: a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals',
-        'RATE_LIMIT__WINDOW: got "1m"; allowed: a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals',
+        `RATE_LIMIT__login__limit: got "5": write RATE_LIMIT__LOGIN__LIMIT; allowed: ${VARIABLE}`,
+        `RATE_LIMIT__WINDOW: got "1m"; allowed: ${VARIABLE}`,
       ),
     );
   });
@@ -167,11 +179,17 @@ describe('a wrong override stops the app with one message that', () => {
   it.each([
     ['a text', 'login=10'],
     ['a list', [{ login: { limit: 10 } }]],
-    ['a bare value for a rule', { login: 10 }],
   ])('a message describes the form of overrides for %s', async (_title, overrides) => {
     const metadata = await fromFile(overrides as object);
     expect(await refusalToStart(metadata)).toBe(
       configMessage(`overrides: got ${JSON.stringify(overrides)}; allowed: ${ALLOWED.rules}`),
+    );
+  });
+
+  it('names the rule that has a bare value in the place of fields', async () => {
+    const metadata = await fromFile({ login: 10 });
+    expect(await refusalToStart(metadata)).toBe(
+      configMessage('overrides.login: got 10; allowed: an object with fields of a rule'),
     );
   });
 });

@@ -129,7 +129,11 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
     ],
     ['a port', 6379, `redis: got 6379; allowed: ${ALLOWED}`],
     ['nothing', null, `redis: got null; allowed: ${ALLOWED}`],
-    ['a list of URLs', ['redis://cache'], `redis: got ["redis://cache"]; allowed: ${ALLOWED}`],
+    [
+      'a list of URLs',
+      ['redis://cache'],
+      `redis: got ["redis://cache"]: for a Cluster write redis: new Cluster(nodes), with Cluster of ioredis; allowed: ${ALLOWED}`,
+    ],
   ])('a wrong `redis` stops the application with the right form for %s', async (_title, redis, problem) => {
     expect(await refusal(redis)).toBe(configMessage(problem));
   });

@@ -96,12 +96,12 @@ describe('an option that makes no sense stops the app with one message that', ()
     [
       'a window that the calendar does not have',
       { ...DAILY, window: 'year' },
-      `window: got "year"; allowed: ${ALLOWED.fixedWindow}`,
+      `window: got "year": write "365d"; allowed: ${ALLOWED.fixedWindow}`,
     ],
     [
       'a window of the calendar for an algorithm that has none',
       { ...RULE, algorithm: 'gcra', window: 'day' },
-      `window: got "day"; allowed: ${ALLOWED.window}`,
+      `window: got "day": write "1d", or algorithm "fixed-window" for a calendar day; allowed: ${ALLOWED.window}`,
     ],
     ['a delay of nonsense', { ...QUEUE, maxDelay: '1x' }, `maxDelay: got "1x"; allowed: ${ALLOWED.duration}`],
     ['a queue below nothing', { ...QUEUE, queue: -1 }, `queue: got -1; allowed: ${ALLOWED.count}`],

@@ -284,7 +284,10 @@ describe('a calendar window that cannot be meant', () => {
     [{ ...daily, window: 'month', anchor: 31 }, 'with "month" a day from 1 to 28'],
     [{ ...daily, window: 'year' }, `${DURATIONS}; or "day", "week", "month"`],
     [{ ...daily, window: undefined }, `.window: missing; allowed: ${DURATIONS}; or "day"`],
-    [{ ...daily, algorithm: 'gcra' }, `.window: got "day"; allowed: ${DURATIONS}`],
+    [
+      { ...daily, algorithm: 'gcra' },
+      `.window: got "day": write "1d", or algorithm "fixed-window" for a calendar day; allowed: ${DURATIONS}`,
+    ],
     [{ limit: 3, window: '1d', timeZone: 'UTC' }, '.timeZone: no such option of sliding-window-log'],
   ])('is refused: %j', (rule, message) => {
     expect(() => compileRule(rule as Rule)).toThrow(message);

@@ -14,8 +14,17 @@ class NeverThrown extends Error {}
 @Catch(NeverThrown)
 export class ModuleCheck implements ExceptionFilter, OnApplicationBootstrap {
   private static readonly checked = new WeakSet<ModulesContainer>();
+  private static readonly lateChecks = new WeakMap<ModulesContainer, () => void>();
 
-  constructor(@Inject(ModulesContainer) private readonly modules: ModulesContainer) {}
+  /** @throws RateLimitConfigError if its module was loaded lazily, and no guard reaches a decorated method in it */
+  constructor(@Inject(ModulesContainer) private readonly modules: ModulesContainer) {
+    ModuleCheck.lateChecks.get(modules)?.();
+  }
+
+  /** Sets what checks a module that is loaded after the application has started, and calls no hooks. */
+  static checkLate(modules: ModulesContainer, check: () => void): void {
+    ModuleCheck.lateChecks.set(modules, check);
+  }
 
   onApplicationBootstrap(): void {
     const { modules } = this;

@@ -2,7 +2,7 @@ import type { CompiledRule } from '../../rules/compiled-rule.js';
 import type { SubjectValue } from '../../rules/key.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import type { Operation } from '../../limiter/operation.js';
-import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 import { dynamicFields, sampleOf } from '../request/per-request-rule.js';
 import { programSubject, type ProgramSubject } from './program-subject.js';

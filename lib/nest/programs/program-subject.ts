@@ -1,5 +1,5 @@
 import type { Subject, SubjectValue } from '../../rules/key.js';
-import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { ipSubjectOf } from '../../http/client-ip.js';
 import { EVERYONE, headerSubjectOf, userSubjectOf } from '../../http/subject.js';
 import { headerOf } from '../rules/by.js';

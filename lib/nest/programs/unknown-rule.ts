@@ -1,5 +1,5 @@
-import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
-import { nearest } from '../rules/nearest.js';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { nearest } from '../../contracts/nearest.js';
 import type { Routes } from '../request/routes.js';
 
 const quoted = (name: string): string => `"${name}"`;

@@ -2,7 +2,7 @@ import { readCount } from '../../contracts/count.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
-import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { RULE_FIELDS } from '../../rules/rule-fields.js';
 import type { AnyRule } from '../../rules/rule.js';
 import type { InvalidValues } from './invalid-values.js';

@@ -1,4 +1,4 @@
-import { problem } from '../../rules/rate-limit-config.error.js';
+import { problem } from '../../contracts/rate-limit-config.error.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';

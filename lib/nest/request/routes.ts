@@ -1,5 +1,5 @@
 import { Injectable, type Type } from '@nestjs/common';
-import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 import type { Exchange } from './exchange.js';
 import type { Applied, AppliedLimit } from './applied-limit.js';

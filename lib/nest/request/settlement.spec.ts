@@ -11,7 +11,8 @@ import type { CountWhen } from '../rules/route-rule.js';
 import { Settlement } from './settlement.js';
 import { Warnings } from '../warnings.js';
 
-const invalid = new InvalidValues(new Warnings({}), {});
+const warnings = new Warnings({ warnings: { RL_NEVER_SETTLED: false } });
+const invalid = new InvalidValues(warnings, {});
 
 const MESSAGE = new Exchange({} as ExecutionContext, WITHOUT_CLIENT);
 
@@ -24,7 +25,9 @@ async function settle(rule: AnyRule, count: CountWhen = 'all') {
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
   const decision = await limiter.decide(limiter.keyed(compileRule(rule)).hits('queue'));
   const limit = { name: 'default', names: ['default'], isHeld: rule.algorithm === 'concurrency', count };
-  await new Settlement(limiter, invalid).settle(MESSAGE, decision, [limit as unknown as AppliedLimit]);
+  await new Settlement(limiter, invalid, warnings).settle(MESSAGE, decision, [
+    limit as unknown as AppliedLimit,
+  ]);
   return {
     left: async () => (await limiter.peek(rule, 'queue')).remaining,
     advance: (milliseconds: number) => (now += milliseconds),
@@ -59,7 +62,7 @@ describe('a message that has no response to wait for', () => {
     const queue: AnyRule = { window: '1s', limit: 20, algorithm: 'leaky-bucket' };
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => 0 }) });
     const delay = jest.spyOn(limiter, 'delay').mockResolvedValue();
-    const settlement = new Settlement(limiter, invalid);
+    const settlement = new Settlement(limiter, invalid, warnings);
     const hits = limiter.keyed(compileRule(queue)).hits('queue');
     for (let nth = 1; nth <= 3; nth++) {
       await settlement.settle(MESSAGE, await limiter.decide(hits), []);

@@ -1,10 +1,11 @@
 import { HttpException, Inject, Injectable, Logger } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
 import { afterResponse, responseSignal, type ResponseEnd } from '../../http/response-end.js';
-import { problem } from '../../rules/rate-limit-config.error.js';
+import { problem } from '../../contracts/rate-limit-config.error.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import type { AppliedLimit } from './applied-limit.js';
 import type { Exchange } from './exchange.js';
+import { Warnings } from '../warnings.js';
 import { InvalidValues } from './invalid-values.js';
 
 /** What Node answers itself when a client is gone (nginx's 499). */
@@ -18,6 +19,7 @@ export class Settlement {
   constructor(
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
+    @Inject(Warnings) private readonly warnings: Warnings,
   ) {}
 
   /**
@@ -26,8 +28,8 @@ export class Settlement {
    * @throws HttpException if the client hangs up while its request is delayed
    */
   settle(exchange: Exchange, decision: Decision, limits: readonly AppliedLimit[]): true | Promise<true> {
-    // Without a response to wait for, charges stay, and leases end.
     if (exchange.response) this.settleAfter(exchange, decision, limits);
+    else this.reportUnsettled(exchange, limits);
     return decision.delayMs === 0 ? true : this.delay(exchange, decision);
   }
 
@@ -38,6 +40,26 @@ export class Settlement {
       return true;
     } catch {
       throw new HttpException('Client Closed Request', CLIENT_CLOSED_REQUEST);
+    }
+  }
+
+  /** Without a response to wait for, charges stay, and permits are held until their lease ends. */
+  private reportUnsettled({ context }: Exchange, limits: readonly AppliedLimit[]): void {
+    for (const { name, count, isHeld } of limits) {
+      if ((!isHeld && count === 'all') || !this.warnings.isPending('RL_NEVER_SETTLED', name)) continue;
+      const route = `${context.getClass().name}.${context.getHandler().name}`;
+      const effect = isHeld
+        ? 'its permits are held until their lease ends'
+        : 'all requests count, whatever `count` is';
+      const fix = isHeld
+        ? 'Hold the permits in the handler with RateLimitService.hold()'
+        : 'Call refund() in the handler';
+      this.warnings.warn(
+        'RL_NEVER_SETTLED',
+        `Rule "${name}" on ${route}: the end of a ${context.getType()} request is not known here, so ${effect}. ` +
+          `${fix}, or add @SkipRateLimit("${name}").`,
+        name,
+      );
     }
   }
 

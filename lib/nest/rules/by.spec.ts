@@ -49,6 +49,15 @@ describe('`by`', () => {
     ...[{ header: 'apikey', hash: true }, { headers: 'apikey' }, null, 5, true].map(
       (by): [unknown, undefined] => [by, undefined],
     ),
+    ...['userId', 'user_id', 'username', 'uid', 'req.user.id', 'sub'].map((by): [string, string] => [
+      by,
+      'write "user", or a function of the ExecutionContext',
+    ]),
+    ...['clientIp', 'ipAddress', 'remoteAddress', 'req.ip'].map((by): [string, string] => [
+      by,
+      'write "ip", or a function of the ExecutionContext',
+    ]),
+    ['global', 'write "everyone", or a function of the ExecutionContext'],
   ])('stops the application when it is %p, which would count all clients by their IP', (by, fix) => {
     expect(BY.accepts(by)).toBe(false);
     expect(BY.fix!(by)).toBe(fix);

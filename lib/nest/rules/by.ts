@@ -1,5 +1,5 @@
-import type { OptionCheck } from '../../algorithms/definition.js';
-import { nearest } from './nearest.js';
+import type { OptionCheck } from '../../contracts/options.js';
+import { nearest } from '../../contracts/nearest.js';
 import type { By, SubjectResolver } from './route-rule.js';
 
 const KEYWORDS = ['ip', 'user', 'api-key', 'everyone'] as const;
@@ -12,6 +12,13 @@ const API_KEY_HEADER = 'x-api-key';
 
 /** A header's name: a token of RFC 9110. */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
+
+/** What the keywords are called elsewhere. */
+const ALIASES: readonly (readonly [names: RegExp, keyword: (typeof KEYWORDS)[number]])[] = [
+  [/^((req|request)\.ip|(client|remote)_?ip|(ip|remote)_?addr(ess)?)$/i, 'ip'],
+  [/^((req|request)\.user(\.\w+)?|user[._]?(id|name|email)|uid|sub|account_?id)$/i, 'user'],
+  [/^(global|all|any|nobody|none|\*)$/i, 'everyone'],
+];
 
 /** What `by` may be. */
 export const BY: OptionCheck = {
@@ -94,6 +101,8 @@ function isHeaderName(text: string): boolean {
 
 function fixOf(part: unknown): string | undefined {
   if (typeof part !== 'string') return undefined;
+  const alias = ALIASES.find(([names]) => names.test(part))?.[1];
+  if (alias !== undefined) return `write "${alias}", or a function of the ExecutionContext`;
   const word = nearest(part.toLowerCase(), [...KEYWORDS, ...PLAIN_HEADERS]);
   const header = TOKEN.test(part) ? `{ header: "${part}" } for a header of that name` : undefined;
   if (word === undefined) return header && `write ${header}`;

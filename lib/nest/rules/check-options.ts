@@ -1,27 +1,41 @@
-import type { OptionCheck } from '../../algorithms/definition.js';
 import { isFields } from '../../contracts/fields.js';
-import { readCount } from '../../contracts/count.js';
-import { readFields, refusal, RULE_FIELDS } from '../../rules/rule-fields.js';
+import {
+  callable,
+  FLAG,
+  FROM_ONE,
+  MILLISECONDS,
+  readFields,
+  refusal,
+  unknownOption,
+  valueProblems,
+  type OptionCheck,
+  type OptionChecks,
+} from '../../contracts/options.js';
+import { problem } from '../../contracts/rate-limit-config.error.js';
+import { RULE_FIELDS } from '../../rules/rule-fields.js';
 import { PREFIX } from '../../rules/key.js';
-import { INSTANCES } from '../../limiter/options.js';
-import { problem } from '../../rules/rate-limit-config.error.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../../http/headers.js';
-import { isRedisConnection, redisProblems } from '../../stores/redis/redis-option.js';
-import { REDIS_ALLOWED } from '../../stores/redis/redis-url.js';
+import { REDIS } from '../../stores/redis/redis-option.js';
 import { foreignOptionFix, spreadProblem } from './foreign-options.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { isWarningsOption, WARNINGS_ALLOWED } from '../warning-codes.js';
 
+const RULE: OptionCheck = { allowed: 'an object with fields of a rule', accepts: isFields };
+
 const byName: OptionCheck = {
   allowed: 'an object of rules by their names, such as { login: { limit: 5 } }',
-  accepts: (value) => isFields(value) && Object.values(value as object).every(isFields),
+  accepts: (value) => isFields(value) && Object.values(value).every(isFields),
 };
 
-const fromOne: OptionCheck = {
-  allowed: 'an integer from 1',
-  accepts: (value) => Number.isInteger(value) && (value as number) >= 1,
-  read: readCount,
-};
+/** Names the rule that is none, where the rules are an object. */
+const rulesOf = (option: string): OptionCheck => ({
+  ...byName,
+  problems: (value) => {
+    if (!isFields(value)) return [refusal(option, value, byName)];
+    const wrong = Object.entries(value).filter(([, rule]) => !isFields(rule));
+    return wrong.map(([name, rule]) => refusal(`${option}.${name}`, rule, RULE));
+  },
+});
 
 const isHeaders = (value: unknown): boolean =>
   value === false || [value].flat().every((style) => HEADER_STYLES.includes(style as HeaderStyle));
@@ -33,33 +47,35 @@ const isHealth = (value: unknown): boolean =>
   );
 
 const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
-  redis: { allowed: REDIS_ALLOWED, accepts: isRedisConnection },
-  rules: byName,
-  onDemand: byName,
-  overrides: byName,
-  defaults: { allowed: 'an object with fields of a rule', accepts: isFields },
+  redis: REDIS,
+  rules: rulesOf('rules'),
+  onDemand: rulesOf('onDemand'),
+  overrides: rulesOf('overrides'),
+  defaults: RULE,
   headers: {
     allowed: `${HEADER_STYLES.map((style) => `"${style}"`).join(', ')}, a list of these, or false`,
     accepts: isHeaders,
   },
-  body: { allowed: 'a function of the decision', accepts: (value) => typeof value === 'function' },
-  onDecision: {
-    allowed: 'a function of the decision and the ExecutionContext',
-    accepts: (value) => typeof value === 'function',
-  },
+  body: callable('of the decision'),
+  onDecision: callable('of the decision and the ExecutionContext'),
   prefix: PREFIX,
   onStoreError: RULE_FIELDS.onStoreError,
   health: { allowed: 'an object such as { fallbackIsDown: true }', accepts: isHealth },
-  instances: INSTANCES,
-  denyCache: { allowed: 'true or false', accepts: (value) => typeof value === 'boolean' },
-  timeout: { ...fromOne, allowed: `${fromOne.allowed}, in milliseconds` },
-  functions: { allowed: 'true or false', accepts: (value) => typeof value === 'boolean' },
-  maxKeys: fromOne,
+  instances: FROM_ONE,
+  denyCache: FLAG,
+  timeout: MILLISECONDS,
+  functions: FLAG,
+  maxKeys: FROM_ONE,
   warnings: { allowed: WARNINGS_ALLOWED, accepts: isWarningsOption },
 };
 
 /** What Nest needs before a factory runs. */
-const EXTRAS: readonly string[] = ['isGlobal', 'registerGuard', 'registerFilter'];
+export const EXTRAS: OptionChecks = { isGlobal: FLAG, registerGuard: FLAG, registerFilter: FLAG };
+
+/** Whether the module has an option of this name, or another rate limiter's module has it. */
+export function isModuleOption(name: string): boolean {
+  return Object.hasOwn(CHECKS, name) || foreignOptionFix(name, undefined) !== undefined;
+}
 
 /** Says what is wrong with the module's options, but for the rules, which are checked with the routes. */
 export function optionProblems(options: unknown): string[] {
@@ -68,15 +84,11 @@ export function optionProblems(options: unknown): string[] {
   if (spread !== undefined) return [spread];
   const problems = Object.entries(options).flatMap(([name, value]) => {
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof RateLimitModuleOptions] : undefined;
-    if (EXTRAS.includes(name))
+    if (Object.hasOwn(EXTRAS, name))
       return [`${name}: got in the result of a factory; write it beside \`useFactory\``];
-    if (!check) {
-      const fix =
-        foreignOptionFix(name, value) ?? `no such option; allowed: ${Object.keys(CHECKS).join(', ')}`;
-      return [`${name}: ${fix}`];
-    }
-    if (value === undefined || check.accepts(check.read ? check.read(value) : value)) return [];
-    return name === 'redis' ? redisProblems(value) : [refusal(name, value, check)];
+    if (check) return valueProblems(name, check.read ? check.read(value) : value, check);
+    const fix = foreignOptionFix(name, value);
+    return [fix === undefined ? unknownOption(name, name, Object.keys(CHECKS)) : `${name}: ${fix}`];
   });
   const { headers } = options as RateLimitModuleOptions;
   const conflict = isHeaders(headers) && headerStyleConflict([headers || []].flat());
@@ -84,7 +96,7 @@ export function optionProblems(options: unknown): string[] {
 }
 
 /** The options with counts as numbers that were given as strings of digits. */
-export function readOptions(options: RateLimitModuleOptions): RateLimitModuleOptions {
+export function readModuleOptions(options: RateLimitModuleOptions): RateLimitModuleOptions {
   return readFields(options, CHECKS);
 }
 

@@ -1,18 +1,15 @@
-import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { byFromText } from './by.js';
+import { misspelling, partsOf, variableOf } from './variables.js';
 import type { RuleFields } from './rule-layers.js';
 
 /** Fields by rule name, from configuration. They are checked at start. */
 export type RuleOverrides = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
+const WITH_VALUE = 'a variable of the process, or one that `config` returns';
+
 /** On the fields of overrides read from the environment: how the variable of a field is called. */
 const VARIABLE = Symbol('rate-limit:variable');
-
-const SPELLING = 'a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals';
-
-/** Begins like a variable of ours; or has one underscore too few and ends with a field. */
-const MISSPELLED =
-  /^rate_limit__|^rate_limit_.+_(limit|window|algorithm|by|cost|burst|block|scope|mode|count|on_store_error|on_missing_subject|allow_list|ipv6_prefix)$/i;
 
 type Spelling = (field: string) => string;
 type FromEnvironment = Record<string, unknown> & { [VARIABLE]?: Spelling };
@@ -30,7 +27,7 @@ export interface ConfigReader {
  *
  * @param config reads the values, `.env` files included
  * @param names names of the variables to read; all variables of the process unless given
- * @throws RateLimitConfigError if a variable is misspelled or has no value
+ * @throws RateLimitConfigError if a variable is misspelled or has no value, or `config` reads none
  * @example
  * useFactory: (config: ConfigService) => ({ overrides: overridesFromEnv(config) })
  */
@@ -38,28 +35,42 @@ export function overridesFromEnv(
   config: ConfigReader,
   names: readonly string[] = Object.keys(process.env),
 ): RuleOverrides {
+  checkArguments(config, names);
   const overrides = new Map<string, FromEnvironment>();
-  const misspelled: string[] = [];
+  const problems: string[] = [];
   for (const variable of names) {
-    const match = /^RATE_LIMIT__([A-Z0-9_]{1,64}?)__([A-Z0-9_]{1,64})$/.exec(variable);
-    if (!match) {
-      if (MISSPELLED.test(variable)) misspelled.push(problem(variable, valueOf(config, variable), SPELLING));
-      continue;
-    }
+    const parts = partsOf(variable);
     const value = valueOf(config, variable);
-    if (value === undefined) {
-      misspelled.push(
-        `${variable}: has no value; allowed: a variable of the process, or one that \`config\` returns`,
-      );
-      continue;
+    if (!parts) problems.push(...[misspelling(variable, value) ?? []].flat());
+    else if (value === undefined) problems.push(`${variable}: has no value; allowed: ${WITH_VALUE}`);
+    else {
+      const [rule, field] = parts;
+      const fields = overrides.get(rule) ?? { [VARIABLE]: spelling(rule) };
+      fields[camelCase(field)] = value;
+      overrides.set(rule, fields);
     }
-    const [, rule, field] = match as unknown as [string, string, string];
-    const fields = overrides.get(rule) ?? { [VARIABLE]: spelling(rule) };
-    fields[camelCase(field)] = value;
-    overrides.set(rule, fields);
   }
-  if (misspelled.length > 0) throw new RateLimitConfigError(misspelled);
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
   return Object.fromEntries(overrides);
+}
+
+/** The variables of the process that would set fields of rules, if `overrides` had them. */
+export function unreadVariables(overrides: RuleOverrides = {}): readonly string[] {
+  return Object.keys(process.env).filter((variable) => {
+    const [rule] = partsOf(variable) ?? [];
+    return rule !== undefined && !Object.hasOwn({ ...overrides[rule] }, VARIABLE);
+  });
+}
+
+function checkArguments(config: unknown, names: unknown): void {
+  if (typeof (config as ConfigReader | null | undefined)?.get !== 'function') {
+    const allowed = "Nest's ConfigService, or an object with the method get";
+    throw new RateLimitConfigError([problem('config of overridesFromEnv', config, allowed)]);
+  }
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return;
+  throw new RateLimitConfigError([
+    problem('names of overridesFromEnv', names, 'a list of names of variables'),
+  ]);
 }
 
 /** ConfigModule writes `.env` files to the process; with `skipProcessEnv` its service does not read them there. */
@@ -90,7 +101,7 @@ function listOf(field: string, value: unknown): unknown {
 }
 
 function spelling(rule: string): Spelling {
-  return (field) => `RATE_LIMIT__${rule}__${field.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+  return (field) => `RATE_LIMIT__${rule}__${variableOf(field)}`;
 }
 
 function capitals(name: string): string {

@@ -1,13 +1,13 @@
 import { isFields } from '../../contracts/fields.js';
 import { algorithmOf, requiredFields } from '../../rules/rule-fields.js';
-import { problem, RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../../rules/rule.js';
 import { optionProblems, readableOptions } from './check-options.js';
-import { overridePath, readLists, rulesNamed } from './overrides.js';
+import { overridePath, readLists, rulesNamed, type RuleOverrides } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import type { RouteRule } from './route-rule.js';
 import { RuleFallbacks } from './rule-fallbacks.js';
-import { BY_NAME, COMPLETE, type TargetRules } from '../rate-limit.decorator.js';
+import { BY_NAME, COMPLETE, MISUSED, type TargetRules } from '../rate-limit.decorator.js';
 import {
   layerProblems,
   overlay,
@@ -94,6 +94,10 @@ export class RuleBook {
     }
   }
 
+  get overrides(): RuleOverrides | undefined {
+    return this.options.overrides;
+  }
+
   /** The names of the rules for every route. */
   get everyRoute(): readonly string[] {
     return Object.keys(this.options.rules ?? {});
@@ -163,6 +167,10 @@ export class RuleBook {
         this.problems.add(problem(target.path, rule, 'an object with fields of a rule'));
         continue;
       }
+      if (MISUSED in rule) {
+        this.problems.add(`${target.path}: ${String(rule[MISUSED])}`);
+        continue;
+      }
       const { name = DEFAULT_RULE_NAME }: RouteRule = rule;
       if (own.has(name))
         this.problems.add(`${target.path}: two rules named "${name}"; allowed: each name once`);
@@ -172,7 +180,10 @@ export class RuleBook {
   }
 
   private base(): RuleFields {
-    return this.lay('defaults', {}, { ...this.options.defaults });
+    const { defaults = {} } = this.options;
+    if ('name' in defaults)
+      this.problems.add('defaults.name: has no effect; allowed: no name, since rules have one');
+    return this.lay('defaults', {}, { ...defaults });
   }
 
   private ofOptions(path: string, base: RuleFields, name: string, rule: object): RuleFields {
@@ -188,7 +199,7 @@ export class RuleBook {
     const path = `onDemand.${name}`;
     if (Object.hasOwn(rules, name))
       this.problems.add(`${path}: also in \`rules\`; allowed: a name in one of them`);
-    return this.ofOptions(path, { ...base, scope: 'shared' }, name, onDemand[name]!);
+    return this.ofOptions(path, { scope: 'shared', ...base }, name, onDemand[name]!);
   }
 
   /** A counter that several targets share has one window, one algorithm and one kind of subject. */

@@ -1,5 +1,5 @@
 import { parseDuration } from '../../contracts/duration.js';
-import type { OptionCheck } from '../../algorithms/definition.js';
+import { readFields, type OptionCheck } from '../../contracts/options.js';
 import {
   checksOf,
   algorithmOf,
@@ -7,7 +7,6 @@ import {
   fieldsOf,
   integer,
   oneOf,
-  readFields,
   RULE_FIELDS,
 } from '../../rules/rule-fields.js';
 import { isAllowList } from '../../http/allow-list.js';

@@ -9,19 +9,21 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { keysOfRule, tooManyKeys } from '../../rules/most-keys.js';
-import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { InvalidValues } from '../request/invalid-values.js';
 import { warnOfLargeLog } from '../checks/large-log.js';
 import { handlerClasses, lineage, methodsOf } from './handler-classes.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import type { AppliedLimit } from '../request/applied-limit.js';
 import { RouteLimit, type KeyRule } from '../request/route-limit.js';
+import { unreadVariables } from '../rules/overrides.js';
 import { RouteOwners } from './route-owners.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
 import { withoutStack } from '../request/without-stack.js';
 import { RuleBook, type Target } from '../rules/rule-book.js';
 import type { RuleFields } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
+import { SharedRules } from '../rules/shared-rules.js';
 import { UnboundedRoutes } from '../checks/unbounded-routes.js';
 import { Warnings } from '../warnings.js';
 
@@ -30,6 +32,7 @@ import { Warnings } from '../warnings.js';
 export class RouteRules implements OnModuleInit {
   private readonly logger = new Logger('RateLimit');
   private readonly owners = new RouteOwners();
+  private readonly shared = new SharedRules();
 
   constructor(
     @Inject(RuleBook) private readonly book: RuleBook,
@@ -54,11 +57,22 @@ export class RouteRules implements OnModuleInit {
     this.checkAlone();
     this.book.throwIfWrong();
     this.warnOfUnboundedRoutes();
+    this.warnOfUnreadVariables();
     if (!this.book.hasUnusedDefaults) return;
     this.warnings.warn(
       'RL_NO_RULES',
       '`defaults` has fields for rules, but there is no rule, so nothing is limited. Write a rule, such as ' +
         "`rules: { default: { window: '1m', limit: 100 } }`.",
+    );
+  }
+
+  private warnOfUnreadVariables(): void {
+    const names = unreadVariables(this.book.overrides);
+    if (names.length === 0) return;
+    this.warnings.warn(
+      'RL_UNREAD_VARIABLES',
+      `${names.join(', ')}: set in the environment and not read, so no rule has the value. Add ` +
+        '`overrides: overridesFromEnv(config)` to the options of the module, or remove the variable.',
     );
   }
 
@@ -106,6 +120,8 @@ export class RouteRules implements OnModuleInit {
 
   private limitOf(rule: RuleFields, owner: string): RouteLimit | undefined {
     if (this.book.reportMissing(rule, owner) || this.book.problems.size > 0) return undefined;
+    const conflict = this.shared.conflict(rule, owner);
+    if (conflict !== undefined) this.book.problems.add(conflict);
     try {
       const key: KeyRule = (compiled, route) => {
         warnOfLargeLog(this.warnings, rule, compiled, owner);
@@ -113,6 +129,7 @@ export class RouteRules implements OnModuleInit {
       };
       const limit = new RouteLimit(rule, owner, key, this.invalid);
       this.checks.add(limit);
+      this.shared.add(rule, owner);
       return limit;
     } catch (error) {
       if (!(error instanceof RateLimitConfigError)) throw error;

@@ -6,8 +6,9 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { RateLimitConfigError } from '../../rules/rate-limit-config.error.js';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { Guards } from './guards.js';
+import { ModuleCheck } from '../checks/module-check.js';
 import { handlerClasses, lineage, methodsOf, type HandlerClass } from './handler-classes.js';
 import { handlerKind, type HandlerKind } from './handler-kind.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
@@ -22,6 +23,7 @@ const IN_THE_METHOD = 'limit the call in the method with RateLimitService.consum
 export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
   private readonly problems: string[] = [];
   private readonly unclear: string[] = [];
+  private readonly checked = new WeakSet<Type>();
 
   constructor(
     @Inject(Guards) private readonly guards: Guards,
@@ -31,12 +33,29 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
 
   /** @throws RateLimitConfigError naming every method that is never limited */
   onModuleInit(): void {
-    for (const each of handlerClasses(this.modules)) this.checkClass(each);
-    if (this.problems.length > 0) throw new RateLimitConfigError(this.problems);
+    this.checkNew();
+    ModuleCheck.checkLate(this.modules, () => {
+      this.checkNew();
+      this.warnOfUnclear();
+    });
   }
 
   /** Libraries make their handlers until then. */
   onApplicationBootstrap(): void {
+    this.warnOfUnclear();
+  }
+
+  /** Checks the classes that were not there the last time. */
+  private checkNew(): void {
+    for (const each of handlerClasses(this.modules)) {
+      if (this.checked.has(each.type)) continue;
+      this.checked.add(each.type);
+      this.checkClass(each);
+    }
+    if (this.problems.length > 0) throw new RateLimitConfigError(this.problems.splice(0));
+  }
+
+  private warnOfUnclear(): void {
     if (this.unclear.length === 0) return;
     this.warnings.warn(
       'RL_UNREACHED_METHOD',

@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryStore, RateLimiter, type ConcurrencyRule, type Rule } from '../../index.js';
+import { shown } from '../../contracts/shown.js';
+import {
+  MemoryStore,
+  RateLimitConfigError,
+  RateLimiter,
+  type ConcurrencyRule,
+  type Rule,
+} from '../../index.js';
 
-const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '10s' };
+const rule: Rule = { name: 'visits', algorithm: 'fixed-window', limit: 2, window: '10s' };
 
 describe('the memory of a memory store', () => {
   const subjects = (count: number, kind = 'subject') =>
@@ -178,9 +185,9 @@ describe('a memory store', () => {
     expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
   });
 
-  it.each([0, -1, 1.5, NaN, Infinity, '10', null])('rejects maxKeys: %p', (maxKeys) => {
+  it.each([0, -1, 1.5, NaN, Infinity, '1e3', null])('rejects maxKeys: %p', (maxKeys) => {
     expect(() => new MemoryStore({ maxKeys: maxKeys as number })).toThrow(
-      new RangeError(`maxKeys: got ${String(maxKeys)}; allowed: an integer from 1`),
+      new RateLimitConfigError([`maxKeys: got ${shown(maxKeys)}; allowed: an integer from 1`]),
     );
   });
 });

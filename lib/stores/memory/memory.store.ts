@@ -1,5 +1,6 @@
 import type { Denied, Next, Patience, Step } from '../../contracts/algorithm.js';
 import type { Clock } from '../../contracts/clock.js';
+import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import type { Adjustment, BaseStore, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import { endsWithReset } from '../../contracts/undo.js';
 import { Entries } from './entries.js';
@@ -18,6 +19,8 @@ export interface MemoryStoreOptions {
    */
   readonly maxKeys?: number;
 }
+
+const OPTIONS = { clock: CLOCK, maxKeys: FROM_ONE };
 
 type BlockableStep = Step<unknown> & { readonly isBlocked?: boolean };
 
@@ -41,11 +44,9 @@ export class MemoryStore implements BaseStore {
   private resetAt = 0;
   private resets = 0;
 
-  /** @throws RangeError if `maxKeys` is invalid */
-  constructor({ clock, maxKeys = 100_000 }: MemoryStoreOptions = {}) {
-    if (!Number.isInteger(maxKeys) || maxKeys < 1) {
-      throw new RangeError(`maxKeys: got ${String(maxKeys)}; allowed: an integer from 1`);
-    }
+  /** @throws RateLimitConfigError if an option is invalid */
+  constructor(options?: MemoryStoreOptions) {
+    const { clock, maxKeys = 100_000 } = readOptions('MemoryStore', options, OPTIONS);
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? (() => performance.now());
     this.slack = clock ? SLACK : 0;

@@ -1,3 +1,5 @@
+import type { OptionCheck } from '../../contracts/options.js';
+import { problem } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
 import type { RedisConnectionOptions } from './redis-connection-options.js';
 import { closestRedisOption, isRedisOption } from './redis-option-names.js';
@@ -25,6 +27,18 @@ const IOREDIS_METHODS = ['duplicate', 'defineCommand', 'disconnect'];
 
 const CLUSTER_NAMES = ['nodes', 'startupNodes', 'rootNodes', 'redisOptions', 'clusterRetryStrategy'];
 
+/** In which objects other libraries take a client or its options. */
+const WRAPPERS = [
+  'client',
+  'redis',
+  'config',
+  'connection',
+  'options',
+  'instance',
+  'redisInstance',
+  'cluster',
+];
+
 /** Says what is wrong with the option `redis`, as far as that shows without a connection; never a password. */
 export function redisProblems(value: unknown): string[] {
   if (typeof value === 'string') return urlProblems(value);
@@ -34,7 +48,14 @@ export function redisProblems(value: unknown): string[] {
     ];
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return [`redis: got ${shown(value)}; allowed: ${REDIS_ALLOWED}`];
+    const fix = Array.isArray(value)
+      ? 'for a Cluster write redis: new Cluster(nodes), with Cluster of ioredis'
+      : undefined;
+    return [problem('redis', value, REDIS_ALLOWED, fix)];
+  }
+  if (value instanceof URL) return [problem('redis', value, REDIS_ALLOWED, 'write its `href`')];
+  if (value instanceof Promise) {
+    return [problem('redis', value, REDIS_ALLOWED, 'await it in useFactory, which may be asynchronous')];
   }
   if (isUserClient(value)) return clientProblems(value);
   if (has(value, CLIENT_METHODS, 'some')) {
@@ -57,10 +78,12 @@ export function isUserClient(redis: object): redis is UserRedisClient {
   return has(redis, IOREDIS_METHODS, 'every');
 }
 
-/** Whether the options say where Redis is. */
-export function isRedisConnection(value: unknown): value is RedisConnection {
-  return redisProblems(value).length === 0;
-}
+/** What the option `redis` may be. */
+export const REDIS: OptionCheck = {
+  allowed: REDIS_ALLOWED,
+  accepts: (value) => redisProblems(value).length === 0,
+  problems: redisProblems,
+};
 
 function has(value: object, methods: readonly string[], which: 'some' | 'every'): boolean {
   return methods[which]((name) => typeof (value as Record<string, unknown>)[name] === 'function');
@@ -88,6 +111,10 @@ function optionsProblems(options: Record<string, unknown>): string[] {
     return [
       'redis: got options of a Cluster; write redis: new Cluster(nodes, options), with Cluster of ioredis',
     ];
+  }
+  const wrapper = WRAPPERS.find((name) => Object.hasOwn(options, name) && options[name] !== undefined);
+  if (wrapper !== undefined) {
+    return [`redis.${wrapper}: no option of ioredis; write its value as redis, without the object around it`];
   }
   const unknown = Object.keys(options).filter((name) => !isRedisOption(name));
   const problems = unknown.map((name) => {

@@ -1,7 +1,6 @@
 import type { Clock } from '../../contracts/clock.js';
-import { shown } from '../../contracts/shown.js';
-import type { Bounds } from './bounded-options.js';
-import { redisProblems, type RedisConnection } from './redis-option.js';
+import { CLOCK, FLAG, MILLISECONDS, type OptionCheck } from '../../contracts/options.js';
+import { REDIS, type RedisConnection } from './redis-option.js';
 
 /** The options of a `RedisStore`. */
 export interface RedisStoreOptions {
@@ -30,18 +29,11 @@ export interface RedisStoreOptions {
   readonly clock?: Clock;
 }
 
-/** @throws TypeError or RangeError if an option is not as allowed */
-export function checkOptions(
-  redis: unknown,
-  functions: unknown,
-  bounds: Pick<Bounds, 'timeout' | 'connectTimeout'>,
-): void {
-  const problems = redisProblems(redis);
-  if (typeof functions !== 'boolean')
-    problems.push(`functions: got ${shown(functions)}; allowed: true or false`);
-  if (problems.length > 0) throw new TypeError(problems.join('\n'));
-  for (const [name, value] of Object.entries(bounds)) {
-    if (Number.isInteger(value) && value >= 1) continue;
-    throw new RangeError(`${name}: got ${String(value)}; allowed: an integer from 1, in milliseconds`);
-  }
-}
+/** What a `RedisStore` may be given. */
+export const REDIS_STORE_OPTIONS = {
+  redis: { ...REDIS, isRequired: true },
+  timeout: MILLISECONDS,
+  connectTimeout: MILLISECONDS,
+  functions: FLAG,
+  clock: CLOCK,
+} satisfies Record<keyof RedisStoreOptions, OptionCheck>;

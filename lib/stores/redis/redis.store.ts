@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
+import { readOptions } from '../../contracts/options.js';
 import type {
   Adjustment,
   BaseStore,
@@ -22,7 +23,7 @@ import type { LuaForm } from './functions.js';
 import { library } from './library.js';
 import { Line } from './line.js';
 import { takeBack, type Refund } from './lost-calls.js';
-import { checkOptions, type RedisStoreOptions } from './redis.store.options.js';
+import { REDIS_STORE_OPTIONS, type RedisStoreOptions } from './redis.store.options.js';
 import { OldLibraries } from './old-libraries.js';
 import { RefundRetries } from './refund-retries.js';
 import { failureIn, ReplyReader, type DecideReply } from './reply.js';
@@ -72,12 +73,10 @@ export class RedisStore implements BaseStore, SharedStore {
     else this.retries.add(adjustments, { isUncertain: true });
   };
 
-  /**
-   * @throws TypeError if `redis` is invalid
-   * @throws RangeError if another option is invalid
-   */
-  constructor({ redis, timeout = 50, connectTimeout = 1000, functions = true, clock }: RedisStoreOptions) {
-    checkOptions(redis, functions, { timeout, connectTimeout });
+  /** @throws RateLimitConfigError if an option is invalid */
+  constructor(options: RedisStoreOptions) {
+    const read = readOptions('RedisStore', options, REDIS_STORE_OPTIONS);
+    const { redis, timeout = 50, connectTimeout = 1000, functions = true, clock } = read;
     const bounds = { timeout, connectTimeout, socketTimeout: Math.max(HANDSHAKE_MS, 5 * timeout) };
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? performance.now.bind(performance);
@@ -113,8 +112,7 @@ export class RedisStore implements BaseStore, SharedStore {
    * Opens a store and waits for the first connection. If the server is a node of a Redis Cluster, it connects to the
    * whole Cluster.
    *
-   * @throws TypeError if `redis` is invalid
-   * @throws RangeError if another option is invalid
+   * @throws RateLimitConfigError if an option is invalid
    * @throws Error if the server is a node of a Redis Cluster and cannot be connected as a Cluster
    */
   static async open(options: RedisStoreOptions): Promise<RedisStore> {

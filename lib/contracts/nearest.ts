@@ -1,13 +1,19 @@
 /**
- * The word that a misspelled one was probably meant to be: the closest by edits, if a third of its
+ * The word that a misspelled one was probably meant to be: the closest by edits in lower case, if a third of its
  * characters or fewer are wrong.
  */
 export function nearest(misspelled: string, words: readonly string[]): string | undefined {
   if (misspelled.length > 64) return undefined;
   const measured = words
-    .map((word) => ({ word, edits: editsBetween(misspelled, word) }))
+    .map((word) => ({ word, edits: editsBetween(misspelled.toLowerCase(), word.toLowerCase()) }))
     .filter(({ word, edits }) => edits <= Math.max(1, Math.floor(word.length / 3)));
   return measured.sort((a, b) => a.edits - b.edits)[0]?.word;
+}
+
+/** The end of a message about a misspelled word: `; did you mean "limit"?`, or nothing. */
+export function didYouMean(misspelled: string, words: readonly string[]): string {
+  const meant = nearest(misspelled, words);
+  return meant === undefined ? '' : `; did you mean "${meant}"?`;
 }
 
 /** How many characters to insert, delete, replace or swap with the next one (optimal string alignment). */

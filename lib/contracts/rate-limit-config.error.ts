@@ -1,4 +1,4 @@
-import { shown } from '../contracts/shown.js';
+import { shown } from './shown.js';
 
 /** Thrown for invalid rules and options: names each key, the value given and the values allowed. */
 export class RateLimitConfigError extends Error {

@@ -1,0 +1,102 @@
+import { readCount } from './count.js';
+import { isFields } from './fields.js';
+import { didYouMean } from './nearest.js';
+import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+
+/** The check of an option, with the allowed values in words for error messages. */
+export interface OptionCheck {
+  /** The allowed values: completes the message "…; allowed: ". */
+  readonly allowed: string;
+  readonly accepts: (value: unknown) => boolean;
+  /** Converts a value that may be given as text, before it is checked. */
+  readonly read?: (value: unknown) => unknown;
+  /** Suggests what to write instead of an invalid value, if possible: completes the message "got 60: ". */
+  readonly fix?: (value: unknown) => string | undefined;
+  /** Returns one problem per invalid part of a value. */
+  readonly problems?: (value: unknown) => readonly string[];
+  readonly isRequired?: boolean;
+}
+
+export type OptionChecks = Readonly<Record<string, OptionCheck>>;
+
+/** An integer from 1, which may be given as a string of digits. */
+export const FROM_ONE: OptionCheck = {
+  allowed: 'an integer from 1',
+  accepts: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
+  read: readCount,
+};
+
+/** A time in milliseconds, which may be given as a string of digits. */
+export const MILLISECONDS: OptionCheck = { ...FROM_ONE, allowed: `${FROM_ONE.allowed}, in milliseconds` };
+
+export const FLAG: OptionCheck = {
+  allowed: 'true or false',
+  accepts: (value) => typeof value === 'boolean',
+  fix: (value) =>
+    /^(true|false)$/.test(String(value)) ? `write ${String(value)} without quotes` : undefined,
+};
+
+export const CLOCK = callable('that returns milliseconds since the epoch');
+
+/** A function, and what it is of. */
+export function callable(of: string): OptionCheck {
+  return { allowed: `a function ${of}`, accepts: (value) => typeof value === 'function' };
+}
+
+/** Fields, or options, with the values that were given as text read: a count may be a string of digits. */
+export function readFields<Fields extends object>(fields: Fields, checks: OptionChecks): Fields {
+  let read: Record<string, unknown> | undefined;
+  for (const [field, value] of Object.entries<unknown>(fields as Record<string, unknown>)) {
+    const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
+    const given = check?.read ? check.read(value) : value;
+    if (given !== value) (read ??= { ...fields } as Record<string, unknown>)[field] = given;
+  }
+  return (read ?? fields) as Fields;
+}
+
+/** The problem of a value that its check does not accept. */
+export function refusal(path: string, value: unknown, { allowed, fix }: OptionCheck): string {
+  return problem(path, value, allowed, fix?.(value));
+}
+
+/** The problem of a name that is none of those allowed. */
+export function unknownOption(path: string, name: string, allowed: readonly string[], of = ''): string {
+  return `${path}: no such option${of}; allowed: ${allowed.join(', ') || 'none'}${didYouMean(name, allowed)}`;
+}
+
+/** What is wrong with an option, once it is read. */
+export function valueProblems(path: string, value: unknown, check: OptionCheck): readonly string[] {
+  if (value === undefined || check.accepts(value)) return [];
+  return check.problems?.(value) ?? [refusal(path, value, check)];
+}
+
+/**
+ * Reads the options of a function or a class, `undefined` for none.
+ *
+ * @param what how a message calls them, such as `consume`
+ * @throws RateLimitConfigError naming every option that there is not, and every value that is wrong
+ */
+export function readOptions<Options extends object>(
+  what: string,
+  given: Options | undefined,
+  checks: { readonly [Name in keyof Required<Options>]: OptionCheck },
+): Options {
+  const names = Object.keys(checks);
+  if (given !== undefined && !isFields(given)) {
+    throw new RateLimitConfigError([
+      problem(`the options of ${what}`, given, `an object with ${names.join(', ')}`),
+    ]);
+  }
+  const options = readFields(given ?? ({} as Options), checks as OptionChecks);
+  const fields = options as Readonly<Record<string, unknown>>;
+  const problems = Object.entries(fields).flatMap(([name, value]) =>
+    Object.hasOwn(checks, name)
+      ? valueProblems(name, value, (checks as OptionChecks)[name]!)
+      : [unknownOption(`${what}.${name}`, name, names)],
+  );
+  for (const [name, { allowed, isRequired }] of Object.entries<OptionCheck>(checks)) {
+    if (isRequired && fields[name] === undefined) problems.push(`${name}: missing; allowed: ${allowed}`);
+  }
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  return options;
+}

@@ -1,0 +1,257 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  MemoryStore,
+  RateLimiter,
+  RateLimitEvents,
+  RateLimitExceededException,
+  RateLimitUnavailableException,
+  recordMetrics,
+  overridesFromEnv,
+} from '../../lib/index.js';
+import { RedisStore } from '../../lib/redis.js';
+import { inspect } from 'node:util';
+import { openRedisStore } from '../support/redis-store.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { faultOf, NO_OBJECTS } from './refusal.js';
+
+const RULES = {
+  gcra: { name: 'mail', algorithm: 'gcra', limit: 1000, window: '1w', block: 'manual' },
+  concurrency: { name: 'reports', algorithm: 'concurrency', limit: 1000, block: 'manual' },
+} as const;
+
+interface Operation {
+  readonly rule: object;
+  readonly call: (limiter: RateLimiter, ...args: readonly never[]) => Promise<unknown>;
+  /** What follows the rule and the subject. */
+  readonly rest: readonly unknown[];
+}
+
+const operation = (name: keyof RateLimiter, rule: object = RULES.gcra, rest: readonly unknown[] = []) => ({
+  rule,
+  rest,
+  call: (limiter: RateLimiter, ...args: readonly unknown[]) =>
+    (limiter[name] as (...all: unknown[]) => Promise<unknown>)(...args),
+});
+
+const OPERATIONS: Record<string, Operation> = {
+  consume: operation('consume'),
+  peek: operation('peek'),
+  reserve: operation('reserve'),
+  acquire: operation('acquire'),
+  hold: operation('hold', RULES.concurrency),
+  block: operation('block', RULES.gcra, ['1m']),
+  reset: operation('reset'),
+};
+
+const CASES = (['memory', 'redis'] as const).flatMap((kind) =>
+  Object.entries(OPERATIONS).map(([name, each]) => ({ kind, name, ...each })),
+);
+
+const limiters = new Map<string, RateLimiter>();
+
+beforeAll(async () => {
+  limiters.set('memory', new RateLimiter({ store: new MemoryStore() }));
+  limiters.set('redis', new RateLimiter({ store: await openRedisStore(), prefix: uniquePrefix() }));
+});
+
+afterAll(async () => {
+  for (const limiter of limiters.values()) {
+    await limiter.close();
+    await (limiter as unknown as { base: MemoryStore }).base.close();
+  }
+});
+
+/** The faults of calls with each of these values. */
+async function faults(values: readonly unknown[], call: (value: never) => unknown) {
+  const found = await Promise.all(
+    values.map(async (value) => `${inspect(value)}: ${await faultOf(() => call(value as never))}`),
+  );
+  return found.filter((fault) => !fault.endsWith(': none'));
+}
+
+describe.each(CASES)('$name on $kind refuses, with the value and what is allowed,', (each) => {
+  const run = (...args: readonly unknown[]) =>
+    each.call(limiters.get(each.kind)!, ...(args as readonly never[]));
+
+  it('takes the arguments that are right', async () => {
+    await expect(run(each.rule, 'ann', ...each.rest)).resolves.not.toThrow();
+  });
+
+  it('anything but a rule in its place', async () => {
+    expect(await faults([undefined, ...NO_OBJECTS], (rule) => run(rule, 'ann', ...each.rest))).toEqual([]);
+  });
+
+  it('anything but rules in a list', async () => {
+    const lists = [undefined, ...NO_OBJECTS].map((value) => [value]);
+    expect(await faults(lists, (rules) => run(rules, 'ann', ...each.rest))).toEqual([]);
+  });
+
+  it('an unknown field of the rule', async () => {
+    const call = (field: string) => run({ ...each.rule, [field]: 1 }, 'ann', ...each.rest);
+    expect(await faults(['limits', 'windowMs', 'count', 'skipIf', 'by', 'x'], call)).toEqual([]);
+  });
+
+  it('anything but a subject', async () => {
+    const wrong = [undefined, null, true, NaN, {}, [], [null], Symbol('x'), () => 1, new Map(), 5n];
+    expect(await faults(wrong, (subject) => run(each.rule, subject, ...each.rest))).toEqual([]);
+  });
+
+  it('options that it would ignore', async () => {
+    const unknown = [{ costs: 2 }, { count: 2 }, { timeout: 5 }, { limit: 5 }, { rules: ['x'] }];
+    const call = (options: unknown) => run(each.rule, 'ann', ...each.rest, options);
+    expect(await faults([...unknown, ...NO_OBJECTS], call)).toEqual([]);
+  });
+});
+
+describe.each(['memory', 'redis'] as const)('the limiter on %s', (kind) => {
+  const limiter = () => limiters.get(kind)!;
+
+  it('names the option that was probably meant, and those there are', async () => {
+    const call = limiter().consume(RULES.gcra, 'ann', { costs: 5 } as object);
+    await expect(call).rejects.toThrow('consume.costs: no such option; allowed: cost; did you mean "cost"?');
+  });
+
+  it('reads counts that are strings of digits', async () => {
+    const text = (value: string) => value as unknown as number;
+    const { remaining } = await limiter().consume(RULES.gcra, 'bob', { cost: text('10') });
+    expect(remaining).toBe(990);
+    const reservation = await limiter().reserve(RULES.gcra, 'bob', { cost: text('100') });
+    await reservation.settle(text('40'));
+    expect(await limiter().peek(RULES.gcra, 'bob', { cost: 0 })).toMatchObject({ remaining: 950 });
+    const timeoutMs = text('0');
+    expect(await limiter().acquire(RULES.gcra, 'bob', { timeoutMs })).toMatchObject({ allowed: true });
+  });
+
+  it('refuses an actual cost that is none', async () => {
+    const reservation = await limiter().reserve(RULES.gcra, 'cat', { cost: 1 });
+    const wrong = [undefined, null, true, {}, -1, 0.5, '', '1e3', 2e9];
+    expect(await faults(wrong, (actual) => reservation.settle(actual))).toEqual([]);
+    await reservation.cancel();
+  });
+
+  it('refuses to refund what is no decision of it, and options that it would ignore', async () => {
+    const decision = await limiter().consume(RULES.gcra, 'dan', { cost: 10 });
+    const permit = await limiter().hold(RULES.concurrency, 'dan');
+    const wrong = [undefined, ...NO_OBJECTS, {}, permit, { ...decision }, structuredClone({ ...decision })];
+    expect(await faults(wrong, (value) => limiter().refund(value))).toEqual([]);
+    const options = [
+      ...NO_OBJECTS,
+      { rule: 'mail' },
+      { rules: 'mail' },
+      { rules: ['mial'] },
+      { onlyLast: 1 },
+    ];
+    expect(await faults(options, (value) => limiter().refund(decision, value))).toEqual([]);
+    expect(await limiter().refund(decision, { rules: ['mail'] })).toBe(true);
+    await permit.release();
+  });
+
+  it('refuses a second rule without a name, whose counter would be the same', async () => {
+    const own = new RateLimiter({ store: new MemoryStore() });
+    await own.consume({ window: '1m', limit: 100 }, 'ann');
+    await own.consume({ window: '1m', limit: 100, cost: undefined } as never, 'ann');
+    await expect(own.consume({ window: '1h', limit: 5 }, 'ann')).rejects.toThrow(
+      'rules without a name: got {"window":"1h","limit":5} and {"window":"1m","limit":100}: ' +
+        'both count as "default", on one counter; give each a name',
+    );
+    await own.consume({ name: 'sms', window: '1h', limit: 5 }, 'ann');
+    await own.close();
+  });
+});
+
+describe('what is made with `new` refuses', () => {
+  const memory = () => new MemoryStore();
+  const redis = 'redis://localhost:1';
+
+  it.each<[string, (options: never) => unknown, readonly unknown[]]>([
+    [
+      'RateLimiter',
+      (options) => new RateLimiter(options),
+      [
+        undefined,
+        {},
+        { store: redis },
+        { store: memory(), redis },
+        { store: memory(), timeout: 50 },
+        { store: memory(), denyCache: 'false' },
+        { store: memory(), instances: 0 },
+        { store: memory(), instances: '1.5' },
+        { store: memory(), onStoreError: 'panic' },
+        { store: memory(), fallback: 'allow' },
+        { store: memory(), prefix: 5 },
+        { store: memory(), becomesReady: true },
+      ],
+    ],
+    [
+      'MemoryStore',
+      (options) => new MemoryStore(options),
+      [{ maxKeys: 0 }, { maxKeys: '1e3' }, { maxKeys: null }, { maxkeys: 5 }, { clock: 5 }, { redis }],
+    ],
+    [
+      'RedisStore',
+      (options) => new RedisStore(options),
+      [
+        undefined,
+        {},
+        { redis: 5 },
+        { url: redis },
+        { redis, timeout: '50ms' },
+        { redis, timeout: 0 },
+        { redis, connectTimeout: '' },
+        { redis, connecttimeout: 5 },
+        { redis, prefix: 'x' },
+        { redis, clock: 5 },
+      ],
+    ],
+    ['RateLimitExceededException', (decision) => new RateLimitExceededException(decision), [undefined, {}]],
+    [
+      'RateLimitExceededException with a body',
+      (decision) => new RateLimitExceededException(decision, 'slow down'),
+      [undefined, {}, { decision: { decisions: [] } }],
+    ],
+    ['RateLimitUnavailableException', (decision) => new RateLimitUnavailableException(decision), [undefined]],
+  ])('what %s would ignore', async (_name, make, wrong) => {
+    expect(await faults([...wrong, ...NO_OBJECTS], (options) => make(options))).toEqual([]);
+  });
+
+  it('nothing that is right, with counts as strings of digits', async () => {
+    const text = (value: string) => value as unknown as number;
+    const store = new MemoryStore({ maxKeys: text('5'), clock: Date.now });
+    const limiter = new RateLimiter({ store, instances: text('4') });
+    expect(limiter.instanceCount).toBe(4);
+    const remote = new RedisStore({ redis, timeout: text('60'), connectTimeout: text('1') });
+    expect(remote.timeout).toBe(60);
+    await remote.close();
+    await limiter.close();
+  });
+});
+
+describe('listeners and meters', () => {
+  const events = new RateLimitEvents();
+  const listener = () => undefined;
+
+  it('refuse the name of an event that is never emitted', async () => {
+    const call = (name: never) => events.on(name, listener);
+    expect(await faults([undefined, null, 5, 'denyed', 'error', {}, Symbol('x')], call)).toEqual([]);
+    expect(() => events.on('denyed' as 'denied', listener)).toThrow('did you mean "denied"?');
+  });
+
+  it('refuse a listener that cannot be called', async () => {
+    const wrong = [undefined, null, 5, {}, 'listener'];
+    expect(await faults(wrong, (value) => events.on('denied', value))).toEqual([]);
+  });
+
+  it('refuse what is no meter, or no events', async () => {
+    const wrong = [undefined, null, 5, {}, 'meter'];
+    expect(await faults(wrong, (meter) => recordMetrics(events, meter))).toEqual([]);
+    expect(await faults(wrong, (none) => recordMetrics(none, {} as never))).toEqual([]);
+  });
+
+  it('refuse what is no configuration', async () => {
+    const wrong = [undefined, null, 5, {}, 'config', { get: 5 }];
+    expect(await faults(wrong, (config) => overridesFromEnv(config))).toEqual([]);
+    const names = [null, 5, 'RATE_LIMIT__X__LIMIT', {}, [5]];
+    const config = { get: () => 5 };
+    expect(await faults(names, (value) => overridesFromEnv(config, value))).toEqual([]);
+  });
+});

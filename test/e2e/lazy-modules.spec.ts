@@ -1,0 +1,90 @@
+import { Controller, Get, Injectable, Module, Scope, SetMetadata } from '@nestjs/common';
+import { LazyModuleLoader } from '@nestjs/core';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimit, RateLimitModule } from '../../lib/index.js';
+import { configMessage } from '../support/config-message.js';
+import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
+
+const ONE = { window: '1m', limit: 1 } as const;
+const CONSUME = 'limit the call in the method with RateLimitService.consume()';
+
+@Injectable()
+class Mailer {
+  @RateLimit(ONE)
+  send() {}
+}
+
+@Module({ providers: [Mailer] })
+class MailModule {}
+
+@Injectable()
+class Consumer {
+  @RateLimit(ONE)
+  @SetMetadata('RABBIT_HANDLER', {})
+  consume() {}
+}
+
+@Module({ providers: [Consumer] })
+class QueueModule {}
+
+@Controller('lazy')
+class Lazy {
+  @RateLimit(ONE)
+  @Get()
+  get() {}
+}
+
+@Module({ controllers: [Lazy] })
+class LazyModule {}
+
+afterEach(closeApps);
+
+async function started(limits = [RateLimitModule.forRoot()]) {
+  const test = await startApp({ imports: limits }, { framework: 'express' });
+  return { ...test, loader: test.app.get(LazyModuleLoader) };
+}
+
+describe('a module that is loaded lazily', () => {
+  it('is refused if @RateLimit is on a method that no guard reaches', async () => {
+    const { loader } = await started();
+    await expect(loader.load(() => MailModule)).rejects.toThrow(
+      configMessage(
+        `@RateLimit on Mailer.send: this method is no handler, so no guard limits it; ${CONSUME}`,
+      ),
+    );
+  });
+
+  it('is one warning if a library may call the method', async () => {
+    const { loader, logs } = await started();
+    await loader.load(() => QueueModule);
+    const lines = logs.ours().filter(({ message }) => message.includes('RL_UNREACHED_METHOD'));
+    expect(lines.map(({ message }) => message.split(': ')[0])).toEqual(['@RateLimit on Consumer.consume']);
+  });
+
+  it('is fine if @RateLimit is on routes', async () => {
+    const { loader } = await started();
+    await expect(loader.load(() => LazyModule)).resolves.toBeDefined();
+  });
+
+  it('is refused if it is RateLimitModule itself', async () => {
+    const { loader } = await started([]);
+    await expect(loader.load(() => RateLimitModule.forRoot({ rules: { default: ONE } }))).rejects.toThrow(
+      configMessage(
+        'RateLimitModule: loaded lazily, so that no guard limits any route; import it in the root module',
+      ),
+    );
+  });
+});
+
+describe('a provider of a request', () => {
+  it.each([Scope.REQUEST, Scope.TRANSIENT])('is checked like any other, with scope %p', async (scope) => {
+    @Injectable({ scope })
+    class Each {
+      @RateLimit(ONE)
+      send() {}
+    }
+    expect(await refusalToStart({ imports: [RateLimitModule.forRoot()], providers: [Each] })).toBe(
+      configMessage(`@RateLimit on Each.send: this method is no handler, so no guard limits it; ${CONSUME}`),
+    );
+  });
+});

@@ -1,0 +1,68 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimit, RateLimitModule, type RateLimitModuleOptions, type RouteRule } from '../../lib/index.js';
+import { configMessage } from '../support/config-message.js';
+import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
+
+const TOTAL = { name: 'total', scope: 'shared', window: '1m', limit: 5 } as const;
+const FREE = "allowed to differ: limit, cost, count, skipIf, or any field with scope: 'route'";
+
+const byTenant = () => 'tenant';
+
+afterEach(closeApps);
+
+/** An application with a rule on each of two controllers. */
+function appWith(one: RouteRule, other: RouteRule, options: RateLimitModuleOptions = {}) {
+  @RateLimit(one)
+  @Controller('one')
+  class One {
+    @Get() get() {}
+  }
+  @RateLimit(other)
+  @Controller('other')
+  class Other {
+    @Get() get() {}
+  }
+  return { imports: [RateLimitModule.forRoot(options)], controllers: [One, Other] };
+}
+
+describe('a shared rule that has another counter at one of its places', () => {
+  const AT = 'rule "total" of Other.get: ';
+  const ONE = 'of One.get, but a shared rule has one counter';
+
+  it.each<[object, string]>([
+    [{ window: '1h' }, `${AT}window is "1h", and "1m" ${ONE}; ${FREE}`],
+    [{ algorithm: 'gcra' }, `${AT}algorithm is "gcra", and undefined ${ONE}; ${FREE}`],
+    [{ by: 'user' }, `${AT}by is "user", and undefined ${ONE}; ${FREE}`],
+    [{ by: byTenant }, `${AT}by is a function, and undefined ${ONE}; ${FREE}`],
+    [{ block: '5m' }, `${AT}block is "5m", and undefined ${ONE}; ${FREE}`],
+    [{ mode: 'shadow' }, `${AT}mode is "shadow", and undefined ${ONE}; ${FREE}`],
+    [{ per: 'instance' }, `${AT}per is "instance", and undefined ${ONE}; ${FREE}`],
+  ])('stops the application: %p', async (fields, problem) => {
+    expect(await refusalToStart(appWith(TOTAL, { ...TOTAL, ...fields }))).toBe(configMessage(problem));
+  });
+
+  it.each<[object, object]>([
+    [{}, { limit: 3, cost: 2, count: 'failures', skipIf: () => false }],
+    [{}, { window: '60s', algorithm: 'sliding-window-log', by: 'ip', mode: 'enforce' }],
+    [{ by: byTenant }, { by: byTenant }],
+    [{ by: ['x-tenant', 'user'] }, { by: ['X-Tenant', 'user'] }],
+    [{}, { scope: 'route', window: '1h', algorithm: 'gcra', by: 'user' }],
+    [{}, { name: 'other', window: '1h' }],
+  ])(
+    'is none where what differs leaves the counter as it is, or the scope is the route: %p %p',
+    async (one, other) => {
+      await startApp(appWith({ ...TOTAL, ...one }, { ...TOTAL, ...other }), { framework: 'express' });
+    },
+  );
+
+  it('stops the application when it is a rule of the module', async () => {
+    const { name, ...total } = TOTAL;
+    const metadata = appWith({ name: 'x', ...total }, { name, window: '1h' }, { rules: { total } });
+    expect(await refusalToStart(metadata)).toBe(
+      configMessage(
+        `${AT}window is "1h", and "1m" of the module, but a shared rule has one counter; ${FREE}`,
+      ),
+    );
+  });
+});
