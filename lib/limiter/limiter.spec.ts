@@ -14,16 +14,16 @@ const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m' };
 describe('what a limiter refuses to be asked', () => {
   const limiter = new RateLimiter({ store: new MemoryStore() });
 
-  it.each([-1, 0.5, NaN, 1e9 + 1, '1'])('a cost that is none: %p', async (cost) => {
+  it.each([-1, 0.5, NaN, 1e9 + 1, '1e3'])('a cost that is none: %p', async (cost) => {
     await expect(limiter.consume(rule, 'ann', { cost: cost as number })).rejects.toThrow(
       `cost: got ${typeof cost === 'string' ? `"${cost}"` : cost}; allowed: an integer from 0 to 1000000000`,
     );
   });
 
   it('two rules of one name, of which a decision could name neither', async () => {
-    const twice: Rule[] = [rule, { ...rule, limit: 5 }];
+    const twice: Rule[] = [2, 5].map((limit) => ({ ...rule, name: 'mail', limit }));
     await expect(limiter.consume(twice, 'ann')).rejects.toThrow(
-      'rules: got ["default","default"]; allowed: one rule or more, each of another name',
+      'rules: got ["mail","mail"]; allowed: one rule or more, each of another name',
     );
   });
 

@@ -43,8 +43,9 @@ export class RuleCache {
     const known = this.compiled.get(rule);
     if (known) return known;
     if (!isFields(rule)) throw new RateLimitConfigError([problem('rule', rule, RULE_ALLOWED)]);
+    const compiled = compileRule(rule);
     this.refuseSecondUnnamed(rule);
-    const keyed = this.place(compileRule(rule), rule);
+    const keyed = this.place(compiled, rule);
     this.compiled.set(rule, keyed);
     return keyed;
   }

@@ -145,7 +145,7 @@ describe('the number of processes', () => {
     expect(await last.peek(rule, 'bob')).toMatchObject({ limit: 2 });
   });
 
-  it.each([0, -1, 1.5, '4', NaN])('the number of processes cannot be %p', (instances) => {
+  it.each([0, -1, 1.5, '4.5', NaN])('the number of processes cannot be %p', (instances) => {
     expect(() => new Fleet(1, { instances: instances as number })).toThrow(
       /instances: got .+; allowed: an integer from 1/,
     );

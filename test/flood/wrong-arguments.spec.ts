@@ -12,11 +12,11 @@ const NO_VALUES: readonly unknown[] = [null, true, false, {}, [], [NaN], 1n, () 
 
 const WRONG_COSTS: readonly unknown[] = [
   ...NO_VALUES,
-  ...[NaN, Infinity, -Infinity, Number.MIN_VALUE, 1e9 + 1, 2 ** 53, Number.MAX_VALUE, '', '1', '1e3', ' 1'],
+  ...[NaN, Infinity, -Infinity, Number.MIN_VALUE, 1e9 + 1, 2 ** 53, Number.MAX_VALUE, '', '-1', '1e3', ' 1'],
   ...times(1000, () => -1 - dice.below(2 ** 31)),
   ...times(1000, () => dice.below(1e9) + 0.5),
   ...times(1000, () => 1e9 + 1 + dice.below(2 ** 31)),
-  ...times(1000, () => String(dice.below(1000))),
+  ...times(1000, () => `${dice.below(1000)}.5`),
 ];
 
 const WRONG_SUBJECTS: readonly unknown[] = [

@@ -200,7 +200,7 @@ const WRONG: readonly (readonly [string, Rule, string])[] = [
 it.each(WRONG)(
   'prefetch cannot be combined with %s, and the first use reports it',
   async (_name, wrong, message) => {
-    const store = { source: 'redis', clock: Date.now } as never;
+    const store = { source: 'redis', clock: Date.now, decide: () => [] } as never;
     await expect(new RateLimiter({ store }).consume(wrong, 'ann')).rejects.toThrow(message);
   },
 );
