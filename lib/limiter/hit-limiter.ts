@@ -69,7 +69,7 @@ export abstract class HitLimiter {
     this.leases = new Leases<Adjustment>((renewals) => this.store.adjust(renewals));
     store.shared?.watch((change) => this.events.storeChanged(change));
     this.instances.start();
-    if (!this.becomesReady) void this.instances.beat();
+    if (!this.becomesReady()) void this.instances.beat();
   }
 
   /**
@@ -152,7 +152,7 @@ export abstract class HitLimiter {
   }
 
   /** Whether `ready()` will be called, which sends the first heartbeat after it has tried the store. */
-  protected get becomesReady(): boolean {
+  protected becomesReady(): boolean {
     return false;
   }
 

@@ -107,7 +107,7 @@ export class RateLimitService extends RateLimiter {
   }
 
   /** The log states what the rules do meanwhile, once they are known. */
-  protected override get becomesReady(): boolean {
+  protected override becomesReady(): boolean {
     return true;
   }
 

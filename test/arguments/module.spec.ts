@@ -50,7 +50,7 @@ describe('an argument of forRootAsync that Nest would ignore', () => {
 
   it.each<[string, object, string]>([
     ['no factory', {}, 'got none of them; allowed: one of them'],
-    ['two', { useFactory, useClass: class {} }, 'got useFactory and useClass; allowed: one of them'],
+    ['two', { useFactory, useClass: Date }, 'got useFactory and useClass; allowed: one of them'],
   ])('stops the application for %s', async (_title, options, problem) => {
     expect(await problemsOf(later(options))).toBe(
       configMessage(`useFactory, useClass, useExisting: ${problem}`),
@@ -99,7 +99,7 @@ describe('an argument of forRootAsync that Nest would ignore', () => {
     [{ useFactory: ONE }],
     [{ useClass: 'Options' }],
     [{ useFactory, inject: 'x' }],
-    [{ useFactory, imports: class {} }],
+    [{ useFactory, imports: Date }],
     [{ useFactory, inject: null }],
     ...NO_OBJECTS.map((options) => [options]),
     [undefined],
@@ -276,6 +276,7 @@ describe('a decorator', () => {
         class Mailer {
           @RateLimit(ONE)
           static send() {}
+          other() {}
         }
         return Mailer;
       },
@@ -287,6 +288,7 @@ describe('a decorator', () => {
         class Mailer {
           @SkipRateLimit()
           static send() {}
+          other() {}
         }
         return Mailer;
       },

@@ -2,7 +2,7 @@ import { RateLimitConfigError } from '../../lib/index.js';
 
 /** Values that are no object with fields. */
 export const NO_OBJECTS: readonly unknown[] = [
-  ...[null, 5, NaN, true, 5n, 'x', Symbol('x'), () => 1, class Wrong {}],
+  ...[null, 5, NaN, true, 5n, 'x', Symbol('x'), () => 1, Date],
   ...[[], [{}], new Map([['cost', 5]]), new Set(), new Date(0), Promise.resolve({})],
 ];
 

@@ -134,7 +134,7 @@ describe('the options of a Redis store', () => {
   it.each([0, -1, 1.5, NaN, Infinity])(
     'a Redis store rejects timeout: %p and lists the allowed values',
     (timeout) => {
-      expect(() => new RedisStore({ redis: redisUrl(), timeout: timeout as number })).toThrow(
+      expect(() => new RedisStore({ redis: redisUrl(), timeout: timeout })).toThrow(
         new RateLimitConfigError([`timeout: got ${timeout}; allowed: an integer from 1, in milliseconds`]),
       );
     },
