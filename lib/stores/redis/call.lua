@@ -24,7 +24,7 @@ local states, unsaved, expiries = nil, {}, {}
 -- How many entries of lists refunds may still rewrite in this call.
 local rewritable
 
--- Whether the server is out of memory, but runs the function all the same. See docs/adr/0044-one-lua-library.md.
+-- Whether the server is out of memory, but runs the function all the same. See docs/adr/0047-one-lua-library.md.
 local is_full = false
 
 local function begin(call_keys, call_argv)

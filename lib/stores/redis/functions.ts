@@ -32,7 +32,7 @@ const MOST_LOADS = 3;
 /**
  * Runs calls as functions of the library, which is loaded if it is missing: on a new server, after a failover, after
  * FUNCTION FLUSH. A server that does not support or permit functions runs scripts.
- * See docs/adr/0044-one-lua-library.md.
+ * See docs/adr/0047-one-lua-library.md.
  */
 export class Functions {
   private readonly client: FunctionClient;
