@@ -1,17 +1,10 @@
-import {
-  Inject,
-  Logger,
-  Module,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { BaseStore } from '../contracts/store.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { RateLimitEvents } from '../limiter/events.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
-import { openRedisStore } from '../stores/redis/open-redis-store.js';
 import { readModuleOptions } from './rules/check-options.js';
 import { Guards } from './startup/guards.js';
 import { InvalidValues } from './request/invalid-values.js';
@@ -30,27 +23,11 @@ import { Routes } from './request/routes.js';
 import { RuleBook } from './rules/rule-book.js';
 import { Settlement } from './request/settlement.js';
 import { StartCheck } from './startup/start-check.js';
-import { logForms, logStore } from './checks/store-log.js';
+import { logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
+import { createStore } from './startup/create-store.js';
 import { ARGUMENT_PROBLEMS, RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import { Warnings } from './warnings.js';
-
-const logger = new Logger('RateLimit');
-
-/** The store that the options ask for; any, if they are wrong and the application will not start. */
-async function createStore(book: RuleBook, options: RateLimitModuleOptions): Promise<BaseStore> {
-  if (book.problems.size > 0) return new MemoryStore();
-  const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = readModuleOptions(options);
-  if (redis) {
-    const store = await openRedisStore({ redis, timeout, functions });
-    logForms(store);
-    return store;
-  }
-  logger.log(
-    'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
-  );
-  return new MemoryStore({ maxKeys });
-}
 
 function createService(
   store: BaseStore,
@@ -121,7 +98,7 @@ const shared = [
  */
 @Module({
   providers: [
-    { provide: RATE_LIMIT_STORE, useFactory: createStore, inject: [RuleBook, RATE_LIMIT_OPTIONS] },
+    { provide: RATE_LIMIT_STORE, useFactory: createStore, inject: [RuleBook, RATE_LIMIT_OPTIONS, Warnings] },
     {
       provide: RuleBook,
       useFactory: createBook,

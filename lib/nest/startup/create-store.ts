@@ -1,0 +1,35 @@
+import { Logger } from '@nestjs/common';
+import type { BaseStore } from '../../contracts/store.js';
+import { MemoryStore } from '../../stores/memory/memory.store.js';
+import { openRedisStore } from '../../stores/redis/open-redis-store.js';
+import { UnlimitedStore } from '../../stores/unlimited/unlimited.store.js';
+import { logForms } from '../checks/store-log.js';
+import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+import { readModuleOptions } from '../rules/check-options.js';
+import type { RuleBook } from '../rules/rule-book.js';
+import type { Warnings } from '../warnings.js';
+
+const logger = new Logger('RateLimit');
+
+/** Creates the store of the options: any store, if they are wrong and the application will not start. */
+export async function createStore(
+  book: RuleBook,
+  options: RateLimitModuleOptions,
+  warnings: Warnings,
+): Promise<BaseStore> {
+  if (book.problems.size > 0) return new MemoryStore();
+  if (process.env.RATE_LIMIT === 'off') {
+    warnings.warn('RL_OFF', 'RATE_LIMIT=off is set: every request is allowed and none is counted');
+    return new UnlimitedStore();
+  }
+  const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = readModuleOptions(options);
+  if (redis) {
+    const store = await openRedisStore({ redis, timeout, functions });
+    logForms(store);
+    return store;
+  }
+  logger.log(
+    'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
+  );
+  return new MemoryStore({ maxKeys });
+}
