@@ -56,10 +56,10 @@ function bundle(input, plugin) {
 }
 
 /** What the root loads is one file, which the other subpaths load too. */
-function output(input, names) {
+function output(input, extension) {
   return {
-    entryFileNames: names,
-    chunkFileNames: names,
+    entryFileNames: `[name]${extension}`,
+    chunkFileNames: ({ name }) => `${name.replace(/[.]d$/, '')}${extension}`,
     hoistTransitiveImports: false,
     manualChunks: { core: [input.index] },
   };
@@ -69,7 +69,7 @@ async function bundleCode() {
   const input = entriesIn(join(root, 'lib'), '.ts');
   const code = await bundle(input, typescript());
   const of = (format) => ({
-    ...output(input, '[name].js'),
+    ...output(input, '.js'),
     dir: join(scratch, format),
     format,
     sourcemap: true,
@@ -122,8 +122,7 @@ async function bundleTypes() {
   await compile(declarations);
   const input = entriesIn(declarations, '.d.ts');
   const types = await bundle(input, dts());
-  for (const format of FORMATS)
-    await types.write({ ...output(input, '[name].d.ts'), dir: join(scratch, format) });
+  for (const format of FORMATS) await types.write({ ...output(input, '.d.ts'), dir: join(scratch, format) });
 }
 
 function compile(outDir) {

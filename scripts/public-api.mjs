@@ -34,7 +34,7 @@ export const exported = new Map(entries.flatMap((file) => [...exportsOf(file)]))
 export function sections() {
   const found = [];
   const statements = entries.flatMap((file) => [...program.getSourceFile(`${root}${file}`).statements]);
-  for (const statement of statements) {
+  for (const statement of statements.filter(ts.isExportDeclaration)) {
     const [, title] = /^\/\/ (.*)$/m.exec(statement.getFullText()) ?? [];
     if (title) found.push({ title, names: [] });
     found.at(-1).names.push(...statement.exportClause.elements.map(({ name }) => name.text));

@@ -31,6 +31,11 @@ export class Consumer {
     await this.node(...nodeOptions, join(packageRoot, 'node_modules/jest/bin/jest.js'), '--rootDir', '.');
   }
 
+  /** Runs a program that the project has installed. */
+  async runInstalled(program: string, ...args: string[]): Promise<void> {
+    await this.node(join('node_modules', program), ...args);
+  }
+
   /** What a CommonJS program prints. */
   async run(program: string): Promise<string> {
     const options = ['--enable-source-maps', '--input-type=commonjs'];

@@ -31,9 +31,9 @@ afterAll(async () => {
 });
 
 describe('the tarball', () => {
-  it('the tarball holds what a user needs and nothing else', async () => {
+  it('the tarball contains what a user needs and nothing else', async () => {
     const files = await filesIn(tarball);
-    const built = /^dist\/(esm|cjs)\/[\w.]+[.](js|js[.]map|d[.]ts)$/;
+    const built = /^dist\/(esm|cjs)\/(testing\/)?[\w.]+[.](js|js[.]map|d[.]ts)$/;
     const docs = /^docs\/.+[.](md|svg)$/;
     expect(files.filter((file) => !built.test(file) && !docs.test(file)).sort()).toEqual([
       'CHANGELOG.md',
@@ -48,6 +48,26 @@ describe('the tarball', () => {
           expect(files).toContain(`dist/${format}/${file}.${ending}`);
     }
     expect(files).toContain('docs/reference.md');
+  });
+});
+
+describe.each([
+  {
+    runner: 'Vitest, ESM',
+    fixtures: ['nest-12-esm', 'vitest-esm'],
+    program: ['vitest/vitest.mjs', 'run'],
+  },
+  {
+    runner: 'ts-jest, CommonJS',
+    fixtures: ['nest-11-cjs', 'ts-jest-cjs'],
+    program: ['jest/bin/jest.js'],
+  },
+] as const)('an application tested with $runner', ({ fixtures, program: [program, ...args] }) => {
+  it('the testing kit limits on a manual clock, with typed matchers and the contract of stores', async () => {
+    const consumer = await Consumer.install(tarball, ...fixtures);
+    await consumer.compile('--noEmit');
+    await consumer.runInstalled(program, ...args);
+    await consumer.remove();
   });
 });
 
@@ -74,7 +94,9 @@ describe.each([
     hasRedis: true,
   },
 ])('an application on $name', ({ fixtures, resolution, jestNeeds, hasRedis }) => {
-  const installed = subpaths.map(({ from }) => from).filter((from) => hasRedis || !from.endsWith('/redis'));
+  const installed = subpaths
+    .map(({ from }) => from)
+    .filter((from) => (hasRedis || !from.endsWith('/redis')) && !/(jest|vitest)$/.test(from));
   let consumer: Consumer;
 
   beforeAll(async () => {
@@ -86,7 +108,7 @@ describe.each([
     await consumer.remove();
   });
 
-  it(`an application with the tarball compiles under ${resolution.at(-1)} resolution too`, async () => {
+  it(`an application with the tarball also compiles under ${resolution.at(-1)} resolution`, async () => {
     await consumer.compile('--noEmit', ...resolution);
   });
 

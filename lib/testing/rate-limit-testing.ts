@@ -1,0 +1,98 @@
+import { DURATION_ALLOWED, parseDuration, type Duration } from '../contracts/duration.js';
+import { RateLimitService } from '../nest/rate-limit.service.js';
+import type { RouteReference } from '../nest/request/routes.js';
+import { RATE_LIMIT_STORE } from '../nest/tokens.js';
+import type { SubjectValue } from '../rules/key.js';
+import { TestStore } from './test-store.js';
+
+/** The part of Nest's `TestingModuleBuilder` that is used. */
+export interface ModuleBuilder {
+  /** Replaces a provider. */
+  overrideProvider(token: unknown): {
+    /** Replaces it by a value. */
+    useValue(value: unknown): unknown;
+  };
+  /** Makes the module. */
+  compile(...options: never[]): Promise<unknown>;
+}
+
+interface CompiledModule {
+  get<Provider>(provider: new (...args: never[]) => Provider, options: { strict: boolean }): Provider;
+}
+
+/** Noon, so that no calendar window ends while a test advances a few hours. */
+const START = Date.UTC(2030, 0, 1, 12);
+
+/**
+ * Limits of an application in its tests: counters in memory, on a clock that only the test advances.
+ *
+ * @example
+ * const builder = Test.createTestingModule({ imports: [AppModule] });
+ * const limits = RateLimitTesting.install(builder);
+ * const app = (await builder.compile()).createNestApplication();
+ */
+export class RateLimitTesting {
+  private now = START;
+  private readonly store = new TestStore(() => this.now);
+  private compiled: CompiledModule | undefined;
+
+  private constructor(builder: ModuleBuilder) {
+    builder.overrideProvider(RATE_LIMIT_STORE).useValue(this.store);
+    const compile = builder.compile.bind(builder) as (...options: unknown[]) => Promise<CompiledModule>;
+    const compileAndKeep = async (...options: unknown[]) => (this.compiled = await compile(...options));
+    Object.assign(builder, { compile: compileAndKeep });
+  }
+
+  /**
+   * Replaces the store of the application before `builder.compile()`. The application needs no Redis then, whatever
+   * `redis` is.
+   */
+  static install(builder: ModuleBuilder): RateLimitTesting {
+    return new RateLimitTesting(builder);
+  }
+
+  /**
+   * Advances the clock of the limits. Timers, such as the delay of `leaky-bucket`, run in real time.
+   *
+   * @param duration such as `'1m'`
+   * @throws RangeError if it is no duration
+   */
+  advance(duration: Duration): void {
+    const microseconds = parseDuration(duration);
+    if (microseconds === undefined) {
+      throw new RangeError(`advance: got ${JSON.stringify(duration)}; allowed: ${DURATION_ALLOWED}`);
+    }
+    this.now += microseconds / 1000;
+  }
+
+  /** Deletes every counter and every block. */
+  clear(): void {
+    this.store.clear();
+  }
+
+  /** Switches all limits off: every request is allowed and none is counted, until `on()`. */
+  off(): void {
+    this.store.switchOff(true);
+  }
+
+  /** Switches the limits on again, with the counters from before `off()`. */
+  on(): void {
+    this.store.switchOff(false);
+  }
+
+  /**
+   * Returns the permits of a counter that are in use: its limit minus the remaining permits.
+   *
+   * @param rule name of a rule whose counter is shared, or a route: `{ route: [LoginController, 'login'], rule: 'default' }`
+   * @param subject the plain value, such as an IP or a user id
+   * @throws Error before `builder.compile()`
+   * @throws RateLimitConfigError if there is no such rule or route
+   */
+  async consumed(rule: string | RouteReference, subject: SubjectValue): Promise<number> {
+    if (!this.compiled) throw new Error('consumed: call builder.compile() first');
+    const service = this.compiled.get(RateLimitService, { strict: false });
+    const { decisions } = await service.peek(rule, subject, { cost: 0 });
+    const { limit, remaining } = decisions.find(({ shadow }) => !shadow) ?? decisions[0]!;
+    return limit - remaining;
+  }
+}
