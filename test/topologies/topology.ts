@@ -48,3 +48,16 @@ export async function whyRefused(
     await store.close();
   }
 }
+
+/** What decides a request of one key, such as one on a slot that moves: `redis` or `fallback`. */
+export async function sourceOf(redis: RedisConnection, prefix: string): Promise<string> {
+  const store = new RedisStore({ redis, timeout: 10_000 });
+  const limiter = new RateLimiter({ store, prefix });
+  try {
+    const { source } = await limiter.consume({ limit: 1, window: '1m' }, 'ann');
+    return source;
+  } finally {
+    await limiter.close();
+    await store.close();
+  }
+}
