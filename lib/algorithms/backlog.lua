@@ -1,36 +1,37 @@
--- A backlog: a state that is one instant, by which all that has been taken is made up for, and the rate at
--- which it was counted, see docs/adr/0029-changed-rates.md.
+-- A backlog: a state of one instant, at which all permits are available again, and the rate at which they were charged.
+-- See docs/adr/0029-changed-rates.md.
 --
--- KEYS  a string, `instant part:window/limit until` (microseconds; part in 1/limit of one; until when a rule
---       with a faster rate goes by this one). Without ` part` it is 0, without `/limit` 1, without ` until` the
---       rate counts as long as the backlog lasts, without a rate it is the rule's own.
---       Or an integer, `-pace since`: the time of a permit in at most four digits, and the instant in fifteen,
+-- KEYS  a string, `instant part:window/limit until`:
+--       instant, part  microseconds since the epoch, and a fraction in units of 1/limit microsecond (without ` part`: 0)
+--       window/limit   the rate (microseconds, permits; without `/limit`: 1 permit; without both: the rule's own rate)
+--       until          until when this rate also applies to a rule with a faster one (microseconds since the epoch;
+--                      without ` until`: until the instant)
+--       Or an integer, `-<pace><since>`: the time per permit in at most four digits, and the instant in fifteen digits,
 --       see docs/adr/0032-a-backlog-is-an-integer.md.
 --
 -- @needs rate
 
--- Where the instants of the short form begin (microseconds), and how many digits one has.
+-- The instant that is 0 in the integer form (microseconds since the epoch), and the number of digits of an instant.
 local EPOCH, DIGITS = 1600000000000000, 15
 local SHORT = '-%d%015' .. string.sub(INTEGER, 2)
 
--- The time of a permit that was read or written last (microseconds), and its digits: numbers below 1,000 are
--- themselves; then each 900 numbers are three digits and one more zero.
+-- The last time per permit that was read or written (microseconds), and its digits: numbers below 1,000 encode
+-- themselves; each 900 numbers above encode three digits followed by one more zero.
 local pace, digits = 0, 0
 
--- Returns: how long at another rate the permits take that take a span at one (microseconds), rounded up.
+-- Returns: a span at one rate, converted to the span of as many permits at another (microseconds), rounded up.
 local function convert_backlog(span, part, limit, window, to_limit, to_window)
   local ratio = to_window / to_limit / (window / limit)
   return math.min(LONGEST, math.ceil((span + part / limit) * ratio))
 end
 
--- Returns: how far the instant is ahead (microseconds, part) once what lies behind the slower rate's time goes
--- by the rule's own.
+-- Returns: `ahead` with the part after the slower rate's time converted to the rule's own rate (microseconds, part).
 local function after_slow(ahead, part, limit, window, slow_for, own_limit, own_window)
   if ahead < slow_for then return ahead, part end
   return slow_for + convert_backlog(ahead - slow_for, part, limit, window, own_limit, own_window), 0
 end
 
--- Returns: the same as `read_backlog`, of a backlog at another rate.
+-- Returns: the same as `read_backlog`, for a backlog at another rate.
 local function read_at_rate(now, ahead, part, rate_limit, rate_window, s_until, limit, window)
   if rate_window / rate_limit <= window / limit then
     return convert_backlog(ahead, part, rate_limit, rate_window, limit, window), 0, limit, window, 0
@@ -43,7 +44,7 @@ local function read_at_rate(now, ahead, part, rate_limit, rate_window, s_until, 
   return ahead, part, limit, window, 0
 end
 
--- Returns: the same as `read_backlog`, of what is stored as text.
+-- Returns: the same as `read_backlog`, for a backlog that is stored as text.
 local function read_backlog_text(stored, now, limit, window)
   local s_instant, s_part, s_window, s_limit, s_until =
     string.match(stored, '^(%d+) ?(%d*):?(%d*)/?(%d*) ?(%d*)$')
@@ -56,22 +57,22 @@ local function read_backlog_text(stored, now, limit, window)
   return read_at_rate(now, ahead, part, rate_limit, rate_window, s_until, limit, window)
 end
 
--- Returns: how long until nothing of it is left (microseconds).
+-- Returns: the time until the queue is empty (microseconds).
 local function backlog_length(...)
   local ahead, part = after_slow(...)
   return part > 0 and ahead + 1 or ahead
 end
 
--- Returns: how long until it is no longer than it may be (microseconds), `own_most` by the rule's own rate, where
--- the slower rate does not count any more then.
+-- Returns: the time until the queue is no longer than `own_most` (microseconds), if the slower rate no longer applies
+-- then.
 local function backlog_wait(ahead, part, limit, window, slow_for, own_limit, own_window, own_most, own_most_part)
   ahead, part = after_slow(ahead, part, limit, window, slow_for, own_limit, own_window)
   local own_wait = part > own_most_part and ahead - own_most + 1 or ahead - own_most
   return math.max(slow_for, own_wait)
 end
 
--- Returns: how far the instant is ahead of now (microseconds, part), 0 if it has passed; the rate at which it is
--- made up for (limit, window): the rule's own, or a slower one; and how long that counts, 0 if it is the rule's.
+-- Returns: the time until the instant (microseconds, part), 0 if it has passed; the rate at which permits become
+-- available (limit, window): the rule's own or a slower one; and how long the slower rate still applies, or 0.
 local function read_backlog(key, now, limit, window)
   local stored = get(key)
   if not stored then return 0, 0, limit, window, 0 end
@@ -85,7 +86,7 @@ local function read_backlog(key, now, limit, window)
   return read_at_rate(now, ahead, 0, 1, pace, nil, limit, window)
 end
 
--- Returns: the state for an instant so far ahead, and when it may be forgotten.
+-- Returns: the state for a backlog, and when it expires.
 local function write_backlog(now, ahead, part, limit, window, slow_for)
   local instant, time = now + ahead, window / limit
   local is_whole = window % limit == 0

@@ -17,7 +17,7 @@ local LONGEST, LARGEST = 2 ^ 51, 2 ^ 52
 
 local FOUR_INTEGERS = THREE_INTEGERS .. ' ' .. INTEGER
 
--- The stored windows, for who has to know how they go on (start, current, previous, window, until).
+-- The stored windows (start, current, previous, window, until), if their length is not that of the rule.
 local s_start, s_current, s_previous, s_window, s_until
 
 -- Returns: how many of `count` permits still count while the sliding window covers `left` of theirs, rounded down.
@@ -34,7 +34,7 @@ local function wait_for(cost, now, start, current, previous, limit, window, unit
   return ends_at - now - (math.ceil((room + 1) * math.ceil(window / unit) / count) - 1) * unit
 end
 
--- Returns: windows of the same length at an instant (start, current, previous).
+-- Returns: the windows advanced to those of an instant (start, current, previous).
 local function at(instant, start, current, previous, window)
   local reached = instant - instant % window
   if start >= reached then return start, current, previous end
@@ -42,15 +42,15 @@ local function at(instant, start, current, previous, window)
   return reached, 0, 0
 end
 
--- Returns: windows of another length, in the current one of which all is taken that counts at an instant,
--- rounded up (start, current, previous).
+-- Returns: the stored windows converted to another length: all permits that count at an instant, rounded up, count as
+-- taken at it (start, current, previous).
 local function convert(instant, to_window)
   local start, current, previous = at(instant, s_start, s_current, s_previous, s_window)
   local left = math.min(s_window, start + s_window - instant)
   return instant - instant % to_window, current + math.ceil(previous * (left / s_window)), 0
 end
 
--- Returns: the same as `read`, of windows of another length.
+-- Returns: the same as `read`, for stored windows of another length.
 local function read_other(now, own_window)
   if now >= s_start + 2 * s_window then return now - now % own_window, 0, 0, own_window, 0 end
   local start, current, previous
@@ -68,7 +68,7 @@ local function read_other(now, own_window)
   return start, current, previous, own_window, 0
 end
 
--- Returns: how long until a hit fits where longer windows stop to count before that.
+-- Returns: a wait, corrected if it lasts beyond the time when longer windows stop to apply.
 local function wait_after(wait, cost, now, ends_at, limit, own_window, unit)
   if wait <= 0 or now + wait < ends_at then return wait end
   local start, current, previous = convert(ends_at, own_window)
@@ -77,8 +77,8 @@ local function wait_after(wait, cost, now, ends_at, limit, own_window, unit)
   return math.min(ends_at + own_wait, s_start + 2 * s_window) - now
 end
 
--- Returns: the two windows as they are now (start, current, previous, window): the rule's own, or longer ones
--- that are in use, and until when, else 0.
+-- Returns: the two windows that apply now (start, current, previous, window): the rule's own, or longer ones that are
+-- still in use; and until when those apply, or 0.
 local function read(key, now, own_window)
   local stored, reached = get(key), now - now % own_window
   if not stored then return reached, 0, 0, own_window, 0 end

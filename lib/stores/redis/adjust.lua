@@ -1,16 +1,16 @@
--- Adjusts what counters were charged, one by one.
+-- Adjusts the charges of counters, one by one.
 --
--- KEYS  for each adjustment, in order: its key; where the instant of the counter's last reset is (microseconds), if it
---       is of kind 0, 1 or 3 and its algorithm has no leases; and the key of its name if it is of kind 3 or 4; each once
--- ARGV  see protocol.lua; the arguments are adjustments, each a list of: kind (0: refund; 1: refund only
---       if nothing has been charged since; 2: renew a lease; 3: refund prefetched permits, once; 4: charge once,
---       whatever the limit), rule (index), cost (permits), receipt (microseconds, or the lease's name; of kind 3: 0;
---       of kind 4: how long to keep its name, in microseconds), and of kind 0 and 1 when it was charged (microseconds)
+-- KEYS  for each adjustment, in order, without duplicates: its key; the key of the instant of the counter's last reset,
+--       for kinds 0, 1 and 3 of an algorithm without leases; and the key of its name, for kinds 3 and 4
+-- ARGV  see protocol.lua; the arguments are adjustments, each a list of: kind (0: refund; 1: refund only if nothing was
+--       charged since; 2: renew a lease; 3: refund prefetched permits, once; 4: charge once, regardless of the limit),
+--       rule (index), cost (permits), receipt (microseconds, or the name of the lease; for kind 3: 0; for kind 4: how
+--       long to store the name, in microseconds), and for kinds 0 and 1 the instant of the charge (microseconds)
 -- Returns  for each adjustment whether there was anything to adjust (1 or 0)
 --
 -- @needs protocol, announce
 
--- Returns: the receipt at a place, which is deleted, and when it was charged; nil if there is none.
+-- Returns: the receipt at a position in KEYS, which is deleted, and the instant of its charge; nil if there is none.
 local function take_receipt(place)
   local receipt = get(place)
   if not receipt then return nil end
@@ -20,13 +20,13 @@ local function take_receipt(place)
   return tonumber(ends_at), tonumber(charged_at)
 end
 
--- Returns: whether a reset has cleared what was charged at an instant.
+-- Returns: whether a reset has cleared a charge that was made at an instant.
 local function is_cleared(place, charged_at)
   local reset_at = tonumber(get(place) or nil)
   return reset_at and charged_at < reset_at
 end
 
--- Returns: what the algorithm stores, and for how long; nil if it was charged by this name already, or never can be.
+-- Returns: the state to store and its expiry; nil if the name was already charged, or the charge is impossible.
 local function charge_once(rule, key, cost, name, kept_for)
   if get(name) then return nil end
   local _, _, _, _, state, expires_after = rule.step(key, now, cost, math.huge, nil, unpack(rule.parameters))

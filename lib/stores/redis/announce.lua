@@ -1,5 +1,5 @@
--- Announces that a counter has changed, or was reset, to the processes that cache its denials. An ACL without the
--- channel is no reason to fail.
+-- Announces that a counter was changed or reset, to the processes that cache its denials. A missing right to the channel
+-- is not an error.
 --
 -- @needs call
 local function announce(key, is_reset)

@@ -1,6 +1,6 @@
--- Blocks a counter's subject from now on.
+-- Blocks the subject of a counter, from now on.
 --
--- KEYS  the block's key, and the counter's; without that one, nothing is announced
+-- KEYS  the key of the block, and that of the counter; without the latter, nothing is announced
 -- ARGV  see protocol.lua, without rules; the arguments are duration (microseconds)
 -- Returns  1
 --

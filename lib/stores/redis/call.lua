@@ -2,26 +2,26 @@
 -- as this call sees them: read all at once when the first is needed, and written once at the end, however many
 -- requests of the call have changed them.
 --
--- KEYS  those of the call; one that holds another kind of value counts as an absent string
+-- KEYS  those of the call; a key with another type of value counts as absent
 -- ARGV  now (microseconds since the epoch, or '' for the server's time), then the arguments of the function
 
--- A local name is found faster than a global one.
+-- Local names are looked up faster than global ones.
 local cjson, ipairs, math, pcall, redis = cjson, ipairs, math, pcall, redis
 local string, tonumber, type, unpack = string, tonumber, type, unpack
 
--- How an integer is written: %d is twice as fast, and right where the server's long has 64 bits.
+-- The format of integers: %d is twice as fast, and correct if the server's long has 64 bits.
 local INTEGER, THREE_INTEGERS = '%d', '%d %d %d'
 if string.format('%d', 2 ^ 52) ~= '4503599627370496' then INTEGER, THREE_INTEGERS = '%.0f', '%.0f %.0f %.0f' end
 
--- How many keys one command reads: unpack fails above 8,000.
+-- Maximum number of keys that one command reads: unpack fails above 8,000.
 local MOST_READ = 1000
 
 local keys, argv, now, slack_ms
 
--- The states by their places in KEYS; the places of those to write, and for how long they are kept.
+-- The states by position in KEYS; the positions of those to write, and their expiries.
 local states, unsaved, expiries = nil, {}, {}
 
--- How many entries of lists refunds may still rewrite in this call.
+-- Maximum number of list entries that refunds may still rewrite in this call.
 local rewritable
 
 -- Whether the server is out of memory, but runs the function all the same. See docs/adr/0047-one-lua-library.md.
@@ -33,7 +33,7 @@ local function begin(call_keys, call_argv)
   for index = #unsaved, 1, -1 do
     expiries[unsaved[index]], unsaved[index] = nil, nil
   end
-  -- A clock that is not the server's may run slower than keys expire: they are kept an hour longer.
+  -- An injected clock may run slower than the server's, by which keys expire: they are kept an hour longer.
   now, slack_ms = tonumber(argv[1]), 3600000
   if not now then
     local time = redis.call('TIME')
@@ -41,17 +41,17 @@ local function begin(call_keys, call_argv)
   end
 end
 
--- A millisecond more than it takes, since Redis counts from when the command began, and TIME is later.
+-- Returns: milliseconds for PX, with one more, since Redis counts from the start of the command, and TIME is later.
 local function milliseconds(microseconds)
   return math.ceil(microseconds / 1000) + 1 + slack_ms
 end
 
--- Refuses what takes memory, as the server does where it is asked to run a script.
+-- Fails if the server is out of memory, as the server itself does for a script that writes.
 local function take_memory()
   if is_full then error({ err = "OOM command not allowed when used memory > 'maxmemory'" }) end
 end
 
--- Returns: a function that does the same where the server is out of memory.
+-- Returns: the same function for a server that is out of memory.
 local function when_full(main)
   return function(...)
     is_full = true
@@ -72,7 +72,7 @@ local function read_all()
   return all
 end
 
--- Returns: the string at a place in KEYS, false if there is none.
+-- Returns: the string at a position in KEYS; false if there is none.
 local function get(place)
   if not states then states = read_all() end
   return states[place]

@@ -1,8 +1,8 @@
--- Decides a list of requests one after the other, each all or nothing: checks every hit of a request,
--- and charges them only if all are allowed.
+-- Decides requests one after the other, each all or nothing: checks all hits of a request, and charges them only if all
+-- are allowed.
 --
--- KEYS  for each hit of each request, in order: its key, its block's key if its rule can block, and its
---       receipt's key if permits are taken ahead; each once
+-- KEYS  for each hit of each request, in order, without duplicates: its key, the key of its block if its rule can block,
+--       and the key of its receipt for a prefetch
 -- ARGV  see protocol.lua; the arguments are one run of requests after the other, which differ in their keys
 --       only: times (how many they are), count (of the hits of each; below 0: ask (1: charge nothing; 2: take ahead)
 --       and patience follow (microseconds; -1: endless; of 2: how long to keep the receipts)), and of each hit: rule (index), cost (permits), lease (a
@@ -17,10 +17,11 @@
 local hit_key, hit_block, hit_receipt = {}, {}, {}
 local hit_allowed, hit_state, hit_expiry, hit_blocks = {}, {}, {}, {}
 
--- Where in the reply the first request begins that was charged: from there on they saw what is not saved yet.
+-- Position in the reply of the first request that was charged: it and the later ones depend on unsaved states.
 local unsure
 
--- Finds the keys of a hit, from a place in the request's keys on. Returns: where those of the next one begin.
+-- Finds the keys of a hit, from a position in KEYS on.
+-- Returns: the position of the keys of the next hit.
 local function find_keys(hit, index)
   local rule = hit_rule[hit]
   hit_key[hit], index = key_of(rule, index), index + 1
@@ -34,7 +35,7 @@ local function step(hit, cost, patience)
   return rule.step(hit_key[hit], now, cost, patience, hit_lease[hit], unpack(rule.parameters))
 end
 
--- Returns: how long the subject is still blocked (microseconds), nil if it is not.
+-- Returns: how long the subject is still blocked (microseconds); nil if it is not.
 local function blocked_for(hit)
   local blocked_until = tonumber(get(hit_block[hit]) or nil)
   return blocked_until and blocked_until > now and blocked_until - now or nil
@@ -50,7 +51,7 @@ local function check_blocked(hit, left)
   return false, 0, wait, math.max(reset_after, left)
 end
 
--- A denial begins a block, if the rule has one; a cost that can never fit does not.
+-- A denial starts a block if the rule has one, unless the cost can never fit.
 local function block_if_denied(hit, allowed, remaining, wait, reset_after, state, expires_after)
   local block = hit_rule[hit].block
   hit_blocks[hit] = not allowed and wait >= 0
@@ -60,7 +61,7 @@ local function block_if_denied(hit, allowed, remaining, wait, reset_after, state
   return allowed, remaining, wait, reset_after, state, expires_after
 end
 
--- Returns: what the algorithm decides, and the subject's block.
+-- Returns: the result of the algorithm, or of the subject's block.
 local function check(hit)
   if not hit_rule[hit].block then return step(hit, hit_cost[hit], patience) end
   local left = blocked_for(hit)
@@ -82,7 +83,7 @@ local function check_all()
   return denied
 end
 
--- Reports the figures of what would have been allowed without the charge.
+-- Reports for the allowed hits the results without the charge.
 local function report_uncharged()
   for hit = 1, count do
     if hit_allowed[hit] then
@@ -92,7 +93,7 @@ local function report_uncharged()
   end
 end
 
--- States that are no strings are saved first: the server may refuse those, and so the request.
+-- States that are not strings are saved first: the server may reject their commands, so that the request fails.
 local function charge_all(are_strings)
   for hit = 1, count do
     local save = hit_rule[hit].save or put
@@ -103,7 +104,7 @@ local function charge_all(are_strings)
   end
 end
 
--- A denial stands also where there is no memory to remember its block.
+-- Without memory for the block, the denial is still returned.
 local function block_all()
   if is_full then return end
   for hit = 1, count do
@@ -114,8 +115,8 @@ local function block_all()
   end
 end
 
--- A receipt states when the charge will be gone, and when it was made, so that permits whose reply is lost can be refunded: once, as
--- it is deleted then. It is written behind the charge: without one, nothing is refunded.
+-- A receipt contains when the charge expires and when it was made, so that permits whose reply is lost can be refunded,
+-- once: the refund deletes it. It is written after the charge, so that nothing is refunded without one.
 local function write_receipts()
   for hit = 1, count do
     if hit_allowed[hit] and hit_cost[hit] > 0 then
@@ -150,7 +151,7 @@ local function decide(...)
   repeat
     local done, failure = pcall(decide_all)
     if not done then
-      if start == failed then error(failure) end -- no request's own: it would fail forever
+      if start == failed then error(failure) end -- not the error of one request: it would recur forever
       failed = start
       fail(failure)
     end

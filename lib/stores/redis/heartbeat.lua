@@ -1,16 +1,15 @@
--- Notes that a process is alive, and counts those that are.
+-- Records that a process is alive, and counts the live processes.
 --
--- KEYS  a sorted set: each process by the instant until which its heartbeat counts
--- ARGV  see protocol.lua, without rules; the arguments are instance (a name), duration (microseconds; 0: it is gone)
--- Returns  how many processes are alive; a list of one text if they cannot be counted: why
+-- KEYS  a sorted set: each process, scored with the instant until which its heartbeat is valid
+-- ARGV  see protocol.lua, without rules; the arguments are instance (a name), duration (microseconds; 0: deletes it)
+-- Returns  the number of live processes; if they cannot be counted, a list with the error
 --
--- An error is returned in a list, since it says nothing of whether requests can be decided: the rights to
--- decide them may be there while those for a sorted set are not.
+-- The error is returned in a list, since it does not mean that requests cannot be decided: the user may have the rights
+-- to decide, but not those for a sorted set.
 --
 -- @needs protocol
 
--- How many expired heartbeats go with a call: no call moves more. Those that stay behind are not counted, and go
--- with the calls to come.
+-- Maximum number of expired heartbeats that a call removes. The others are not counted, and later calls remove them.
 local MOST_GONE = 1000
 
 local function heartbeat(...)

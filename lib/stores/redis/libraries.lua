@@ -1,13 +1,13 @@
--- Notes that a process uses a library of functions, and finds those that no process has used for a day.
+-- Records that a process uses a library of functions, and finds libraries that no process has used for a day.
 --
--- KEYS  a sorted set: each library by the instant (microseconds) at which a process last named it as its own, or at
---       which it was first seen
--- ARGV  see protocol.lua, without rules; the arguments are the library in use, then the others that the servers have
--- Returns  which of the others can be deleted: their numbers, from 1
+-- KEYS  a sorted set: each library, scored with the instant (microseconds) at which a process last reported it as its
+--       own, or at which it was first seen
+-- ARGV  see protocol.lua, without rules; the arguments are the library in use, then the others on the servers
+-- Returns  the indexes, from 1, of the others that can be deleted
 --
 -- @needs protocol
 
--- For how long a library is kept that no process names, and for how long it is known that it was named (microseconds).
+-- How long an unused library is kept, and how long the reports of a library are stored (microseconds).
 local UNUSED_FOR, KNOWN_FOR = 86400000000, 172800000000
 
 local function libraries(...)

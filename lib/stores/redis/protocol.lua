@@ -1,16 +1,16 @@
--- Reads what a call goes by. The algorithms stand above, by their names in `algorithms`.
+-- Reads the rules and arguments of a call. The algorithms precede this file, by name in `algorithms`.
 --
--- KEYS  each key of the call once
+-- KEYS  the keys of the call, without duplicates
 -- ARGV  now        see call.lua
---       rules      JSON, a list of: algorithm (name), block (microseconds; 0: blocks only when told to;
---                  -1: cannot block), shadow (1: its denial denies nothing else), parameters (a list of
---                  integers, in the order of the algorithm's functions)
---       arguments  JSON, a list: what the function takes
---       places     JSON, a list: which of KEYS is meant by the first, the second, …; only if one is meant twice
+--       rules      JSON, a list of: algorithm (name), block (microseconds; 0: only block.lua blocks; -1: cannot block),
+--                  shadow (1: a denial does not deny the request), parameters (a list of integers, in the order of the
+--                  algorithm's functions)
+--       arguments  JSON, a list: the arguments of the function
+--       places     JSON, a list: the position in KEYS of the first key, the second key, …; absent without duplicates
 --
--- An example: three requests of one turn, decided by decide.lua. The subjects ann and bob each consume a permit of a rule of gcra (100
--- permits per minute), then a peek at ann's counter of that rule, and of a rule of a log (5 permits per hour, whose
--- denials block for a minute):
+-- An example: three requests of one turn, decided by decide.lua. The subjects ann and bob each consume a permit of a
+-- gcra rule (100 permits per minute). The third request is a peek at ann's counters of that rule and of a
+-- sliding-window-log rule (5 permits per hour, denials block for a minute):
 --
 -- KEYS  rl{ann}api  rl{bob}api  rl{ann}login  rl{ann}login:block
 -- ARGV  ''                                               the server's time
@@ -21,19 +21,19 @@
 --       [2,1, 1,1,  1,-2,1,0, 1,1, 2,1]                  2 times 1 hit: rule 1, cost 1; then
 --                                                        1 time 2 hits, and charge nothing (1), patience 0:
 --                                                        rule 1, cost 1; rule 2, cost 1
---       [1,2,1,3,4]                                      the third key that is meant is KEYS[1] again
+--       [1,2,1,3,4]                                      the third key is KEYS[1] again
 --
 -- Reply  now, 99,0,600000, 99,0,600000,                  each request: remaining, wait, reset_after
 --        99,0,600000, 5,0,0                              the peek, which charges nothing
 --
 -- @needs call
 
--- How many texts are remembered from call to call, and how long they may be (bytes).
+-- Maximum number of decoded texts that are cached between calls, and their maximum length (bytes).
 local MOST_KNOWN, LONGEST_KNOWN = 500, 500
 
 local rules, arguments, places
 
--- Returns: a function that decodes a text, and remembers it: calls of a process repeat a few.
+-- Returns: a function that decodes a text and caches the result, since the calls of a process repeat a few texts.
 local function remembering(decode)
   local known, count = {}, 0
   return function(text)
@@ -73,12 +73,12 @@ local function begin_call(call_keys, call_argv)
   places = argv[4] and cjson.decode(argv[4])
 end
 
--- Returns: which of KEYS is meant by the first, the second, …
+-- Returns: the position in KEYS of the first key, the second key, …
 local function place_of(index)
   return places and places[index] or index
 end
 
--- Returns: what a rule's functions find a state by: a string by its place in KEYS, another kind by its key.
+-- Returns: the argument by which a rule's functions find a state: the position in KEYS for a string, otherwise the key.
 local function key_of(rule, index)
   local place = places and places[index] or index
   return rule.save and keys[place] or place

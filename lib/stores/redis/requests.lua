@@ -9,12 +9,12 @@ local FIELDS = 3
 local reply, reply_end
 local next_argument, next_key
 
--- The run of requests that is decided now: how many are left of it, and what they have in common.
--- Of permits taken ahead, `kept` is how long to keep the receipts (microseconds).
+-- The current run of requests: how many of them are left, and what they have in common. For a prefetch, `kept` is how
+-- long to store the receipts (microseconds).
 local left, count, width, charge, patience, kept
 local hit_rule, hit_cost, hit_lease = {}, {}, {}
 
--- The request: where its part of the reply begins, and its part of the keys.
+-- The current request: the position of its part of the reply, and of its keys.
 local start, first_key
 
 local function rewind()
@@ -23,7 +23,7 @@ end
 
 local function begin_requests(...)
   begin_call(...)
-  reply = { now, 0, 0, 0 } -- as large as that of one hit, so that it need not grow
+  reply = { now, 0, 0, 0 } -- as large as the reply for one hit, so that the table does not grow
   rewind()
 end
 
@@ -68,7 +68,7 @@ local function fail(failure)
   reply[start] = type(failure) == 'table' and failure.err or tostring(failure)
 end
 
--- Fails every request from a place in the reply on.
+-- Fails every request from a position in the reply on.
 local function fail_from(slot, failure)
   rewind()
   while next_request() do

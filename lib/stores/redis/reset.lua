@@ -1,10 +1,10 @@
--- Forgets a counter, and notes when: a charge from before must not be refunded. The note is kept for as long as the
--- counter would have been, since no charge lasts longer.
+-- Deletes a counter and stores the instant, since earlier charges must not be refunded. The instant is stored as long as
+-- the counter would have existed, since no charge lasts longer.
 --
--- KEYS  where the instant of the counter's last reset is kept (microseconds), the counter's key, and its block's if
---       its rule can block; or any keys, which are deleted
+-- KEYS  the key of the instant of the counter's last reset (microseconds), the key of the counter, and that of its block
+--       if its rule can block; or any keys, which are deleted
 -- ARGV  see protocol.lua, without rules; the arguments are 1 for a counter
--- Returns  how many of the keys there were
+-- Returns  how many of the keys existed
 --
 -- @needs protocol, announce
 
@@ -15,7 +15,7 @@ local function reset(...)
   local reset_key, key = keys[1], keys[2]
   local kept_for = redis.call('PTTL', key)
   if kept_for > 0 then kept_for = math.max(kept_for, redis.call('PTTL', reset_key)) end
-  -- First what frees memory: a server that is out of it takes a write behind that one.
+  -- Frees memory first: a server that is out of memory accepts a write only after that.
   local removed = redis.call('UNLINK', unpack(keys, 2))
   if kept_for > 0 then
     redis.call('SET', reset_key, string.format(INTEGER, now), 'PX', string.format(INTEGER, kept_for))

@@ -1,13 +1,13 @@
--- Tries commands, and finds those that the server refuses to this user, or does not have.
+-- Tries commands, and finds those that the server does not permit this user, or does not support.
 --
--- KEYS  a key that nothing else uses: it does not exist, before and after
+-- KEYS  a key that is not used otherwise: it exists neither before nor after
 -- ARGV  see protocol.lua, without rules; the arguments are names of commands
--- Returns  0; a list of one text if the server refuses some: its first error, and the names of all
+-- Returns  0; if the server rejects some, a list of one text: the first error, and the names of all rejected commands
 --
 -- @needs protocol
 
--- Each command with arguments by which it changes nothing. The first write is one that a server out of memory
--- refuses: behind another one it would not.
+-- Each command with arguments that change nothing. The first write is one that a server without memory rejects: after
+-- another write, it would accept it.
 local function trials_on(key)
   return {
     { 'SET', key, '', 'XX', 'PX', 1 },
@@ -37,7 +37,7 @@ local function rights(...)
   local is_needed, refused, failure = {}, {}, nil
   for _, name in ipairs(arguments) do is_needed[name] = true end
 
-  -- That there is no such list is no refusal.
+  -- A missing list is not a rejection.
   local function try(name, ...)
     if not is_needed[name] then return end
     local reply = redis.pcall(name, ...)
@@ -47,7 +47,7 @@ local function rights(...)
   end
 
   for _, trial in ipairs(trials_on(key)) do try(unpack(trial)) end
-  -- RPUSH alone cannot but write: only what can be deleted.
+  -- RPUSH always writes, so it is tried only if the key can be deleted.
   if not failure then
     try('RPUSH', key, '')
     redis.call('UNLINK', key)
