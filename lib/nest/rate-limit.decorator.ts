@@ -11,7 +11,7 @@ import type { NamedRule, RouteRule, RouteRuleFields } from './rules/route-rule.j
 const RULES = Symbol.for('nestjs-redis-rate-limit:rules');
 const SKIPPED = Symbol.for('nestjs-redis-rate-limit:skipped');
 
-/** What one target, a class or a method, says by its decorators. */
+/** The rules that the decorators of a class or a method set. */
 export interface TargetRules {
   /** Its rules, in the order in which they are written. */
   readonly rules: readonly RouteRule[];
@@ -125,7 +125,7 @@ function checkMethod(
   ]);
 }
 
-/** What the decorators said on this very class or method, nothing inherited. */
+/** Returns the rules of the decorators on a class or method itself, without inherited ones. */
 export function targetRules(target: object): TargetRules {
   return {
     rules: (Reflect.getOwnMetadata(RULES, target) as RouteRule[] | undefined) ?? [],
@@ -133,7 +133,7 @@ export function targetRules(target: object): TargetRules {
   };
 }
 
-/** What the decorators said on a method, where the class or one that it extends defines it. */
+/** Returns the rules of the decorators on a method, in the class that defines it. */
 export function methodRules({ prototype }: { readonly prototype: unknown }, name: string): TargetRules {
   let owner = prototype as object | null;
   while (owner !== null && !Object.hasOwn(owner, name)) owner = Object.getPrototypeOf(owner) as object | null;
@@ -152,7 +152,7 @@ function append(decorator: string, key: symbol, ...values: unknown[]): ClassDeco
     const present = (Reflect.getOwnMetadata(key, decorated) as unknown[] | undefined) ?? [];
     Reflect.defineMetadata(key, [...values, ...present], decorated);
     if (name === undefined) return;
-    // A decorator in front may replace the method, and its metadata with it.
+    // A decorator above this one may replace the method, and lose its metadata.
     const named = (Reflect.getOwnMetadata(key, target, name) as unknown[] | undefined) ?? [];
     Reflect.defineMetadata(key, [...values, ...named], target, name);
   };

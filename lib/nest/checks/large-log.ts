@@ -4,10 +4,10 @@ import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 import type { RuleFields } from '../rules/rule-layers.js';
 import type { Warnings } from '../warnings.js';
 
-/** The largest limit that a rule may have without `algorithm` and without a warning. */
+/** The largest limit of a rule without `algorithm` that causes no warning. */
 const LARGEST_SILENT_LIMIT = 1000;
 
-/** What an entry of a log takes in Redis, measured: 16.6 bytes each for 1,000 of them, less for more. */
+/** Memory of a log entry in Redis: 16.6 bytes were measured with 1,000 entries, less with more. */
 const BYTES_PER_ENTRY = 17;
 
 /**

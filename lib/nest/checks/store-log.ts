@@ -98,13 +98,13 @@ function kindOf({ kind, code }: StoreFault, call: StoreCall): string {
   return `${call} ${kind} ${code}`;
 }
 
-/** A server that is away is so by many errors in turn; what it refuses has to be permitted one by one. */
+/** An unavailable server causes many different errors, which are one kind; each missing permission is its own kind. */
 function outageKindOf(fault: StoreFault): string {
   if (needsOperator(fault)) return fault.message;
   return fault.kind === 'timeout' ? 'connection' : fault.kind;
 }
 
-/** Whether nobody but the operator can change what the server refuses. */
+/** Whether only an operator can fix the cause. */
 function needsOperator({ kind }: StoreFault): boolean {
   return kind === 'access' || kind === 'topology';
 }

@@ -9,10 +9,10 @@ import { programSubject, type ProgramSubject } from './program-subject.js';
 import type { By } from '../rules/route-rule.js';
 import type { RuleFields } from '../rules/rule-layers.js';
 
-/** These need only the place of a counter, not its limit. */
+/** Operations that need only the key of a counter, not its limit. */
 const OF_ANY_LIMIT: readonly Operation[] = ['block', 'reset'];
 
-/** A rule of the module, or of a route, as programs use it: without a request. */
+/** A rule of the module or of a route, for use by programs, without a request. */
 export class ProgramRule {
   private readonly subjectOf: ProgramSubject;
   private readonly keyed: KeyedRule;
@@ -20,7 +20,7 @@ export class ProgramRule {
   private readonly dynamic: readonly string[];
 
   /**
-   * @param by what the rule says in `by`; `undefined` if any subject may come
+   * @param by the option `by` of the rule; `undefined` if any subject is allowed
    * @param path what a message calls the rule
    * @throws RateLimitConfigError if the rule is wrong
    */
@@ -35,7 +35,7 @@ export class ProgramRule {
     this.keyed = keyed(sampleOf(fields, path));
   }
 
-  /** @throws RateLimitConfigError if there is no such subject, or the operation needs what depends on a request */
+  /** @throws RateLimitConfigError if the subject is invalid, or the operation needs a field that depends on a request */
   hits(operation: Operation, subject: SubjectValue, cost: number | undefined): readonly RuleHit[] {
     if (this.dynamic.length > 0 && !OF_ANY_LIMIT.includes(operation)) {
       throw new RateLimitConfigError([

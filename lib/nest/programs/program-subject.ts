@@ -5,7 +5,7 @@ import { EVERYONE, headerSubjectOf, userSubjectOf } from '../../http/subject.js'
 import { headerOf } from '../rules/by.js';
 import type { By } from '../rules/route-rule.js';
 
-/** The subject under which the guard counts what a program's value stands for. */
+/** Returns the subject with which the guard counts requests of the client that a program's value identifies. */
 export type ProgramSubject = (given: SubjectValue) => Subject;
 
 interface PartReader {
@@ -19,8 +19,8 @@ const EVERYONE_READER: PartReader = {
 };
 
 /**
- * Makes the reader of a program's subjects for what a rule says in `by`. A list with an empty first part and an
- * IP stands for the requests without the rule's own subject.
+ * Returns the function that reads the subjects of programs for the option `by`. A list of an empty part and an IP is the
+ * subject of requests without the rule's own subject.
  *
  * @param by what the rule says; `undefined`: an IP if the value is one, or the value
  * @param path what a message calls the rule

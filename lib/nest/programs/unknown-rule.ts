@@ -5,7 +5,7 @@ import type { Routes } from '../request/routes.js';
 const quoted = (name: string): string => `"${name}"`;
 
 /**
- * What a program is told that names a rule which the module's options do not have.
+ * Returns the error for a rule name that the module's options do not contain.
  *
  * @param known the names in the options
  */

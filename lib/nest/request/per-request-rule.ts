@@ -27,9 +27,9 @@ export function dynamicFields(fields: RuleFields): (typeof DYNAMIC)[number][] {
 }
 
 /**
- * The rule, with values in the place of functions that it can live with.
+ * Compiles a rule with sample values instead of its functions.
  *
- * @throws RateLimitConfigError if the rule is wrong whatever its functions may give
+ * @throws RateLimitConfigError if the rule is invalid for every value that its functions may return
  */
 export function sampleOf(fields: RuleFields, path: string): CompiledRule {
   const given = dynamicFields(fields);
@@ -78,7 +78,7 @@ export class PerRequestRule {
     }
   }
 
-  /** Limits and windows come from the application's data, so a client must not gain by a missing value. */
+  /** Limits and windows are often read from the application's data: a client must not benefit from a missing value. */
   private withoutLimit(reason: string): CompiledRule | 'skip' | 'unavailable' {
     const { name, mode, onStoreError = this.invalid.onStoreError } = this.fields;
     const isAllowed = onStoreError === 'allow';
@@ -99,7 +99,7 @@ export class PerRequestRule {
   }
 }
 
-/** The part of a route's rule that the core knows. */
+/** Returns the fields of a route's rule that `RateLimiter` supports. */
 function ruleOf(fields: RuleFields): AnyRule {
   const own = Object.entries(fields).filter(
     ([field]) => Object.hasOwn(RULE_FIELDS, field) || !Object.hasOwn(ROUTE_FIELDS, field),

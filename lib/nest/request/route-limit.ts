@@ -39,7 +39,7 @@ export class RouteLimit implements AppliedLimit {
   readonly isHeld: boolean;
   readonly count: CountWhen;
   readonly checks = new Set<Check>();
-  /** Looks at requests without the subject; absent if there is nothing to find out. */
+  /** Checks requests without the subject; absent if there is nothing to check. */
   checkMissing: ((request: HttpRequest) => void) | undefined;
   readonly fields: RuleFields & RouteRuleFields & { readonly name: string };
   readonly keyed: (rule: CompiledRule) => KeyedRule;

@@ -106,7 +106,7 @@ export class Settlement {
   }
 }
 
-/** A response that was cut off counts, or hanging up would be a way around the limit. */
+/** Whether a response counts. One that was cut off does, so that clients cannot evade the limit by disconnecting. */
 function counts(
   count: AppliedLimit['count'],
   end: ResponseEnd,

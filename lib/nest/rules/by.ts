@@ -62,7 +62,7 @@ export function countsAlike(one: unknown = 'ip', other: unknown = 'ip'): boolean
   return parts.length === others.length && parts.every((part, index) => isSamePart(part, others[index]));
 }
 
-/** `by` as the text of a variable gives it: a list has commas, and `header:apikey` is a header by its name. */
+/** Parses `by` from the text of a variable: commas separate a list, and `header:apikey` is a header. */
 export function byFromText(text: string): unknown {
   const parts = text.split(',').map((part) => {
     const name = part.trim();
@@ -92,7 +92,7 @@ function isKeyword(text: string): boolean {
   return (KEYWORDS as readonly string[]).includes(text);
 }
 
-/** `Api-Key` is no header's name here, since it could mean the keyword as well. */
+/** Whether a text is a header name. `Api-Key` is rejected, since the keyword may be meant. */
 function isHeaderName(text: string): boolean {
   const name = text.toLowerCase();
   if (isKeyword(name)) return false;

@@ -26,8 +26,8 @@ export interface Target extends TargetRules {
 }
 
 /**
- * Puts the rules of a route together: the module's, then those of each target from the outermost to
- * the handler, then the overrides. Collects what is wrong with any of them.
+ * Combines the rules of a route: those of the module, then those of each target from the outermost to the handler, then
+ * the overrides. Collects all problems.
  */
 export class RuleBook {
   problems: Set<string>;

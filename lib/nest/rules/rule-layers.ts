@@ -23,7 +23,7 @@ export interface LayeredRule {
   readonly split?: readonly string[];
 }
 
-/** What a rule that states a complete limit inherits. */
+/** The fields that a rule with a complete limit inherits. */
 const INHERITED: readonly string[] = [
   'name',
   'cost',
@@ -44,7 +44,7 @@ export function withoutLimit(rule: RuleFields): RuleFields {
   return Object.fromEntries(Object.entries(rule).filter(([field]) => INHERITED.includes(field)));
 }
 
-/** What a decorator may change of a shared rule: it leaves the counter as it is. */
+/** The fields of a shared rule that a decorator may override, since they do not need another counter. */
 export const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'count', 'skipIf'];
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
@@ -95,8 +95,8 @@ export function layerProblems(
 }
 
 /**
- * A rule with a nearer layer on top, field by field. When the nearer one changes the algorithm, what
- * means nothing to the new one goes: the old one's options, a window of days for all but a fixed window.
+ * Returns a rule with the fields of a nearer layer. If that changes the algorithm, fields that the new algorithm does
+ * not support are dropped: options of the old one, and calendar windows unless it is `fixed-window`.
  */
 export function overlay(rule: RuleFields, nearer: RuleFields): RuleFields {
   const given = Object.fromEntries(Object.entries(nearer).filter(([, value]) => value !== undefined));

@@ -3,13 +3,13 @@
 --
 -- KEYS  for each hit of each request, in order, without duplicates: its key, the key of its block if its rule can block,
 --       and the key of its receipt for a prefetch
--- ARGV  see protocol.lua; the arguments are one run of requests after the other, which differ in their keys
---       only: times (how many they are), count (of the hits of each; below 0: ask (1: charge nothing; 2: take ahead)
---       and patience follow (microseconds; -1: endless; of 2: how long to keep the receipts)), and of each hit: rule (index), cost (permits), lease (a
---       name, only if the algorithm has leases)
--- Returns  now (microseconds), then three integers a hit: remaining (permits), wait (microseconds; from 0:
---          allowed, and held back so long; -1: never allowed; below: allowed after -2 - wait),
---          reset_after (microseconds); the first of a request that failed is the error, a string
+-- ARGV  see protocol.lua; the arguments are runs of requests that differ only in their keys, each with: times (number of
+--       requests), count (hits per request; if negative, mode and patience follow), mode (1: charge nothing; 2:
+--       prefetch), patience (microseconds; -1: unlimited; for mode 2: how long to store the receipts), and for each hit:
+--       rule (index), cost (permits), lease (a name, only if the algorithm has leases)
+-- Returns  now (microseconds), then three integers per hit: remaining (permits), wait (microseconds; from 0: allowed
+--          with this delay; -1: never allowed; below -1: allowed after -2 - wait), reset_after (microseconds); the
+--          first value of a failed request is the error, a string
 --
 -- @needs requests
 
