@@ -3,7 +3,7 @@ import type { ConcurrencyRule } from '../../lib/index.js';
 import { until } from '../support/redis/until.mjs';
 import type { Bench } from './limiter-bench.js';
 
-const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 2, lease: '30s' };
+const rule: ConcurrencyRule = { name: 'reports', algorithm: 'concurrency', limit: 2, lease: '30s' };
 /** Renewals come by the real clock, and leases end by the store's, which goes on only when it is told to. */
 const soonRenewed: ConcurrencyRule = { ...rule, lease: '300ms' };
 

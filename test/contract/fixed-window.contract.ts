@@ -5,7 +5,12 @@ import type { Bench } from './limiter-bench.js';
 
 export function fixedWindowContract(bench: () => Bench): void {
   describe('fixed-window', () => {
-    const rule = { algorithm: 'fixed-window', limit: 3, window: '10s' } as const satisfies Rule;
+    const rule = {
+      name: 'visits',
+      algorithm: 'fixed-window',
+      limit: 3,
+      window: '10s',
+    } as const satisfies Rule;
     const onTheClock = { ...rule, align: 'clock' } as const satisfies Rule;
 
     it('counts whole windows from the first hit', async () => {

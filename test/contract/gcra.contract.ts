@@ -5,7 +5,13 @@ import type { Bench } from './limiter-bench.js';
 
 export function gcraContract(bench: () => Bench): void {
   describe('gcra', () => {
-    const rule = { algorithm: 'gcra', limit: 1, window: '1s', burst: 4 } as const satisfies Rule;
+    const rule = {
+      name: 'visits',
+      algorithm: 'gcra',
+      limit: 1,
+      window: '1s',
+      burst: 4,
+    } as const satisfies Rule;
 
     it('lets a burst through after a pause, and then one hit every second', async () => {
       await bench().expectTimeline(

@@ -5,7 +5,12 @@ import type { Bench } from './limiter-bench.js';
 
 export function slidingWindowCounterContract(bench: () => Bench): void {
   describe('sliding-window-counter', () => {
-    const rule = { algorithm: 'sliding-window-counter', limit: 10, window: '10s' } as const satisfies Rule;
+    const rule = {
+      name: 'visits',
+      algorithm: 'sliding-window-counter',
+      limit: 10,
+      window: '10s',
+    } as const satisfies Rule;
 
     it('weighs the previous window by its share of the sliding one', async () => {
       await bench().expectTimeline(

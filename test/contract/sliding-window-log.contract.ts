@@ -5,7 +5,12 @@ import type { Bench } from './limiter-bench.js';
 
 export function slidingWindowLogContract(bench: () => Bench): void {
   describe('sliding-window-log', () => {
-    const rule = { algorithm: 'sliding-window-log', limit: 3, window: '10s' } as const satisfies Rule;
+    const rule = {
+      name: 'visits',
+      algorithm: 'sliding-window-log',
+      limit: 3,
+      window: '10s',
+    } as const satisfies Rule;
 
     it('gives each permit back a window after it was taken', async () => {
       await bench().expectTimeline(

@@ -5,7 +5,13 @@ import type { Bench } from './limiter-bench.js';
 
 export function tokenBucketContract(bench: () => Bench): void {
   describe('token-bucket', () => {
-    const rule = { algorithm: 'token-bucket', limit: 1, window: '1s', burst: 4 } as const satisfies Rule;
+    const rule = {
+      name: 'visits',
+      algorithm: 'token-bucket',
+      limit: 1,
+      window: '1s',
+      burst: 4,
+    } as const satisfies Rule;
 
     it('starts full, empties at once and refills continuously', async () => {
       await bench().expectTimeline(
