@@ -17,6 +17,7 @@ export class RuleCache {
   private readonly compiled = new WeakMap<AnyRule, KeyedRule>();
   /** The first rule without a name, by its algorithm. */
   private readonly unnamed = new Map<string | undefined, AnyRule>();
+  private hasWarned = false;
 
   /** @param place called once for each rule, see `RateLimiter.keyed` */
   constructor(private readonly place: (compiled: CompiledRule, rule: AnyRule) => KeyedRule) {}
@@ -25,7 +26,7 @@ export class RuleCache {
    * Returns the hits of a subject on one or several rules.
    *
    * @param cost a checked one
-   * @throws RateLimitConfigError if a rule or the subject is wrong, or two rules have one name
+   * @throws RateLimitConfigError if a rule or the subject is wrong, or two rules of the list have one name
    */
   hits(rules: AnyRule | readonly AnyRule[], given: SubjectValue, cost?: number): readonly RuleHit[] {
     const subject = readSubject(given);
@@ -44,27 +45,31 @@ export class RuleCache {
     if (known) return known;
     if (!isFields(rule)) throw new RateLimitConfigError([problem('rule', rule, RULE_ALLOWED)]);
     const compiled = compileRule(rule);
-    this.refuseSecondUnnamed(rule);
+    this.warnOfSecondUnnamed(rule);
     const keyed = this.place(compiled, rule);
     this.compiled.set(rule, keyed);
     return keyed;
   }
 
-  /** Rules without a name have one counter for a subject, so they have to be the same rule. */
-  private refuseSecondUnnamed(rule: AnyRule): void {
-    if (rule.name !== undefined) return;
+  /** Warns once that different rules have one counter for a subject. Another limit is no other rule: limits change. */
+  private warnOfSecondUnnamed(rule: AnyRule): void {
+    if (rule.name !== undefined || this.hasWarned) return;
     const first = this.unnamed.get(rule.algorithm) ?? rule;
     this.unnamed.set(rule.algorithm, first);
-    if (isDeepStrictEqual(given(first), given(rule))) return;
-    const both = `got ${shown(rule)} and ${shown(first)}`;
-    const fix = `both count as "${DEFAULT_RULE_NAME}", on one counter; give each a name`;
-    throw new RateLimitConfigError([`rules without a name: ${both}: ${fix}`]);
+    if (isDeepStrictEqual(withoutLimit(first), withoutLimit(rule))) return;
+    this.hasWarned = true;
+    process.emitWarning(
+      `Rate limit rules without a name: got ${shown(rule)} and ${shown(first)}: both count as "${DEFAULT_RULE_NAME}", ` +
+        'on one counter. Give each a name.',
+      'RateLimitWarning',
+    );
   }
 }
 
-/** The fields that a rule sets. */
-function given(rule: AnyRule): object {
-  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
+/** The fields that a rule sets, without its limit. */
+function withoutLimit(rule: AnyRule): object {
+  const isKept = ([field, value]: [string, unknown]): boolean => value !== undefined && field !== 'limit';
+  return Object.fromEntries(Object.entries(rule).filter(isKept));
 }
 
 function isList(rules: AnyRule | readonly AnyRule[]): rules is readonly AnyRule[] {

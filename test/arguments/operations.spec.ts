@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import {
   MemoryStore,
   RateLimiter,
@@ -146,15 +146,20 @@ describe.each(['memory', 'redis'] as const)('the limiter on %s', (kind) => {
     await permit.release();
   });
 
-  it('refuses a second rule without a name, whose counter would be the same', async () => {
+  it('warns once of a second rule without a name, whose counter is the same', async () => {
     const own = new RateLimiter({ store: new MemoryStore() });
+    const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     await own.consume({ window: '1m', limit: 100 }, 'ann');
-    await own.consume({ window: '1m', limit: 100, cost: undefined } as never, 'ann');
-    await expect(own.consume({ window: '1h', limit: 5 }, 'ann')).rejects.toThrow(
-      'rules without a name: got {"window":"1h","limit":5} and {"window":"1m","limit":100}: ' +
-        'both count as "default", on one counter; give each a name',
-    );
+    await own.consume({ window: '1m', limit: 200, cost: undefined } as never, 'ann');
     await own.consume({ name: 'sms', window: '1h', limit: 5 }, 'ann');
+    await own.consume({ window: '1h', limit: 5 }, 'ann');
+    await own.consume({ window: '1d', limit: 5 }, 'ann');
+    const warnings = [...emitWarning.mock.calls];
+    emitWarning.mockRestore();
+    const message =
+      'Rate limit rules without a name: got {"window":"1h","limit":5} and {"window":"1m","limit":100}: ' +
+      'both count as "default", on one counter. Give each a name.';
+    expect(warnings).toEqual([[message, 'RateLimitWarning']]);
     await own.close();
   });
 });
