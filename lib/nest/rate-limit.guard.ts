@@ -1,28 +1,44 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
+import { problem } from '../contracts/rate-limit-config.error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { Applied } from './request/applied-limit.js';
-import { exchangeOf, type Exchange } from './request/exchange.js';
+import { exchangeOf, type Exchange, type SubjectHook } from './request/exchange.js';
+import { InvalidValues } from './request/invalid-values.js';
 import { Refusals } from './request/refusals.js';
 import { Responder } from './request/responder.js';
 import { Routes, type Handler, type Route } from './request/routes.js';
 import { Settlement } from './request/settlement.js';
+import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
+import { Warnings } from './warnings.js';
 
 /** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */
 const COUNTED = Symbol.for('nestjs-redis-rate-limit:counted');
 
-type Countable = ExecutionContext & { [COUNTED]?: true };
+type Countable = ExecutionContext & { [COUNTED]?: object };
+
+/** The hooks that a guard overrides. */
+interface Hooks {
+  readonly subjectOf: SubjectHook | undefined;
+  readonly skips: boolean;
+  readonly denies: boolean;
+}
 
 /**
  * Guard that applies the rules of a handler to its requests. The module registers it for every route unless
  * `registerGuard` is `false`. A request that passes it twice is counted once.
+ *
+ * A subclass can override `subjectOf`, `shouldSkip` and `deny`. It has no constructor of its own; it injects
+ * dependencies into properties.
  *
  * @example
  * `@UseGuards(AuthGuard, RateLimitGuard)`
  */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
+  private hooks: Hooks | undefined;
+
   constructor(
     @Inject(Routes) private readonly routes: Routes,
     @Inject(RouteRules) private readonly rules: RouteRules,
@@ -30,6 +46,8 @@ export class RateLimitGuard implements CanActivate {
     @Inject(Responder) private readonly responder: Responder,
     @Inject(Refusals) private readonly refusals: Refusals,
     @Inject(Settlement) private readonly settlement: Settlement,
+    @Inject(InvalidValues) private readonly invalid: InvalidValues,
+    @Inject(Warnings) private readonly warnings: Warnings,
   ) {}
 
   /**
@@ -40,9 +58,95 @@ export class RateLimitGuard implements CanActivate {
    * @throws RateLimitUnavailableException if Redis cannot decide and `onStoreError` is `'deny'`
    */
   canActivate(context: Countable): boolean | Promise<boolean> {
-    if (context[COUNTED]) return true;
-    context[COUNTED] = true;
+    const hooks = (this.hooks ??= this.overridden());
+    if (context[COUNTED]) return this.passAgain(context[COUNTED], hooks);
+    context[COUNTED] = this;
+    return hooks.skips ? this.applyUnlessSkipped(context, hooks) : this.apply(context, hooks);
+  }
+
+  /**
+   * Returns the subject to count a request by, for every rule; `undefined`, `null` or `''` for the subject of the
+   * rule's `by`. Synchronous or asynchronous.
+   *
+   * @param rule name of the rule
+   * @example
+   * protected override subjectOf(context: ExecutionContext) {
+   *   return context.switchToHttp().getRequest().tenant?.id;
+   * }
+   */
+  protected subjectOf(_context: ExecutionContext, _rule: string): ReturnType<SubjectResolver> {
+    return undefined;
+  }
+
+  /**
+   * Returns whether a request is allowed without applying any rule. Only `true` skips the rules. Synchronous or
+   * asynchronous.
+   *
+   * @example
+   * protected override shouldSkip(context: ExecutionContext) {
+   *   return context.switchToHttp().getRequest().path === '/health';
+   * }
+   */
+  protected shouldSkip(_context: ExecutionContext): boolean | Promise<boolean> {
+    return false;
+  }
+
+  /**
+   * Throws the exception of a denied request, synchronously or asynchronously. The headers of the response are already
+   * set. If an override returns, the default exception is thrown.
+   *
+   * @param decision its `fallback` is `'deny'` if the limits could not be checked
+   * @param detail replaces the sentence in the problem details
+   * @throws RateLimitExceededException by default
+   * @throws RateLimitUnavailableException by default, if the limits could not be checked
+   * @example
+   * protected override deny(context: ExecutionContext, decision: Decision) {
+   *   throw new HttpException(`Retry in ${decision.retryAfterMs} ms`, 429);
+   * }
+   */
+  protected deny(_context: ExecutionContext, decision: Decision, detail?: string): void | Promise<void> {
+    return this.responder.deny(decision, detail);
+  }
+
+  /** Overrides can be class fields, which exist only after the constructor. */
+  private overridden(): Hooks {
+    const base = RateLimitGuard.prototype;
+    const hasSubjects = this.subjectOf !== base.subjectOf;
+    return {
+      subjectOf: hasSubjects ? (context, rule) => this.subjectOf(context, rule) : undefined,
+      skips: this.shouldSkip !== base.shouldSkip,
+      denies: this.deny !== base.deny,
+    };
+  }
+
+  private passAgain(first: object, { subjectOf, skips, denies }: Hooks): true {
+    const isHooked = subjectOf !== undefined || skips || denies;
+    const { name } = this.constructor;
+    if (isHooked && first.constructor !== this.constructor) {
+      this.warnings.warn(
+        'RL_HOOKS_UNUSED',
+        `The hooks of ${name} had no effect on a request, since ${first.constructor.name} had counted it. ` +
+          'Set `registerGuard: false`, so that yours is the only rate limit guard.',
+        name,
+      );
+    }
+    return true;
+  }
+
+  private async applyUnlessSkipped(context: ExecutionContext, hooks: Hooks): Promise<boolean> {
+    const isSkipped: unknown = await this.shouldSkip(context);
+    if (isSkipped === true) return true;
+    if (isSkipped !== false && isSkipped !== undefined && isSkipped !== null) {
+      const { name } = this.constructor;
+      const reason = problem(`${name}.shouldSkip`, isSkipped, 'true or false');
+      this.invalid.report(name, 'shouldSkip', reason, 'The rules apply to such a request');
+    }
+    return this.apply(context, hooks);
+  }
+
+  private apply(context: ExecutionContext, { subjectOf }: Hooks): boolean | Promise<boolean> {
     const exchange = exchangeOf(context);
+    if (subjectOf) exchange.subjectOf = subjectOf;
     const [type, handler] = [context.getClass(), context.getHandler() as Handler];
     const route = this.routes.of(type, handler) ?? this.rules.compileLater(type, handler);
     const applied = route.apply(exchange);
@@ -52,7 +156,7 @@ export class RateLimitGuard implements CanActivate {
   }
 
   private decide(applied: Applied, route: Route, exchange: Exchange): boolean | Promise<boolean> {
-    if ('reason' in applied) return this.refusals.refuse(applied, exchange);
+    if ('reason' in applied) return this.refusals.refuse(applied, exchange, this.denied);
     if (applied.length === 0) return true;
     const decision = this.limiter.decide(applied);
     return decision instanceof Promise
@@ -62,8 +166,18 @@ export class RateLimitGuard implements CanActivate {
 
   private respond(decision: Decision, route: Route, exchange: Exchange): boolean | Promise<boolean> {
     this.responder.respond(exchange, decision);
-    if (!decision.allowed) return this.responder.deny(decision);
+    if (!decision.allowed) return this.denied(exchange, decision);
     const isDone = decision.delayMs === 0 && !route.settles;
     return isDone || this.settlement.settle(exchange, decision, route.limits);
+  }
+
+  private readonly denied = (exchange: Exchange, decision: Decision, detail?: string): Promise<never> =>
+    this.hooks!.denies
+      ? this.denyByHook(exchange.context, decision, detail)
+      : this.responder.deny(decision, detail);
+
+  private async denyByHook(context: ExecutionContext, decision: Decision, detail?: string): Promise<never> {
+    await this.deny(context, decision, detail);
+    return this.responder.deny(decision, detail); // An override that returns must not allow the request.
   }
 }

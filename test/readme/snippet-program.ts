@@ -9,6 +9,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'Controller',
     'ExecutionContext',
     'Get',
+    'HttpException',
     'Injectable',
     'Module',
     'Post',
@@ -21,6 +22,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   '@nestjs/testing': ['Test'],
   ioredis: ['Cluster', 'Redis'],
   'nestjs-redis-rate-limit': [
+    'Decision',
     'overridesFromEnv',
     'RateLimit',
     'RateLimitEvents',

@@ -1,13 +1,19 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { promised } from '../../contracts/thenable.js';
 import type { HttpRequest } from '../../http/subject.js';
+import type { SubjectResolver } from '../rules/route-rule.js';
 import { UserReads } from './user-reads.js';
 
 /** The request of a transport without client addresses, such as a message queue. */
 export const WITHOUT_CLIENT: HttpRequest = Object.freeze({});
 
+/** Returns the subject of a request for the rule with a name; `undefined` for the subject of the rule's `by`. */
+export type SubjectHook = (context: ExecutionContext, rule: string) => ReturnType<SubjectResolver>;
+
 /** A request, its response if the transport has one, and the values that functions in rules return for the request. */
 export class Exchange {
+  /** The `subjectOf` of a guard that overrides it. */
+  subjectOf: SubjectHook | undefined;
   private values: Map<unknown, unknown> | undefined;
   private userReads: UserReads | undefined;
 

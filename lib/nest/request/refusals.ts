@@ -11,6 +11,9 @@ import { withoutStack } from './without-stack.js';
 
 const DENIED = { allowed: false, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
 
+/** Denies a request, see `Responder.deny`. */
+type Deny = (exchange: Exchange, decision: Decision, detail: string) => Promise<never>;
+
 /** Denies requests that cannot be counted. */
 @Injectable()
 export class Refusals {
@@ -23,11 +26,12 @@ export class Refusals {
   /**
    * Denies a request, in a later microtask, see `Responder.deny`.
    *
+   * @param deny throws the exception of a decision
    * @throws RateLimitExceededException if the request has no subject
    * @throws RateLimitUnavailableException if the rule has no valid limit
    * @throws InternalServerErrorException if the request has no IP address, or its client has disconnected
    */
-  async refuse({ rule, reason }: Refusal, exchange: Exchange): Promise<never> {
+  async refuse({ rule, reason }: Refusal, exchange: Exchange, deny: Deny): Promise<never> {
     if (reason === 'no-address' || reason === 'hung-up') {
       await Promise.resolve();
       if (reason === 'no-address') this.warnings.warn('RL_NO_CLIENT_ADDRESS', noAddressMessage(rule));
@@ -38,7 +42,7 @@ export class Refusals {
     await Promise.resolve();
     this.responder.respond(exchange, decision, []);
     const detail = `Rule "${rule}" counts by something that this request does not have.`;
-    return this.responder.deny(decision, detail);
+    return deny(exchange, decision, detail);
   }
 }
 

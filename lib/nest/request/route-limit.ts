@@ -11,7 +11,14 @@ import type { InvalidValues } from './invalid-values.js';
 import { dynamicFields, PerRequestRule, sampleOf } from './per-request-rule.js';
 import type { CountWhen, OnMissingSubject, RouteRuleFields } from '../rules/route-rule.js';
 import type { RuleFields } from '../rules/rule-layers.js';
-import { fallbackSubject, subjectOf, UNUSABLE, type FoundSubject, type SubjectOf } from './subject-of.js';
+import {
+  fallbackSubject,
+  hookedSubject,
+  subjectOf,
+  UNUSABLE,
+  type FoundSubject,
+  type SubjectOf,
+} from './subject-of.js';
 
 /** Assigns a rule its keys, see `RateLimiter.keyed`. */
 export type KeyRule = (rule: CompiledRule, owner?: string) => KeyedRule;
@@ -88,7 +95,7 @@ export class RouteLimit implements AppliedLimit {
   apply(exchange: Exchange): Applied | Promise<Applied> {
     const { fixed } = this;
     if (!fixed || this.isAllowed || this.fields.skipIf) return this.applyConditionally(exchange);
-    const subject = this.subjectOf(exchange.request, exchange);
+    const subject = this.subjectIn(exchange);
     if (typeof subject === 'string') return fixed.hits(subject);
     if (subject instanceof Promise) return subject.then((found) => this.hits(found, fixed, exchange));
     return this.hits(subject, fixed, exchange);
@@ -99,7 +106,13 @@ export class RouteLimit implements AppliedLimit {
     const rule = this.fixed ?? (await this.perRequest!.of(exchange));
     if (rule === 'skip') return NO_HITS;
     if (rule === 'unavailable') return { rule: this.name, reason: 'no-limit' };
-    return this.hits(await this.subjectOf(exchange.request, exchange), rule, exchange);
+    return this.hits(await this.subjectIn(exchange), rule, exchange);
+  }
+
+  private subjectIn(exchange: Exchange): FoundSubject | Promise<FoundSubject> {
+    if (!exchange.subjectOf) return this.subjectOf(exchange.request, exchange);
+    const report = (value: unknown): void => this.reportUnusable(value, 'subjectOf');
+    return hookedSubject(exchange, this.name, this.subjectOf, report);
   }
 
   private async isSkipped(exchange: Exchange): Promise<boolean> {
@@ -112,11 +125,11 @@ export class RouteLimit implements AppliedLimit {
     return isSkipped === true;
   }
 
-  private readonly reportUnusable = (value: unknown): void => {
+  private readonly reportUnusable = (value: unknown, field = 'by'): void => {
     const allowed = 'a function that gives a string or a number, or nothing';
     const outcome = this.fields.onMissingSubject === 'deny' ? OUTCOMES.deny : OUTCOMES.ip;
-    const reason = problem(`${this.path}.by`, value, allowed);
-    this.invalid.report(this.name, 'by', reason, `Such a request ${outcome}`);
+    const reason = problem(`${this.path}.${field}`, value, allowed);
+    this.invalid.report(this.name, field, reason, `Such a request ${outcome}`);
   };
 
   private hits(subject: FoundSubject, rule: KeyedRule, { request }: Exchange): Applied {

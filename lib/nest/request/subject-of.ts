@@ -1,3 +1,4 @@
+import { promised } from '../../contracts/thenable.js';
 import type { Subject } from '../../rules/key.js';
 import { ipSubject } from '../../http/client-ip.js';
 import { EVERYONE, headerSubject, userSubject, userSubjectOf, type HttpRequest } from '../../http/subject.js';
@@ -80,16 +81,35 @@ function finderOf(by: By, ipv6Prefix: number, report: (value: unknown) => void):
 
 /** Converts the result of a function of the application to a part of a subject. */
 function resolved(resolver: SubjectResolver, report: (value: unknown) => void): Finder {
-  const read = (found: Awaited<Found>): Part => {
-    if (found === null || found === undefined || found === '') return undefined;
-    const text = userSubjectOf(found);
-    if (text === undefined) report(found);
-    return text ?? UNUSABLE;
-  };
+  const read = (found: Awaited<Found>): Part => partOf(found, report);
   return (_request, exchange) => {
     const found: Found = exchange.valueOf(resolver);
     return found instanceof Promise ? found.then(read) : read(found);
   };
+}
+
+function partOf(found: Awaited<Found>, report: (value: unknown) => void): Part {
+  if (found === null || found === undefined || found === '') return undefined;
+  const text = userSubjectOf(found);
+  if (text === undefined) report(found);
+  return text ?? UNUSABLE;
+}
+
+/**
+ * Returns the subject that the guard's `subjectOf` returns for a rule, or that of `otherwise` if it returns none.
+ *
+ * @param report called with a value that is no subject
+ */
+export function hookedSubject(
+  exchange: Exchange,
+  rule: string,
+  otherwise: SubjectOf,
+  report: (value: unknown) => void,
+): FoundSubject | Promise<FoundSubject> {
+  const found: Found = promised(exchange.subjectOf!(exchange.context, rule));
+  const read = (given: Awaited<Found>): FoundSubject | Promise<FoundSubject> =>
+    partOf(given, report) ?? otherwise(exchange.request, exchange);
+  return found instanceof Promise ? found.then(read) : read(found);
 }
 
 function tupleOf(parts: readonly Part[]): readonly string[] | undefined | typeof UNUSABLE {
