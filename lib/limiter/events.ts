@@ -20,7 +20,7 @@ export interface DecisionEvent {
 
 /** A call to the store failed. */
 export interface StoreErrorEvent {
-  /** The error. That of a store of your own is its `cause`. */
+  /** The error. An error of a custom store is its `cause`. */
   readonly error: StoreFault;
   /** The purpose of the call. */
   readonly call: StoreCall;
@@ -95,13 +95,13 @@ export class RateLimitEvents {
 
   /**
    * The servers that cannot decide, or failed to decide a request in the last ten seconds: the last error by address.
-   * A server whose circuit breaker has closed since is not among them, unless the breaker opens and closes in turn.
+   * A server whose circuit breaker has closed since is not among them, unless the breaker is flapping.
    */
   get faults(): ReadonlyMap<string, StoreFault> {
     return this.faultsOf(({ fault }) => fault);
   }
 
-  /** Whether the circuit breaker of a server opens and closes in turn: three times, each within ten seconds. */
+  /** Whether the circuit breaker of a server is flapping: it opened three times, each within ten seconds of the last. */
   isFlapping(server: string): boolean {
     return this.states.get(server)?.isFlapping ?? false;
   }

@@ -54,7 +54,7 @@ export function logStore(
     reported.add(kindOf(fault, 'decision'));
     logOutage(fault, meanwhile());
   };
-  /** One line for all turns until the server has decided for a while. */
+  /** One line for a flapping breaker until the server has decided for a while. */
   const noteFlapping = (server: string, error: unknown): void => {
     const known = unstable.get(server);
     known?.stop();
@@ -81,7 +81,7 @@ export function logStore(
   });
 }
 
-/** Logs once in which form the servers run the limiter's Lua, and once more if that changes. */
+/** Logs the form in which the servers run the Lua (functions or scripts), and each change of it. */
 export function logForms(store: Pick<RedisStore, 'watchForms'>): void {
   const reported = new Set<string>();
   store.watchForms(({ library, reason }) => {

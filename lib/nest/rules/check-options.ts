@@ -27,7 +27,7 @@ const byName: OptionCheck = {
   accepts: (value) => isFields(value) && Object.values(value).every(isFields),
 };
 
-/** Names the rule that is none, where the rules are an object. */
+/** Names each entry of `rules` that is not an object. */
 const rulesOf = (option: string): OptionCheck => ({
   ...byName,
   problems: (value) => {
@@ -69,7 +69,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   warnings: { allowed: WARNINGS_ALLOWED, accepts: isWarningsOption },
 };
 
-/** What Nest needs before a factory runs. */
+/** The options that Nest needs before a factory runs. */
 export const EXTRAS: OptionChecks = { isGlobal: FLAG, registerGuard: FLAG, registerFilter: FLAG };
 
 /** Whether the module has an option of this name, or another rate limiter's module has it. */
@@ -77,7 +77,7 @@ export function isModuleOption(name: string): boolean {
   return Object.hasOwn(CHECKS, name) || foreignOptionFix(name, undefined) !== undefined;
 }
 
-/** Says what is wrong with the module's options, but for the rules, which are checked with the routes. */
+/** Returns the problems of the module's options, except for the rules, which are checked with the routes. */
 export function optionProblems(options: unknown): string[] {
   if (!isFields(options)) return [problem('the options of RateLimitModule', options, 'an object')];
   const spread = spreadProblem(options);
@@ -95,12 +95,12 @@ export function optionProblems(options: unknown): string[] {
   return conflict ? [...problems, `headers: ${conflict}`] : problems;
 }
 
-/** The options with counts as numbers that were given as strings of digits. */
+/** The options, with strings of digits converted to numbers. */
 export function readModuleOptions(options: RateLimitModuleOptions): RateLimitModuleOptions {
   return readFields(options, CHECKS);
 }
 
-/** The part of wrong options whose rules can be checked all the same, so that one message names everything. */
+/** The valid part of wrong options. Its rules are checked too, so that one message lists all problems. */
 export function readableOptions(options: unknown): RateLimitModuleOptions {
   if (!isFields(options)) return {};
   const readable = (['rules', 'onDemand', 'defaults', 'overrides'] as const).filter((name) =>

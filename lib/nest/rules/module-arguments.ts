@@ -3,12 +3,12 @@ import { unknownOption, valueProblems, type OptionChecks } from '../../contracts
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { EXTRAS, isModuleOption } from './check-options.js';
 
-/** What is wrong with a module that is imported as a class. */
+/** The problem of a module that is imported as a class. */
 export const WITHOUT_OPTIONS =
   'RateLimitModule: imported without options; write RateLimitModule.forRoot({ … }) in the imports of the root ' +
   'module, and remove it from those of other modules, since what it provides is global';
 
-/** What `forRootAsync` takes of the ways to make the options: one of them. */
+/** The ways in which `forRootAsync` can create the options; exactly one must be given. */
 const SOURCES = ['useFactory', 'useClass', 'useExisting'] as const;
 
 const LIST = { allowed: 'a list', accepts: Array.isArray };
@@ -23,11 +23,11 @@ const ASYNC: OptionChecks = {
   ...EXTRAS,
 };
 
-/** What is wrong with a module that comes after the application has started. */
+/** The problem of a module that is loaded after the application has started. */
 export const LOADED_LAZILY =
   'RateLimitModule: loaded lazily, so that no guard limits any route; import it in the root module';
 
-/** What is wrong with the arguments of `forRoot` beside the options, which are checked where they are used. */
+/** The problems of the arguments of `forRoot`, without the options, which are checked where they are used. */
 export function rootProblems(given: unknown): string[] {
   if (Array.isArray(given) || typeof given === 'string') return []; // Nest spreads both into options
   if (!isFields(given)) {
@@ -39,7 +39,7 @@ export function rootProblems(given: unknown): string[] {
   return Object.entries(EXTRAS).flatMap(([name, check]) => valueProblems(name, given[name], check));
 }
 
-/** What is wrong with the arguments of `forRootAsync`. */
+/** The problems of the arguments of `forRootAsync`. */
 export function asyncProblems(given: unknown): string[] {
   if (!isFields(given))
     return [problem('the options of forRootAsync', given, 'an object such as { useFactory: () => ({ … }) }')];
@@ -61,7 +61,7 @@ export function asyncProblems(given: unknown): string[] {
 }
 
 /**
- * The options of a class that makes them.
+ * Returns the options that a class creates.
  *
  * @throws RateLimitConfigError if it cannot
  */

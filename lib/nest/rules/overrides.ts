@@ -8,7 +8,7 @@ export type RuleOverrides = Readonly<Record<string, Readonly<Record<string, unkn
 
 const WITH_VALUE = 'a variable of the process, or one that `config` returns';
 
-/** On the fields of overrides read from the environment: how the variable of a field is called. */
+/** A key of overrides that were read from the environment: its value returns the variable's name for a field. */
 const VARIABLE = Symbol('rate-limit:variable');
 
 type Spelling = (field: string) => string;
@@ -16,7 +16,7 @@ type FromEnvironment = Record<string, unknown> & { [VARIABLE]?: Spelling };
 
 /** Nest's ConfigService, or any object with its `get`. */
 export interface ConfigReader {
-  /** Returns the value of a variable; `undefined` if it has none. */
+  /** Returns the value of a variable, or `undefined`. */
   get(key: string): unknown;
 }
 
@@ -54,7 +54,7 @@ export function overridesFromEnv(
   return Object.fromEntries(overrides);
 }
 
-/** The variables of the process that would set fields of rules, if `overrides` had them. */
+/** The variables of the process that would override fields of rules if they were passed to `overrides`. */
 export function unreadVariables(overrides: RuleOverrides = {}): readonly string[] {
   return Object.keys(process.env).filter((variable) => {
     const [rule] = partsOf(variable) ?? [];
@@ -73,23 +73,23 @@ function checkArguments(config: unknown, names: unknown): void {
   ]);
 }
 
-/** ConfigModule writes `.env` files to the process; with `skipProcessEnv` its service does not read them there. */
+/** ConfigModule copies `.env` files into `process.env`, except with `skipProcessEnv`. */
 function valueOf(config: ConfigReader, variable: string): unknown {
   return config.get(variable) ?? process.env[variable];
 }
 
-/** The rules that an override is for: that of its name, or for `CREATE_ORDER` those spelled so in capitals. */
+/** The rules that an override applies to: the rule of this name, or for `CREATE_ORDER` each rule whose name has this form. */
 export function rulesNamed(override: string, names: ReadonlySet<string>): readonly string[] {
   if (names.has(override)) return [override];
   return [...names].filter((name) => capitals(name) === override);
 }
 
-/** An override's fields with lists out of the strings that the environment gives. */
+/** The fields of an override, with comma-separated strings of the environment converted to lists. */
 export function readLists(fields: RuleFields): RuleFields {
   return Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, listOf(field, value)]));
 }
 
-/** What a message calls an override's field: `overrides.login.limit`, or the variable's name. */
+/** The name of an override's field in messages: `overrides.login.limit`, or the variable. */
 export function overridePath(name: string, fields: RuleFields): Spelling {
   return (fields as FromEnvironment)[VARIABLE] ?? ((field) => `overrides.${name}.${field}`);
 }

@@ -20,7 +20,7 @@ import {
 } from './rule-layers.js';
 import { skipProblem } from './skipped-names.js';
 
-/** A class or a method with what its decorators say, and what a message calls it. */
+/** A class or method with the rules of its decorators, and its name in messages. */
 export interface Target extends TargetRules {
   readonly path: string;
 }
@@ -32,7 +32,7 @@ export interface Target extends TargetRules {
 export class RuleBook {
   problems: Set<string>;
   readonly fallbacks: RuleFallbacks;
-  /** Every rule's name that has been met. */
+  /** The names of all rules of the routes seen so far. */
   private names = new Set<string>();
   private skips = new Map<string, string>();
   private readonly options: RateLimitModuleOptions;
@@ -57,26 +57,26 @@ export class RuleBook {
     return applied.map(({ fields }) => this.override(fields, route));
   }
 
-  /** The module's own rules: those of every route, and those on demand. */
+  /** The rules in the module's options: `rules` and `onDemand`. */
   optionRules(): RuleFields[] {
     const base = this.base();
     const names = Object.keys(this.options.onDemand ?? {});
     return [...this.rulesFor([]), ...names.map((name) => this.override(this.onDemand(name, base)!))];
   }
 
-  /** The names of the module's own rules. */
+  /** The names of the rules in the module's options. */
   get optionNames(): readonly string[] {
     const { onDemand = {}, rules = {} } = this.options;
     return [...Object.keys(onDemand), ...Object.keys(rules)];
   }
 
-  /** The module's own rule of a name, for programs; it counts under its name alone. */
+  /** The module's rule of this name, for programs. Its keys contain no route. */
   namedRule(name: string): RuleFields | undefined {
     const rule = this.optionRules().find((fields) => fields['name'] === name);
     return rule && { ...rule, scope: 'shared' };
   }
 
-  /** Finds names that no rule has, or several have, once all routes have been seen. */
+  /** Finds unknown and duplicate names once all routes have been seen. */
   checkNames(): void {
     const known = quoted([...this.names]) || 'none, since there are no rules';
     for (const [name, fields] of Object.entries(this.options.overrides ?? {})) {
@@ -98,17 +98,17 @@ export class RuleBook {
     return this.options.overrides;
   }
 
-  /** The names of the rules for every route. */
+  /** The names of the rules that apply to every route. */
   get everyRoute(): readonly string[] {
     return Object.keys(this.options.rules ?? {});
   }
 
-  /** Whether `defaults` is for no rule that was met. */
+  /** Whether `defaults` applies to no rule seen so far. */
   get hasUnusedDefaults(): boolean {
     return this.names.size === 0 && Object.keys(this.options.defaults ?? {}).length > 0;
   }
 
-  /** Notes what a rule lacks to be decided, and says whether it lacks anything. */
+  /** Records the required fields that a rule lacks, and returns whether it lacks any. */
   reportMissing(rule: RuleFields, owner: string): boolean {
     const name = rule['name'] as string;
     const option = (['rules', 'onDemand'] as const).find((each) =>
@@ -125,13 +125,13 @@ export class RuleBook {
   }
 
   /**
-   * Puts together the rules of a route that is met after start. If they are wrong, nothing of them is
-   * remembered, so that other routes are unaffected.
+   * Combines the rules of a route that is found after start. If they are wrong, none of them is kept, so that other
+   * routes are unaffected.
    *
-   * @throws RateLimitConfigError naming everything that is wrong with them
+   * @throws RateLimitConfigError listing all problems of these rules
    */
   later<Result>(compile: () => Result): Result {
-    this.throwIfWrong(); // A module that is loaded lazily gets no hook in which its options are checked.
+    this.throwIfWrong(); // Nest calls no hook of a lazily loaded module that could check its options.
     const { names, skips } = this;
     [this.names, this.skips] = [new Set(names), new Map(skips)];
     try {
@@ -145,7 +145,7 @@ export class RuleBook {
     }
   }
 
-  /** @throws RateLimitConfigError naming everything that is wrong */
+  /** @throws RateLimitConfigError listing all problems */
   throwIfWrong(): void {
     if (this.problems.size > 0) throw new RateLimitConfigError([...this.problems]);
   }
@@ -192,7 +192,7 @@ export class RuleBook {
     return this.lay(path, base, { ...rule, name });
   }
 
-  /** The rule of a name in `onDemand`. */
+  /** The rule of this name in `onDemand`. */
   private onDemand(name: string, base: RuleFields): RuleFields | undefined {
     const { onDemand = {}, rules = {} } = this.options;
     if (!Object.hasOwn(onDemand, name)) return undefined;
@@ -202,7 +202,7 @@ export class RuleBook {
     return this.ofOptions(path, { scope: 'shared', ...base }, name, onDemand[name]!);
   }
 
-  /** A counter that several targets share has one window, one algorithm and one kind of subject. */
+  /** Targets that share a counter need the same window, algorithm and kind of subject. */
   private refuseSplits({ fields, split = [] }: LayeredRule): void {
     if (fields['scope'] !== 'shared') return;
     for (const path of split) {
@@ -231,7 +231,7 @@ export class RuleBook {
     });
   }
 
-  /** The fields of a decorator's layer that a shared rule on demand cannot take. */
+  /** The fields of a decorator that cannot override a shared rule in `onDemand`. */
   private splits(path: string, name: string, layer: RuleFields): string[] {
     if (!Object.hasOwn(this.options.onDemand ?? {}, name)) return [];
     const others = Object.keys(layer).filter((field) => field !== 'name' && field !== 'scope');

@@ -5,7 +5,7 @@ import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 import { countsAlike } from './by.js';
 import { SHARED_FIELDS, type RuleFields } from './rule-layers.js';
 
-/** What a field is that is not set, where that is a value. */
+/** The values of unset fields that have a default. */
 const DEFAULTS: RuleFields = {
   algorithm: DEFAULT_ALGORITHM,
   onMissingSubject: 'ip',
@@ -21,17 +21,17 @@ interface Place {
   readonly owner: string;
 }
 
-/** Compares the places of each shared rule: what they share is one counter, with one window and algorithm. */
+/** Compares the targets of each shared rule, since they use one counter with one window and algorithm. */
 export class SharedRules {
   private readonly first = new Map<string, Place>();
 
-  /** Notes a place of a rule, if the rule is shared. */
+  /** Adds a target of a rule if the rule is shared. */
   add(fields: RuleFields, owner: string): void {
     const name = fields['name'] as string;
     if (fields['scope'] === 'shared' && !this.first.has(name)) this.first.set(name, { fields, owner });
   }
 
-  /** What is wrong with a shared rule at one more place; `undefined` if nothing is. */
+  /** Returns the problem of a shared rule on another target, or `undefined`. */
   conflict(fields: RuleFields, owner: string): string | undefined {
     const first = fields['scope'] === 'shared' && this.first.get(fields['name'] as string);
     if (!first) return undefined;

@@ -44,7 +44,7 @@ export class RouteRules implements OnModuleInit {
     @Inject(Routes) private readonly routes: Routes,
   ) {}
 
-  /** @throws RateLimitConfigError naming everything that is wrong with any rule */
+  /** @throws RateLimitConfigError listing all problems of all rules */
   onModuleInit(): void {
     for (const rule of this.book.optionRules()) this.limitOf(rule, 'the module');
     for (const { type } of handlerClasses(this.modules)) {
@@ -82,7 +82,7 @@ export class RouteRules implements OnModuleInit {
     unbounded.warn(this.warnings);
   }
 
-  /** Compiles the rules of a handler that is met after start, such as one of a class that is created later. */
+  /** Compiles the rules of a handler that is found after start, such as one of a class that is created later. */
   compileLater(type: Type, handler: Handler): Route {
     try {
       return this.book.later(() => this.routeOf(type, handler, methodNameOf(type, handler)));
@@ -139,7 +139,7 @@ export class RouteRules implements OnModuleInit {
   }
 }
 
-/** Stands for the rules of a route that are wrong but were met after start: each request gets a 500. */
+/** Replaces the rules of a route that were found after start and are wrong: each request gets a 500. */
 const BROKEN: AppliedLimit = {
   name: 'broken',
   names: ['broken'],
@@ -156,7 +156,7 @@ function classTarget(type: Type): Target {
   return { ...targetRules(type), path: `@RateLimit on ${type.name}` };
 }
 
-/** The name under which a class has a handler; a decorator may have given the function another one. */
+/** The name of the method that is a handler. The function's own name can differ if a decorator replaced it. */
 function methodNameOf(type: Type, handler: Handler): string {
   const { prototype } = type as { prototype: Record<string, Handler> };
   return methodsOf(type).find((name) => prototype[name] === handler) ?? handler.name;

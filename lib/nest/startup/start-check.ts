@@ -31,7 +31,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
     @Inject(Warnings) private readonly warnings: Warnings,
   ) {}
 
-  /** @throws RateLimitConfigError naming every method that is never limited */
+  /** @throws RateLimitConfigError listing every method that is never limited */
   onModuleInit(): void {
     this.checkNew();
     ModuleCheck.checkLate(this.modules, () => {
@@ -40,12 +40,12 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
     });
   }
 
-  /** Libraries make their handlers until then. */
+  /** Libraries create their handlers up to this hook. */
   onApplicationBootstrap(): void {
     this.warnOfUnclear();
   }
 
-  /** Checks the classes that were not there the last time. */
+  /** Checks the classes that were added since the last check. */
   private checkNew(): void {
     for (const each of handlerClasses(this.modules)) {
       if (this.checked.has(each.type)) continue;
@@ -108,7 +108,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
   private checkGlobal(type: Type, name: string, guards: readonly unknown[]): void {
     if (this.guards.hasOursGlobally) return;
     if (this.guards.globals().length + guards.length > 0) {
-      this.unclear.push(`${type.name}.${name}`); // Another guard may call ours.
+      this.unclear.push(`${type.name}.${name}`); // another guard may call RateLimitGuard
       return;
     }
     this.problems.push(

@@ -19,15 +19,15 @@ export interface UserRedisClient {
 /** A Redis server: a `redis://` or `rediss://` URL, ioredis options, or an ioredis client or Cluster that you own. */
 export type RedisConnection = string | RedisConnectionOptions | UserRedisClient;
 
-/** Methods that clients of Redis have, and options have not. */
+/** Methods of Redis clients, which options do not have. */
 const CLIENT_METHODS = ['sendCommand', 'send_command', 'customCommand', 'quit', 'disconnect', 'duplicate'];
 
-/** What an ioredis client has, and others have not all of. */
+/** Properties that together identify an ioredis client. */
 const IOREDIS_METHODS = ['duplicate', 'defineCommand', 'disconnect'];
 
 const CLUSTER_NAMES = ['nodes', 'startupNodes', 'rootNodes', 'redisOptions', 'clusterRetryStrategy'];
 
-/** In which objects other libraries take a client or its options. */
+/** The keys under which other libraries take a client or its options. */
 const WRAPPERS = [
   'client',
   'redis',
@@ -39,7 +39,7 @@ const WRAPPERS = [
   'cluster',
 ];
 
-/** Says what is wrong with the option `redis`, as far as that shows without a connection; never a password. */
+/** Returns the problem of the option `redis` that is visible without a connection. The text contains no password. */
 export function redisProblems(value: unknown): string[] {
   if (typeof value === 'string') return urlProblems(value);
   if (isClientClass(value)) {
@@ -78,7 +78,7 @@ export function isUserClient(redis: object): redis is UserRedisClient {
   return has(redis, IOREDIS_METHODS, 'every');
 }
 
-/** What the option `redis` may be. */
+/** The values that the option `redis` accepts. */
 export const REDIS: OptionCheck = {
   allowed: REDIS_ALLOWED,
   accepts: (value) => redisProblems(value).length === 0,
@@ -89,7 +89,7 @@ function has(value: object, methods: readonly string[], which: 'some' | 'every')
   return methods[which]((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 }
 
-/** What ioredis would take for another place. */
+/** Values that ioredis would interpret as another address. */
 function clientProblems({ isCluster, options = {} }: UserRedisClient): string[] {
   if (!isCluster) return placeProblems('redis.options', options);
   const { redisOptions }: { redisOptions?: RedisConnectionOptions } = options;

@@ -31,16 +31,16 @@ import type { Main } from './script.js';
 import { Site } from './site.js';
 import { Split } from './split.js';
 
-/** Subjects that are tried until there is one for each server; only one that serves next to nothing has none. */
+/** Maximum number of subjects to try until each server has one. A server with very few slots may get none. */
 const MOST_TRIALS = 1000;
 
 /**
- * How long a server may take to answer the handshake. What a broken network has dropped of it is sent again only
- * seconds after the network has healed: a new connection finds that sooner. Line looks after one that stands.
+ * Time limit for the handshake of a connection. TCP retransmits packets that a broken network has dropped only seconds
+ * after it has healed, so a new connection is faster. `Line` monitors established connections.
  */
 const HANDSHAKE_MS = 2000;
 
-/** How long the subscriber's server may take to answer a PING. */
+/** Time limit for the answer to a PING on the subscriber's connection. */
 const SUBSCRIBER_MS = 250;
 
 /**
@@ -68,7 +68,7 @@ export class RedisStore implements BaseStore, SharedStore {
   private charges = 0;
   private readonly formListeners: ((form: LuaForm) => void)[] = [];
   private readonly refund: Refund = (adjustments, isCertain) => {
-    // A server that has just answered can take it at once; what fails is made later.
+    // the server has just answered; a failed refund is retried
     if (isCertain) this.adjust(adjustments).catch(() => undefined);
     else this.retries.add(adjustments, { isUncertain: true });
   };
@@ -80,7 +80,7 @@ export class RedisStore implements BaseStore, SharedStore {
     const bounds = { timeout, connectTimeout, socketTimeout: Math.max(HANDSHAKE_MS, 5 * timeout) };
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? performance.now.bind(performance);
-    this.replayed = clock; // It stands in for the server's.
+    this.replayed = clock; // replaces the server's clock
     this.timeout = timeout;
     this.site = new Site(redis, bounds, () => this.batches.flush());
     const lua = functions ? library() : undefined;
@@ -118,7 +118,7 @@ export class RedisStore implements BaseStore, SharedStore {
   static async open(options: RedisStoreOptions): Promise<RedisStore> {
     const store = new RedisStore(options);
     await store.line.connected();
-    await store.site.settle().catch(() => undefined); // ready() reports what may pass
+    await store.site.settle().catch(() => undefined); // ready() reports passing faults
     const { problem } = store.site;
     if (!problem) return store;
     await store.close();
@@ -197,7 +197,7 @@ export class RedisStore implements BaseStore, SharedStore {
     await this.line.ready(() => (trial ? this.trials(trial) : []));
   }
 
-  /** A call that decides, for each server. */
+  /** One deciding call for each server. */
   private trials(trial: (subject: string) => readonly Hit[]): Call[] {
     const hits = new Map<string, readonly Hit[]>();
     const { count } = this.site.servers;
@@ -257,7 +257,7 @@ export class RedisStore implements BaseStore, SharedStore {
     return reply.map((adjusted) => adjusted === 1);
   }
 
-  /** What has a name can be made again at once; anything else only once the server has said that it was not made. */
+  /** Retries named adjustments at once, and others only when the server has reported that they were not made. */
   private retryIfNotMade({ reply }: Call, adjustments: readonly Adjustment[]): void {
     this.retries.add(adjustments.filter(isNamed), { isSent: true });
     reply?.catch((late: unknown) => {
@@ -265,18 +265,18 @@ export class RedisStore implements BaseStore, SharedStore {
     });
   }
 
-  /** A charge has a name, so that it can be sent again when its reply is lost. */
+  /** Names a charge, so that it can be sent again when its reply is lost. */
   private named(adjustment: Adjustment): Adjustment {
     if (adjustment.kind !== 'charge') return adjustment;
     return { ...adjustment, once: { name: `${this.instance}-${++this.charges}`, until: Infinity } };
   }
 
-  /** Microseconds by the clock that is replayed; `''` for the server's time. */
+  /** Microseconds of the injected clock; `''` for the server's time. */
   private now(): number | '' {
     return this.replayed ? toMicroseconds(this.replayed()) : '';
   }
 
-  /** Runs a script after what was asked for before. */
+  /** Runs a script after the calls that were made before it. */
   private async run(call: Call, within?: number): Promise<unknown> {
     this.batches.flush();
     return this.line.run(call, within);
@@ -290,7 +290,7 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 }
 
-/** Whether an adjustment can be repeated: what has a name is given back once. */
+/** Whether an adjustment can be repeated: a named one is applied once. */
 function isNamed({ receipt, once }: Adjustment): boolean {
   return once !== undefined || typeof receipt === 'string';
 }
