@@ -89,6 +89,42 @@ describe('the form of the Lua', () => {
   });
 
   (hasFunctions ? describe : describe.skip)('functions', () => {
+    it('an adjustment of several counters that lacks memory for one of them changes none of them, and is made once', async () => {
+      await open(true);
+      const reservation = await limiter.reserve([log, gcra], 'ann', { cost: 3 });
+      const later = await limiter.consume(log, 'ann');
+      await askServer(server, 'CONFIG', 'SET', 'maxmemory', '1');
+      const store = opened[1] as unknown as RedisStore;
+      const adjust = store.adjust.bind(store);
+      const seen: unknown[] = [];
+      store.adjust = (adjustments, options) => {
+        const [refund] = adjustments;
+        const charge = { ...refund!, kind: 'charge', cost: 1 } as (typeof adjustments)[number];
+        const made = adjust([...adjustments, charge], options);
+        made.catch((error: unknown) => seen.push(error));
+        return made;
+      };
+      await limiter.refund(later).catch(() => undefined);
+      store.adjust = adjust;
+      await until(() => Promise.resolve(seen.length > 0), 'the adjustment to be refused', 30_000);
+      expect((await limiter.peek(log, 'ann')).remaining).toBe(1);
+      await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
+      await until(() => limiter.events.openCircuits.size === 0, 'the breaker to close', 30_000);
+      await until(
+        async () => (await limiter.peek(log, 'ann')).remaining === 1,
+        'one permit to be refunded and one charged',
+        30_000,
+      );
+      expect(reservation.allowed).toBe(true);
+    });
+
+    it('a server that does not know FCALL runs scripts', async () => {
+      await server.stop();
+      server = await startRedisServer({ config: ['rename-command FCALL ""'] });
+      await open(true);
+      expect(forms).toEqual([asScripts(expect.stringContaining('unknown command'))]);
+    });
+
     it('the library is loaded again when it is missing, for all calls in flight', async () => {
       await open(true);
       for (let round = 0; round < 5; round++) {

@@ -31,7 +31,6 @@ local function charge_once(rule, key, cost, name, kept_for)
   if get(name) then return nil end
   local _, _, _, _, state, expires_after = rule.step(key, now, cost, math.huge, nil, unpack(rule.parameters))
   if not state then return nil end
-  take_memory()
   put(name, '1', milliseconds(kept_for))
   return state, expires_after
 end
@@ -43,8 +42,16 @@ local function put_refund(key, state, expires_ms)
   put(key, state, expires_ms)
 end
 
+-- Fails before the first write: a call that fails for lack of memory is repeated whole.
+local function take_memory_for_charges()
+  for _, adjustment in ipairs(arguments) do
+    if adjustment[1] == 4 then take_memory() end
+  end
+end
+
 local function adjust(...)
   begin_call(...)
+  take_memory_for_charges()
   local reply, next_key = {}, 0
 
   local function next_place()

@@ -23,8 +23,16 @@ interface FunctionClient extends StoreClient {
 const NOT_FOUND = 'ERR Function not found';
 const EXISTS = /^ERR Library .*already exists/;
 const OUT_OF_MEMORY = /^OOM\b/;
-/** A server without functions, or one that does not permit this user to call them. */
-const NOT_OFFERED = /^ERR unknown command|^NOPERM .*'fcall'/i;
+/** A server or a proxy that does not know FCALL, or does not permit this user to send it, in the words of several. */
+const NOT_OFFERED =
+  /\bfcall\b|(unknown|unsupported|unsupport) (redis )?command|\bcommand\b.*(not (allowed|supported|available|permitted)|disabled)/i;
+/** An error of a command within a function, which may have changed something before. */
+const WITHIN = /user_function|\bscript\b/;
+
+/** Whether a server has refused FCALL itself, so that the call can run as a script. */
+export function isNotOffered(message: string): boolean {
+  return NOT_OFFERED.test(message) && !WITHIN.test(message) && !hasDoneNothing(new Error(message));
+}
 
 /** Maximum number of times that the library is loaded for one call: it may be flushed, or the slot may move. */
 const MOST_LOADS = 3;
@@ -99,8 +107,8 @@ export class Functions {
   ): Promise<unknown> {
     const message = isError(error) ? error.message : '';
     if (performance.now() >= until) throw error;
-    if (OUT_OF_MEMORY.test(message)) return this.send(call, true);
-    if (NOT_OFFERED.test(message)) return this.runScript(call, server, oneLine(message));
+    if (OUT_OF_MEMORY.test(message)) return this.sendWhenFull(call, server, until, loads);
+    if (isNotOffered(message)) return this.runScript(call, server, oneLine(message));
     if (!message.startsWith(NOT_FOUND)) throw error;
     if (loads === MOST_LOADS) return this.runScript(call, server, 'the library is lost again and again');
     const refusal = await this.load();
@@ -110,6 +118,14 @@ export class Functions {
       (reply) => this.ran(reply, server),
       (next: unknown) => this.recover(next, call, server, until, loads + 1),
     );
+  }
+
+  private sendWhenFull(call: Call, server: string, until: number, loads: number): Promise<unknown> {
+    return this.send(call, true).catch((error: unknown) => {
+      if (isError(error) && error.message.startsWith(NOT_FOUND))
+        return this.recover(error, call, server, until, loads);
+      throw error;
+    });
   }
 
   /** Runs a call as a script. If the reason is temporary, such as a lack of memory, the next call loads the library again. */

@@ -25,8 +25,6 @@ const write = (line) => history.write(`${JSON.stringify(line)}\n`) && (lines += 
 const now = () => Number(process.hrtime.bigint()) / 1e6; // one clock for all processes of a machine
 const report = (by, what) => write({ kind: 'report', at: now(), process: process.pid, by, ...what });
 
-globalThis.__trace = (what, more) => write({ kind: 'trace', at: now(), process: process.pid, what, ...more });
-
 /** Nest's logger, as a list of what it was given. */
 const logger = Object.fromEntries(
   ['log', 'warn', 'error', 'fatal', 'debug', 'verbose'].map((level) => [
