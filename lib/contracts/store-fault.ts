@@ -45,7 +45,7 @@ export class StoreFault extends Error {
   }
 }
 
-/** Returns a `StoreFault` as it is, and any other error of a store as the cause of one. */
+/** Returns a `StoreFault` unchanged, and wraps any other error of a store in one. */
 export function storeFaultOf(error: unknown): StoreFault {
   if (error instanceof StoreFault) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -38,7 +38,7 @@ describe('token-bucket, 1 per second, burst 4', () => {
 });
 
 describe('a refund of token-bucket behind which others came', () => {
-  it('gives back what is left of the charge, a part of a token as time', () => {
+  it('refunds the rest of the charge, and a part of a token as time', () => {
     const twin = new Twin(tokenBucket, { limit: 1, window: 1e6, burst: 10 });
     twin.hit(0, 5);
     twin.hit(250_000, 1);
@@ -48,7 +48,7 @@ describe('a refund of token-bucket behind which others came', () => {
     expect(twin.peek(1_499_999, 0)).toMatchObject({ remaining: 9, resetAfter: 1 });
   });
 
-  it('gives back all of it where none of it has come back', () => {
+  it('refunds the whole charge if none of it has been refilled', () => {
     const twin = new Twin(tokenBucket, { limit: 1, window: 1e6, burst: 10 });
     twin.hit(0, 3);
     twin.hit(0, 4);
@@ -57,7 +57,7 @@ describe('a refund of token-bucket behind which others came', () => {
     expect(twin.peek(500_000, 0)).toMatchObject({ remaining: 6, resetAfter: 3.5e6 });
   });
 
-  it('gives back whole windows of tokens by the interval', () => {
+  it('refunds whole windows of tokens with refill by interval', () => {
     const twin = new Twin(tokenBucket, { limit: 2, window: 1e6, burst: 10, refill: 'interval' });
     twin.hit(0, 4);
     twin.hit(250_000, 1);
