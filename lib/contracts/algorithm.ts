@@ -84,7 +84,7 @@ export interface Algorithm<State = unknown> {
   ): Step<State>;
   /**
    * Refunds up to `cost` permits of a charge. Returns `undefined` if the charge has expired. See
-   * docs/adr/0008-giving-back.md.
+   * docs/adr/0008-refunds.md.
    *
    * @param onlyLast refund only if no later request was charged
    */

@@ -34,7 +34,7 @@ interface Entry {
 /**
  * Allows requests of rules with `prefetch` with permits that this process has prefetched, so that one call to the store
  * serves many requests. The permits are charged when they are prefetched, so that no other process can use them. See
- * docs/adr/0017-leases.md.
+ * docs/adr/0017-prefetched-permits.md.
  */
 export class PrefetchLayer implements Store<RuleHit>, Follower {
   private readonly entries: LRUCache<string, Entry>;

@@ -18,7 +18,7 @@ function pauseBefore(attempt: number): number {
 
 /**
  * Returns the options that override the user's on the connections of the store, so that ioredis cannot delay a command,
- * send it twice, queue it, mix up its reply or end the connection. See docs/adr/0041-options-of-ours.md.
+ * send it twice, queue it, mix up its reply or end the connection. See docs/adr/0041-overridden-client-options.md.
  */
 export function boundedOptions({
   connectTimeout,
