@@ -74,6 +74,8 @@ export interface HitResult extends Result {
    * @default now
    */
   readonly chargedAt?: number;
+  /** How long the subject is still blocked, in microseconds; absent if it is not. */
+  readonly blockedFor?: number;
   /** The fallback that decided, if one did. */
   readonly fallback?: Fallback;
   /** The share of the rule's limit that was applied, if the process decided alone. */

@@ -25,7 +25,8 @@ const LONGEST_DENIAL = 1e6;
  *
  * A counter without remaining permits does not change before its `retryAfter`, since nothing can be charged to it.
  * Until then the same request is denied, unless permits are refunded, or the counter is reset or blocked, which the
- * store reports. A denial is cached for at most one second. See docs/adr/0015-deny-cache.md.
+ * store reports. The first denial after a block begins the next one, so a denial of a rule with `block` is cached until
+ * the block ends. A denial is cached for at most one second. See docs/adr/0015-deny-cache.md.
  */
 export class DenyCache implements Store, Follower {
   private readonly denials = new LRUCache<string, Denial>({ max: MOST_DENIALS });
@@ -115,16 +116,17 @@ export class DenyCache implements Store, Follower {
   private keep(hits: readonly Hit[], results: readonly HitResult[], since: number, changes: number): void {
     let denied: Hit | undefined;
     let wait = LONGEST_DENIAL;
-    for (const [index, { allowed, retryAfter, remaining, source }] of results.entries()) {
+    for (const [index, result] of results.entries()) {
+      const { allowed, retryAfter, remaining, source } = result;
       const hit = hits[index]!;
       if (source === 'fallback' || source === 'cache' || !isSteady(hit, allowed)) return;
       if (allowed || hit.shadow) continue;
       // A higher cost waits beyond the first available permit, which another request may take.
       if (hit.cost > 1 || remaining > 0 || retryAfter === null) return;
       denied ??= hit;
-      wait = Math.min(wait, retryAfter);
+      wait = Math.min(wait, retryAfter, untilBlock(hit, result));
     }
-    if (!denied || !this.isListening(hits) || changes !== this.changes) return;
+    if (!denied || wait === 0 || !this.isListening(hits) || changes !== this.changes) return;
     this.denials.set(denied.key, new Denial(hits, results, since, since + wait));
   }
 
@@ -145,7 +147,12 @@ export class DenyCache implements Store, Follower {
   }
 }
 
-/** Whether this hit of a denied request changes no state in the store, however often the request is repeated. */
+/** Returns how long repeated denials of this hit begin no block, in microseconds. */
+function untilBlock({ block }: Hit, { blockedFor = 0 }: HitResult): number {
+  return block && block.duration > 0 ? blockedFor : Infinity;
+}
+
+/** Whether this hit of a denied request changes no state in the store while its block lasts. */
 function isSteady({ algorithm, block, shadow, cost }: Hit, allowed: boolean): boolean {
   if (algorithm.leases || cost === 0) return false;
   return !block || block.duration === 0 || (!allowed && !shadow);

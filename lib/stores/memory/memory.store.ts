@@ -22,7 +22,9 @@ export interface MemoryStoreOptions {
 
 const OPTIONS = { clock: CLOCK, maxKeys: FROM_ONE };
 
-type BlockableStep = Step<unknown> & { readonly isBlocked?: boolean };
+/** A denial of a blocked subject: for how many microseconds, and whether it was blocked before. */
+type BlockedStep = Denied & { readonly blockedFor: number; readonly isBlocked?: boolean };
+type BlockableStep = Step<unknown> & Partial<Pick<BlockedStep, 'blockedFor' | 'isBlocked'>>;
 
 /** How much longer states are kept with an injected clock, which may step back further than the system's clock. */
 const SLACK = 3600e6;
@@ -83,7 +85,7 @@ export class MemoryStore implements BaseStore {
         else this.entries.set(key, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
       }
       const { allowed, remaining, retryAfter, resetAfter, delay } = step;
-      results[index] = {
+      const result = {
         allowed,
         remaining,
         retryAfter,
@@ -92,7 +94,8 @@ export class MemoryStore implements BaseStore {
         source: 'memory',
         now,
         chargedAt,
-      };
+      } as const;
+      results[index] = step.blockedFor === undefined ? result : { ...result, blockedFor: step.blockedFor };
     }
     return results;
   }
@@ -177,7 +180,7 @@ export class MemoryStore implements BaseStore {
     }
     const step = this.step(hit, now, cost, patience, lease);
     if (step.allowed || step.retryAfter === null || block.duration === 0) return step;
-    return blockedFor(Math.max(step.retryAfter, block.duration), block.duration, step.resetAfter);
+    return blocked(Math.max(step.retryAfter, block.duration), block.duration, step.resetAfter);
   }
 
   /** Denies a hit of a blocked subject until the block has ended and the algorithm allows it, which may be never. */
@@ -185,7 +188,7 @@ export class MemoryStore implements BaseStore {
     const step = this.step(hit, now, hit.cost, patience, hit.lease);
     const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
     const retryAfter = step.retryAfter === null ? null : Math.max(left, step.retryAfter);
-    return { ...blockedFor(retryAfter, left, resetAfter), isBlocked: true };
+    return { ...blocked(retryAfter, left, resetAfter), isBlocked: true };
   }
 
   private beginBlock({ block }: Hit, step: BlockableStep, now: number): void {
@@ -216,7 +219,15 @@ function nextOf(
   return step.allowed ? step : undefined;
 }
 
-/** Returns the result for a blocked subject, which has no remaining permits. */
-function blockedFor(retryAfter: number | null, block: number, resetAfter: number): Denied {
-  return { allowed: false, remaining: 0, retryAfter, resetAfter: Math.max(resetAfter, block), delay: 0 };
+/** Returns the result for a subject that is blocked for a duration: it has no remaining permits. */
+function blocked(retryAfter: number | null, blockedFor: number, resetAfter: number): BlockedStep {
+  const delay = 0;
+  return {
+    allowed: false,
+    remaining: 0,
+    retryAfter,
+    resetAfter: Math.max(resetAfter, blockedFor),
+    delay,
+    blockedFor,
+  };
 }

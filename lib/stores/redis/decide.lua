@@ -7,7 +7,8 @@
 --       requests), count (hits per request; if negative, mode and patience follow), mode (1: charge nothing; 2:
 --       prefetch), patience (microseconds; -1: unlimited; for mode 2: how long to store the receipts), and for each hit:
 --       rule (index), cost (permits), lease (a name, only if the algorithm has leases)
--- Returns  now (microseconds), then three integers per hit: remaining (permits), wait (microseconds; from 0: allowed
+-- Returns  now (microseconds), then three integers per hit: remaining (permits; if negative: none, and the subject is
+--          blocked for so many microseconds), wait (microseconds; from 0: allowed
 --          with this delay; -1: never allowed; below -1: allowed after -2 - wait), reset_after (microseconds); the
 --          first value of a failed request is the error, a string
 --
@@ -48,7 +49,7 @@ local function check_blocked(hit, left)
     wait, _, _, _, reset_after = 0, step(hit, 0, 0)
   end
   if wait >= 0 then wait = math.max(wait, left) end
-  return false, 0, wait, math.max(reset_after, left)
+  return false, -left, wait, math.max(reset_after, left)
 end
 
 -- A denial starts a block if the rule has one, unless the cost can never fit.
@@ -56,7 +57,7 @@ local function block_if_denied(hit, allowed, remaining, wait, reset_after, state
   local block = hit_rule[hit].block
   hit_blocks[hit] = not allowed and wait >= 0
   if hit_blocks[hit] and block > 0 then
-    remaining, wait, reset_after = 0, math.max(wait, block), math.max(reset_after, block)
+    remaining, wait, reset_after = -block, math.max(wait, block), math.max(reset_after, block)
   end
   return allowed, remaining, wait, reset_after, state, expires_after
 end

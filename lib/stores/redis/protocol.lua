@@ -25,6 +25,8 @@
 --
 -- Reply  now, 99,0,600000, 99,0,600000,                  each request: remaining, wait, reset_after
 --        99,0,600000, 5,0,0                              the peek, which charges nothing
+--        99,0,600000, -40000000,-90000002,90000000       the same peek if ann is blocked for 40 s, and no permit is
+--                                                        free for 90 s
 --
 -- @needs call
 

@@ -51,6 +51,7 @@ export class ReplyReader {
     const resetAfter = reply[at + 2]!;
     if (wait >= 0) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: wait, source, now };
     const retryAfter = wait === NEVER ? null : -2 - wait;
-    return { allowed: false, remaining, retryAfter, resetAfter, delay: 0, source, now };
+    const denied = { allowed: false, remaining, retryAfter, resetAfter, delay: 0, source, now } as const;
+    return remaining < 0 ? { ...denied, remaining: 0, blockedFor: -remaining } : denied;
   }
 }
