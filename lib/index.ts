@@ -19,7 +19,7 @@ export { RateLimitGuard } from './nest/rate-limit.guard.js';
 export { RateLimitFilter } from './nest/rate-limit.filter.js';
 export { Warnings } from './nest/warnings.js';
 export type { WarningCode, WarningsOption } from './nest/warning-codes.js';
-export { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './nest/tokens.js';
+export { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from './nest/tokens.js';
 
 // Fields of rules
 export type {

@@ -25,8 +25,15 @@ import { Settlement } from './request/settlement.js';
 import { StartCheck } from './startup/start-check.js';
 import { logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
+import { createClient, type ClientHolder } from './startup/create-client.js';
 import { createStore } from './startup/create-store.js';
-import { ARGUMENT_PROBLEMS, RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
+import {
+  ARGUMENT_PROBLEMS,
+  CLIENT_HOLDER,
+  RATE_LIMIT_OPTIONS,
+  RATE_LIMIT_REDIS,
+  RATE_LIMIT_STORE,
+} from './tokens.js';
 import { Warnings } from './warnings.js';
 
 function createService(
@@ -100,6 +107,12 @@ const shared = [
   providers: [
     { provide: RATE_LIMIT_STORE, useFactory: createStore, inject: [RuleBook, RATE_LIMIT_OPTIONS, Warnings] },
     {
+      provide: CLIENT_HOLDER,
+      useFactory: createClient,
+      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS],
+    },
+    { provide: RATE_LIMIT_REDIS, useFactory: ({ client }: ClientHolder) => client, inject: [CLIENT_HOLDER] },
+    {
       provide: RuleBook,
       useFactory: createBook,
       inject: [RATE_LIMIT_OPTIONS, ARGUMENT_PROBLEMS, HttpAdapterHost],
@@ -116,7 +129,15 @@ const shared = [
     { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
     ...shared,
   ],
-  exports: [RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE, RateLimitService, RateLimiter, RateLimitEvents, ...shared],
+  exports: [
+    RATE_LIMIT_OPTIONS,
+    RATE_LIMIT_REDIS,
+    RATE_LIMIT_STORE,
+    RateLimitService,
+    RateLimiter,
+    RateLimitEvents,
+    ...shared,
+  ],
 })
 export class RateLimitModule
   extends CheckedModuleClass
@@ -124,6 +145,7 @@ export class RateLimitModule
 {
   constructor(
     @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
+    @Inject(CLIENT_HOLDER) private readonly holder: ClientHolder,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(RuleBook) private readonly book: RuleBook,
@@ -150,6 +172,6 @@ export class RateLimitModule
    */
   async onApplicationShutdown(): Promise<void> {
     await this.limiter.close();
-    await this.store.close();
+    await Promise.all([this.store.close(), this.holder.close()]);
   }
 }

@@ -4,5 +4,20 @@ export const RATE_LIMIT_OPTIONS = Symbol.for('nestjs-redis-rate-limit:options');
 /** Injection token of the store: a `RedisStore` or a `MemoryStore`. */
 export const RATE_LIMIT_STORE = Symbol.for('nestjs-redis-rate-limit:store');
 
+/**
+ * Injection token of a Redis client for the application: the client or Cluster in `redis`; for a URL or ioredis options,
+ * a client of its own, without the time limits of the limiter's connections; `null` when limits are counted in memory.
+ *
+ * The module's client connects with its first command and is closed with the application. Yours is never closed. A URL
+ * of a Redis Cluster results in a Cluster.
+ *
+ * @example
+ * constructor(@Inject(RATE_LIMIT_REDIS) private readonly redis: Redis | Cluster | null) {}
+ */
+export const RATE_LIMIT_REDIS = Symbol.for('nestjs-redis-rate-limit:redis');
+
+/** Injection token of the value of `RATE_LIMIT_REDIS` together with what closes it. */
+export const CLIENT_HOLDER = Symbol.for('nestjs-redis-rate-limit:client-holder');
+
 /** Injection token of what is wrong with the way in which the module was imported. */
 export const ARGUMENT_PROBLEMS = Symbol.for('nestjs-redis-rate-limit:argument-problems');

@@ -10,6 +10,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'ExecutionContext',
     'Get',
     'HttpException',
+    'Inject',
     'Injectable',
     'Module',
     'Post',
@@ -24,6 +25,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'nestjs-redis-rate-limit': [
     'Decision',
     'overridesFromEnv',
+    'RATE_LIMIT_REDIS',
     'RateLimit',
     'RateLimitEvents',
     'RateLimitExceededException',

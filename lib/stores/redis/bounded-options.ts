@@ -97,7 +97,7 @@ function ofNodes({
 }
 
 /** Removes these options from the query of a URL, since ioredis would prefer them. */
-export function boundedUrl(url: string, bounded: BoundedOptions): string {
+export function boundedUrl(url: string, bounded: object): string {
   const [place = '', query] = url.split(/\?(.*)/s);
   if (query === undefined) return url;
   const options = new URLSearchParams(query);

@@ -1,3 +1,5 @@
+import type { ApplicationClient } from './application-client.js';
+import type { RedisConnection } from './redis-option.js';
 import type { RedisStore } from './redis.store.js';
 import type { RedisStoreOptions } from './redis.store.options.js';
 
@@ -10,6 +12,19 @@ import type { RedisStoreOptions } from './redis.store.options.js';
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const { RedisStore } = await import('./redis.store.js').catch(explain);
   return RedisStore.open(options);
+}
+
+/**
+ * Opens a client for the commands of the application, as {@link openRedisStore} opens a store.
+ *
+ * @throws Error if ioredis is not installed
+ */
+export async function openApplicationClient(
+  redis: RedisConnection,
+  isCluster: boolean,
+): Promise<ApplicationClient> {
+  const { applicationClient } = await import('./application-client.js').catch(explain);
+  return applicationClient(redis, isCluster);
 }
 
 function explain(error: Error): never {

@@ -185,6 +185,15 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   /**
+   * Whether the server is known to be a Redis Cluster.
+   *
+   * @internal
+   */
+  get isCluster(): boolean {
+    return this.site.client.isCluster === true;
+  }
+
+  /**
    * Reports the form in which a server runs the Lua, when it is known.
    *
    * @internal
