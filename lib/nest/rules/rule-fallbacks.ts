@@ -3,7 +3,8 @@ import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import type { RuleFields } from './rule-layers.js';
 import type { Warnings } from '../warnings.js';
 
-const MEANWHILE: Record<Fallback, string> = {
+/** What happens to requests while Redis cannot decide, in words for a log line. */
+export const MEANWHILE: Record<Fallback, string> = {
   local: 'each process limits in its memory, by its share of the limit',
   allow: 'requests are allowed without being counted',
   deny: 'requests are denied with a 503',

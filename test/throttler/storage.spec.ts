@@ -1,0 +1,129 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ThrottlerStorage } from '@nestjs/throttler';
+import { Redis } from 'ioredis';
+import { MemoryStore, type Clock } from '../../lib/index.js';
+import { RateLimitThrottlerStorage } from '../../lib/throttler.js';
+import { runScript } from '../docs/run-script.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+
+const NOON = Date.UTC(2030, 0, 1, 12);
+
+/** The stores on a clock that the test advances. */
+const STORES = {
+  memory: (clock: Clock) => Promise.resolve(new MemoryStore({ clock })),
+  redis: (clock: Clock) => openRedisStore({ clock }),
+};
+
+describe('RateLimitThrottlerStorage', () => {
+  it("decides 10,000 random requests as throttler's own storage does, blocks and headers included", async () => {
+    const { requests, blocked } = JSON.parse(await runScript('test/throttler/same-answers.mjs')) as {
+      requests: number;
+      blocked: number;
+    };
+    expect(requests).toBeGreaterThan(10_000);
+    expect(blocked).toBeGreaterThan(3000);
+  });
+
+  it.each([
+    { where: 'memory', url: [] },
+    { where: 'Redis', url: [redisUrl()] },
+  ])(
+    'limits an application on @nestjs/throttler in $where, with its guard and decorators',
+    async ({ url }) => {
+      const prefix = uniquePrefix();
+      const responses = JSON.parse(await runScript('test/throttler/throttled-app.mjs', prefix, ...url));
+      expect(responses).toEqual([
+        [200, '2', '1', null],
+        [200, '2', '0', null],
+        [429, null, null, '120'],
+        [429, null, null, '120'],
+      ]);
+      if (url.length === 0) return;
+      const redis = new Redis(redisUrl());
+      const keys = await redis.keys(`${prefix}*:default*`);
+      redis.disconnect();
+      expect(keys.filter((key) => key.endsWith(':default:sliding-window-log'))).toHaveLength(1);
+    },
+  );
+
+  it.each(
+    Object.entries(STORES).flatMap(([kind, open]) => [
+      { kind, open, block: 5000, is: 'shorter than the ttl, and forgets the requests before it' },
+      { kind, open, block: 10_000, is: 'as long as the ttl' },
+      { kind, open, block: 15_000, is: 'longer than the ttl' },
+    ]),
+  )('ends a block ($kind) that is $is', async ({ open, block }) => {
+    let now = NOON;
+    const store = await open(() => now);
+    const storage = new RateLimitThrottlerStorage({ store, prefix: uniquePrefix() });
+    const hit = () => storage.increment('ann', 10_000, 2, block, 'default');
+    expect(await hit()).toEqual({ totalHits: 1, timeToExpire: 10, isBlocked: false, timeToBlockExpire: 0 });
+    now += 1000;
+    expect(await hit()).toMatchObject({ totalHits: 2, timeToExpire: 9, isBlocked: false });
+    const blocked = { totalHits: 3, isBlocked: true, timeToBlockExpire: block / 1000 };
+    expect(await hit()).toMatchObject(blocked);
+    now += block - 1;
+    expect(await hit()).toMatchObject({ isBlocked: true, timeToBlockExpire: 1 });
+    now += 1;
+    expect(await hit()).toMatchObject({ totalHits: 1, isBlocked: false });
+    expect(await hit()).toMatchObject({ totalHits: 2, isBlocked: false });
+    expect(await hit()).toMatchObject(blocked);
+    await storage.onApplicationShutdown();
+  });
+
+  it.each(['sliding-window-counter', 'sliding-window-cells', 'fixed-window', 'gcra'] as const)(
+    'counts requests of throttler with the algorithm %s if the option says so',
+    async (algorithm) => {
+      const store = new MemoryStore({ clock: () => NOON });
+      const storage = new RateLimitThrottlerStorage({ store, algorithm });
+      const hit = () => storage.increment('ann', 10_000, 2, 10_000, 'default');
+      expect(await hit()).toMatchObject({ totalHits: 1, timeToExpire: 10, isBlocked: false });
+      expect(await hit()).toMatchObject({ totalHits: 2, isBlocked: false });
+      expect(await hit()).toMatchObject({ totalHits: 3, isBlocked: true, timeToBlockExpire: 10 });
+    },
+  );
+
+  it('counts each throttler and each key separately', async () => {
+    // Its type is throttler's, although the package imports nothing of throttler.
+    const storage: ThrottlerStorage & RateLimitThrottlerStorage = new RateLimitThrottlerStorage();
+    for (const [key, name] of [
+      ['ann', 'short'],
+      ['ann', 'long'],
+      ['bob', 'short'],
+    ] as const) {
+      expect(await storage.increment(key, 1000, 1, 1000, name)).toMatchObject({ totalHits: 1 });
+    }
+    expect(await storage.increment('ann', 1000, 1, 1000, 'long')).toMatchObject({ isBlocked: true });
+    await storage.onApplicationShutdown();
+  });
+
+  it.each([
+    { onStoreError: 'local', statuses: ['allowed', 'blocked'] },
+    { onStoreError: 'allow', statuses: ['allowed', 'allowed'] },
+    { onStoreError: 'deny', statuses: ['unavailable', 'unavailable'] },
+  ] as const)(
+    'a request of throttler without Redis is decided by onStoreError: $onStoreError',
+    async ({ onStoreError, statuses }) => {
+      // Nothing listens on port 1.
+      const storage = new RateLimitThrottlerStorage({ redis: 'redis://127.0.0.1:1', onStoreError });
+      const hit = () =>
+        storage.increment('ann', 60_000, 1, 60_000, 'default').then(
+          ({ isBlocked }) => (isBlocked ? 'blocked' : 'allowed'),
+          (error: unknown) =>
+            (error as Error).name === 'RateLimitUnavailableException' ? 'unavailable' : error,
+        );
+      expect([await hit(), await hit()]).toEqual(statuses);
+      await storage.onApplicationShutdown();
+    },
+  );
+
+  it('throws on an option that does not exist, and on an algorithm without a window', () => {
+    expect(() => new RateLimitThrottlerStorage({ host: 'localhost' } as object)).toThrow(
+      'RateLimitThrottlerStorage.host: no such option',
+    );
+    expect(() => new RateLimitThrottlerStorage({ algorithm: 'concurrency' as never })).toThrow(
+      'algorithm: got "concurrency"; allowed: "sliding-window-log"',
+    );
+  });
+});
