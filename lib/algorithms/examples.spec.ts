@@ -25,7 +25,8 @@ describe('the examples of the algorithms', () => {
     },
   );
 
-  // Tests, benches and random rules map over the examples: an option in none of them would go untested.
+  // Tests, benchmarks and random rules are generated from the examples: an option in none of them would not
+  // be tested.
   it.each(DEFINITIONS)('of $name use each of its options', (definition) => {
     const used = definition.examples.flatMap(({ rule }) => Object.keys(rule(QUOTA)));
     const options = Object.keys(definition.options).filter((option) => option !== 'prefetch');

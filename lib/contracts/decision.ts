@@ -50,7 +50,7 @@ export interface Decision extends RuleDecision {
   readonly decisions: readonly RuleDecision[];
 }
 
-/** @throws RateLimitConfigError if a value is no decision, whatever its type says */
+/** @throws RateLimitConfigError if the value is not a decision, whatever its type states */
 export function checkDecision(value: unknown): Decision {
   if (isFields(value) && Array.isArray(value['decisions'])) return value as unknown as Decision;
   const isPart = isFields(value) && isFields(value['decision']);

@@ -1,6 +1,6 @@
 /**
- * The word that a misspelled one was probably meant to be: the closest by edits in lower case, if a third of its
- * characters or fewer are wrong.
+ * Returns the allowed word that a misspelled one is closest to, in lower case; `undefined` if more than a
+ * third of its characters are wrong.
  */
 export function nearest(misspelled: string, words: readonly string[]): string | undefined {
   if (misspelled.length > 64) return undefined;
@@ -10,13 +10,16 @@ export function nearest(misspelled: string, words: readonly string[]): string | 
   return measured.sort((a, b) => a.edits - b.edits)[0]?.word;
 }
 
-/** The end of a message about a misspelled word: `; did you mean "limit"?`, or nothing. */
+/** Returns the end of a message about a misspelled word: `; did you mean "limit"?`, or an empty text. */
 export function didYouMean(misspelled: string, words: readonly string[]): string {
   const meant = nearest(misspelled, words);
   return meant === undefined ? '' : `; did you mean "${meant}"?`;
 }
 
-/** How many characters to insert, delete, replace or swap with the next one (optimal string alignment). */
+/**
+ * Returns the number of characters to insert, delete, replace or swap with the next one (optimal string
+ * alignment).
+ */
 function editsBetween(from: string, to: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);

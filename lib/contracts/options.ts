@@ -38,12 +38,12 @@ export const FLAG: OptionCheck = {
 
 export const CLOCK = callable('that returns milliseconds since the epoch');
 
-/** A function, and what it is of. */
+/** A function. `what` describes its purpose for error messages. */
 export function callable(of: string): OptionCheck {
   return { allowed: `a function ${of}`, accepts: (value) => typeof value === 'function' };
 }
 
-/** Fields, or options, with the values that were given as text read: a count may be a string of digits. */
+/** Converts values that were given as text: a count may be a string of digits. */
 export function readFields<Fields extends object>(fields: Fields, checks: OptionChecks): Fields {
   let read: Record<string, unknown> | undefined;
   for (const [field, value] of Object.entries<unknown>(fields as Record<string, unknown>)) {
@@ -54,27 +54,27 @@ export function readFields<Fields extends object>(fields: Fields, checks: Option
   return (read ?? fields) as Fields;
 }
 
-/** The problem of a value that its check does not accept. */
+/** Returns the problem of a value that its check rejects. */
 export function refusal(path: string, value: unknown, { allowed, fix }: OptionCheck): string {
   return problem(path, value, allowed, fix?.(value));
 }
 
-/** The problem of a name that is none of those allowed. */
+/** Returns the problem of a name that is not allowed. */
 export function unknownOption(path: string, name: string, allowed: readonly string[], of = ''): string {
   return `${path}: no such option${of}; allowed: ${allowed.join(', ') || 'none'}${didYouMean(name, allowed)}`;
 }
 
-/** What is wrong with an option, once it is read. */
+/** Returns the problems of an option after conversion. */
 export function valueProblems(path: string, value: unknown, check: OptionCheck): readonly string[] {
   if (value === undefined || check.accepts(value)) return [];
   return check.problems?.(value) ?? [refusal(path, value, check)];
 }
 
 /**
- * Reads the options of a function or a class, `undefined` for none.
+ * Reads the options of a function or a class; `undefined` stands for no options.
  *
- * @param what how a message calls them, such as `consume`
- * @throws RateLimitConfigError naming every option that there is not, and every value that is wrong
+ * @param what the name of the function or class in messages, such as `consume`
+ * @throws RateLimitConfigError listing every unknown option and every invalid value
  */
 export function readOptions<Options extends object>(
   what: string,

@@ -42,6 +42,7 @@ export interface DecideOptions {
   readonly dryRun?: boolean;
   /**
    * How long each hit may wait, in microseconds.
+   *
    * @default 0
    */
   readonly patience?: Patience;
@@ -71,6 +72,7 @@ export interface HitResult extends Result {
   readonly now: number;
   /**
    * When the permits were charged, in microseconds since the epoch: a charge from before a reset is not refunded.
+   *
    * @default now
    */
   readonly chargedAt?: number;
@@ -182,7 +184,7 @@ export interface SharedStore {
   /** Stops the reports that `follow` started. */
   unfollow(prefix: string, follower: Follower): void;
   /** Whether changes of this counter are reported: in a Cluster, this may differ between counters. */
-  hears(counter: Counter): boolean;
+  isFollowed(counter: Counter): boolean;
   /** Records that a process is alive. Returns the number of live processes; 0 if the store is closed. */
   heartbeat(heartbeat: Heartbeat): Promise<number>;
   /**

@@ -11,7 +11,7 @@ import {
   type HttpRequest,
 } from './subject.js';
 
-/** Stands for an ObjectId of MongoDB's driver. */
+/** Has the methods of an ObjectId of MongoDB's driver that are used here. */
 class ObjectId {
   constructor(readonly id: Uint8Array) {}
 
@@ -20,7 +20,7 @@ class ObjectId {
   }
 }
 
-/** 128 bits of SHA-256, as `printf value | sha256sum | cut -c -32` prints them. */
+/** 128 bits of SHA-256, as printed by `printf value | sha256sum | cut -c -32`. */
 const hash = (value: string) => createHash('sha256').update(value).digest('hex').slice(0, 32);
 
 describe('userSubject', () => {
@@ -115,7 +115,7 @@ describe('headerSubject', () => {
     'returns a hash of %s, so that the keys in Redis do not contain the value',
     (name) => {
       const headers = { [name.toLowerCase()]: 'secret' };
-      // printf secret | sha256sum
+      // The output of `printf secret | sha256sum`.
       expect(headerSubject(name)({ headers })).toBe('2bb80d537b1da3e38bd30361aa855686');
     },
   );

@@ -75,11 +75,11 @@ export class RateLimitEvents {
   followsDecisions = false;
 
   /**
-   * Adds a listener for the events of a name. It is not awaited. If it throws or rejects, the error becomes a warning
-   * of the process.
+   * Adds a listener for the events of a name. The listener is not awaited. If it throws or rejects, the
+   * process emits a warning.
    *
    * @returns a function that removes the listener
-   * @throws RateLimitConfigError if there is no such event, or the listener is no function
+   * @throws RateLimitConfigError if the event is unknown, or the listener is not a function
    */
   on<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): () => void {
     checkListener(Object.keys(this.listeners), name, listener);
@@ -173,7 +173,7 @@ function checkListener(names: readonly string[], name: unknown, listener: unknow
   ]);
 }
 
-/** Reports an error of a listener, or of a meter. */
+/** Emits a process warning with the error of a listener or of a meter. */
 export function warn(error: unknown): void {
   process.emitWarning(
     error instanceof Error ? error : `A listener of RateLimitEvents or a meter failed: ${inspect(error)}`,

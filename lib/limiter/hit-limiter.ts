@@ -94,7 +94,7 @@ export abstract class HitLimiter {
    * Refunds the permits that a decision charged, once. A charge that has expired is not refunded.
    *
    * @returns whether anything was refunded
-   * @throws RateLimitConfigError if it is no decision of a limiter, or an option is invalid
+   * @throws RateLimitConfigError if the decision is not one of a limiter, or an option is invalid
    */
   async refund(decision: Decision, options?: RefundOptions): Promise<boolean> {
     checkCharged(decision);
@@ -186,7 +186,10 @@ export abstract class HitLimiter {
   }
 }
 
-/** @throws RateLimitConfigError if the decision was allowed and has no charge that could be found: a copy, or made up */
+/**
+ * @throws RateLimitConfigError if the decision was allowed and its charge is unknown: a copy, or an object of
+ *   another origin
+ */
 function checkCharged(decision: unknown): void {
   const given = checkDecision(decision);
   if (given instanceof DecidedHit || !given.allowed) return;
@@ -195,7 +198,7 @@ function checkCharged(decision: unknown): void {
   ]);
 }
 
-/** @throws RateLimitConfigError if a name is none of a rule of the decision */
+/** @throws RateLimitConfigError if a name is not that of a rule of the decision */
 function checkNames(rules: readonly string[], { decisions }: Decision): void {
   const known = decisions.map(({ rule }) => rule);
   const unknown = rules.filter((name) => !known.includes(name));

@@ -24,7 +24,10 @@ export type Rules<Each> = Each | readonly Each[];
 /** The longest wait in milliseconds: longer than any queue. */
 const ENDLESS_MS = 366 * 86_400e3;
 
-/** An additional rule for the trial of the store, since the rules of programs are not known before they are used. */
+/**
+ * A rule for the trial of the store at start, because the rules of programs are not known before their first
+ * use.
+ */
 const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
 
 /** The operations of `RateLimiter`, without the default store of the fallback. */
@@ -141,14 +144,17 @@ export class Limiter extends HitLimiter {
    * second for the first connection. Events and `RateLimitHealth` report failures.
    */
   async ready(): Promise<void> {
-    this.rules.hits(TRIAL, 'ready'); // adds its algorithm to the samples
+    this.rules.hits(TRIAL, 'ready'); // Adds its algorithm to the trial of the store.
     const trial = (subject: string): readonly RuleHit[] =>
       [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject));
     await this.base.shared?.ready(trial);
     void this.instances.beat();
   }
 
-  /** @throws RateLimitConfigError if a rule or the cost is invalid, or the operation does not support the algorithm */
+  /**
+   * @throws RateLimitConfigError if a rule or the cost is invalid, or if the operation does not support the
+   *   algorithm
+   */
   private hits(
     operation: Operation,
     rules: Rules<AnyRule>,
@@ -176,13 +182,13 @@ export class Limiter extends HitLimiter {
   }
 }
 
-/** @throws RateLimitConfigError if there are arguments that an operation would ignore */
+/** @throws RateLimitConfigError if there are more arguments than the operation reads */
 function refuseOthers(operation: string, others: readonly unknown[], allowed: string): void {
   if (others.every((other) => other === undefined)) return;
   throw new RateLimitConfigError([problem(`the last argument of ${operation}`, others.at(-1), allowed)]);
 }
 
-/** @throws RateLimitConfigError if the options are wrong */
+/** @throws RateLimitConfigError if the options are invalid */
 function costOf(operation: string, options: HitOptions | undefined): number | undefined {
   return options === undefined ? undefined : readOptions(operation, options, HIT_OPTIONS).cost;
 }

@@ -8,13 +8,13 @@ import type { GaugeCallback, Meter, MeterAttributes } from './meter.js';
 const DURATION_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
 /**
- * Records decisions, store errors and open circuit breakers with a meter of OpenTelemetry. Attributes never contain a
- * subject. Call it once per limiter: a second call counts everything twice.
+ * Records decisions, store errors and open circuit breakers with a meter of OpenTelemetry. Attributes never
+ * contain a subject. Call it once per limiter: a second call counts everything twice.
  *
  * @param events the events of the limiter, injected or `limiter.events`
  * @param meter a meter such as `metrics.getMeter('rate-limit')` of `@opentelemetry/api`
  * @returns a function that stops recording
- * @throws RateLimitConfigError if an argument is none of these
+ * @throws RateLimitConfigError if an argument has another type
  * @example
  * recordMetrics(events, metrics.getMeter('rate-limit'));
  */
@@ -28,7 +28,7 @@ export function recordMetrics(events: RateLimitEvents, meter: Meter): () => void
   };
 }
 
-/** @throws RateLimitConfigError if a value has not the method by which it is known */
+/** @throws RateLimitConfigError if a value lacks the method that identifies its type */
 function checkArgument(name: string, value: unknown, method: string, allowed: string): void {
   if (typeof (value as Record<string, unknown> | null | undefined)?.[method] === 'function') return;
   throw new RateLimitConfigError([problem(`${name} of recordMetrics`, value, allowed)]);

@@ -12,11 +12,13 @@ export interface RateLimiterOptions {
   readonly store: BaseStore;
   /**
    * Prefix of every key: 0 to 64 printable ASCII characters without braces and spaces.
+   *
    * @default 'rl:'
    */
   readonly prefix?: string;
   /**
    * Fallback of rules that set none: what decides when the store fails or does not reply within its timeout.
+   *
    * @default 'local'
    */
   readonly onStoreError?: OnStoreError;
@@ -24,17 +26,20 @@ export interface RateLimiterOptions {
    * Minimum number of processes that share the limits while the store cannot decide: an integer from 1. Processes
    * count one another by heartbeats in the store; this number applies before the first heartbeat, and whenever the
    * count is lower.
+   *
    * @default 1
    */
   readonly instances?: number;
   /**
    * Caches denials in the process until they expire, for at most a second. Cached decisions have
    * `source: 'cache'`.
+   *
    * @default true
    */
   readonly denyCache?: boolean;
   /**
    * The store of `onStoreError: 'local'` while `store` cannot decide: a `MemoryStore`.
+   *
    * @default a `MemoryStore` with 100,000 keys
    */
   readonly fallback?: BaseStore;
@@ -49,6 +54,7 @@ export interface LimiterOptions extends Omit<RateLimiterOptions, 'fallback'> {
 export interface HitOptions {
   /**
    * Permits that this request takes: an integer from 0 to 1,000,000,000. 0 takes none.
+   *
    * @default `cost` of the rule
    */
   readonly cost?: number;
@@ -58,6 +64,7 @@ export interface HitOptions {
 export interface AcquireOptions extends HitOptions {
   /**
    * Longest wait in milliseconds, from 0. A request that would wait longer is denied at once.
+   *
    * @default no limit
    */
   readonly timeoutMs?: number;
@@ -69,11 +76,13 @@ export interface AcquireOptions extends HitOptions {
 export interface RefundOptions {
   /**
    * Refunds only charges that no later charge follows.
+   *
    * @default false
    */
   readonly onlyLast?: boolean;
   /**
    * Names of the rules to refund.
+   *
    * @default all rules of the decision
    */
   readonly rules?: readonly string[];
@@ -84,7 +93,7 @@ const STORE: OptionCheck = {
   accepts: (value) => isFields(value) && typeof value['decide'] === 'function',
 };
 
-/** What a `RateLimiter` may be given. */
+/** The checks of the options of a `RateLimiter`. */
 export const LIMITER_OPTIONS = {
   store: { ...STORE, isRequired: true },
   prefix: PREFIX,
@@ -94,10 +103,13 @@ export const LIMITER_OPTIONS = {
   fallback: STORE,
 } satisfies Record<keyof RateLimiterOptions, OptionCheck>;
 
-/** What an operation on one request may be given; a number in its place is probably the cost. */
+/**
+ * The checks of the options of an operation on one request. If a number is given instead, it is probably the
+ * cost.
+ */
 export const HIT_OPTIONS = { cost: RULE_FIELDS.cost } satisfies Record<keyof HitOptions, OptionCheck>;
 
-/** What `acquire` may be given. */
+/** The checks of the options of `acquire`. */
 export const ACQUIRE_OPTIONS = {
   cost: RULE_FIELDS.cost,
   timeoutMs: {
@@ -111,7 +123,7 @@ export const ACQUIRE_OPTIONS = {
   },
 } satisfies Record<keyof AcquireOptions, OptionCheck>;
 
-/** What `refund` may be given. */
+/** The checks of the options of `refund`. */
 export const REFUND_OPTIONS = {
   onlyLast: FLAG,
   rules: {

@@ -1,10 +1,10 @@
 import type { StoreFault } from '../contracts/store-fault.js';
 
 const RECENT_MS = 10_000;
-/** A breaker that opens so often, each time within ten seconds after it has closed, is one that flaps. */
+/** A breaker is flapping if it opens this often, each time within ten seconds after it closed. */
 const FLAPS = 3;
 
-/** What is known of one server of the store. */
+/** The state of one server of the store, for health and the log. */
 export class ServerState {
   /** Why its breaker is open; `undefined` if it is closed. */
   open: StoreFault | undefined;
@@ -27,12 +27,12 @@ export class ServerState {
     this.failure = { fault, at: performance.now() };
   }
 
-  /** Whether it opens and closes in turn, and has not been closed for ten seconds since. */
+  /** Whether its breaker is flapping, and has not been closed for ten seconds since. */
   get isFlapping(): boolean {
     return this.openings >= FLAPS && (this.open !== undefined || isRecent(this.closedAt));
   }
 
-  /** Why it cannot decide, or could not in the last ten seconds. */
+  /** Returns why it cannot decide, or could not in the last ten seconds. */
   get fault(): StoreFault | undefined {
     const { open, failure } = this;
     return open ?? (failure && isRecent(failure.at) ? failure.fault : undefined);

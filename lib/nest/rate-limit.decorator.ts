@@ -11,29 +11,29 @@ import type { NamedRule, RouteRule, RouteRuleFields } from './rules/route-rule.j
 const RULES = Symbol.for('nestjs-redis-rate-limit:rules');
 const SKIPPED = Symbol.for('nestjs-redis-rate-limit:skipped');
 
-/** The rules that the decorators of a class or a method set. */
+/** The rules of the decorators of a class or a method. */
 export interface TargetRules {
-  /** Its rules, in the order in which they are written. */
+  /** Its rules, in the order of the decorators. */
   readonly rules: readonly RouteRule[];
-  /** Names of rules from further out that do not apply; `'*'` for all of them. */
+  /** Names of inherited rules that do not apply; `'*'` for all of them. */
   readonly skipped: readonly string[];
 }
 
-/** On the fields that a decorator gives with a rule's name: the rule has to be in the module's options. */
+/** Marks the fields of a decorator with a rule name: `onDemand` must have a rule of this name. */
 export const BY_NAME = Symbol.for('nestjs-redis-rate-limit:by-name');
 
-/** On the fields of a rule that states a complete limit: it inherits no other limit's options. */
+/** Marks the fields of a rule with a complete limit: it inherits no options of another limit. */
 export const COMPLETE = Symbol.for('nestjs-redis-rate-limit:complete');
 
-/** In the place of a rule: what is wrong with the arguments of its decorator. */
+/** Replaces a rule if the arguments of its decorator are invalid: contains the problem. */
 export const MISUSED = Symbol.for('nestjs-redis-rate-limit:misused');
 
-/** The other fields of a rule whose window, limit and algorithm are given one by one. */
+/** The other fields of a rule whose window, limit and algorithm are positional arguments. */
 export type PositionalFields = Omit<RouteRuleFields, 'window' | 'limit'> & Pick<RouteRule, 'name'>;
 
 /**
- * The arguments behind the first one of `@RateLimit`: of a window, the limit and others; of a rule's name, the fields
- * to override; of a rule, none.
+ * The arguments after the first one of `@RateLimit`: after a window, the limit and others; after a rule's
+ * name, the fields to override; after a rule, none.
  */
 export type RateLimitArguments<First> = string extends First
   ? []
@@ -46,8 +46,8 @@ export type RateLimitArguments<First> = string extends First
  * rule on the handler overrides the rule of the same name on the controller field by field, and that one
  * overrides the module's. An invalid rule stops the application at start.
  *
- * The form with positions states a complete limit: it overrides the window, the limit and the algorithm with all
- * its options, and inherits the subject and the other fields.
+ * The positional form states a complete limit: it overrides the window, the limit, and the algorithm with all
+ * its options. It inherits the subject and the other fields.
  *
  * @param rule a rule; its window, followed by its limit, algorithm and other fields; or the name of a rule in
  *   `onDemand`, followed by the fields to override on this target
@@ -63,7 +63,7 @@ export function RateLimit<const First extends string>(
   return applyDecorators(append('@RateLimit', RULES, ruleOf(rule, others)), UseFilters(ModuleCheck));
 }
 
-/** The arguments of a decorator as the fields of a rule. */
+/** Converts the arguments of a decorator to the fields of a rule. */
 function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
   if (typeof rule !== 'string') return misused(others, 0, 'a rule') ?? rule;
   if (parseDuration(rule) === undefined) {
@@ -86,9 +86,9 @@ function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
 }
 
 /**
- * Stands for a rule whose arguments a decorator would ignore, if there are any.
+ * Returns a rule with the problem of arguments that a decorator would ignore; `undefined` if there are none.
  *
- * @param most how many arguments there may be; the last of them is an object with fields
+ * @param most the maximum number of arguments; the last of them is an object with fields
  */
 function misused(others: readonly unknown[], most: number, allowed: string): object | undefined {
   const fields = most > 0 ? others[most - 1] : undefined;
@@ -108,7 +108,7 @@ export function SkipRateLimit(...names: string[]): ClassDecorator & MethodDecora
   return append('@SkipRateLimit', SKIPPED, ...(names.length > 0 ? names : ['*']));
 }
 
-/** @throws RateLimitConfigError if Nest calls no such member of a class, so that no guard runs for it */
+/** @throws RateLimitConfigError if Nest never calls a member of this kind, so that no guard runs for it */
 function checkMethod(
   decorator: string,
   target: object,
@@ -144,7 +144,7 @@ export function methodRules({ prototype }: { readonly prototype: unknown }, name
   return { rules: rules ?? ofMethod.rules, skipped: skipped ?? ofMethod.skipped };
 }
 
-/** Decorators run from the last to the first, so each goes in front. */
+/** Decorators run from the last to the first, so each rule is inserted at the front. */
 function append(decorator: string, key: symbol, ...values: unknown[]): ClassDecorator & MethodDecorator {
   return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor): void => {
     if (name !== undefined) checkMethod(decorator, target, name, descriptor);
@@ -152,7 +152,7 @@ function append(decorator: string, key: symbol, ...values: unknown[]): ClassDeco
     const present = (Reflect.getOwnMetadata(key, decorated) as unknown[] | undefined) ?? [];
     Reflect.defineMetadata(key, [...values, ...present], decorated);
     if (name === undefined) return;
-    // A decorator above this one may replace the method, and lose its metadata.
+    // A decorator above this one may replace the method, which would lose its metadata.
     const named = (Reflect.getOwnMetadata(key, target, name) as unknown[] | undefined) ?? [];
     Reflect.defineMetadata(key, [...values, ...named], target, name);
   };

@@ -2,7 +2,7 @@ import { HttpException, HttpStatus } from '@nestjs/common';
 import { checkDecision, type Decision } from '../contracts/decision.js';
 import { PROBLEM_JSON, problemDetails } from '../http/problem.js';
 
-/** On an exception of the guard, which has set the headers of the response. */
+/** Marks an exception of the guard, which has already set the headers of the response. */
 export const HEADERS_SET = Symbol.for('nestjs-redis-rate-limit:headers-set');
 
 /**
@@ -19,7 +19,7 @@ export class RateLimitExceededException extends HttpException {
    * @param decision the decision of the limiter
    * @param body replaces the problem details
    * @param detail replaces the sentence in the problem details
-   * @throws RateLimitConfigError if `decision` is no decision
+   * @throws RateLimitConfigError if `decision` is not a decision
    */
   constructor(
     /** The decision that denied the request. */

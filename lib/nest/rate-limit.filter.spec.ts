@@ -29,7 +29,7 @@ const QUOTA_EXCEEDED = {
   retryAfterMs: 2_000,
 };
 
-/** The filter over an adapter that writes down what it is told to answer. */
+/** Creates the filter with an HTTP adapter that records its calls. */
 function filterOver(answers: unknown[], type = 'fastify'): RateLimitFilter {
   const httpAdapter = {
     getType: () => type,

@@ -31,26 +31,26 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RateLimitModul
   })
   .build();
 
-/** The argument of `forRootAsync`: a factory or a class that makes the options, and the extras. */
+/** The argument of `forRootAsync`: a factory or a class that creates the options, and the extras. */
 export type RateLimitModuleAsyncOptions = ConfigurableModuleAsyncOptions<
   RateLimitModuleOptions,
   'createRateLimitOptions'
 > &
   RateLimitModuleExtras;
 
-/** Nest's `forRoot` and `forRootAsync`, which report what Nest would ignore in their arguments. */
+/** Nest's `forRoot` and `forRootAsync`, with errors for arguments that Nest would ignore. */
 export class CheckedModuleClass extends ConfigurableModuleClass {
   /**
    * Imports the module with options.
    *
-   * @param options without any, it counts in memory and has only the rules of decorators
+   * @param options without them, the module counts in memory and has only the rules of decorators
    */
   static override forRoot(options: RateLimitModuleOptions & RateLimitModuleExtras = {}): DynamicModule {
     const problems = rootProblems(options);
     return reporting(problems, super.forRoot(problems.length > 0 ? {} : options));
   }
 
-  /** Imports the module with options that a factory or a class makes. */
+  /** Imports the module with options that a factory or a class creates. */
   static override forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule {
     const problems = asyncProblems(options);
     if (problems.length > 0) return reporting(problems, super.forRoot({}));
@@ -60,13 +60,13 @@ export class CheckedModuleClass extends ConfigurableModuleClass {
   }
 }
 
-/** Nest would call the method of a class without a look whether it is there. */
+/** Nest would call the method of the class without checking that it exists. */
 function withCheckedClass(provider: Provider): Provider {
   const isOptions = typeof provider === 'object' && provider.provide === RATE_LIMIT_OPTIONS;
   return isOptions ? { ...(provider as FactoryProvider), useFactory: createOptions } : provider;
 }
 
-/** A module that does not start if there are problems. */
+/** Returns a module that stops the application at start if there are problems. */
 function reporting(
   problems: readonly string[],
   { providers = [], ...definition }: DynamicModule,

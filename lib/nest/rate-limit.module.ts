@@ -62,7 +62,7 @@ function createService(
   return service;
 }
 
-/** @throws RateLimitConfigError if the module was imported in a wrong way, whatever its options are */
+/** @throws RateLimitConfigError if the arguments of the import are invalid, whatever the options are */
 function createBook(
   options: RateLimitModuleOptions,
   problems: readonly string[],

@@ -13,7 +13,7 @@ import type { Reservation } from '../limiter/reservation.js';
 import { checkTogether } from '../rules/rule-cache.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import type { AnyRule, BlockingRule, ConcurrencyRule, QueueRule, Rule } from '../rules/rule.js';
-import { countsAlike } from './rules/by.js';
+import { countBySameSubject } from './rules/by.js';
 import { warnOfLargeLog } from './checks/large-log.js';
 import { ProgramRule } from './programs/program-rule.js';
 import type { RouteLimit } from './request/route-limit.js';
@@ -106,7 +106,7 @@ export class RateLimitService extends RateLimiter {
     return super.reset(rules as Rules<AnyRule>, subject, ...none);
   }
 
-  /** The log states what the rules do meanwhile, once they are known. */
+  /** The log states the fallbacks of the rules, which are known only later. */
   protected override becomesReady(): boolean {
     return true;
   }
@@ -158,7 +158,7 @@ export class RateLimitService extends RateLimiter {
   private ofRoute(reference: RouteReference): readonly ProgramRule[] {
     const limits = this.routes.find(reference);
     const [{ fields: first, owner }] = limits as [RouteLimit];
-    if (limits.some(({ fields }) => !countsAlike(fields.by, first.by))) {
+    if (limits.some(({ fields }) => !countBySameSubject(fields.by, first.by))) {
       const names = limits.map(({ name }) => `"${name}"`).join(', ');
       throw new RateLimitConfigError([
         `route ${owner}: its rules count by different subjects; name one as \`rule\`: ${names}`,

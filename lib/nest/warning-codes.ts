@@ -27,7 +27,7 @@ export type WarningCode = (typeof WARNING_CODES)[number];
 /** Warnings to log: all (`true`), none (`false`), or by code. Codes that are not in the object are logged. */
 export type WarningsOption = boolean | Readonly<Partial<Record<WarningCode, boolean | undefined>>>;
 
-/** What `warnings` may be in the module's options, in the words of a message. */
+/** The allowed values of `warnings` in the module's options, in words for a message. */
 export const WARNINGS_ALLOWED = `true, false, or an object of these codes with true or false: ${WARNING_CODES.join(', ')}`;
 
 /** Whether a value is a valid `warnings` option. */

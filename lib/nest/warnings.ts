@@ -8,7 +8,7 @@ import type { WarningCode } from './warning-codes.js';
 export class Warnings {
   private readonly logger = new Logger('RateLimit');
   private readonly warned = new Map<WarningCode, string>();
-  /** The warnings that were logged: code and `about`. */
+  /** The logged warnings: their code and their object. */
   private readonly logged = new Set<string>();
   private readonly option: unknown;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { STRANGE_SUBJECTS } from '../../test/contract/strange-subjects.js';
-import { keyHead, keyOf, keyTail, spellSubject } from './key.js';
+import { keyHead, keyOf, keyTail, encodeSubject } from './key.js';
 import { compileRule } from './compile-rule.js';
 
 const login = compileRule({ name: 'login', algorithm: 'gcra', limit: 1, window: '1s' });
@@ -31,20 +31,20 @@ describe('counters', () => {
   });
 });
 
-describe('spellSubject', () => {
+describe('encodeSubject', () => {
   it('returns different encodings for lists whose joined parts are equal', () => {
-    const encoded = [['a-b', 'c'], ['a', 'b-c'], ['a-b-c'], ['a', 'b', 'c'], 'a-b-c'].map(spellSubject);
+    const encoded = [['a-b', 'c'], ['a', 'b-c'], ['a-b-c'], ['a', 'b', 'c'], 'a-b-c'].map(encodeSubject);
     expect(new Set(encoded).size).toBe(5);
   });
 
   it('returns a different encoding for every unusual subject', () => {
-    const encoded = STRANGE_SUBJECTS.map(([, strange]) => spellSubject(strange));
+    const encoded = STRANGE_SUBJECTS.map(([, strange]) => encodeSubject(strange));
     expect(new Set(encoded).size).toBe(STRANGE_SUBJECTS.length);
   });
 
-  // The first half of the SHA-256 of `text:` or `tuple:` and the UTF-16 of the subject.
+  // The first half of the SHA-256 of `text:` or `tuple:`, followed by the UTF-16 of the subject.
   it('returns the same encoding in every release, so that a deploy resets no counter', () => {
-    expect(spellSubject('{a}')).toBe('#b49235cc0df908a8ce5e080a751d2cc8');
-    expect(spellSubject(['{a}', 'b'])).toBe('#d35e6eba24efef52c77d38f4576de8e8');
+    expect(encodeSubject('{a}')).toBe('#b49235cc0df908a8ce5e080a751d2cc8');
+    expect(encodeSubject(['{a}', 'b'])).toBe('#d35e6eba24efef52c77d38f4576de8e8');
   });
 });

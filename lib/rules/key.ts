@@ -23,7 +23,7 @@ const PLAIN = /^[\w.:@/+=,~*!$%&-]{1,64}$/;
  * since an algorithm cannot read the state of another.
  */
 export function keyOf(head: string, subject: Subject, tail: string): string {
-  return head + spellSubject(subject) + tail;
+  return head + encodeSubject(subject) + tail;
 }
 
 /** Returns the part of a key before the subject. */
@@ -49,7 +49,7 @@ export function keyTail(rule: CompiledRule, owner?: string, instance?: string): 
  * is unchanged; a list has the length of each part, followed by `|`; any other subject is encoded as `#` and 128 bits of
  * its SHA-256. Plain text contains neither `#` nor `|`.
  */
-export function spellSubject(subject: Subject): string {
+export function encodeSubject(subject: Subject): string {
   if (typeof subject === 'string') return PLAIN.test(subject) ? subject : digest('text', subject);
   const tuple = subject.map((part) => `${part.length}|${part}`).join('|');
   return tuple.length <= 64 && subject.every((part) => part === '' || PLAIN.test(part))

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { compileRule } from './compile-rule.js';
-import { KeyedRule, Recollection } from './keyed-rule.js';
+import { KeyedRule, HitCacheLimit } from './keyed-rule.js';
 import { Keys } from './keys.js';
 import type { RuleHit } from './rule-hit.js';
 import type { AnyRule } from './rule.js';
 
 const RULE: AnyRule = { algorithm: 'gcra', window: '1m', limit: 10 };
 
-/** Creates a rule that has built hits once already, so that it caches the next ones. */
+/** Creates a rule that has built hits once, so that it caches the next ones. */
 function keyed(rule: AnyRule = RULE): KeyedRule {
   const found = new Keys('rl:', () => 0).keyed(compileRule(rule));
   found.hits('somebody');
@@ -59,11 +59,11 @@ describe('KeyedRule', () => {
   );
 });
 
-describe('Recollection', () => {
+describe('HitCacheLimit', () => {
   it('limits the cached hits of all rules together, and clears all caches at the limit', () => {
-    const recollection = new Recollection(3);
+    const cacheLimit = new HitCacheLimit(3);
     let built = 0;
-    const open = () => new KeyedRule(() => [{ nth: ++built } as unknown as RuleHit], recollection);
+    const open = () => new KeyedRule(() => [{ nth: ++built } as unknown as RuleHit], cacheLimit);
     const [one, other] = [open(), open()];
     const builtFor = (...subjects: string[]) => {
       const before = built;
@@ -73,7 +73,7 @@ describe('Recollection', () => {
     expect(builtFor('first')).toBe(2); // Not cached: a rule may be created for one request.
     expect(builtFor('ann')).toBe(2);
     expect(builtFor('ann', 'ann')).toBe(0);
-    expect(builtFor('bob')).toBe(2); // The fourth one clears the caches.
+    expect(builtFor('bob')).toBe(2); // The fourth subject clears the caches.
     expect(builtFor('ann')).toBe(2);
   });
 });

@@ -12,11 +12,11 @@ export class KeyedRule {
 
   /**
    * @param hitsOf builds the hits
-   * @param recollection limits how many hits are cached; absent if hits cannot be reused
+   * @param cacheLimit limits the number of cached hits; absent if hits cannot be reused
    */
   constructor(
     private readonly hitsOf: (subject: Subject, cost?: number) => readonly RuleHit[],
-    private readonly recollection?: Recollection,
+    private readonly cacheLimit?: HitCacheLimit,
   ) {}
 
   /**
@@ -29,7 +29,7 @@ export class KeyedRule {
     const known = this.known?.get(subject);
     if (known) return known;
     const hits = this.hitsOf(subject);
-    if (this.isUsed && this.recollection) this.remember(subject, hits, this.recollection);
+    if (this.isUsed && this.cacheLimit) this.remember(subject, hits, this.cacheLimit);
     this.isUsed = true;
     return hits;
   }
@@ -39,16 +39,16 @@ export class KeyedRule {
     this.known = undefined;
   }
 
-  private remember(subject: Subject, hits: readonly RuleHit[], recollection: Recollection): void {
+  private remember(subject: Subject, hits: readonly RuleHit[], cacheLimit: HitCacheLimit): void {
     if (typeof subject !== 'string' || subject.length > LONGEST_SUBJECT) return;
-    recollection.add(this);
+    cacheLimit.add(this);
     this.known ??= new Map();
     this.known.set(subject, hits);
   }
 }
 
 /** Limits the hits that all rules cache together: when the limit is reached, all caches are cleared. */
-export class Recollection {
+export class HitCacheLimit {
   private readonly rules = new Set<KeyedRule>();
   private held = 0;
 

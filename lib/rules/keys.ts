@@ -3,7 +3,7 @@ import type { Parameters } from '../contracts/algorithm.js';
 import type { Clock } from '../contracts/clock.js';
 import type { Block } from '../contracts/store.js';
 import { keyHead, keyOf, keyTail, PREFIX, type Subject } from './key.js';
-import { KeyedRule, Recollection } from './keyed-rule.js';
+import { KeyedRule, HitCacheLimit } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { CompiledRule } from './compiled-rule.js';
@@ -13,7 +13,7 @@ export class Keys {
   /** Unique name of this process, in the keys of rules with `per: 'instance'` and in the names of leases. */
   readonly instance = randomBytes(6).toString('hex');
   private readonly head: string;
-  private readonly recollection = new Recollection();
+  private readonly cacheLimit = new HitCacheLimit();
   private leases = 0;
 
   /**
@@ -35,14 +35,14 @@ export class Keys {
    */
   keyed(rule: CompiledRule, owner?: string): KeyedRule {
     const rules = rule.trial ? [rule, rule.trial] : [rule];
-    const spellings = rules.map((each) => ({
+    const keyTails = rules.map((each) => ({
       rule: each,
       tail: keyTail(each, owner, each.perInstance ? this.instance : undefined),
     }));
     const isLasting = rules.every(({ algorithm, parametersAt }) => !algorithm.leases && !parametersAt);
     const hitsOf = (subject: Subject, cost?: number): readonly RuleHit[] =>
-      spellings.map(({ rule, tail }) => this.hit(rule, tail, subject, cost ?? rule.cost));
-    return new KeyedRule(hitsOf, isLasting ? this.recollection : undefined);
+      keyTails.map(({ rule, tail }) => this.hit(rule, tail, subject, cost ?? rule.cost));
+    return new KeyedRule(hitsOf, isLasting ? this.cacheLimit : undefined);
   }
 
   /** Returns a key that all processes share and that belongs to no subject. */

@@ -25,8 +25,9 @@ export class RuleCache {
   /**
    * Returns the hits of a subject on one or several rules.
    *
-   * @param cost a checked one
-   * @throws RateLimitConfigError if a rule or the subject is wrong, or two rules of the list have one name
+   * @param cost a cost that was checked before
+   * @throws RateLimitConfigError if a rule or the subject is invalid, or two rules of the list have the same
+   *   name
    */
   hits(rules: AnyRule | readonly AnyRule[], given: SubjectValue, cost?: number): readonly RuleHit[] {
     const subject = readSubject(given);
@@ -51,7 +52,10 @@ export class RuleCache {
     return keyed;
   }
 
-  /** Warns once that different rules have one counter for a subject. Another limit is no other rule: limits change. */
+  /**
+   * Warns once if different rules without a name use one counter. A rule with another limit is not a
+   * different rule, because limits change.
+   */
   private warnOfSecondUnnamed(rule: AnyRule): void {
     if (rule.name !== undefined || this.hasWarned) return;
     const first = this.unnamed.get(rule.algorithm) ?? rule;
@@ -95,10 +99,10 @@ function refuseEqualNames(hits: readonly RuleHit[]): void {
 }
 
 /**
- * Returns the subject for a value that a program passes. The value is checked at run time, since it often comes from an
- * untyped request.
+ * Returns the subject for a value that a program passes. The value is checked at run time, since it often
+ * comes from an untyped request.
  *
- * @throws RateLimitConfigError if it is no subject
+ * @throws RateLimitConfigError if it is not a subject
  */
 export function readSubject(given: SubjectValue): Subject {
   if (typeof given === 'string') return given;

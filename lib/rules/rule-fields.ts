@@ -113,12 +113,12 @@ export function requiredFields(definition: AnyDefinition): readonly ('limit' | '
 /**
  * Returns the problems of the fields of a rule, or of a part of one.
  *
- * @param spell returns the name of a field in messages, such as `rules.login.limit`
+ * @param pathOf returns the path of a field in messages, such as `rules.login.limit`
  * @param fields the checks of the fields besides the options of the algorithm
  * @param algorithm the algorithm of the rule, even if `rule` does not contain it
  */
 export function fieldProblems(
-  spell: (field: string) => string,
+  pathOf: (field: string) => string,
   rule: Readonly<Record<string, unknown>>,
   fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
   algorithm: unknown = rule['algorithm'],
@@ -128,12 +128,12 @@ export function fieldProblems(
   return Object.entries(rule).flatMap(([field, value]) => {
     if (value === undefined) return [];
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
-    if (check) return check.accepts(value) ? [] : [refusal(spell(field), value, check)];
+    if (check) return check.accepts(value) ? [] : [refusal(pathOf(field), value, check)];
     const fix = foreignFix(field, value);
-    if (fix !== undefined) return [`${spell(field)}: ${fix}`];
-    if (!definition) return []; // it may be an option of the intended algorithm
+    if (fix !== undefined) return [`${pathOf(field)}: ${fix}`];
+    if (!definition) return []; // The field may be an option of the intended algorithm.
     const owner = algorithm === undefined ? `${definition.name}, the default algorithm` : definition.name;
-    return [unknownOption(spell(field), field, Object.keys(checks), ` of ${owner}`)];
+    return [unknownOption(pathOf(field), field, Object.keys(checks), ` of ${owner}`)];
   });
 }
 

@@ -47,7 +47,7 @@ const REFUSED: readonly Rule[] = [
   { window: '1m' },
 ];
 
-/** Valid rules of several algorithms, which prove that the type does not reject every rule. */
+/** Valid rules of several algorithms, as a check that the type accepts valid rules. */
 const ACCEPTED: readonly Rule[] = [
   { limit: 5, window: '1m' },
   { algorithm: 'fixed-window', limit: 5, window: '250ms' },

@@ -13,7 +13,7 @@ const FIELDS = 'limit, cost, block, mode, per, onStoreError, trial';
 const BURST = 'an integer from 1 to 1000000000';
 const sound = { name: 'login', limit: 5, window: '1m' };
 
-/** Everything that is said against a rule. */
+/** Returns all problems of a rule. */
 function problemsOf(rule: object): readonly string[] {
   try {
     compileRule(rule as Rule);

@@ -1,4 +1,4 @@
-import { spellSubject } from '../../lib/rules/key.js';
+import { encodeSubject } from '../../lib/rules/key.js';
 import type { Subject } from '../../lib/index.js';
 import type { Dice } from './dice.js';
 
@@ -45,7 +45,7 @@ export function wildSubject(dice: Dice, earlier: Subject = ''): Subject {
     text,
     text,
     () => Array.from({ length: 1 + dice.below(4) }, text),
-    () => spellSubject(earlier),
+    () => encodeSubject(earlier),
     () => [before.slice(0, at), before.slice(at)],
     () => before,
   ])();

@@ -7,7 +7,7 @@ export function sharedBy(heartbeat: SharedStore['heartbeat']): SharedStore & nul
     watch: () => undefined,
     follow: () => undefined,
     unfollow: () => undefined,
-    hears: () => false,
+    isFollowed: () => false,
     heartbeat,
     ready: async () => undefined,
   };

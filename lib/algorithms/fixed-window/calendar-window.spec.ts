@@ -12,7 +12,7 @@ const DAY = 24 * HOUR;
 type CalendarRule = Extract<Rule, { algorithm: 'fixed-window' }>;
 type Changes = Partial<Omit<CalendarRule, 'algorithm'>>;
 
-/** Three a day, unless told otherwise, asked for by one client since an instant. */
+/** A subject that requests permits of a calendar window; three per day unless stated otherwise. */
 function threeADay(start: string, changes: Changes = {}): DecideOptions {
   let now = 0;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
@@ -23,7 +23,7 @@ function threeADay(start: string, changes: Changes = {}): DecideOptions {
   };
 }
 
-/** The starts of the windows around an instant. */
+/** Returns the starts of the windows around an instant. */
 function startsAround(instant: string, calendar: Partial<Calendar>): string[] {
   const microseconds = Date.parse(instant) * 1000;
   const starts = windowsAround({ unit: 'day', timeZone: 'UTC', anchor: 1, ...calendar }, microseconds);
@@ -171,7 +171,7 @@ describe('a day where the clocks change at midnight', () => {
   });
 
   it('does not go back to the day before where the clocks do', () => {
-    // 00:01 on 7 November 2010 in St. John's, and then 23:01 on the 6th once more
+    // 00:01 on 7 November 2010 in St. John's. A minute later, the clocks show 23:01 on 6 November again.
     const again = startsAround('2010-11-07T03:00:00Z', { timeZone: 'America/St_Johns' });
     expect(again.slice(1, 3)).toEqual(['2010-11-07T02:30:00.000Z', '2010-11-08T03:30:00.000Z']);
   });
@@ -196,7 +196,7 @@ describe('a calendar window and the clocks of those who ask', () => {
   const midnight = Date.parse('2024-03-30T23:00:00Z') * 1000;
   const hour = HOUR * 1000;
 
-  /** Charges, and gives the state. */
+  /** Returns the state after a charge. */
   function charge(now: number, cost: number, patience = 0): FixedWindowState {
     const step = calendarWindow.step(undefined, now, cost, parametersAt(now), patience);
     if (!step.allowed) throw new Error('denied');

@@ -8,10 +8,13 @@ const DAY_MS = 86_400_000;
 const SINCE = Date.UTC(2000, 0, 1);
 const UNTIL = Date.UTC(2037, 0, 1);
 
-/** The date that the clocks of a zone show, by luxon. */
+/** Returns the date that the clocks of a time zone show, according to luxon. */
 const dateAt = (instant: number, zone: string) => DateTime.fromMillis(instant, { zone }).toISODate();
 
-/** Checks that the window of an instant is the whole day: it has the date on both of its ends, and not beyond. */
+/**
+ * Expects that the window of an instant is the whole day: its first and last instant have the date, and their
+ * neighbours do not.
+ */
 function expectWholeDay(instant: number, timeZone: string): void {
   const { current, coming } = windowsAround({ unit: 'day', timeZone, anchor: 1 }, instant * 1000);
   const [start, end] = [current / 1000, coming / 1000];

@@ -42,7 +42,8 @@ describe('sliding-window-cells, 6 per 10 s in cells of 2 s', () => {
     const twin = sixPerTenSeconds();
     twin.hit(NOON_US, 6);
     twin.change({ limit: 6, window: 60e6, cells: 6 });
-    // The permits count as if they were taken at the end of their cell, at 1.999999 s; its cell now ends at 10 s.
+    // The permits count as if they had been taken at the end of their cell, at 1.999999 s. That cell now ends
+    // at 10 s.
     expect(twin.peek(NOON_US + 2e6, 1)).toMatchObject({ allowed: false, retryAfter: 68e6 });
     expect(twin.peek(NOON_US + 70e6, 6)).toMatchObject({ allowed: true });
   });

@@ -62,7 +62,7 @@ describe('sliding-window-counter, 122,002,280 per week', () => {
   const week = 604_800_000;
   const onTheGrid = Math.floor(NOON / week) * week;
 
-  // 122,002,279 permits x 604,800,000,000 us are beyond 2^53, and so rounded.
+  // 122,002,279 permits x 604,800,000,000 µs exceed 2^53, so the product is rounded.
   it('lets in at the edge of a window who was told to wait until then', async () => {
     await expectTimeline(
       new Twin(slidingWindowCounter, { limit: 122_002_280, window: 604_800e6 }).since(onTheGrid),

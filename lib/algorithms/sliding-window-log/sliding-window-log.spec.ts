@@ -66,7 +66,7 @@ describe('sliding-window-log under steady load', () => {
       largest = Math.max(largest, held(twin.state));
     }
     expect(denied).toBe(0);
-    // What has expired is cut off once it is more than half of the arrays.
+    // Expired entries are removed from the arrays when they are more than half of them.
     expect(largest).toBeLessThanOrEqual(2 * 100 + 2);
   });
 

@@ -38,7 +38,7 @@ end
 -- Refunds tokens, at most those that are added within `time` (microseconds, rounded up). With continuous refill the
 -- maximum is exact, since a fraction of a token is refunded as time.
 -- Returns: how many tokens are still missing, and up to when tokens are credited (microseconds, part).
-local function give_back(tokens, time, now, missing, instant, part, limit, window, interval)
+local function refund_tokens(tokens, time, now, missing, instant, part, limit, window, interval)
   if interval == 1 then return missing - math.min(tokens, math.ceil(time / window) * limit), instant, part end
   local left = window % limit == 0 and time or time - 1
   local whole, fine = span_for(tokens, limit, window, interval)

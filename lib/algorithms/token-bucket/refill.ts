@@ -61,7 +61,7 @@ export function creditUpTo(
  * missing, and up to when tokens are credited. With continuous refill the maximum is exact, since a fraction of a
  * token is refunded as time.
  */
-export function giveBack(
+export function refundTokens(
   tokens: number,
   time: number,
   now: number,

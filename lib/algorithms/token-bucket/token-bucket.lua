@@ -148,7 +148,7 @@ local function refund(key, now, cost, receipt, only_last, rule_limit, rule_windo
   if full_at == receipt then
     used = used - cost
   else
-    used, instant, part = give_back(cost, receipt - now, now, used, instant, part, limit, window, interval)
+    used, instant, part = refund_tokens(cost, receipt - now, now, used, instant, part, limit, window, interval)
   end
   if used <= 0 then used, instant, part = 0, math.max(instant, now), 0 end
   return write(now)

@@ -43,7 +43,7 @@ describe('a refund of token-bucket behind which others came', () => {
     twin.hit(0, 5);
     twin.hit(250_000, 1);
     expect(twin.refund(500_000, 5, 5e6)).toBe(true);
-    // Without the refund it would be full at 6 s; of the charge 4.5 s were left.
+    // Without the refund, the bucket would be full at 6 s. 4.5 s of the charge had not been refilled yet.
     expect(twin.peek(500_000, 0)).toMatchObject({ remaining: 9, resetAfter: 1e6 });
     expect(twin.peek(1_499_999, 0)).toMatchObject({ remaining: 9, resetAfter: 1 });
   });

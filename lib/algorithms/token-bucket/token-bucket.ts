@@ -6,7 +6,7 @@ import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
 import { expiryOf, fill, instantWith, take, type TokenBucketState } from './bucket.js';
-import { giveBack } from './refill.js';
+import { refundTokens } from './refill.js';
 import { tokenBucketExamples } from './token-bucket.examples.js';
 import lua from './token-bucket.lua.js';
 import { warmUp } from './warm-up.js';
@@ -15,24 +15,28 @@ import { warmUp } from './warm-up.js';
 export interface TokenBucketOptions extends Prefetchable {
   /**
    * Capacity of the bucket in tokens: an integer from 1 to 1,000,000,000.
+   *
    * @default the rule's `limit`
    */
   readonly burst?: number;
   /**
    * `'continuous'` adds tokens one by one, evenly over the window; `'interval'` adds `limit` tokens after each
    * whole window, which starts with the request that takes from a full bucket.
+   *
    * @default 'continuous'
    */
   readonly refill?: 'continuous' | 'interval';
   /**
    * Tokens in the bucket of a new subject: an integer from the rule's `cost` to `burst`. A subject counts as new again
    * a day after its bucket became full.
+   *
    * @default the rule's `burst`
    */
   readonly initial?: number;
   /**
    * Time in which the rate rises from a third to the full rate after a pause, up to 366 days, as in Guava's
    * `RateLimiter.create(limit, warmUp)`. It replaces the burst and cannot be combined with other options.
+   *
    * @default no warm-up
    */
   readonly warmUp?: Duration;
@@ -129,7 +133,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     const { used, refill } = bucket;
     let next = { ...bucket, used: used - cost };
     if (endsAt !== receipt) {
-      const { missing, credited } = giveBack(cost, Number(receipt) - now, now, used, bucket, refill);
+      const { missing, credited } = refundTokens(cost, Number(receipt) - now, now, used, bucket, refill);
       next = { ...bucket, ...credited, used: missing };
     }
     if (next.used <= 0) next = { ...next, used: 0, instant: Math.max(next.instant, now), part: 0 };

@@ -9,13 +9,13 @@ const NOON = Date.UTC(2024, 0, 1, 12) * 1000;
 /** 10 per second, one every 100 ms when warm: 40 permits are stored when cold. */
 const TEN = { limit: 10, window: 1e6, warmUp: 4e6 } as const;
 
-/** One key, asked for places that are charged whatever the wait. Instants are microseconds. */
+/** One key whose requests are charged however long they have to wait. Instants are in microseconds. */
 class Bucket {
   state: WarmUpState | undefined;
 
   constructor(private readonly parameters: Readonly<Record<'limit' | 'window' | 'warmUp', number>>) {}
 
-  /** Takes a place, and tells how long to wait for it. */
+  /** Takes a permit. Returns the wait. */
   take(now: number, cost = 1): number {
     const step = warmUp.step(this.state, now, cost, this.parameters, Infinity);
     if (!step.allowed) throw new Error('denied');
@@ -27,7 +27,7 @@ class Bucket {
     return warmUp.step(this.state, now, cost, this.parameters, patience);
   }
 
-  /** Gives a place back, and tells whether there was one to give back. */
+  /** Refunds a permit. Returns whether there was a charge to refund. */
   refund(now: number, cost: number, receipt: number): boolean {
     const next = this.state && warmUp.refund(this.state, now, cost, this.parameters, receipt, true);
     if (next) this.state = next.state;
@@ -36,8 +36,8 @@ class Bucket {
 }
 
 /**
- * Guava's SmoothWarmingUp as its comments say it: permits, a threshold, and the time under a line with
- * a slope. In microseconds, from cold.
+ * Guava's SmoothWarmingUp as its comments describe it: stored permits, a threshold, and the area under a line
+ * with a slope. In microseconds, from cold.
  */
 class Guava {
   private readonly threshold: number;
@@ -55,7 +55,7 @@ class Guava {
     this.stored = this.maxPermits;
   }
 
-  /** Takes a place, and tells how long to wait for it. */
+  /** Takes a permit. Returns the wait. */
   take(now: number, permits = 1): number {
     if (now > this.nextFree) {
       const coolDownInterval = this.warmUpPeriod / this.maxPermits;
@@ -83,7 +83,7 @@ class Guava {
 }
 
 describe('a bucket that warms up in 4 s to 10 per second', () => {
-  /** The rule as everybody asks it: now or not at all. */
+  /** The rule for requests that do not wait. */
   function tenPerSecond(): DecideOptions {
     let now = 0;
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });

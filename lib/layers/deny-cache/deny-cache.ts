@@ -143,7 +143,7 @@ export class DenyCache implements Store, Follower {
       this.isFollowing = true;
       shared.follow(prefix, this);
     }
-    return this.isTrusted && hits.every((hit) => shared.hears(hit));
+    return this.isTrusted && hits.every((hit) => shared.isFollowed(hit));
   }
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { Heartbeat, SharedStore } from '../../contracts/store.js';
 import { Instances } from './instances.js';
 
-/** Heartbeats by process, as Redis holds them. */
+/** Heartbeats by process, as stored in Redis. */
 class Heartbeats {
   readonly ends = new Map<string, number>();
 
@@ -48,7 +48,7 @@ describe('the number of processes', () => {
     await jest.advanceTimersByTimeAsync(20_000);
     expect(first.count).toBe(2);
     await killed.stop();
-    redis.ends.set('b', Date.now() + 15_000); // It was killed: nothing took its heartbeat back.
+    redis.ends.set('b', Date.now() + 15_000); // This process was killed, so it did not delete its heartbeat.
     await jest.advanceTimersByTimeAsync(14_999);
     expect(first.count).toBe(2);
     await jest.advanceTimersByTimeAsync(15_001);

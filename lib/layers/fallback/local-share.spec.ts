@@ -3,7 +3,7 @@ import { plainRules } from '../../../test/support/examples.js';
 import { sharedBy } from '../../../test/support/shared-by.js';
 import { MemoryStore, RateLimiter, type BaseStore, type Rule } from '../../index.js';
 
-/** A store that all processes share, and that has gone; it knew how many there are. */
+/** A store that all processes share. It is unavailable now, and knew the number of processes before. */
 class LostStore extends MemoryStore implements BaseStore {
   override readonly source = 'redis' as never;
   override readonly shared;
@@ -22,7 +22,7 @@ class LostStore extends MemoryStore implements BaseStore {
 async function processAmong(instances: number, rule: Rule) {
   const fallback = new MemoryStore({ clock: () => 1_700_000_000_000 });
   const limiter = new RateLimiter({ store: new LostStore(instances), fallback });
-  await limiter.peek(rule, 'nobody'); // The first heartbeat is answered meanwhile.
+  await limiter.peek(rule, 'nobody'); // The first heartbeat gets its reply meanwhile.
   return limiter;
 }
 

@@ -11,10 +11,9 @@ const LARGEST_SILENT_LIMIT = 1000;
 const BYTES_PER_ENTRY = 17;
 
 /**
- * Warns of a rule that did not choose its algorithm and has a limit whose log takes much memory: one that was
- * written, or one that a function gave.
+ * Warns of a rule without `algorithm` whose limit needs a large log. The limit may come from a function.
  *
- * @param owner what a message calls the place of the rule, such as `OrdersController.list`
+ * @param owner the name of the rule's target in messages, such as `OrdersController.list`
  */
 export function warnOfLargeLog(
   warnings: Warnings,

@@ -2,14 +2,15 @@ import { Catch, Inject, Logger, type ExceptionFilter, type OnApplicationBootstra
 import { ModulesContainer } from '@nestjs/core';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
 
-/** The code of the warning. It is none of the module's, since there is no module. */
+/** The code of the warning. It is not one of `WARNING_CODES`, because the module is missing. */
 export const NO_MODULE = 'RL_NO_MODULE';
 
 class NeverThrown extends Error {}
 
 /**
- * Reports @RateLimit in an application without RateLimitModule. Nest creates it, since the decorator adds it as
- * an exception filter: the one kind of class that Nest creates for a handler and no request passes.
+ * Reports @RateLimit in an application without RateLimitModule. The decorator adds this class as an exception
+ * filter, so Nest creates it: filters are the only classes that Nest creates for a handler without calling
+ * them for each request.
  */
 @Catch(NeverThrown)
 export class ModuleCheck implements ExceptionFilter, OnApplicationBootstrap {
@@ -21,7 +22,10 @@ export class ModuleCheck implements ExceptionFilter, OnApplicationBootstrap {
     ModuleCheck.lateChecks.get(modules)?.();
   }
 
-  /** Sets what checks a module that is loaded after the application has started, and calls no hooks. */
+  /**
+   * Sets the checks of a module that is loaded after the application has started, for which Nest calls no
+   * hooks.
+   */
   static checkLate(modules: ModulesContainer, check: () => void): void {
     ModuleCheck.lateChecks.set(modules, check);
   }

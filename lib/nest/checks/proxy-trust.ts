@@ -1,8 +1,8 @@
 import type { HttpRequest } from '../../http/subject.js';
 
 /**
- * Which proxies the framework trusts: all of them, the peer of the request, others than this peer, or none. `'unknown'`
- * if the framework does not determine the address of the request.
+ * The proxies that the framework trusts: all of them, only the peer of the request, others than this peer, or
+ * none. `'unknown'` if the framework does not determine the address of the request.
  */
 export type ProxyTrust = 'all' | 'peer' | 'not-this-peer' | 'off' | 'unknown';
 

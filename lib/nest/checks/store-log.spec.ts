@@ -10,7 +10,7 @@ const logs = new LogLines();
 const fault = (kind: FaultKind, code: string) => new StoreFault(kind, code, `Redis: ${code}`);
 let listener: (change: StoreChange) => void;
 let events: RateLimitEvents;
-/** The limiter notes each change before it is logged. */
+/** The limiter records each change before it is logged. */
 const report = (change: StoreChange): void => {
   events.storeChanged(change);
   listener(change);
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterAll(() => Logger.overrideLogger(new Logger()));
 
-/** The level of each line that the causes of one outage make, and of its end. */
+/** Returns the level of each line that is logged for the causes of one outage and for its end. */
 function levelsFor(causes: readonly StoreFault[], server = '') {
   const before = logs.lines.length;
   for (const error of causes) report({ server, error });

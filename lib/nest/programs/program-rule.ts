@@ -21,8 +21,8 @@ export class ProgramRule {
 
   /**
    * @param by the option `by` of the rule; `undefined` if any subject is allowed
-   * @param path what a message calls the rule
-   * @throws RateLimitConfigError if the rule is wrong
+   * @param path the name of the rule in messages
+   * @throws RateLimitConfigError if the rule is invalid
    */
   constructor(
     fields: RuleFields,

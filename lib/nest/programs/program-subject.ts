@@ -19,11 +19,11 @@ const EVERYONE_READER: PartReader = {
 };
 
 /**
- * Returns the function that reads the subjects of programs for the option `by`. A list of an empty part and an IP is the
- * subject of requests without the rule's own subject.
+ * Returns the function that reads the subjects of programs for the option `by`. A list of an empty part and
+ * an IP is the subject of requests without the rule's own subject.
  *
- * @param by what the rule says; `undefined`: an IP if the value is one, or the value
- * @param path what a message calls the rule
+ * @param by the option of the rule; `undefined`: an IP if the value is one, or the value
+ * @param path the name of the rule in messages
  */
 export function programSubject(
   by: By | readonly By[] | undefined,

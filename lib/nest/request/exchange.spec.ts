@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ExecutionContext } from '@nestjs/common';
 import { exchangeOf } from './exchange.js';
 
-/** As much of Nest's context as a transport has: its type, and the arguments of its handlers. */
+/** A context with the methods that a transport needs: its type, and the arguments of its handlers. */
 function context(type: string, ...args: unknown[]): ExecutionContext {
   const fake = {
     getType: () => type,
@@ -13,7 +13,7 @@ function context(type: string, ...args: unknown[]): ExecutionContext {
   return fake as unknown as ExecutionContext;
 }
 
-/** The request and response of an exchange. */
+/** Returns the request and response of an exchange. */
 function partsOf(of: ExecutionContext) {
   const { request, response } = exchangeOf(of);
   return { request, response };

@@ -51,7 +51,7 @@ export class PerRequestRule {
   /** The rule of the last request whose limit and window were valid. */
   private lastValid: CompiledRule | undefined;
 
-  /** @param path what messages call the rule */
+  /** @param path the name of the rule in messages */
   constructor(
     private readonly fields: RuleFields & RouteRuleFields & { readonly name: string },
     private readonly path: string,
@@ -59,7 +59,7 @@ export class PerRequestRule {
     private readonly invalid: InvalidValues,
   ) {}
 
-  /** The rule of a request, or what happens to a request without a valid limit and window. */
+  /** Returns the rule of a request, or what happens to a request without a valid limit and window. */
   async of(exchange: Exchange): Promise<KeyedRule | 'skip' | 'unavailable'> {
     const { limit, window, cost = 1 } = this.fields;
     const resolved = { limit: await exchange.valueOf(limit), window: await exchange.valueOf(window) };
@@ -78,7 +78,10 @@ export class PerRequestRule {
     }
   }
 
-  /** Limits and windows are often read from the application's data: a client must not benefit from a missing value. */
+  /**
+   * Limits and windows are often read from the application's data: a missing value must not be an advantage
+   * for a client.
+   */
   private withoutLimit(reason: string): CompiledRule | 'skip' | 'unavailable' {
     const { name, mode, onStoreError = this.invalid.onStoreError } = this.fields;
     const isAllowed = onStoreError === 'allow';
@@ -87,7 +90,7 @@ export class PerRequestRule {
     return this.lastValid ?? (mode === 'shadow' ? 'skip' : 'unavailable');
   }
 
-  /** Costs are often made from what a client sent: an invalid one still takes a permit. */
+  /** Costs are often computed from what a client sent: an invalid one still takes a permit. */
   private readCost(given: unknown): number {
     const cost = readCount(given);
     if (RULE_FIELDS.cost.accepts(cost)) return cost as number;

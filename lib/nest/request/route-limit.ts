@@ -58,7 +58,7 @@ export class RouteLimit implements AppliedLimit {
 
   /**
    * @param owner the route that the counter belongs to
-   * @throws RateLimitConfigError if the rule is wrong
+   * @throws RateLimitConfigError if the rule is invalid
    */
   constructor(
     fields: RuleFields,
@@ -87,7 +87,7 @@ export class RouteLimit implements AppliedLimit {
     this.isAllowed = allowList && allowListOf(allowList);
   }
 
-  /** What a request without the subject gets, in the words of a message. */
+  /** Returns what happens to a request without the subject, in words for a message. */
   get outcomeOfMissing(): string {
     return OUTCOMES[this.fields.onMissingSubject ?? 'ip'];
   }
@@ -137,7 +137,7 @@ export class RouteLimit implements AppliedLimit {
     this.checkMissing?.(request);
     const { onMissingSubject = 'ip', ipv6Prefix = 64 } = this.fields;
     if (onMissingSubject === 'deny') return this.refusal('no-subject');
-    // A client that sends an unusable subject must not gain what one without a subject has.
+    // A client that sends an invalid subject must not have an advantage over one that sends none.
     if (subject === undefined && onMissingSubject === 'skip') return NO_HITS;
     const found = fallbackSubject(request, ipv6Prefix);
     if (found === undefined) return this.refusal(request.socket?.destroyed ? 'hung-up' : 'no-address');

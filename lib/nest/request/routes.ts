@@ -13,6 +13,7 @@ export interface RouteReference {
   readonly route: readonly [type: Type, method: string];
   /**
    * Name of a rule of the route.
+   *
    * @default all rules of the route
    */
   readonly rule?: string;
@@ -20,14 +21,14 @@ export interface RouteReference {
 
 /** The limits of one handler. */
 export class Route {
-  /** Whether something is left to do when the response is over. */
+  /** Whether any limit has to be settled after the response. */
   readonly settles: boolean;
 
   constructor(readonly limits: readonly AppliedLimit[]) {
     this.settles = limits.some(({ isHeld, count }) => isHeld || count !== 'all');
   }
 
-  /** What all limits make of a request; a promise only if a rule is asynchronous. */
+  /** The results of applying all limits to a request; a promise only if a rule is asynchronous. */
   apply(exchange: Exchange): Applied | Promise<Applied> {
     const { limits } = this;
     for (const limit of limits) {
@@ -52,7 +53,7 @@ export class Route {
   }
 }
 
-/** The limits of every handler that is known. */
+/** Holds the limits of every known handler. */
 @Injectable()
 export class Routes {
   private readonly routes = new Map<Type, Map<Handler, Route>>();
@@ -76,9 +77,9 @@ export class Routes {
   }
 
   /**
-   * The limits that a program names.
+   * Returns the limits that a program selects.
    *
-   * @throws RateLimitConfigError if the handler is not known, or has no such rule
+   * @throws RateLimitConfigError if the handler is unknown, or has no such rule
    */
   find(reference: RouteReference): readonly RouteLimit[] {
     const [type, method] = partsOf(reference);
@@ -98,7 +99,7 @@ export class Routes {
   }
 }
 
-/** @throws RateLimitConfigError if it is no class and a name, whatever its type says */
+/** @throws RateLimitConfigError if the value is not a class and a method name, whatever its type states */
 function partsOf({ route }: RouteReference): RouteReference['route'] {
   const [type, method] = (Array.isArray(route) ? route : []) as unknown[];
   if (typeof type === 'function' && typeof method === 'string') return [type as Type, method];

@@ -19,7 +19,7 @@ const MESSAGE = new Exchange({} as ExecutionContext, WITHOUT_CLIENT);
 const MINUTE = { window: '1m', limit: 3, algorithm: 'fixed-window' } as const;
 const HELD = { limit: 1, algorithm: 'concurrency', lease: '30s' } as const;
 
-/** Decides a message that has no response, as a microservice gets it, and does what is left to do. */
+/** Applies rules to a message without a response, such as one of a microservice, and settles it. */
 async function settle(rule: AnyRule, count: CountWhen = 'all') {
   let now = 1_700_000_000_000;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });

@@ -8,10 +8,10 @@ import type { Exchange } from './exchange.js';
 import { Warnings } from '../warnings.js';
 import { InvalidValues } from './invalid-values.js';
 
-/** What Node answers itself when a client is gone (nginx's 499). */
+/** The status for a client that has disconnected (499 in nginx). The client never receives it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Does what an allowed request leaves to do: delays it, and settles its permits when the response is over. */
+/** Completes an allowed request: delays it, and settles its permits after the response. */
 @Injectable()
 export class Settlement {
   private readonly logger = new Logger('RateLimit');
@@ -23,9 +23,9 @@ export class Settlement {
   ) {}
 
   /**
-   * Returns `true` when the request may go on.
+   * Returns `true` when the request may continue.
    *
-   * @throws HttpException if the client hangs up while its request is delayed
+   * @throws HttpException if the client disconnects while its request is delayed
    */
   settle(exchange: Exchange, decision: Decision, limits: readonly AppliedLimit[]): true | Promise<true> {
     if (exchange.response) this.settleAfter(exchange, decision, limits);
@@ -43,7 +43,10 @@ export class Settlement {
     }
   }
 
-  /** Without a response to wait for, charges stay, and permits are held until their lease ends. */
+  /**
+   * Without a response whose end can be observed, charges remain, and permits are held until their lease
+   * ends.
+   */
   private reportUnsettled({ context }: Exchange, limits: readonly AppliedLimit[]): void {
     for (const { name, count, isHeld } of limits) {
       if ((!isHeld && count === 'all') || !this.warnings.isPending('RL_NEVER_SETTLED', name)) continue;
@@ -74,7 +77,7 @@ export class Settlement {
     });
   }
 
-  /** Refunds the rules for which the response does not count. */
+  /** Refunds the rules for which the request does not count. */
   private async refund(
     end: ResponseEnd,
     exchange: Exchange,
@@ -106,7 +109,10 @@ export class Settlement {
   }
 }
 
-/** Whether a response counts. One that was cut off does, so that clients cannot evade the limit by disconnecting. */
+/**
+ * Whether a request with this response counts. One that was cut off does, so that clients cannot evade the
+ * limit by disconnecting.
+ */
 function counts(
   count: AppliedLimit['count'],
   end: ResponseEnd,

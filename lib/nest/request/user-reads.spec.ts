@@ -7,7 +7,7 @@ interface Request {
 
 const inherited = (user: unknown): Request => Object.create({ user }) as Request;
 
-/** A request as frameworks make them, before anybody is authenticated. */
+/** A request as a framework creates it, before authentication. */
 const REQUESTS: [string, () => Request][] = [
   ['without a user', () => ({})],
   ['with a user that is null', () => ({ user: null })],

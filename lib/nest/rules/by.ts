@@ -4,7 +4,7 @@ import type { By, SubjectResolver } from './route-rule.js';
 
 const KEYWORDS = ['ip', 'user', 'api-key', 'everyone'] as const;
 
-/** Headers that `by` takes by their name although it has no hyphen. */
+/** Headers that `by` accepts by name although the name has no hyphen. */
 const PLAIN_HEADERS = ['authorization', 'cookie'] as const;
 
 /** The header that `by: 'api-key'` reads. */
@@ -13,14 +13,14 @@ const API_KEY_HEADER = 'x-api-key';
 /** A header's name: a token of RFC 9110. */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
 
-/** What the keywords are called elsewhere. */
+/** Names of the keywords in other libraries. */
 const ALIASES: readonly (readonly [names: RegExp, keyword: (typeof KEYWORDS)[number]])[] = [
   [/^((req|request)\.ip|(client|remote)_?ip|(ip|remote)_?addr(ess)?)$/i, 'ip'],
   [/^((req|request)\.user(\.\w+)?|user[._]?(id|name|email)|uid|sub|account_?id)$/i, 'user'],
   [/^(global|all|any|nobody|none|\*)$/i, 'everyone'],
 ];
 
-/** What `by` may be. */
+/** The allowed values of `by`. */
 export const BY: OptionCheck = {
   allowed:
     '"ip", "user", "api-key", "everyone", "authorization", "cookie", a header with a hyphen in its name, ' +
@@ -29,11 +29,11 @@ export const BY: OptionCheck = {
   fix: (value) => fixOf(partsOf(value).find((part) => !isPart(part))),
 };
 
-/** Which parts of a request a rule counts by. */
+/** The parts of a request that a rule counts by. */
 export interface SubjectSources {
   readonly ip: boolean;
   readonly user: boolean;
-  /** The functions of the application that find a part. */
+  /** The functions of the application that return a part. */
   readonly functions: readonly SubjectResolver[];
   /** The names of headers, in lower case. */
   readonly headers: readonly string[];
@@ -57,7 +57,7 @@ export function headerOf(part: unknown): string | undefined {
 }
 
 /** Whether two rules count by the same subject. */
-export function countsAlike(one: unknown = 'ip', other: unknown = 'ip'): boolean {
+export function countBySameSubject(one: unknown = 'ip', other: unknown = 'ip'): boolean {
   const [parts, others] = [partsOf(one), partsOf(other)];
   return parts.length === others.length && parts.every((part, index) => isSamePart(part, others[index]));
 }

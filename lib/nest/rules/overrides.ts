@@ -11,8 +11,8 @@ const WITH_VALUE = 'a variable of the process, or one that `config` returns';
 /** A key of overrides that were read from the environment: its value returns the variable's name for a field. */
 const VARIABLE = Symbol('rate-limit:variable');
 
-type Spelling = (field: string) => string;
-type FromEnvironment = Record<string, unknown> & { [VARIABLE]?: Spelling };
+type FieldName = (field: string) => string;
+type FromEnvironment = Record<string, unknown> & { [VARIABLE]?: FieldName };
 
 /** Nest's ConfigService, or any object with its `get`. */
 export interface ConfigReader {
@@ -45,7 +45,7 @@ export function overridesFromEnv(
     else if (value === undefined) problems.push(`${variable}: has no value; allowed: ${WITH_VALUE}`);
     else {
       const [rule, field] = parts;
-      const fields = overrides.get(rule) ?? { [VARIABLE]: spelling(rule) };
+      const fields = overrides.get(rule) ?? { [VARIABLE]: variableNames(rule) };
       fields[camelCase(field)] = value;
       overrides.set(rule, fields);
     }
@@ -90,7 +90,7 @@ export function readLists(fields: RuleFields): RuleFields {
 }
 
 /** The name of an override's field in messages: `overrides.login.limit`, or the variable. */
-export function overridePath(name: string, fields: RuleFields): Spelling {
+export function overridePath(name: string, fields: RuleFields): FieldName {
   return (fields as FromEnvironment)[VARIABLE] ?? ((field) => `overrides.${name}.${field}`);
 }
 
@@ -100,7 +100,7 @@ function listOf(field: string, value: unknown): unknown {
   return field === 'allowList' ? value.split(',').map((entry) => entry.trim()) : value;
 }
 
-function spelling(rule: string): Spelling {
+function variableNames(rule: string): FieldName {
   return (field) => `RATE_LIMIT__${rule}__${variableOf(field)}`;
 }
 

@@ -183,13 +183,13 @@ export class RuleBook {
     const { defaults = {} } = this.options;
     if ('name' in defaults)
       this.problems.add('defaults.name: has no effect; allowed: no name, since rules have one');
-    return this.lay('defaults', {}, { ...defaults });
+    return this.applyLayer('defaults', {}, { ...defaults });
   }
 
   private ofOptions(path: string, base: RuleFields, name: string, rule: object): RuleFields {
     this.refuseName(`${path}.name`, rule);
     this.names.add(name);
-    return this.lay(path, base, { ...rule, name });
+    return this.applyLayer(path, base, { ...rule, name });
   }
 
   /** The rule of this name in `onDemand`. */
@@ -223,7 +223,7 @@ export class RuleBook {
     }
     this.names.add(name);
     const inherited = COMPLETE in layer ? withoutLimit(known.fields) : known.fields;
-    const fields = this.lay(path, inherited, layer);
+    const fields = this.applyLayer(path, inherited, layer);
     rules.set(name, {
       fields,
       skipped: false,
@@ -244,7 +244,7 @@ export class RuleBook {
       if (!rulesNamed(name, this.names).includes(rule['name'] as string)) continue;
       this.refuseName(overridePath(name, override)('name'), override);
       const given = { ...readLists(override), name: rule['name'] };
-      fields = this.lay(overridePath(name, override), fields, given);
+      fields = this.applyLayer(overridePath(name, override), fields, given);
     }
     this.fallbacks.note(fields, route);
     return fields;
@@ -254,11 +254,15 @@ export class RuleBook {
     if ('name' in fields) this.problems.add(problem(path, fields.name, 'nothing, since the key is the name'));
   }
 
-  private lay(path: string | ((field: string) => string), rule: RuleFields, layer: RuleFields): RuleFields {
-    const spell = typeof path === 'string' ? (field: string) => `${path}.${field}` : path;
+  private applyLayer(
+    path: string | ((field: string) => string),
+    rule: RuleFields,
+    layer: RuleFields,
+  ): RuleFields {
+    const pathOf = typeof path === 'string' ? (field: string) => `${path}.${field}` : path;
     const algorithm = layer['algorithm'] ?? rule['algorithm'];
     const read = readLayer(layer, algorithm);
-    for (const problem of layerProblems(spell, read, algorithm)) this.problems.add(problem);
+    for (const problem of layerProblems(pathOf, read, algorithm)) this.problems.add(problem);
     return overlay(rule, read);
   }
 }

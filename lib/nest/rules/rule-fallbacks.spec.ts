@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Fallback } from '../../contracts/decision.js';
 import { RuleBook } from './rule-book.js';
 
-/** A book that has read the rules of routes: of each, how its rule "default" is decided without Redis. */
+/** Reads the rules of routes. Returns for each route the fallback of its rule "default". */
 function bookOf(routes: Readonly<Record<string, Fallback | undefined>>) {
   const book = new RuleBook({ rules: { default: { limit: 5, window: '1m' } } });
   for (const [route, onStoreError] of Object.entries(routes)) {

@@ -12,14 +12,17 @@ import {
 import { isAllowList } from '../../http/allow-list.js';
 import { BY } from './by.js';
 
-/** The fields of a rule while it is put together, layer by layer. */
+/** The fields of a rule while its layers are combined. */
 export type RuleFields = Readonly<Record<string, unknown>>;
 
-/** A rule after some layers: its fields, and whether a layer has taken it off the route. */
+/** A rule after some layers: its fields, and whether a layer has disabled it. */
 export interface LayeredRule {
   readonly fields: RuleFields;
   readonly skipped: boolean;
-  /** What decorators have changed of a shared rule that needs a counter of its own, as a message calls it. */
+  /**
+   * The fields of a shared rule that decorators have overridden although they need another counter, in words
+   * for a message.
+   */
   readonly split?: readonly string[];
 }
 
@@ -58,7 +61,7 @@ const orFunction = (
   accepts: (value) => isFunction(value) || accepts(value),
 });
 
-/** What the fields of a rule on a route may be, besides its algorithm's options. */
+/** The checks of the fields of a rule on a route, besides the options of its algorithm. */
 export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   ...RULE_FIELDS,
   name: {
@@ -80,23 +83,24 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   ipv6Prefix: integer(1, 128),
 };
 
-/** The fields of one layer, with the values that were given as text read, for a rule of the given algorithm. */
+/** Returns the fields of one layer of a rule, with values that were given as text converted. */
 export function readLayer(layer: RuleFields, algorithm: unknown): RuleFields {
   return readFields(layer, checksOf(algorithm, ROUTE_FIELDS));
 }
 
-/** Says what is wrong with the fields of one layer, for a rule of the given algorithm. */
+/** Returns the problems of the fields of one layer, for a rule with the given algorithm. */
 export function layerProblems(
-  spell: (field: string) => string,
+  pathOf: (field: string) => string,
   layer: RuleFields,
   algorithm: unknown,
 ): string[] {
-  return fieldProblems(spell, layer, ROUTE_FIELDS, algorithm);
+  return fieldProblems(pathOf, layer, ROUTE_FIELDS, algorithm);
 }
 
 /**
- * Returns a rule with the fields of a nearer layer. If that changes the algorithm, fields that the new algorithm does
- * not support are dropped: options of the old one, and calendar windows unless it is `fixed-window`.
+ * Returns a rule with the fields of a later layer. If that changes the algorithm, fields that the new
+ * algorithm does not support are dropped: options of the old one, and calendar windows unless it is
+ * `fixed-window`.
  */
 export function overlay(rule: RuleFields, nearer: RuleFields): RuleFields {
   const given = Object.fromEntries(Object.entries(nearer).filter(([, value]) => value !== undefined));

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseDuration } from '../../contracts/duration.js';
 import { shown } from '../../contracts/shown.js';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
-import { countsAlike } from './by.js';
+import { countBySameSubject } from './by.js';
 import { SHARED_FIELDS, type RuleFields } from './rule-layers.js';
 
 /** The values of unset fields that have a default. */
@@ -48,7 +48,7 @@ export class SharedRules {
 
 function isSame(field: string, one: RuleFields, other: RuleFields): boolean {
   const [a, b] = [one[field] ?? DEFAULTS[field], other[field] ?? DEFAULTS[field]];
-  if (field === 'by') return countsAlike(a, b);
+  if (field === 'by') return countBySameSubject(a, b);
   const length = parseDuration(a);
   return isDeepStrictEqual(a, b) || (length !== undefined && length === parseDuration(b));
 }

@@ -4,19 +4,21 @@ import { ROUTE_FIELDS } from './rule-layers.js';
 
 const ALLOWED = 'a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals';
 
-/** The fields of rules, as variables have them, the longest first. */
+/** The names of rule fields in variables, the longest first. */
 const FIELDS = [...new Set([...Object.keys(ROUTE_FIELDS), ...OPTION_NAMES])]
   .filter((field) => field !== 'name')
   .map(variableOf)
   .sort((one, other) => other.length - one.length);
 
-/** Begins nearly like a variable of a rule. */
+/** Matches a prefix that is nearly right, such as `RATELIMIT__`. */
 const NEARLY = /^(rate[_-]?limit(s|er|ers|ing)?|rl)(?=__)/i;
 
-/** Has one underscore too few somewhere, and ends with a field. */
+/** Matches a variable in which one underscore is missing, and which ends with a field. */
 const ONE_TOO_FEW = new RegExp(`^(rate_?limits?)_+(.+?)_+(${FIELDS.join('|')})$`, 'i');
 
-/** Two underscores apart, as variables of a rule, behind a name that others may have as well. */
+/**
+ * Matches rule and field separated by two underscores, after a prefix that other programs may use as well.
+ */
 const WITH_FIELD = new RegExp(`__(${FIELDS.join('|')})$`, 'i');
 
 /** The rule and the field in the name of a variable, both in capitals. */
@@ -25,7 +27,10 @@ export function partsOf(variable: string): readonly [rule: string, field: string
   return match ? [match[1]!, match[2]!] : undefined;
 }
 
-/** What is wrong with a variable that is probably meant to set a field of a rule; `undefined` if none is meant. */
+/**
+ * Returns the problem of a variable that is probably meant to set a field of a rule; `undefined` if it is
+ * not.
+ */
 export function misspelling(variable: string, value: unknown): string | undefined {
   const [nearly] = NEARLY.exec(variable) ?? [];
   const isNearly = nearly !== undefined && (!/^rl$/i.test(nearly) || WITH_FIELD.test(variable));
@@ -36,7 +41,7 @@ export function misspelling(variable: string, value: unknown): string | undefine
   return problem(variable, value, ALLOWED, partsOf(written) && `write ${written}`);
 }
 
-/** The field `allowList` as variables have it: `ALLOW_LIST`. */
+/** Returns a field in the form of variables: `ALLOW_LIST` for `allowList`. */
 export function variableOf(field: string): string {
   return field.replace(/[A-Z]/g, '_$&').toUpperCase();
 }

@@ -11,7 +11,10 @@ import type { Warnings } from '../warnings.js';
 
 const logger = new Logger('RateLimit');
 
-/** Creates the store of the options: any store, if they are wrong and the application will not start. */
+/**
+ * Creates the store of the options. For invalid options it creates an arbitrary store, because the
+ * application will not start.
+ */
 export async function createStore(
   book: RuleBook,
   options: RateLimitModuleOptions,

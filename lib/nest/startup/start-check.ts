@@ -108,7 +108,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
   private checkGlobal(type: Type, name: string, guards: readonly unknown[]): void {
     if (this.guards.hasOursGlobally) return;
     if (this.guards.globals().length + guards.length > 0) {
-      this.unclear.push(`${type.name}.${name}`); // another guard may call RateLimitGuard
+      this.unclear.push(`${type.name}.${name}`); // Another guard may call RateLimitGuard.
       return;
     }
     this.problems.push(

@@ -57,18 +57,18 @@ describe('the memory of a memory store', () => {
 
   it('has room for fewer subjects if their logs are full', async () => {
     open({ maxKeys: 1000 });
-    const log: Rule = { limit: 100, window: '1h' }; // 7 each, when full.
+    const log: Rule = { limit: 100, window: '1h' }; // Each counts as 7 when it is full.
     for (const subject of subjects(300)) {
       for (let times = 0; times < 100; times++) await limiter.consume(log, subject);
     }
     expect(store.size).toBe(142);
-    for (const subject of subjects(7, 'small')) await limiter.consume(log, subject, { cost: 50 }); // One entry.
+    for (const subject of subjects(7, 'small')) await limiter.consume(log, subject, { cost: 50 }); // The log has one entry.
     expect(store.size).toBe(148);
   });
 
   it('keeps the full log of an active subject while other subjects come and go', async () => {
     open({ maxKeys: 200 });
-    const log: Rule = { limit: 1000, window: '1h' }; // 63, when full.
+    const log: Rule = { limit: 1000, window: '1h' }; // The log counts as 63 when it is full.
     for (let times = 0; times < 1000; times++) {
       expect((await limiter.consume(log, 'full')).allowed).toBe(true);
       await limiter.consume(rule, `passing ${times}`);
@@ -145,7 +145,7 @@ describe('the memory of a memory store', () => {
   });
 
   it('contains the instant of a reset until the counter would have expired', async () => {
-    const log: Rule = { limit: 1000, window: '10s' }; // 63 when full, and 1 once it is reset
+    const log: Rule = { limit: 1000, window: '10s' }; // The log counts as 63 when it is full, and as 1 after its reset.
     open({ maxKeys: 64 });
     for (let times = 0; times < 1000; times++) await limiter.consume(log, 'full');
     await limiter.reset(log, 'full');

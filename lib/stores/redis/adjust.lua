@@ -35,14 +35,14 @@ local function charge_once(rule, key, cost, name, kept_for)
   return state, expires_after
 end
 
--- Stores a string that a refund has changed. That takes no memory, but a server that is out of it refuses a script
--- whose first write is a SET.
+-- Stores a string that a refund has changed. This needs no memory, but a server that is out of memory rejects
+-- a script whose first write is a SET.
 local function put_refund(key, state, expires_ms)
   redis.call('PEXPIRE', keys[key], expires_ms)
   put(key, state, expires_ms)
 end
 
--- Fails before the first write: a call that fails for lack of memory is repeated whole.
+-- Fails before the first write, because a call that fails for lack of memory is repeated as a whole.
 local function take_memory_for_charges()
   for _, adjustment in ipairs(arguments) do
     if adjustment[1] == 4 then take_memory() end

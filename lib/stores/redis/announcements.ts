@@ -45,11 +45,11 @@ export class Announcements {
     else for (const subscriber of this.subscribers.values()) subscriber.unsubscribe(channel);
   }
 
-  /** Whether every change of a counter is reported, since its server is subscribed to. */
-  hears(key: string): boolean {
+  /** Whether every change of a counter is reported, because its server is subscribed to. */
+  isFollowed(key: string): boolean {
     if (this.keyPrefix.includes('{')) return false; // the Lua takes the text before the first brace as the prefix
     const subscriber = this.subscribers.get(this.site.servers.of(key));
-    return subscriber?.hears(this.channelOf(prefixOf(key))) ?? false;
+    return subscriber?.isSubscribed(this.channelOf(prefixOf(key))) ?? false;
   }
 
   /** Reports a change by this process immediately. */
@@ -98,7 +98,7 @@ export class Announcements {
   private trust(channels: readonly string[]): void {
     const subscribers = [...this.subscribers.values()];
     for (const channel of channels) {
-      const isTrusted = subscribers.some((subscriber) => subscriber.hears(channel));
+      const isTrusted = subscribers.some((subscriber) => subscriber.isSubscribed(channel));
       for (const follower of this.followers.get(channel) ?? []) follower.trusted(isTrusted);
     }
   }

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers';
 import { MOST_KEYS, type DecideOptions, type Hit, type HitResult } from '../../contracts/store.js';
 import { StoreFault } from '../../contracts/store-fault.js';
 import { Call } from './call.js';
-import { takeBack, type Refund, type Request } from './lost-calls.js';
+import { refundLost, type Refund, type Request } from './lost-calls.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 import type { Servers } from './servers.js';
 
@@ -35,7 +35,7 @@ class Batch {
   }
 
   fail(error: unknown, refund: Refund): void {
-    takeBack(this.call, this.waiting, refund);
+    refundLost(this.call, this.waiting, refund);
     for (const { reject } of this.waiting) reject(error);
   }
 

@@ -24,7 +24,7 @@ describe('a long list of refunds or renewals', () => {
   it('is sent in calls of at most 100 keys', () => {
     const leases = amendments(250, 1, algorithms.concurrency);
     expect(boundedParts(leases).map(({ length }) => length)).toEqual([100, 100, 50]);
-    // A refund also reads when its counter was last reset.
+    // A refund also reads the instant of the counter's last reset.
     expect(boundedParts(amendments(120)).map(({ length }) => length)).toEqual([50, 50, 20]);
     expect(boundedParts([])).toEqual([]);
   });

@@ -30,22 +30,22 @@ export function boundedOptions({
     socketTimeout: Math.min(socketTimeout, LONGEST_TIMER_MS),
     sentinelCommandTimeout: Math.min(socketTimeout, LONGEST_TIMER_MS),
     disconnectTimeout: 100,
-    commandTimeout: undefined, // the store has its own deadline, which starts when a call is written
+    commandTimeout: undefined, // The store has its own deadline, which starts when a call is written.
     blockingTimeout: undefined,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
-    reconnectOnError: null, // it might send a command again
+    reconnectOnError: null, // It might send a command again.
     enableAutoPipelining: false,
     noDelay: true,
     monitor: false,
     readOnly: false,
-    role: 'master', // with Sentinel: a replica cannot decide
+    role: 'master', // With Sentinel: a replica cannot decide.
     stringNumbers: false,
     replyMapping: 'legacy',
     retryStrategy: pauseBefore,
-    sentinelRetryStrategy: pauseBefore, // without it, ioredis stops reconnecting forever
+    sentinelRetryStrategy: pauseBefore, // Without it, ioredis stops reconnecting forever.
     himportFieldsets: undefined,
   } as const satisfies RedisOptions;
 }
@@ -64,15 +64,15 @@ export function boundedCluster(
     enableOfflineQueue: false,
     lazyConnect: false,
     clusterRetryStrategy: pauseBefore,
-    clusterNodeRetryStrategy: null, // the Cluster itself reconnects to its nodes
-    enableReadyCheck: false, // it queries a node that may not be connected yet; the nodes have their own checks
+    clusterNodeRetryStrategy: null, // The Cluster itself reconnects to its nodes.
+    enableReadyCheck: false, // It queries a node that may not be connected yet. The nodes have their own checks.
     enableAutoPipelining: false,
     scaleReads: 'master',
     // Otherwise ioredis resends a failed command later, although it may have been executed or has timed out.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     retryDelayOnMoved: 0,
-    retryDelayOnTryAgain: 0, // immediately, since it cannot be disabled
+    retryDelayOnTryAgain: 0, // Immediately, since it cannot be disabled.
     maxRedirections: 5,
     himportFieldsets: undefined,
     redisOptions: { ...nodes, ...ofNodes(bounded) },

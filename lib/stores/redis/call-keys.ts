@@ -3,16 +3,16 @@ export class CallKeys {
   readonly all: string[] = [];
   /** The position of each key, from 1; only if there are several keys. */
   private placeOf: Map<string, number> | undefined;
-  private meantInTurn: number[] | undefined;
+  private positionsInTurn: number[] | undefined;
 
   /** Number of keys added, including duplicates. */
   get meant(): number {
-    return this.meantInTurn?.length ?? this.all.length;
+    return this.positionsInTurn?.length ?? this.all.length;
   }
 
   /** The position in `all` of each key added, from 1; absent without duplicates. */
   get places(): readonly number[] | undefined {
-    return this.meantInTurn;
+    return this.positionsInTurn;
   }
 
   add(key: string): void {
@@ -24,11 +24,11 @@ export class CallKeys {
     this.placeOf ??= new Map([[all[0]!, 1]]);
     const place = this.placeOf.get(key);
     if (place !== undefined) {
-      this.meantInTurn ??= all.map((_, index) => index + 1);
-      this.meantInTurn.push(place);
+      this.positionsInTurn ??= all.map((_, index) => index + 1);
+      this.positionsInTurn.push(place);
       return;
     }
     this.placeOf.set(key, all.push(key));
-    this.meantInTurn?.push(all.length);
+    this.positionsInTurn?.push(all.length);
   }
 }

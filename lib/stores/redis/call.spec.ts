@@ -9,7 +9,7 @@ function hit(key: string, more: Partial<Hit> = {}): Hit {
   return { key, algorithm: algorithms.gcra, parameters: GCRA, cost: 1, ...more };
 }
 
-/** The arguments of requests, and which keys they mean. */
+/** Returns the arguments of requests, and the keys that they refer to. */
 function told(...requests: readonly (readonly Hit[])[]): unknown[] {
   const call = new Call('');
   for (const hits of requests) call.addRequest(hits, {});

@@ -101,7 +101,7 @@ export class Call {
       if (block) this.keys.add(block.key);
       if (prefetch) this.keys.add(receiptKey(key, prefetch.name));
     }
-    if (isPlain && this.isAsBefore(hits)) {
+    if (isPlain && this.isLikePrevious(hits)) {
       (this.arguments[this.run] as number) += 1;
       return;
     }
@@ -166,7 +166,7 @@ export class Call {
   }
 
   /** Whether a request differs from the previous one only in its keys. */
-  private isAsBefore(hits: readonly Hit[]): boolean {
+  private isLikePrevious(hits: readonly Hit[]): boolean {
     const { run, arguments: args } = this;
     if (run < 0 || args[run + 1] !== hits.length) return false;
     for (let index = 0; index < hits.length; index += 1) {

@@ -37,17 +37,22 @@ export function isAboutConnection(error: Error): boolean {
 }
 
 /** The state of a client without a connection. */
-export interface Way {
+export interface ClientState {
   readonly isTls: boolean;
   /** Whether it was connected before. */
-  readonly hasStood: boolean;
+  readonly wasConnected: boolean;
 }
 
-/** @param way the state of the client, if it is known */
-export function connectionFault(error: Error, redis: string, way?: Way, server = ''): StoreFault {
+/** @param clientState the state of the client, if it is known */
+export function connectionFault(
+  error: Error,
+  redis: string,
+  clientState?: ClientState,
+  server = '',
+): StoreFault {
   const { code = 'CONNECTION' } = error as { code?: string };
   const cause = causeOf(error);
-  const hint = way && cause !== undefined ? hintFor(cause, way) : undefined;
+  const hint = clientState && cause !== undefined ? hintFor(cause, clientState) : undefined;
   const message = `no connection to ${redis}${cause === undefined ? '' : ` (${cause})`}`;
   return new StoreFault('connection', code, hint ? `${message}; ${hint}` : message, { cause: error, server });
 }
@@ -63,8 +68,8 @@ function causeOf(error: Error): string | undefined {
 }
 
 /** Returns what may be wrong with a URL that has never led to a connection. */
-function hintFor(cause: string, { isTls, hasStood }: Way): string | undefined {
-  if (hasStood) return undefined;
+function hintFor(cause: string, { isTls, wasConnected }: ClientState): string | undefined {
+  if (wasConnected) return undefined;
   if (cause === NO_MASTER) return 'set `name` to one that the Sentinels monitor';
   const isCut = ['ECONNRESET', 'EPIPE', CLOSED].includes(cause);
   if (!isTls) return isCut ? 'does the server expect TLS? Write rediss:// or tls: {}' : undefined;

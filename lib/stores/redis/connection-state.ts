@@ -1,12 +1,12 @@
 import type { StoreClient } from './connection.js';
-import type { Way } from './connection-fault.js';
-import { hasFoundNoConnection } from './done-nothing.js';
+import type { ClientState } from './connection-fault.js';
+import { lacksConnection } from './not-executed.js';
 import { Handshake } from './handshake.js';
 
 /** Tracks whether a client is connected, and why not: a command without a connection does not report the reason. */
-export class ConnectionState implements Way {
+export class ConnectionState implements ClientState {
   readonly isTls: boolean;
-  hasStood = false;
+  wasConnected = false;
   private readonly handshake: Handshake;
   /** Why the last connection ended, or could not be established. */
   private error: Error | undefined;
@@ -19,12 +19,12 @@ export class ConnectionState implements Way {
     this.handshake = new Handshake(client);
     client.on('error', (error) => {
       // ioredis 5 also reports errors of its own commands.
-      if (!hasFoundNoConnection(error)) this.gaveUp(this.refusal ?? error);
+      if (!lacksConnection(error)) this.gaveUp(this.refusal ?? error);
     });
     client.on('connect', () => (this.isExplained = false));
     client.on('ready', () => {
       this.error = this.refusal;
-      this.hasStood ||= !this.refusal;
+      this.wasConnected ||= !this.refusal;
     });
     client.on('close', () => {
       if (!this.isExplained) this.error = new Error(client.isCluster ? NO_NODE : 'Connection is closed.');

@@ -7,7 +7,7 @@ describe('a deadline of 50 ms', () => {
   let deadline: Deadline;
   let told: unknown[];
 
-  /** Waits for a promise, and tells what came of it under a name. */
+  /** Records the outcome of a promise under a name. */
   function wait(name: string, promise: Promise<unknown>): void {
     deadline.within(promise).then(
       (result) => told.push([name, result]),
@@ -69,7 +69,7 @@ describe('a deadline of 50 ms', () => {
   it('still takes an answer that lay there while the event loop was busy', async () => {
     let answer: (value: string) => void = () => undefined;
     wait('late', new Promise((resolve) => (answer = resolve)));
-    jest.advanceTimersByTime(50); // The timer goes off, and then the socket is read.
+    jest.advanceTimersByTime(50); // The timer fires before the socket is read.
     answer('yes');
     await pass(10);
     expect(told).toEqual([['late', 'yes']]);

@@ -1,6 +1,6 @@
 import { StoreFault, type FaultKind } from '../../contracts/store-fault.js';
 import { DeadlineError } from './deadline.js';
-import { connectionFault, isAboutConnection, type Way } from './connection-fault.js';
+import { connectionFault, isAboutConnection, type ClientState } from './connection-fault.js';
 import { databaseIn, hideLogin, isError, oneLine, type ReplyError } from './reply-error.js';
 
 /** States of a server in which it rejects every command, by the first word of the error reply. */
@@ -41,13 +41,13 @@ const MOVED = /^(MOVED|ASK|CROSSSLOT)\b/;
  *
  * @param server an address such as `redis.example.com:6379`
  * @param about.key the key that the error concerns, if messages may contain it: one without a subject
- * @param about.way the state of a client without a connection
+ * @param about.clientState the state of a client without a connection
  * @param about.of the address of the server that identifies its circuit breaker
  */
 export function faultOf(
   error: unknown,
   server: string,
-  about: { readonly key?: string; readonly way?: Way; readonly of?: string } = {},
+  about: { readonly key?: string; readonly clientState?: ClientState; readonly of?: string } = {},
 ): StoreFault {
   if (error instanceof StoreFault) return error;
   const redis = server === '' ? 'Redis' : `Redis at ${server}`;
@@ -63,7 +63,7 @@ export function faultOf(
   if (isError(lastNodeError)) return faultOf(lastNodeError, server, about);
   if (MOVING.test(error.message)) return faultOfReply(error, redis, fault);
   return isAboutConnection(error)
-    ? connectionFault(error, redis, about.way, about.of)
+    ? connectionFault(error, redis, about.clientState, about.of)
     : fault('other', error.name, `${redis} failed: ${oneLine(error.message)}`);
 }
 

@@ -1,6 +1,6 @@
 import type { Call } from './call.js';
 import type { StoreClient } from './connection.js';
-import { hasDoneNothing } from './done-nothing.js';
+import { wasNotExecuted } from './not-executed.js';
 import type { Library } from './library.js';
 import { isError, oneLine } from './reply-error.js';
 import { Scripts } from './scripts.js';
@@ -31,7 +31,7 @@ const WITHIN = /user_function|\bscript\b/;
 
 /** Whether a server has refused FCALL itself, so that the call can run as a script. */
 export function isNotOffered(message: string): boolean {
-  return NOT_OFFERED.test(message) && !WITHIN.test(message) && !hasDoneNothing(new Error(message));
+  return NOT_OFFERED.test(message) && !WITHIN.test(message) && !wasNotExecuted(new Error(message));
 }
 
 /** Maximum number of times that the library is loaded for one call: it may be flushed, or the slot may move. */
@@ -130,7 +130,7 @@ export class Functions {
 
   /** Runs a call as a script. If the reason is temporary, such as a lack of memory, the next call loads the library again. */
   private runUnloaded(refusal: Error, call: Call, server: string): Promise<unknown> {
-    const isLasting = refusal.name === 'ReplyError' && !hasDoneNothing(refusal);
+    const isLasting = refusal.name === 'ReplyError' && !wasNotExecuted(refusal);
     return isLasting ? this.runScript(call, server, oneLine(refusal.message)) : this.scripts.run(call);
   }
 

@@ -3,7 +3,7 @@ import { everyAlgorithm } from '../../algorithms/registry.js';
 import { assemble, EVERY_MAIN, type Main } from './script.js';
 
 const PREFIX = 'nestjs_redis_rate_limit_';
-const OF_OURS = new RegExp(`^${PREFIX}[0-9a-f]{12}$`);
+const LIMITER_LIBRARY = new RegExp(`^${PREFIX}[0-9a-f]{12}$`);
 
 /** A library of Redis functions with all algorithms and functions of the limiter, named by a hash of its text. */
 export interface Library {
@@ -26,8 +26,8 @@ export function library(): Library {
 }
 
 /** Whether a library belongs to any release of this package. */
-export function isOfOurs(name: string): boolean {
-  return OF_OURS.test(name);
+export function isLimiterLibrary(name: string): boolean {
+  return LIMITER_LIBRARY.test(name);
 }
 
 function assembleLibrary(): Library {

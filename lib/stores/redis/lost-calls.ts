@@ -1,7 +1,7 @@
 import type { Adjustment, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import type { Call } from './call.js';
 import { isDenied } from '../../contracts/undo.js';
-import { hasDoneNothing } from './done-nothing.js';
+import { wasNotExecuted } from './not-executed.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 
 /** A request of a call. */
@@ -21,12 +21,12 @@ export type Refund = (adjustments: readonly Adjustment[], isCertain: boolean) =>
  * or may still do so. The permits are then refunded by name, which takes effect once: the name of the lease or of the
  * prefetch.
  */
-export function takeBack({ reply }: Call, requests: readonly Request[], refund: Refund): void {
+export function refundLost({ reply }: Call, requests: readonly Request[], refund: Refund): void {
   if (!reply || !requests.some(holds)) return;
   reply.then(
     (late) => refund(heldOf(late as DecideReply, requests), true),
     (error: unknown) => {
-      if ((error as Error).name !== 'ReplyError' && !hasDoneNothing(error))
+      if ((error as Error).name !== 'ReplyError' && !wasNotExecuted(error))
         refund(possiblyHeldOf(requests), false);
     },
   );

@@ -14,7 +14,7 @@ const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 25;
 
 /** Whether a call was not executed because its slot is moving, and can be sent again unchanged. */
-export function isOnTheMove(error: unknown, { isShared }: Sent): boolean {
+export function isMoving(error: unknown, { isShared }: Sent): boolean {
   if (!(error instanceof Error)) return false;
   return NO_SCRIPT.test(error.message) || (!isShared && ON_THE_MOVE.test(error.message));
 }
@@ -42,7 +42,7 @@ export async function sendUntilMoved(
 ): Promise<unknown> {
   const least = (until - performance.now()) / 4;
   let error = failure;
-  for (let pause = FIRST_PAUSE_MS; isOnTheMove(error, call); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+  for (let pause = FIRST_PAUSE_MS; isMoving(error, call); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const wait = pause * (0.5 + Math.random() / 2);
     if (until - performance.now() - wait < least) break;
     await sleep(wait);
@@ -52,12 +52,12 @@ export async function sendUntilMoved(
       error = next;
     }
   }
-  throw isOfMove(error) ? tryAgainError(error) : error;
+  throw isCausedByMove(error) ? tryAgainError(error) : error;
 }
 
 /** Whether an error is due to the moving slot: also a timeout, since the last attempt has little time. */
-function isOfMove(error: unknown): boolean {
-  return error instanceof DeadlineError || isOnTheMove(error, { isShared: false });
+function isCausedByMove(error: unknown): boolean {
+  return error instanceof DeadlineError || isMoving(error, { isShared: false });
 }
 
 /** Returns an error without the name of the last server, which ioredis adds and which does not help. */

@@ -1,6 +1,6 @@
 import { Call } from './call.js';
 import type { StoreClient } from './connection.js';
-import { isOfOurs, type Library } from './library.js';
+import { isLimiterLibrary, type Library } from './library.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -57,6 +57,6 @@ export class OldLibraries {
     const names = (lists.flat() as readonly (readonly unknown[])[]).map(
       (fields) => fields[fields.indexOf('library_name') + 1] as string,
     );
-    return [...new Set(names)].filter((name) => isOfOurs(name) && name !== this.library!.name);
+    return [...new Set(names)].filter((name) => isLimiterLibrary(name) && name !== this.library!.name);
   }
 }

@@ -3,7 +3,7 @@ import { problem } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
 import type { RedisConnectionOptions } from './redis-connection-options.js';
 import { closestRedisOption, isRedisOption } from './redis-option-names.js';
-import { placeProblems } from './redis-place.js';
+import { addressProblems } from './redis-address.js';
 import { REDIS_ALLOWED, urlProblems } from './redis-url.js';
 
 /** An ioredis client or Cluster that you own. It is duplicated, never changed and never closed. */
@@ -91,7 +91,7 @@ function has(value: object, methods: readonly string[], which: 'some' | 'every')
 
 /** Values that ioredis would interpret as another address. */
 function clientProblems({ isCluster, options = {} }: UserRedisClient): string[] {
-  if (!isCluster) return placeProblems('redis.options', options);
+  if (!isCluster) return addressProblems('redis.options', options);
   const { redisOptions }: { redisOptions?: RedisConnectionOptions } = options;
   if (!redisOptions?.db || String(redisOptions.db) === '0') return [];
   return [
@@ -121,7 +121,7 @@ function optionsProblems(options: Record<string, unknown>): string[] {
     const closest = closestRedisOption(name);
     return `redis.${name}: no option of ioredis${closest ? `; did you mean "${closest}"?` : ''}`;
   });
-  const wrong = [...problems, ...placeProblems('redis', options)];
+  const wrong = [...problems, ...addressProblems('redis', options)];
   return isNowhere(options) && wrong.length === 0
     ? ['redis: names no server; write redis: { host: "…", port: 6379 }']
     : wrong;

@@ -18,11 +18,11 @@ import { announcersOf } from './announcers.js';
 import { Batches } from './batches.js';
 import { boundedParts, forEachPart } from './bounded-calls.js';
 import { Call, resetKey } from './call.js';
-import { hasDoneNothing } from './done-nothing.js';
+import { wasNotExecuted } from './not-executed.js';
 import type { LuaForm } from './functions.js';
 import { library } from './library.js';
-import { Line } from './line.js';
-import { takeBack, type Refund } from './lost-calls.js';
+import { CallSender } from './call-sender.js';
+import { refundLost, type Refund } from './lost-calls.js';
 import { REDIS_STORE_OPTIONS, type RedisStoreOptions } from './redis.store.options.js';
 import { OldLibraries } from './old-libraries.js';
 import { RefundRetries } from './refund-retries.js';
@@ -36,7 +36,7 @@ const MOST_TRIALS = 1000;
 
 /**
  * Time limit for the handshake of a connection. TCP retransmits packets that a broken network has dropped only seconds
- * after it has healed, so a new connection is faster. `Line` monitors established connections.
+ * after it has healed, so a new connection is faster. `CallSender` monitors established connections.
  */
 const HANDSHAKE_MS = 2000;
 
@@ -56,7 +56,7 @@ export class RedisStore implements BaseStore, SharedStore {
   readonly stopwatch: Clock;
   readonly timeout: number;
   private readonly site: Site;
-  private readonly line: Line;
+  private readonly sender: CallSender;
   private readonly batches: Batches;
   private readonly split: Split;
   private readonly retries: RefundRetries;
@@ -84,14 +84,16 @@ export class RedisStore implements BaseStore, SharedStore {
     this.timeout = timeout;
     this.site = new Site(redis, bounds, () => this.batches.flush());
     const lua = functions ? library() : undefined;
-    this.line = new Line(this.site, bounds, lua, (form) => this.formListeners.forEach((each) => each(form)));
-    this.oldLibraries = new OldLibraries(this.site, lua, (call) => this.line.run(call), this.stopwatch);
+    this.sender = new CallSender(this.site, bounds, lua, (form) =>
+      this.formListeners.forEach((each) => each(form)),
+    );
+    this.oldLibraries = new OldLibraries(this.site, lua, (call) => this.sender.run(call), this.stopwatch);
     this.batches = new Batches(
       () => this.now(),
-      (call) => this.line.run(call),
+      (call) => this.sender.run(call),
       this.site,
       this.refund,
-      (call, error) => this.line.faultIn(call, error),
+      (call, error) => this.sender.faultIn(call, error),
     );
     this.split = new Split(this, (part, how) => this.decideTogether(part, how));
     this.retries = new RefundRetries(
@@ -99,7 +101,7 @@ export class RedisStore implements BaseStore, SharedStore {
       (all) => this.site.servers.partition(all),
       this.clock,
     );
-    this.line.watch(({ error }) => {
+    this.sender.watch(({ error }) => {
       if (error === undefined) this.retries.retryNow();
     });
     const subscriber = { ...bounds, socketTimeout: Math.max(SUBSCRIBER_MS, 5 * timeout) };
@@ -117,7 +119,7 @@ export class RedisStore implements BaseStore, SharedStore {
    */
   static async open(options: RedisStoreOptions): Promise<RedisStore> {
     const store = new RedisStore(options);
-    await store.line.connected();
+    await store.sender.connected();
     await store.site.settle().catch(() => undefined); // ready() reports passing faults
     const { problem } = store.site;
     if (!problem) return store;
@@ -165,7 +167,7 @@ export class RedisStore implements BaseStore, SharedStore {
     this.oldLibraries.sweep(key, this.now()).catch(() => undefined);
     const alive = await this.run(this.call('heartbeat', [key], instance, duration));
     if (typeof alive === 'number') return alive;
-    throw this.line.faultOn(key, failureIn(alive) ?? alive);
+    throw this.sender.faultOn(key, failureIn(alive) ?? alive);
   }
 
   follow(prefix: string, follower: Follower): void {
@@ -176,12 +178,12 @@ export class RedisStore implements BaseStore, SharedStore {
     this.announcements.unfollow(prefix, follower);
   }
 
-  hears({ key }: Counter): boolean {
-    return this.announcements.hears(key);
+  isFollowed({ key }: Counter): boolean {
+    return this.announcements.isFollowed(key);
   }
 
   watch(listener: (change: StoreChange) => void): void {
-    this.line.watch(listener);
+    this.sender.watch(listener);
   }
 
   /**
@@ -203,7 +205,7 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   async ready(trial?: (subject: string) => readonly Hit[]): Promise<void> {
-    await this.line.ready(() => (trial ? this.trials(trial) : []));
+    await this.sender.ready(() => (trial ? this.trials(trial) : []));
   }
 
   /** One deciding call for each server. */
@@ -231,7 +233,7 @@ export class RedisStore implements BaseStore, SharedStore {
     this.announcements.close();
     this.batches.flush();
     await this.retries.close();
-    await this.line.close();
+    await this.sender.close();
   }
 
   private decideTogether(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
@@ -243,13 +245,13 @@ export class RedisStore implements BaseStore, SharedStore {
     const call = new Call(this.now());
     call.addRequest(hits, options);
     const reply = await this.run(call, options.within).catch((error: unknown) => {
-      takeBack(call, [{ hits, options }], this.refund);
+      refundLost(call, [{ hits, options }], this.refund);
       throw error;
     });
     try {
       return new ReplyReader(reply as DecideReply).next(hits.length);
     } catch (error) {
-      throw this.line.faultIn(call, error);
+      throw this.sender.faultIn(call, error);
     }
   }
 
@@ -270,7 +272,7 @@ export class RedisStore implements BaseStore, SharedStore {
   private retryIfNotMade({ reply }: Call, adjustments: readonly Adjustment[]): void {
     this.retries.add(adjustments.filter(isNamed), { isSent: true });
     reply?.catch((late: unknown) => {
-      if (hasDoneNothing(late)) this.retries.add(adjustments.filter((adjustment) => !isNamed(adjustment)));
+      if (wasNotExecuted(late)) this.retries.add(adjustments.filter((adjustment) => !isNamed(adjustment)));
     });
   }
 
@@ -288,7 +290,7 @@ export class RedisStore implements BaseStore, SharedStore {
   /** Runs a script after the calls that were made before it. */
   private async run(call: Call, within?: number): Promise<unknown> {
     this.batches.flush();
-    return this.line.run(call, within);
+    return this.sender.run(call, within);
   }
 
   private call(script: Main, keys: readonly string[], ...args: (string | number)[]): Call {

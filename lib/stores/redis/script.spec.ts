@@ -5,7 +5,7 @@ import type { Algorithm } from '../../contracts/algorithm.js';
 import { library } from './library.js';
 import { assembleScript, EVERY_MAIN, type Main } from './script.js';
 
-/** The global names that Redis has, as far as they are used. */
+/** The global names of Redis that the Lua uses. */
 const GIVEN = [
   'ARGV',
   'KEYS',

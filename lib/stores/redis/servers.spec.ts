@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { StoreClient } from './connection.js';
 import { serversOf } from './servers.js';
 
-/** A cluster of three masters, one of which has no connection, that notes what becomes of its sockets. */
+/** A cluster of three masters that records what happens to its sockets. One master has no connection. */
 function openCluster() {
   const noted: string[] = [];
   const socket = (name: string) => ({

@@ -40,16 +40,16 @@ export class Subscriber {
     this.pinging = setInterval(() => void this.ping(), PING_EVERY_MS).unref();
   }
 
-  hears(channel: string): boolean {
+  isSubscribed(channel: string): boolean {
     return this.heard.has(channel);
   }
 
   async subscribe(channel: string): Promise<void> {
-    const isHeard = await this.client.subscribe(channel).then(
+    const isComplete = await this.client.subscribe(channel).then(
       () => !this.isClosed,
       () => false,
     );
-    if (isHeard) this.heard.add(channel);
+    if (isComplete) this.heard.add(channel);
     else this.heard.delete(channel);
     this.listener.changed([channel]);
   }

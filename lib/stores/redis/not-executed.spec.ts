@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DeadlineError } from './deadline.js';
-import { hasDoneNothing } from './done-nothing.js';
+import { wasNotExecuted } from './not-executed.js';
 
 describe('an error', () => {
   it.each([
@@ -12,12 +12,12 @@ describe('an error', () => {
     "Stream isn't writeable and enableOfflineQueue options is false",
     "Cluster isn't ready and enableOfflineQueue options is false",
   ])('says that nothing was executed: %s', (message) => {
-    expect(hasDoneNothing(new Error(message))).toBe(true);
+    expect(wasNotExecuted(new Error(message))).toBe(true);
   });
 
   it('leaves open whether something was executed when the last time was not answered', () => {
     const cause = new DeadlineError(12);
-    expect(hasDoneNothing(new Error('TRYAGAIN the keys are on two servers', { cause }))).toBe(false);
+    expect(wasNotExecuted(new Error('TRYAGAIN the keys are on two servers', { cause }))).toBe(false);
   });
 
   it.each([
@@ -26,6 +26,6 @@ describe('an error', () => {
     'ERR user_script:1: attempt to index a nil value',
     'read ECONNRESET',
   ])('leaves open whether something was executed: %s', (message) => {
-    expect(hasDoneNothing(new Error(message))).toBe(false);
+    expect(wasNotExecuted(new Error(message))).toBe(false);
   });
 });

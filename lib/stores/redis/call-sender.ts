@@ -6,10 +6,10 @@ import type { Bounds } from './bounded-options.js';
 import { addressOf, firstConnection } from './connection.js';
 import { ConnectionState } from './connection-state.js';
 import { Deadline, DeadlineError } from './deadline.js';
-import { Lane } from './lane.js';
-import { isOnTheMove, sendUntilMoved } from './moving-slot.js';
+import { CallQueue } from './call-queue.js';
+import { isMoving, sendUntilMoved } from './moving-slot.js';
 import { faultOf, opensAtOnce } from './fault.js';
-import { hasDoneNothing } from './done-nothing.js';
+import { wasNotExecuted } from './not-executed.js';
 import { failureIn } from './reply.js';
 import { Functions, type LuaForm } from './functions.js';
 import type { Library } from './library.js';
@@ -27,12 +27,12 @@ const CLOSED = new StoreFault('connection', 'CLOSED', 'the store is closed');
  * Sends calls to Redis. A call passes the circuit breaker of its server, waits in the server's queue, and is written
  * once; its deadline starts then. It is never sent twice.
  */
-export class Line {
+export class CallSender {
   private functions!: Functions;
   private readonly deadline: Deadline;
   private readonly silence: Deadline;
   private readonly circuits = new Circuits();
-  private readonly lanes = new Map<string, Lane>();
+  private readonly queues = new Map<string, CallQueue>();
   private connection!: ConnectionState;
   private connecting: Promise<void> | undefined;
   private trials: () => readonly Call[] = () => [];
@@ -63,7 +63,7 @@ export class Line {
       this.connecting = undefined;
     });
     this.circuits.watch(({ server, error }) => {
-      if (error !== undefined) this.lanes.get(server)?.refuse(error);
+      if (error !== undefined) this.queues.get(server)?.refuse(error);
     });
   }
 
@@ -128,22 +128,23 @@ export class Line {
     this.site.close();
   }
 
-  /** compose(circuitBreaker, lane, deadline)(script) */
+  /** compose(circuitBreaker, queue, deadline)(script) */
   private send(call: Call, timeout: number | undefined): Promise<unknown> {
     if (this.closing) return Promise.reject(CLOSED);
     const server = this.serverOf(call);
     this.circuits.of(server).check();
-    const lane = this.laneOf(server);
+    const queue = this.queueOf(server);
     const answered = (answer: unknown): unknown => this.answered(server, call, answer);
     const failed = (failure: unknown): never => {
-      const isSlow = failure instanceof DeadlineError && (timeout !== undefined || !lane.isSilentSince(call));
+      const isSlow =
+        failure instanceof DeadlineError && (timeout !== undefined || !queue.isSilentSince(call));
       throw this.failed(server, call, failure, isSlow);
     };
     this.pending += 1;
-    return lane.send(call, timeout).then(answered, (failure: unknown) => {
-      if (!isOnTheMove(failure, call)) return failed(failure);
+    return queue.send(call, timeout).then(answered, (failure: unknown) => {
+      if (!isMoving(failure, call)) return failed(failure);
       const until = call.writtenAt + (timeout ?? this.bounds.timeout);
-      const send = (within: number): Promise<unknown> => lane.send(call, within);
+      const send = (within: number): Promise<unknown> => queue.send(call, within);
       return sendUntilMoved(call, send, failure, until).then(answered, failed);
     });
   }
@@ -152,13 +153,13 @@ export class Line {
     return this.site.servers.of(keys.all[0]!);
   }
 
-  private laneOf(server: string): Lane {
-    const known = this.lanes.get(server);
+  private queueOf(server: string): CallQueue {
+    const known = this.queues.get(server);
     if (known) return known;
     const write = (call: Call, timeout?: number): Promise<unknown> => this.write(call, timeout, server);
-    const lane = new Lane(write, () => this.deadline.now, LONGEST_WAIT * this.bounds.timeout);
-    this.lanes.set(server, lane);
-    return lane;
+    const queue = new CallQueue(write, () => this.deadline.now, LONGEST_WAIT * this.bounds.timeout);
+    this.queues.set(server, queue);
+    return queue;
   }
 
   private write(call: Call, timeout: number | undefined, server: string): Promise<unknown> {
@@ -197,7 +198,7 @@ export class Line {
    */
   private failed(server: string, call: Call, failure: unknown, isSlow: boolean): unknown {
     const isWritten = call.reply !== undefined;
-    if (hasDoneNothing(failure)) call.isSent = false;
+    if (wasNotExecuted(failure)) call.isSent = false;
     const fault = this.reasonOf(server, failure);
     if (!this.connection.isReady) this.open(server, call, fault);
     else if (isWritten && !isSlow) this.noteFailure(server, call, fault);
@@ -240,7 +241,10 @@ export class Line {
   }
 
   private faultOf(server: string, error: unknown): StoreFault {
-    const fault = faultOf(error, server || addressOf(this.site.client), { way: this.connection, of: server });
+    const fault = faultOf(error, server || addressOf(this.site.client), {
+      clientState: this.connection,
+      of: server,
+    });
     if (fault.code === 'MOVED') this.site.isNode = true;
     return fault;
   }

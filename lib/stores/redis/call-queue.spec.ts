@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Call } from './call.js';
 import { DeadlineError } from './deadline.js';
-import { Lane, MOST_KEYS_ON_WIRE } from './lane.js';
+import { CallQueue, MOST_KEYS_IN_FLIGHT } from './call-queue.js';
 
 const KEYS = 100;
 
@@ -9,7 +9,7 @@ const KEYS = 100;
 class Server {
   readonly written: { resolve: (reply: string) => void; reject: (error: Error) => void }[] = [];
   now = 0;
-  readonly lane = new Lane(
+  readonly queue = new CallQueue(
     () => new Promise((resolve, reject) => this.written.push({ resolve, reject })),
     () => this.now,
     2000,
@@ -20,7 +20,7 @@ class Server {
   send(timeout?: number): Call {
     const call = new Call('');
     for (let key = 0; key < KEYS; key += 1) call.keys.add(String(key));
-    this.lane.send(call, timeout).then(
+    this.queue.send(call, timeout).then(
       (reply) => this.outcomes.push(reply),
       (error: unknown) => this.outcomes.push(error),
     );
@@ -45,7 +45,7 @@ describe('the calls to one server', () => {
     const server = new Server();
     for (let nth = 0; nth < 1000; nth += 1) server.send();
     for (let answered = 0; answered < 1000; answered += 1) {
-      expect(server.written).toHaveLength(Math.min(MOST_KEYS_ON_WIRE / KEYS, 1000 - answered));
+      expect(server.written).toHaveLength(Math.min(MOST_KEYS_IN_FLIGHT / KEYS, 1000 - answered));
       await server.answer();
     }
     expect(server.outcomes).toEqual(Array.from({ length: 1000 }, () => 'reply'));
@@ -73,11 +73,11 @@ describe('the calls to one server', () => {
   it('tell whether a reply came in time since one was written', async () => {
     const server = new Server();
     const first = server.send();
-    expect(server.lane.isSilentSince(first)).toBe(true);
+    expect(server.queue.isSilentSince(first)).toBe(true);
     server.send();
     await server.answer();
-    expect(server.lane.isSilentSince(first)).toBe(false);
-    expect(server.lane.isSilentSince(server.send())).toBe(true);
+    expect(server.queue.isSilentSince(first)).toBe(false);
+    expect(server.queue.isSilentSince(server.send())).toBe(true);
   });
 
   it('are refused while another one has waited for two seconds, and taken again afterwards', async () => {

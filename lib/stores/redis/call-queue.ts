@@ -8,7 +8,7 @@ export type Write = (call: Call, timeout: number | undefined) => Promise<unknown
  * Maximum number of keys in pending calls to one server: enough to keep the server busy, and few enough that a slow
  * server replies within the deadline. See docs/adr/0021-bounded-wire.md.
  */
-export const MOST_KEYS_ON_WIRE = 400;
+export const MOST_KEYS_IN_FLIGHT = 400;
 
 interface Waiting {
   readonly call: Call;
@@ -22,8 +22,8 @@ interface Waiting {
  * The queue of calls to one server: a limited number are written, the others wait in the process for replies. The
  * deadline of a call starts when it is written.
  */
-export class Lane {
-  private keysOnWire = 0;
+export class CallQueue {
+  private keysInFlight = 0;
   private waiting: Waiting[] = [];
   private first = 0;
   /** Number of replies that arrived in time. */
@@ -62,12 +62,12 @@ export class Lane {
   }
 
   private hasRoomFor({ keys }: Call): boolean {
-    return this.keysOnWire === 0 || this.keysOnWire + keys.meant <= MOST_KEYS_ON_WIRE;
+    return this.keysInFlight === 0 || this.keysInFlight + keys.meant <= MOST_KEYS_IN_FLIGHT;
   }
 
   private writeNow(call: Call, timeout: number | undefined): Promise<unknown> {
     const keys = call.keys.meant;
-    this.keysOnWire += keys;
+    this.keysInFlight += keys;
     call.writtenAt = performance.now();
     call.repliesBefore = this.replies;
     return this.write(call, timeout).then(
@@ -87,7 +87,7 @@ export class Lane {
   }
 
   private ended(keys: number): void {
-    this.keysOnWire -= keys;
+    this.keysInFlight -= keys;
     for (;;) {
       const next = this.waiting[this.first];
       if (!next || !this.hasRoomFor(next.call)) return;

@@ -4,7 +4,7 @@ import type { RedisConnectionOptions } from './redis-connection-options.js';
 import { urlProblems } from './redis-url.js';
 
 /** Returns what is wrong with the server in ioredis options: ioredis would connect to localhost:6379, or not at all. */
-export function placeProblems(path: string, options: RedisConnectionOptions): string[] {
+export function addressProblems(path: string, options: RedisConnectionOptions): string[] {
   const { host, port, path: socket, sentinels, db } = options;
   return [
     ...hostProblems(`${path}.host`, host),

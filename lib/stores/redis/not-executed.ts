@@ -7,13 +7,13 @@ const NOT_NOW =
 /** End of the message of ioredis about a command that it has not written. */
 const NOT_WRITTEN = ' enableOfflineQueue options is false';
 
-/** Whether a call has certainly changed nothing, so that it can be sent again. */
-export function hasDoneNothing(error: unknown): boolean {
+/** Whether a call has certainly not been executed, so that it can be sent again. */
+export function wasNotExecuted(error: unknown): boolean {
   if (!(error instanceof Error) || error.cause instanceof DeadlineError) return false;
   return NOT_NOW.test(error.message) || error.message.endsWith(NOT_WRITTEN);
 }
 
 /** Whether an error is that of a command without a connection, which does not contain the reason. */
-export function hasFoundNoConnection({ name, message }: Error): boolean {
+export function lacksConnection({ name, message }: Error): boolean {
   return name === 'MaxRetriesPerRequestError' || message.endsWith(NOT_WRITTEN);
 }
