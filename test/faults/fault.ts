@@ -10,10 +10,10 @@ export interface Fault<At extends Place = Place> extends Ground {
   /** Ends it. Resolves once the server would answer. */
   heal(site: At): Promise<unknown>;
   /**
-   * Who decides while it is on: `'fallback'` every hit, `'redis'` most of them, which it does not hold up, or
-   * `'either'`.
+   * Who decides while it is on: `'fallback'` every hit, `'redis'` most of them, which it does not hold up,
+   * `'only redis'` all of them, or `'either'`.
    */
-  readonly deciding: 'fallback' | 'redis' | 'either';
+  readonly deciding: 'fallback' | 'redis' | 'only redis' | 'either';
   /** What the breaker does: opens once and closes when the fault is over, or as often as it has reason to. */
   readonly breaker: 'once' | 'any';
   /** Whether the server loses what it has counted before. */

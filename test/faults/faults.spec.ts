@@ -44,7 +44,9 @@ describe.each(FAULTS)('$name', (fault) => {
     const { redis, fallback, memory } = run.during;
     expect(memory).toBe(0);
     if (fault.deciding === 'fallback') expect([redis, fallback > 0]).toEqual([0, true]);
-    if (fault.deciding === 'redis') expect(redis).toBeGreaterThan(fallback);
+    if (fault.deciding.endsWith('redis')) expect(redis).toBeGreaterThan(fallback);
+    // A deadline is missed only if the machine was too busy to run all that it takes to answer in time.
+    if (fault.deciding === 'only redis' && fallback > 0) expect(run.notRunMs).toBeGreaterThan(TIMEOUT_MS);
     expect(run.after.inARow).toBeGreaterThanOrEqual(200);
   });
 

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { library } from '../../lib/stores/redis/library.js';
 import { askServer, openAdmin } from '../support/redis/ask-server.js';
+import { hasFunctions } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
 import type { Fault } from './fault.js';
@@ -8,6 +10,11 @@ import { onlyFull, scaled } from './scale.js';
 import type { Place } from './site.js';
 
 const FALLBACK = { deciding: 'fallback', breaker: 'once' } as const;
+
+const FUNCTIONS_LOST: readonly Fault[] = [
+  lost('FUNCTION FLUSH every 50 ms', scaled(400, 20), 50, (admin) => admin.call('FUNCTION', 'FLUSH')),
+  lost('FUNCTION DELETE every 50 ms', scaled(400, 20), 50, deleteLibrary),
+];
 
 /** Faults of the server itself. */
 export const serverFaults: readonly Fault[] = [
@@ -28,14 +35,8 @@ export const serverFaults: readonly Fault[] = [
   },
   stopped(1500),
   ...onlyFull(stopped(30_000)),
-  {
-    name: 'SCRIPT FLUSH every 10 ms',
-    deciding: 'redis',
-    breaker: 'any',
-    make: async () => undefined,
-    goOn: ({ admin }) => flushScripts(admin, scaled(1000, 50)),
-    heal: async () => undefined,
-  },
+  lost('SCRIPT FLUSH every 10 ms', scaled(1000, 50), 10, (admin) => admin.script('FLUSH')),
+  ...(hasFunctions ? FUNCTIONS_LOST : []),
   {
     name: 'out of memory (noeviction)',
     ...FALLBACK,
@@ -94,11 +95,21 @@ function stopped(milliseconds: number): Fault {
   };
 }
 
-async function flushScripts(admin: Redis, times: number): Promise<void> {
-  for (let time = 0; time < times; time++) {
-    await admin.script('FLUSH');
-    await sleep(10);
-  }
+/** The server loses the limiter's Lua again and again. */
+function lost(name: string, times: number, everyMs: number, lose: (admin: Redis) => Promise<unknown>): Fault {
+  const goOn = async ({ admin }: Place): Promise<void> => {
+    for (let time = 0; time < times; time++) {
+      await lose(admin);
+      await sleep(everyMs);
+    }
+  };
+  const atOnce = async (): Promise<void> => undefined;
+  return { name, deciding: 'only redis', breaker: 'any', make: atOnce, goOn, heal: atOnce };
+}
+
+async function deleteLibrary(admin: Redis): Promise<unknown> {
+  // It may not have been loaded again since the last time.
+  return admin.call('FUNCTION', 'DELETE', library().name).catch(() => undefined);
 }
 
 async function demote({ admin, whenClosed }: Place): Promise<void> {
