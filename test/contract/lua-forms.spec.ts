@@ -3,8 +3,10 @@ import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js
 import { RedisStore } from '../../lib/redis.js';
 import type { LuaForm } from '../../lib/stores/redis/functions.js';
 import { library } from '../../lib/stores/redis/library.js';
-import { askServer } from '../support/redis/ask-server.js';
+import { askServer, openAdmin } from '../support/redis/ask-server.js';
+import { commandCounts } from '../support/redis/command-counts.js';
 import { hasFunctions, luaCalls } from '../support/redis/lua-calls.js';
+import { startProxy } from '../support/redis/proxy.js';
 import { recordCommands } from '../support/redis/record-commands.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
@@ -33,8 +35,8 @@ describe('the form of the Lua', () => {
     await server.stop();
   });
 
-  async function open(functions: boolean, login = ''): Promise<RedisStore> {
-    const redis = `redis://${login}127.0.0.1:${server.port}`;
+  async function open(functions: boolean, login = '', port = server.port): Promise<RedisStore> {
+    const redis = `redis://${login}127.0.0.1:${port}`;
     const store = new RedisStore({ redis, functions, timeout: 10_000, connectTimeout: 30_000 });
     store.watchForms((form) => forms.push(form));
     limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny', denyCache: false });
@@ -46,6 +48,12 @@ describe('the form of the Lua', () => {
     );
     return store;
   }
+
+  /** How many function calls the server has refused before they ran. */
+  const refusedForMemory = async () => {
+    const stats = String(await askServer(server, 'INFO', 'commandstats'));
+    return Number(/^cmdstat_fcall:.*rejected_calls=(\d+)/m.exec(stats)?.[1] ?? 0);
+  };
 
   const { name } = library();
   const asFunctions = { server: '', library: name };
@@ -138,6 +146,65 @@ describe('the form of the Lua', () => {
       }
       expect(forms).toEqual([asFunctions]);
     });
+
+    it('a call runs as a script if the library is lost whenever it is loaded, and the next as a function', async () => {
+      await open(true);
+      const admin = openAdmin(server);
+      const evals = async () => {
+        const counts = await commandCounts(admin);
+        return (counts.get('evalsha') ?? 0) + (counts.get('eval') ?? 0);
+      };
+      let isOver = false;
+      const losing = (async () => {
+        while (!isOver) {
+          const flushes = admin.pipeline();
+          for (let nth = 0; nth < 50; nth++) flushes.call('FUNCTION', 'FLUSH');
+          await flushes.exec();
+        }
+      })();
+      const many: Rule = { ...gcra, limit: 1000 };
+      let sent = 0;
+      await until(
+        async () => {
+          sent += 1;
+          const { source, remaining } = await limiter.consume(many, 'ann');
+          expect([source, remaining]).toEqual(['redis', 1000 - sent]);
+          return (await evals()) > 0;
+        },
+        'a call to run as a script',
+        30_000,
+      );
+      isOver = true;
+      await losing;
+      await limiter.consume(many, 'ann'); // loads the library
+      const before = await evals();
+      expect(await limiter.consume(many, 'ann')).toMatchObject({ source: 'redis', remaining: 998 - sent });
+      expect(await evals()).toBe(before);
+      expect(forms).toEqual([asFunctions]);
+      admin.disconnect();
+    }, 60_000);
+
+    it('a server out of memory that has lost the library denies and refunds, also if it loses it during a call', async () => {
+      const proxy = await startProxy(server);
+      await open(true, '', proxy.port);
+      const taken = await limiter.consume(gcra, 'ann', { cost: 5 });
+      await askServer(server, 'CONFIG', 'SET', 'maxmemory', '1');
+      for (const connection of proxy.connections) connection.holdReplies();
+      const before = await refusedForMemory();
+      const denied = limiter.consume(gcra, 'ann');
+      await until(async () => (await refusedForMemory()) > before, 'the function to be refused', 30_000);
+      await askServer(server, 'FUNCTION', 'FLUSH');
+      for (const connection of proxy.connections) connection.resume();
+      expect(await denied).toMatchObject({ allowed: false, source: 'redis' });
+      expect(await limiter.consume(gcra, 'ann')).toMatchObject({ allowed: false, source: 'redis' });
+      expect(await limiter.refund(taken)).toBe(true);
+      expect(await limiter.consume(gcra, 'new')).toMatchObject({ source: 'fallback' });
+      await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
+      await until(() => limiter.events.openCircuits.size === 0, 'the breaker to close', 30_000);
+      expect(await limiter.consume(gcra, 'ann')).toMatchObject({ remaining: 4, source: 'redis' });
+      expect(forms).toEqual([asFunctions]);
+      await proxy.close();
+    }, 60_000);
 
     it('a user who may not load functions calls the library that another process has loaded', async () => {
       await open(true);

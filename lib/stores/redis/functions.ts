@@ -46,7 +46,7 @@ export class Functions {
   private readonly client: FunctionClient;
   private readonly scripts: Scripts;
   private readonly forms = new Map<string, LuaForm>();
-  private loading: Promise<Error | undefined> | undefined;
+  private loading: Promise<ReadonlyMap<string, Error | undefined>> | undefined;
 
   /**
    * @param library if absent, all calls run as scripts
@@ -110,8 +110,8 @@ export class Functions {
     if (OUT_OF_MEMORY.test(message)) return this.sendWhenFull(call, server, until, loads);
     if (isNotOffered(message)) return this.runScript(call, server, oneLine(message));
     if (!message.startsWith(NOT_FOUND)) throw error;
-    if (loads === MOST_LOADS) return this.runScript(call, server, 'the library is lost again and again');
-    const refusal = await this.load();
+    if (loads === MOST_LOADS) return this.scripts.run(call); // the next call loads the library again
+    const refusal = await this.load(server);
     if (performance.now() >= until) throw error;
     if (refusal) return this.runUnloaded(refusal, call, server);
     return this.send(call).then(
@@ -137,14 +137,23 @@ export class Functions {
   /**
    * Loads the library on every master, once for all calls that need it.
    *
-   * @returns why no server has loaded it; `undefined` if at least one has
+   * @returns why the server has not loaded it
    */
-  private load(): Promise<Error | undefined> {
+  private async load(server: string): Promise<Error | undefined> {
+    this.loading ??= this.loadOnAll().finally(() => (this.loading = undefined));
+    const refusals = await this.loading;
+    // A master that has just joined may be unknown: then any refusal counts.
+    return refusals.has(server) ? refusals.get(server) : [...refusals.values()].find(isError);
+  }
+
+  private async loadOnAll(): Promise<ReadonlyMap<string, Error | undefined>> {
     const nodes = (this.client.nodes?.('master') ?? [this.client]) as readonly FunctionClient[];
-    this.loading ??= Promise.all(nodes.map((node) => this.loadOn(node)))
-      .then((refusals) => (refusals.includes(undefined) ? undefined : refusals[0]))
-      .finally(() => (this.loading = undefined));
-    return this.loading;
+    const refusals = await Promise.all(nodes.map((node) => this.loadOn(node)));
+    return new Map(nodes.map((node, nth) => [this.serverOf(node), refusals[nth]]));
+  }
+
+  private serverOf({ options }: StoreClient): string {
+    return this.client.isCluster ? `${options?.host}:${options?.port}` : '';
   }
 
   private async loadOn(node: FunctionClient): Promise<Error | undefined> {

@@ -63,7 +63,12 @@ export class ProxyConnection {
     this.server.pause();
   }
 
-  /** What `stall` has held up passes, and all that follows. */
+  /** Replies do not pass until `resume`; requests do. */
+  holdReplies(): void {
+    this.server.pause();
+  }
+
+  /** What `stall` or `holdReplies` has held up passes, and all that follows. */
   resume(): void {
     this.client.resume();
     this.server.resume();
