@@ -4,6 +4,7 @@ import type { StoreCall, StoreFault } from '../../contracts/store-fault.js';
 import type { RateLimitEvents } from '../../limiter/events.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import { faultOf } from '../../stores/redis/fault.js';
+import { FUNCTIONS_OFF } from '../../stores/redis/functions.js';
 import type { RedisStore } from '../../stores/redis/redis.store.js';
 
 const logger = new Logger('RateLimit');
@@ -84,10 +85,11 @@ export function logStore(
 /** Logs the form in which the servers run the Lua (functions or scripts), and each change of it. */
 export function logForms(store: Pick<RedisStore, 'watchForms'>): void {
   const reported = new Set<string>();
-  store.watchForms(({ library, reason }) => {
+  store.watchForms(({ server, library, reason }) => {
+    const place = server === '' || reason === FUNCTIONS_OFF ? '' : ` on ${server}`;
     const line = library
       ? `Redis runs the limiter as functions (library ${library}).`
-      : `Redis runs the limiter as scripts (${reason}).`;
+      : `Redis runs the limiter as scripts${place} (${reason}).`;
     if (reported.has(line)) return;
     reported.add(line);
     logger.log(line);

@@ -15,6 +15,9 @@ export interface LuaForm {
   readonly reason?: string;
 }
 
+/** Why scripts run if the application has chosen them. */
+export const FUNCTIONS_OFF = '`functions: false`';
+
 interface FunctionClient extends StoreClient {
   fcall(name: string, numberOfKeys: number, ...args: unknown[]): Promise<unknown>;
   call(command: string, ...args: string[]): Promise<unknown>;
@@ -70,7 +73,7 @@ export class Functions {
    */
   run(call: Call, server: string, until: number): Promise<unknown> {
     const form = this.forms.get(server);
-    if (!this.library || (form && !form.library)) return this.runScript(call, server, '`functions: false`');
+    if (!this.library || (form && !form.library)) return this.runScript(call, server, FUNCTIONS_OFF);
     const recover = (error: unknown): Promise<unknown> => this.recover(error, call, server, until);
     if (form) return this.send(call).catch(recover);
     return this.send(call).then((reply) => this.ran(reply, server), recover);
