@@ -1,5 +1,4 @@
-// What does a decision of each algorithm cost Redis? Server time of the script (INFO commandstats) and
-// bytes of a key (MEMORY USAGE), on a server of its own.
+// Measures what a decision of each algorithm costs Redis: server time of the script (INFO commandstats) and bytes of a key (MEMORY USAGE), on a separate server.
 //
 //   node bench/algorithm-cost.mjs [--quick] [--json]
 import { costOf } from './cost-of-rule.mjs';
@@ -22,7 +21,7 @@ redis.disconnect();
 await server.stop();
 
 const rows = RULES.map(({ name, rule, entries }, index) => {
-  // The lowest round: whatever else the machine does can only add.
+  // The lowest round counts, because other work on the machine can only add time.
   const of = (figure) => Math.min(...measured[index].map((round) => round[figure]));
   const [bytesOfOne, bytesWhenFull] = [of('bytesOfOne'), of('bytesWhenFull')];
   const bytesAnEntry = entries ? (bytesWhenFull - bytesOfOne) / (rule.limit - 1) : null;

@@ -1,20 +1,23 @@
-// A process that answers each question, seen from its parent.
+// A child process that replies to each message of its parent.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** What is asked and answered are IPC messages, one at a time. It ends when it is stopped or its parent is gone. */
+/**
+ * Messages and replies are IPC messages, one at a time. The process ends when it is stopped or its parent has ended.
+ */
 export class AnsweringProcess {
   #child;
   #name;
   #exited;
 
   /**
-   * Starts a module, which says first when it is ready: wait for that `answer`.
+   * Starts a module as a child process, and waits for the `answer` with which it reports that it is ready.
    *
    * @param {URL} module
    * @param {string[]} args
-   * @param {{ name: string } & import('node:child_process').ForkOptions} options what errors call it, and how to fork
+   * @param {{ name: string } & import('node:child_process').ForkOptions} options its name in error messages, and the
+   *   options of `fork`
    */
   constructor(module, args, { name, ...options }) {
     this.#child = fork(fileURLToPath(module), args, options);
@@ -22,7 +25,7 @@ export class AnsweringProcess {
     this.#exited = once(this.#child, 'exit');
   }
 
-  /** What the process says next. */
+  /** Returns the next message of the process. */
   async answer() {
     const ended = this.#exited.then(() => {
       throw new Error(`${this.#name} ended`);

@@ -1,5 +1,4 @@
-// A GCRA in Redis with nothing around it: the least that a decision can cost with this client, and so what
-// the limiters have to be compared with.
+// A GCRA in Redis without any additional feature: the lowest cost of a decision with this client, for comparison.
 const INTRO = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -22,17 +21,20 @@ local reply = {}
 for index, key in ipairs(KEYS) do reply[index] = decide(key) end
 return reply`;
 
-/** What both scripts take behind the keys, in microseconds. */
+/** The arguments of both scripts after the keys, in microseconds. */
 const bucketOf = ({ limit, windowMs }) => [(windowMs * 1000) / limit, windowMs * 1000];
 
-/** Decides each hit by a call of its own: gives a function from subject to wait. */
+/** Returns a function that decides each hit with a separate call, and returns the wait of a subject. */
 export function askOneByOne(redis, rule) {
   const bucket = bucketOf(rule);
   redis.defineCommand('bareOne', { numberOfKeys: 1, lua: ONE });
   return (subject) => redis.bareOne(`bare:${subject}`, ...bucket);
 }
 
-/** Decides all hits of a turn of the event loop by one call: gives a function from subject to wait. */
+/**
+ * Returns a function that decides all hits of a turn of the event loop with one call, and returns the wait of a
+ * subject.
+ */
 export function askByTurns(redis, rule) {
   const bucket = bucketOf(rule);
   redis.defineCommand('bareMany', { lua: MANY });

@@ -1,5 +1,4 @@
-// How much of Redis's memory does a subject take? A key of every algorithm after one hit, and the sliding log
-// as it fills, beside a sorted set with the same hits. The key's name is counted (MEMORY USAGE).
+// Measures how much memory of Redis a subject takes: a key of every algorithm after one hit, and the sliding log while it fills, compared with a sorted set with the same hits. The key's name is included (MEMORY USAGE).
 //
 //   node bench/bytes.mjs [--quick] [--json]
 import { RateLimiter } from '../dist/esm/index.js';
@@ -25,7 +24,7 @@ const redis = server.connect();
 const store = new RedisStore({ redis, timeout: 60_000 });
 const limiter = new RateLimiter({ store, onStoreError: 'deny' });
 
-/** Bytes of all keys that something makes in an empty Redis. */
+/** Returns the bytes of all keys that a function creates in an empty Redis. */
 async function bytesAfter(fill) {
   await redis.flushall();
   await fill();
@@ -34,7 +33,7 @@ async function bytesAfter(fill) {
   return bytes.reduce((sum, each) => sum + each, 0);
 }
 
-/** Does something so many times, as many at once as Redis takes in well. */
+/** Calls a function a number of times, with limited concurrency. */
 async function inChunks(number, act) {
   for (let done = 0; done < number; done += CHUNK) {
     const size = Math.min(CHUNK, number - done);
@@ -42,7 +41,7 @@ async function inChunks(number, act) {
   }
 }
 
-/** One hit of another limiter. */
+/** Sends one hit to another limiter. */
 async function hitPeer(open) {
   const contestant = await open({ server, limit: 100 });
   await contestant.ask(SUBJECT);
@@ -56,7 +55,7 @@ const fillLog = (entries) => {
   });
 };
 
-/** As it is done elsewhere: an instant as the score, and again as the member, which has to be unique. */
+/** The usual sorted set: the instant is the score, and also part of the member, which has to be unique. */
 const fillSortedSet = (entries) => {
   const start = Date.now() * 1000;
   return inChunks(entries, (index) =>

@@ -1,21 +1,21 @@
-// The charts of the benches: a function from the rows of a bench to an SVG.
+// The charts of the benchmarks: functions from the rows of a benchmark to an SVG.
 import { barChart } from './bar-chart.mjs';
 import { thousands, threeDigits } from './columns.mjs';
 import { lineChart } from './line-chart.mjs';
 
-/** A bar for each row: its name, and the figure that is compared. */
-function bars(title, rows, figure, spell = thousands) {
+/** A bar for each row, with its name and the compared figure. */
+function bars(title, rows, figure, format = thousands) {
   return barChart(
     title,
     rows.map((row) => ({
       name: row.limiter ?? row.key,
       value: row[figure],
-      spelled: spell(row[figure]),
+      label: format(row[figure]),
     })),
   );
 }
 
-/** A line for each limiter or algorithm, from one figure to another. */
+/** A line for each limiter or algorithm, with one figure on each axis. */
 function linesOf(rows, from, to, name = (row) => row.limiter) {
   const lines = {};
   for (const row of rows) (lines[name(row)] ??= []).push([row[from], row[to]]);
@@ -24,7 +24,7 @@ function linesOf(rows, from, to, name = (row) => row.limiter) {
 
 const onManyKeys = ({ keys }) => keys > 1;
 
-/** By the name of the bench. */
+/** The charts by the name of the benchmark. */
 export const CHARTS = {
   decisions: (rows) =>
     bars('Decisions per second, allowed requests: one process, 64 in flight, 10,000 keys', rows, 'perSecond'),

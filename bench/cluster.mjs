@@ -1,4 +1,4 @@
-// Redis Clusters of a bench's own: masters only, on free ports.
+// Starts Redis Clusters for benchmarks: masters only, on free ports.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { startRedisServer } from '../test/support/redis/redis-server.mjs';
@@ -7,9 +7,9 @@ import { measured } from './measured-server.mjs';
 const SLOTS = 16_384;
 const TRIES = 600;
 
-/** Starts so many masters that share the slots evenly, and waits until all of them say that they are whole. */
+/** Starts a number of masters that share the slots evenly, and waits until all of them report a complete cluster. */
 export async function startMeasuredCluster(size) {
-  // One that has met no other does not know its own address.
+  // A node that has not met another node does not know its own address.
   const config = ['cluster-enabled yes', 'cluster-announce-ip 127.0.0.1'];
   const start = () => startRedisServer({ config });
   const servers = await Promise.all(Array.from({ length: size }, start));
@@ -24,7 +24,7 @@ export async function startMeasuredCluster(size) {
   return measured(servers, () => new Cluster(servers.map(({ host, port }) => ({ host, port }))));
 }
 
-/** The first slot of a master; of the one behind the last, how many there are. */
+/** The first slot of a master; for the index after the last master, the number of slots. */
 function slotBefore(index, size) {
   return Math.round((index * SLOTS) / size);
 }

@@ -1,19 +1,19 @@
-// How the tables of the benches spell their figures.
+// Formats the figures in the tables of the benchmarks.
 
-/** Three digits that say something, and never the exponent of `toPrecision`. */
+/** Formats a figure with three significant digits, without the exponent of `toPrecision`. */
 export function threeDigits(value) {
   if (value === 0) return '0';
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
   return value >= 1000 ? thousands(value) : value.toFixed(Math.min(digits, 3));
 }
 
-/** A large figure with its thousands apart, rounded to three digits. */
+/** Formats a large figure with thousands separators, rounded to three digits. */
 export function thousands(value) {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, value))) - 2);
   return count(Math.round(value / unit) * unit);
 }
 
-/** A number of things with its thousands apart. */
+/** Formats a count with thousands separators. */
 export function count(value) {
   return value.toLocaleString('en-US');
 }
@@ -24,7 +24,7 @@ export const times = (ratio) => (ratio === undefined ? '' : `${threeDigits(ratio
 
 const micros = (value) => (value === undefined ? '' : threeDigits(value));
 
-/** What is told of every contestant. */
+/** The columns of every limiter. */
 export const FIGURES = {
   'decisions/s': (row) => thousands(row.perSecond),
   spread: (row) => percent(row.spread),

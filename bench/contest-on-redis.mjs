@@ -1,8 +1,8 @@
-// A contest on a Redis server of its own.
+// Runs a contest on a separate Redis server.
 import { contest } from './contest.mjs';
 import { startMeasuredServer } from './measured-server.mjs';
 
-/** What `contest` gives, and the version of Redis. */
+/** Returns the result of `contest`, and the version of Redis. */
 export async function contestOnRedis(entries, setting) {
   const server = await startMeasuredServer();
   const rows = await contest(entries, { ...setting, server });

@@ -1,4 +1,4 @@
-// Measures contestants in turn, round after round: what else the machine does meanwhile hits all alike.
+// Measures contestants alternately in several rounds, so that other work on the machine affects all of them.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { drive } from './lanes.mjs';
@@ -8,19 +8,17 @@ import { median, percentile, spread } from './stats.mjs';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc');
 
-/** The setting of a limit that is never reached. */
+/** The setting for a limit that is never reached. */
 export const ALL_LET_IN = { limit: 100_000, allowed: true };
 
 /**
- * Measures entries in several rounds, each of which begins with another entry, and gives a row for each: what
- * its `row` says, then the medians of its rounds, and the `rounds` themselves.
+ * Measures entries in several rounds, each of which starts with another entry. Returns a row for each entry: its
+ * `row`, then the medians of its rounds, and the `rounds`.
  *
- * @param {object[]} entries `row`, and any part of the setting that is the entry's own
- * @param {object} setting what `drive` takes, and `rounds`, and
- *   `open`: makes the contestant for a round, from the setting;
- *   `server`: what has `cpuMicros()`, if the decisions are made there;
- *   `passes`: how often each subject is asked before the measurement (default 1),
- *   `once`: only before the first
+ * @param {object[]} entries `row`, and the parts of the setting that differ for this entry
+ * @param {object} setting the arguments of `drive`, and: `rounds`; `open`, which creates the contestant for a round
+ *   from the setting; `server`, an object with `cpuMicros()`, if the decisions are made there; `passes`, how often
+ *   each subject is decided before the measurement (default 1); `once`, to do this before the first round only
  */
 export async function contest(entries, setting) {
   const measured = entries.map(() => []);
@@ -34,7 +32,7 @@ export async function contest(entries, setting) {
   return entries.map(({ row }, index) => ({ ...row, ...summary(measured[index]) }));
 }
 
-/** Opens the contestant, warms it up, and measures it. */
+/** Creates the contestant, warms it up, and measures it. */
 async function measure(setting, round) {
   const { open, server, subjects, ms, passes = 1, once = false } = setting;
   const contestant = await open(setting);
@@ -42,7 +40,7 @@ async function measure(setting, round) {
     const run = contestant.drive ?? ((load) => drive(contestant, load));
     const atLeast = once && round > 0 ? 0 : subjects.length * passes;
     await run({ ...setting, ms: ms / 5, atLeast, allowed: undefined });
-    collectGarbage(); // What the one before has left is not this one's to pay for.
+    collectGarbage(); // Collects the garbage of the previous contestant.
     const before = await server?.cpuMicros();
     const figures = await run(setting);
     return figuresOf(figures, server && (await server.cpuMicros()) - before);
@@ -69,17 +67,17 @@ function summary(rounds) {
 }
 
 /**
- * How many times the figure of another row a row has: the median of what it was in each round, whose
- * measurements lie closer together than those of different rounds.
+ * Returns the ratio of a row's figure to that of another row: the median of the ratios within each round, because
+ * conditions within a round are similar.
  */
 export function timesOf(row, other, figure) {
   return median(row.rounds.map((round, index) => round[figure] / other.rounds[index][figure]));
 }
 
 /**
- * The rows, each with `times`: how many times the figure of the row it is compared with it has.
+ * Returns the rows, each with `times`: the ratio of its figure to that of the row it is compared with.
  *
- * @param {(row: object) => object} baseOf picks the row to compare with
+ * @param {(row: object) => object} baseOf returns the row to compare with
  */
 export function compared(rows, figure, baseOf) {
   return rows.map((row) => ({ ...row, times: timesOf(row, baseOf(row), figure) }));

@@ -1,5 +1,5 @@
-// Who is compared, on Redis. Each is a function from a bench's setting (`server`, `limit`) to a contestant:
-// `ask(subject)`, `isAllowed(answer)`, `close()`.
+// The limiters that are compared on Redis. Each is a function from the setting of a benchmark (`server`, `limit`) to
+// a contestant: `ask(subject)`, `isAllowed(answer)`, `close()`.
 import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import { RedisStore as RateLimitRedisStore } from 'rate-limit-redis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
@@ -7,19 +7,22 @@ import { RateLimiter } from '../dist/esm/index.js';
 import { RedisStore } from '../dist/esm/redis.js';
 import { askByTurns, askOneByOne } from './bare.mjs';
 
-/** So long that nothing expires meanwhile, and short enough for timers, which some keep in memory. */
+/**
+ * Long enough that nothing expires during a benchmark, and short enough for timers, which some limiters use in
+ * memory.
+ */
 export const WINDOW_MS = 24 * 86_400_000;
 
-/** A busy machine is slow, and still measured. */
+/** A busy machine is slow, but its figures are still measured. */
 const PATIENCE_MS = 10_000;
 
-/** So many rules, which differ in nothing but their names. */
+/** Returns a number of rules that differ only in their names. */
 export function rulesOf(count, limit) {
   const rule = { limit, window: `${WINDOW_MS}ms`, algorithm: 'gcra' };
   return Array.from({ length: count }, (_, number) => ({ ...rule, name: `rule-${number + 1}` }));
 }
 
-/** This library: one rule, or several that are decided together; `rule`: one of another kind. */
+/** This library with one rule, or several rules that are decided together. `rule` replaces the default rule. */
 export function ours({ rules = 1, rule } = {}) {
   return async ({ server, limit }) => {
     const client = server.connect();
@@ -44,7 +47,7 @@ export function ours({ rules = 1, rule } = {}) {
   };
 }
 
-/** rate-limiter-flexible: one limiter, or several asked at once. */
+/** rate-limiter-flexible: one limiter, or several that are called at the same time. */
 export function flexible({ rules = 1, blocksInMemory = false } = {}) {
   return async ({ server, limit }) => {
     const client = server.connect();
@@ -61,7 +64,7 @@ export function flexible({ rules = 1, blocksInMemory = false } = {}) {
         rules === 1
           ? (subject) => first.consume(subject)
           : (subject) => Promise.all(limiters.map((limiter) => limiter.consume(subject))),
-      isAllowed: () => true, // It throws what is refused.
+      isAllowed: () => true, // It throws the result of a denied request.
       close: () => client.disconnect(),
     };
   };
@@ -90,10 +93,10 @@ export async function nestLab({ server, limit }) {
   };
 }
 
-/** A GCRA and nothing else: one call for all decisions of a turn of the event loop. */
+/** A bare GCRA: one call for all decisions of a turn of the event loop. */
 export const bareByTurns = bare(askByTurns);
 
-/** A GCRA and nothing else: one call a decision. */
+/** A bare GCRA: one call per decision. */
 export const bareOneByOne = bare(askOneByOne);
 
 function bare(askWith) {
@@ -107,7 +110,7 @@ function bare(askWith) {
   };
 }
 
-/** The way to Redis and back, without any work there. */
+/** A round trip to Redis without any work there. */
 export async function ping({ server }) {
   const client = server.connect();
   return { ask: () => client.ping(), isAllowed: () => true, close: () => client.disconnect() };

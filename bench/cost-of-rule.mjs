@@ -1,4 +1,4 @@
-// Measures one rule on a Redis server that nobody else uses.
+// Measures one rule on a Redis server without other clients.
 import { RateLimiter } from '../dist/esm/index.js';
 import { RedisStore } from '../dist/esm/redis.js';
 import { hit } from './rules.mjs';
@@ -7,7 +7,10 @@ import { scriptTime } from './script-time.mjs';
 const HITS_A_KEY = 20;
 const DAY = 86_400_000;
 
-/** Asks once for each key, one after the other: those of one turn would share a script. Returns how many were let in. */
+/**
+ * Decides one request per key, in sequence, because requests of one turn would share a script. Returns how many were
+ * allowed.
+ */
 async function askAll(limiter, described, keys, options) {
   let admitted = 0;
   for (let key = 0; key < keys; key++) {
@@ -17,18 +20,18 @@ async function askAll(limiter, described, keys, options) {
   return admitted;
 }
 
-/** An IPv4 address for each key, all of one length. */
+/** Returns an IPv4 address for each key. All have the same length. */
 function subjectOf(key) {
   return `198.51.${100 + Math.floor(key / 100)}.${100 + (key % 100)}`;
 }
 
-/** Bytes of the first key, its name and its place in the table of keys included. */
+/** Returns the bytes of the first key, including its name and its entry in the table of keys. */
 async function bytesOf(redis) {
   const [key] = await redis.keys(`rl:{${subjectOf(0)}}:*`);
   return redis.memory('USAGE', key, 'SAMPLES', 0);
 }
 
-/** Microseconds of the server for a script, on average over some hits on each key. */
+/** Returns the server time of a script in microseconds, averaged over some hits on each key. */
 async function serverTime(redis, keys, isMeant, ask) {
   const { calls, micros } = await scriptTime(redis, async () => {
     for (let time = 0; time < HITS_A_KEY; time++) {
@@ -41,8 +44,8 @@ async function serverTime(redis, keys, isMeant, ask) {
 }
 
 /**
- * Ten hits a key over the last day, then `HITS_A_KEY` more that are timed, then as many as are let in,
- * then `HITS_A_KEY` denials that are timed.
+ * Sends ten hits per key over the previous day, then `HITS_A_KEY` measured hits, then hits until the limit is
+ * reached, then `HITS_A_KEY` measured denials.
  */
 export async function costOf(described, { redis, url, keys }) {
   let now = 0;

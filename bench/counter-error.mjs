@@ -1,5 +1,4 @@
-// How far do the window algorithms differ from an exact log of every hit? All of them decide the same
-// arrivals, in virtual time and in memory.
+// Measures how far the window algorithms differ from an exact log of every hit. All of them decide the same arrivals, in virtual time and in memory.
 //
 //   node bench/counter-error.mjs [--quick] [--json]
 import { MemoryStore, RateLimiter } from '../dist/esm/index.js';
@@ -12,10 +11,10 @@ const LIMIT = 100;
 const WINDOW = 60_000;
 const HITS = asked.quick ? 2_000 : 20_000;
 const SEED = 1;
-/** On the grid of the clock, as the windows that go by it. */
+/** A full window of the clock, because some windows are aligned to it. */
 const START = Date.UTC(2030, 0, 1);
 
-/** Every way to count windows of a duration, and one with finer cells. */
+/** The algorithms that count in a window, and one with smaller cells. */
 const RULES = {
   ...Object.fromEntries(
     EXAMPLES.filter(({ bound, rule }) => / window$/.test(bound) && rule.window.endsWith('ms')).map(
@@ -25,7 +24,7 @@ const RULES = {
   'sliding-window-cells, 60 cells': { algorithm: 'sliding-window-cells', cells: 60 },
 };
 
-/** What a rule (by default the log) says of each arrival, as if it were the only one to decide them. */
+/** Returns the decisions of a rule (by default the log) for all arrivals. */
 async function decideAll(rule, arrivals) {
   let now = START;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
@@ -38,7 +37,7 @@ async function decideAll(rule, arrivals) {
   return allowed;
 }
 
-/** The most hits let in within any window, wherever it begins. */
+/** Returns the maximum number of allowed hits in any window. */
 function mostInAnyWindow(admitted) {
   let most = 0;
   let first = 0;

@@ -1,4 +1,4 @@
-// What each of deciding-processes.mjs runs: it decides for as long as a message says, and answers with the
+// The program of each process of deciding-processes.mjs: decides for the time in a message, and replies with the
 // figures.
 import { Redis } from 'ioredis';
 import { flexible, ours } from './contestants.mjs';

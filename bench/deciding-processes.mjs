@@ -1,10 +1,10 @@
-// Processes that decide when they are told to, seen from their parent.
+// Child processes that decide on request.
 import { AnsweringProcess } from './answering-process.mjs';
 
 const CHILD = new URL('decide-for-parent.mjs', import.meta.url);
 
 /**
- * Starts so many, each with one limiter and its connection, and waits until they can decide.
+ * Starts a number of processes, each with one limiter and its connection, and waits until they can decide.
  *
  * @param {number} count
  * @param {{ limiter: string, url: string, keys: number, limit: number, rule?: object }} task
@@ -19,7 +19,7 @@ async function startProcess(task) {
   return started;
 }
 
-/** So many of them as one contestant: each tells what `drive` of lanes.mjs tells. */
+/** Returns all processes as one contestant. Each returns the figures of `drive` of lanes.mjs. */
 export const together = (processes) => ({
   async drive({ ms, atLeast, lanes }) {
     const runs = await Promise.all(processes.map((each) => each.ask({ ms, atLeast, lanes })));

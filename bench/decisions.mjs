@@ -1,4 +1,4 @@
-// What does a decision cost that is let in? One process, one rule, many keys, many in flight.
+// Measures the cost of an allowed decision: one process, one rule, many keys, many decisions in flight.
 //
 //   node bench/decisions.mjs [--quick] [--json]
 import { FIGURES } from './columns.mjs';

@@ -1,19 +1,22 @@
-// Between whom a contest is, by the names of their limiters: each as it is, or at several sizes of something.
+// The entries of a contest by the names of their limiters: each limiter once, or with several sizes.
 import { subjectsOf } from './subjects.mjs';
 
-/** Each contestant once. */
+/** Returns an entry for each contestant. */
 export function entriesOf(contestants) {
   return Object.entries(contestants).map(([limiter, open]) => ({ row: { limiter }, open }));
 }
 
-/** One contestant after the other, at all sizes of what `name` says; `own` makes the setting of one at a size. */
+/**
+ * Returns entries for all contestants at all sizes of the setting called `name`. `own` returns the setting of a
+ * contestant at a size.
+ */
 export function entriesAtSizes(contestants, name, sizes, own) {
   return Object.entries(contestants).flatMap(([limiter, contestant]) =>
     sizes.map((size) => ({ row: { limiter, [name]: size }, ...own(contestant, size) })),
   );
 }
 
-/** One number of keys after the other, asked of all; of each contestant `open`, and what else it needs. */
+/** Returns entries for all contestants with each number of keys; a contestant has `open` and other settings. */
 export function entriesOnKeys(contestants, numbers) {
   return numbers.flatMap((keys) =>
     Object.entries(contestants).map(([limiter, own]) => ({

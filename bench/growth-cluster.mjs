@@ -1,5 +1,4 @@
-// What does a decision cost as a Redis Cluster gets more nodes? A script has the keys of one slot, so
-// decisions on different subjects do not share a call there.
+// Measures the cost of a decision by the number of nodes of a Redis Cluster. A script has the keys of one slot, so decisions for different subjects do not share a call there.
 //
 //   node bench/growth-cluster.mjs [--quick] [--json]
 import { startMeasuredCluster } from './cluster.mjs';

@@ -1,4 +1,4 @@
-// What does a decision cost, and how long does it take, as more of them are in flight?
+// Measures the cost and the latency of a decision by the number of decisions in flight.
 //
 //   node bench/growth-in-flight.mjs [--quick] [--json]
 import { count, FIGURES } from './columns.mjs';

@@ -1,5 +1,4 @@
-// What does a decision cost Redis as the limit grows? Microseconds of the server in the script (INFO
-// commandstats) for a hit that is let in when half of the limit is used, by every algorithm.
+// Measures the cost of a decision in Redis by the limit: server time of the script (INFO commandstats) for an allowed hit when half of the limit is used, with every algorithm.
 //
 //   node bench/growth-limit.mjs [--quick] [--json]
 import { RateLimiter } from '../dist/esm/index.js';
@@ -49,14 +48,14 @@ const table = [...new Set(rows.map(({ algorithm }) => algorithm))].map((algorith
   algorithm,
   at: new Map(rows.filter((row) => row.algorithm === algorithm).map((row) => [row.limit, row.scriptMicros])),
 }));
-const spell = (micros) => (micros === undefined ? '' : threeDigits(micros));
+const format = (micros) => (micros === undefined ? '' : threeDigits(micros));
 report(
   machine({ redis: server.version, decisions: DECISIONS, rounds: ROUNDS }),
   rows,
   {
     'µs in the script': (row) => row.algorithm,
     ...Object.fromEntries(
-      LIMITS.map((limit) => [`limit ${count(limit)}`, (row) => spell(row.at.get(limit))]),
+      LIMITS.map((limit) => [`limit ${count(limit)}`, (row) => format(row.at.get(limit))]),
     ),
   },
   table,

@@ -1,4 +1,4 @@
-// How much do more processes decide on one Redis?
+// Measures how many decisions several processes make on one Redis.
 //
 //   node bench/growth-processes.mjs [--quick] [--json]
 import { FIGURES } from './columns.mjs';

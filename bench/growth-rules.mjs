@@ -1,5 +1,4 @@
-// What does a decision cost as its rules become more? Ours are decided together, rate-limiter-flexible is
-// called once for each.
+// Measures the cost of a decision by its number of rules. This library decides them together; rate-limiter-flexible is called once for each.
 //
 //   node bench/growth-rules.mjs [--quick] [--json]
 import { FIGURES } from './columns.mjs';

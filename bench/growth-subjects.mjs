@@ -1,4 +1,4 @@
-// What does a decision cost as subjects become more? Each number of them has a Redis server of its own.
+// Measures the cost of a decision by the number of subjects. Each number is measured on a separate Redis server.
 //
 //   node bench/growth-subjects.mjs [--quick] [--json]
 import { count, FIGURES } from './columns.mjs';
@@ -24,7 +24,7 @@ const rows = await contest(entries, {
   ...TIMES,
   open: ours(),
   once: true,
-  limit: 10_000, // Low enough for the first hit's key to outlive the bench.
+  limit: 10_000, // Low enough that the key of the first hit does not expire during the benchmark.
   allowed: true,
   lanes: LANES,
 });

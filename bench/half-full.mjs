@@ -1,10 +1,10 @@
-// Counters of one rule of which half the limit is used, to be measured in the middle of their lives.
+// Counters of one rule of which half of the limit is used.
 import { hit } from './rules.mjs';
 import { scriptTime } from './script-time.mjs';
 
 const CHUNK = 1_000;
 
-/** As many keys as it takes for every one to have room for its part of the decisions. */
+/** The number of keys so that each of them can allow its part of the decisions. */
 export class HalfFull {
   #keys;
   #hits;
@@ -20,7 +20,9 @@ export class HalfFull {
     this.#keys = Math.ceil(decisions / this.#hits);
   }
 
-  /** Uses half of the limit: by so many hits where each is remembered, else by one that costs as much. */
+  /**
+   * Uses half of the limit: with single hits if the state has an entry for each, otherwise with one hit of that cost.
+   */
   async fill() {
     const half = Math.floor(this.rule.limit / 2);
     for (let key = 0; key < this.#keys; key++) {
@@ -29,7 +31,7 @@ export class HalfFull {
     }
   }
 
-  /** Microseconds of the server in the script for a hit that is let in, one after the other. */
+  /** Returns the server time of the script in microseconds for an allowed hit; the hits are sent in sequence. */
   async serverMicros(redis) {
     const { micros } = await scriptTime(redis, async () => {
       for (let time = 0; time < this.#hits; time++) {

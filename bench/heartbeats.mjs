@@ -1,5 +1,4 @@
-// What do the heartbeats of processes cost Redis, by their number? Microseconds of the server in the script (INFO
-// commandstats), one heartbeat after the other and one every 25 ms, as 200 processes send them.
+// Measures the cost of heartbeats in Redis by the number of processes: server time of the script (INFO commandstats), for consecutive heartbeats and for one every 25 ms, as 200 processes send them.
 //
 //   node bench/heartbeats.mjs [--quick] [--json]
 import { randomBytes } from 'node:crypto';
@@ -37,7 +36,7 @@ const places = PROCESSES.map((processes) => ({
 for (let round = 1; round <= ROUNDS; round++) {
   progress(`round ${round} of ${ROUNDS}`);
   for (const place of places) {
-    await beat(place, place.processes, 0); // None has expired when the measured ones begin.
+    await beat(place, place.processes, 0); // No earlier heartbeat has expired when the measurement begins.
     const inARow = await scriptTime(redis, () => beat(place, IN_A_ROW, 0));
     const apart = await scriptTime(redis, () => beat(place, APART, APART_MS));
     place.rounds.push({ inARow: inARow.micros, apart: apart.micros });

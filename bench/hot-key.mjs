@@ -1,4 +1,4 @@
-// How much do four processes decide on one key that they share, with and without prefetch?
+// Measures how many decisions four processes make on one shared key, with and without prefetch.
 //
 //   node bench/hot-key.mjs [--quick] [--json]
 import { FIGURES, times } from './columns.mjs';

@@ -1,5 +1,4 @@
-// What does a limiter add to a request of a Nest app? CPU of the app, on Fastify and on Express, against peers
-// and against no limiter; at full load, and the latency at a rate that is none.
+// Measures what a limiter adds to a request of a Nest application: CPU time on Fastify and Express, compared with other limiters and with no limiter, at full load; and the latency at a low request rate.
 //
 //   node bench/http.mjs [--quick] [--json] [--platform fastify|express] [--only a,b]
 //   node bench/http.mjs --profile ours-redis-1 [--steady] [--platform fastify|express]
@@ -13,12 +12,12 @@ import { rowsOf } from './http/rounds.mjs';
 import { startMeasuredServer } from './measured-server.mjs';
 import { asked, machine, report } from './report.mjs';
 
-/** Milliseconds; answers of the warm-up, once and in every round; rounds. */
+/** Milliseconds; number of responses of the warm-up, at the start and in every round; number of rounds. */
 const TIMES = asked.quick
   ? { warmUp: 0, leadIn: 200, window: 150, rounds: 1, steady: 100, steadyRounds: 1, profile: 500 }
   : { warmUp: 6000, leadIn: 500, window: 600, rounds: 11, steady: 600, steadyRounds: 5, profile: 5000 };
 
-/** Rows of a profile, for each of its lists. */
+/** Number of rows in each list of a profile. */
 const LONGEST = 40;
 
 const micros = (value) => (value === undefined ? '' : value.toFixed(Math.abs(value) < 1000 ? 1 : 0));

@@ -1,21 +1,24 @@
-// The load of the benches: so many lanes at once, each of which asks again as soon as it is answered.
+// The load of the benchmarks: a number of lanes, each of which requests the next decision when it has the previous
+// one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Decisions after which timers and sockets get a turn, which limiters in memory would never leave them. */
+/**
+ * Number of decisions after which timers and sockets get a turn of the event loop, which limiters in memory would
+ * otherwise never allow.
+ */
 const A_TURN = 1024;
 
 /**
- * Lets lanes ask a contestant for a while, and tells how many decisions that made, in how many seconds and
- * microseconds of this process's CPU, and how many microseconds every nth of them took.
+ * Requests decisions of a contestant for a while. Returns the number of decisions, the seconds, the CPU time of this process in microseconds, and the duration of every nth decision in microseconds.
  *
  * @param {{ ask: (subject: string) => unknown, isAllowed: (answer: any) => boolean }} contestant
  * @param {object} load
- * @param {readonly string[]} load.subjects asked for in turn
+ * @param {readonly string[]} load.subjects used in turn
  * @param {number} load.lanes how many decisions are in flight
  * @param {number} load.ms for how long
- * @param {number} [load.atLeast] how many decisions it makes in any case
- * @param {boolean} [load.allowed] what every answer has to be; absent: either
- * @param {number} [load.every] of how many decisions one is timed, so that the clock costs next to nothing
+ * @param {number} [load.atLeast] the minimum number of decisions
+ * @param {boolean} [load.allowed] the expected outcome of every decision; absent: either one
+ * @param {number} [load.every] one of this many decisions is timed, so that reading the clock costs almost nothing
  */
 export async function drive(
   contestant,
@@ -45,7 +48,7 @@ async function lane({ ask, isAllowed }, { subjects, atLeast, allowed, every }, r
     try {
       answer = isAllowed(await ask(subjects[number % subjects.length]));
     } catch (refusal) {
-      if (refusal instanceof Error) throw refusal; // Some throw what they refuse, which is none.
+      if (refusal instanceof Error) throw refusal; // Some limiters throw the result of a denied request, which is not an error.
     }
     if (allowed !== undefined && answer !== allowed)
       throw new Error(`Decision ${number} was ${answer ? '' : 'not '}to let in, unlike what is measured`);

@@ -1,4 +1,4 @@
-// How long does one decision take when nothing else is asked? Beside a PING, which is the way there and back.
+// Measures the latency of single decisions, compared with a PING, which is only the round trip.
 //
 //   node bench/latency.mjs [--quick] [--json]
 import { FIGURES, times } from './columns.mjs';

@@ -1,17 +1,17 @@
-// A chart of lines over an axis, drawn by hand.
+// Draws a line chart as SVG.
 import { picture, text } from './svg.mjs';
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [760, 380, 84, 200, 52, 40];
 const [END, FLOOR] = [WIDTH - RIGHT, HEIGHT - BOTTOM];
 const LABEL = 17;
 
-/** Places on an axis, from the least figure to the most. */
+/** The positions on an axis, from the lowest to the highest figure. */
 function scaleOf([least, most], [from, to], isLog) {
   const at = isLog ? Math.log : (value) => value;
   return (value) => from + ((at(value) - at(least)) / (at(most) - at(least))) * (to - from);
 }
 
-/** Round figures around all that are drawn: by 1, 2 and 5 where the axis is logarithmic, else from zero. */
+/** Returns round figures around all values: multiples of 1, 2 and 5 on a logarithmic axis, otherwise from zero. */
 function ticksOf(values, isLog) {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   if (!isLog) {
@@ -29,7 +29,7 @@ function ticksOf(values, isLog) {
   return finer.slice(below, above + 1);
 }
 
-/** Names beside the ends of their lines, moved apart where they would overlap. */
+/** Returns the positions of the names at the ends of their lines, without overlaps. */
 function labelsOf(lines) {
   const labels = lines.map(({ name, kind, points }) => ({ name, kind, y: points.at(-1)[1] }));
   labels.sort((one, other) => one.y - other.y);
@@ -44,11 +44,11 @@ function labelsOf(lines) {
 }
 
 /**
- * An SVG with a line for each name.
+ * Returns an SVG with a line for each name.
  *
  * @param {string} title
  * @param {Record<string, [x: number, y: number][]>} series
- * @param {{ logX?: boolean, logY?: boolean }} axes which are logarithmic
+ * @param {{ logX?: boolean, logY?: boolean }} axes which axes are logarithmic
  */
 export function lineChart(title, series, { logX = false, logY = false } = {}) {
   const all = Object.values(series).flat();
@@ -74,9 +74,9 @@ export function lineChart(title, series, { logX = false, logY = false } = {}) {
 }
 
 function drawLine({ kind, points }) {
-  const spelled = points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`);
+  const coordinates = points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`);
   const dots = points.map(
     ([x, y]) => `<circle class="${kind}" cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="2.5"/>`,
   );
-  return [`<path class="${kind} path" d="M${spelled.join('L')}"/>`, ...dots];
+  return [`<path class="${kind} path" d="M${coordinates.join('L')}"/>`, ...dots];
 }

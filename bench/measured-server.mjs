@@ -1,16 +1,16 @@
-// Redis servers of a bench's own, which tell what CPU time they have taken.
+// Redis servers for a benchmark, with their CPU time.
 import { Redis } from 'ioredis';
 import { startRedisServer } from '../test/support/redis/redis-server.mjs';
 
-/** Starts a Redis server to be measured; stop it in the end. */
+/** Starts a Redis server whose CPU time is measured. The caller has to stop it. */
 export async function startMeasuredServer() {
   const server = await startRedisServer();
   return measured([server], () => new Redis(server.url));
 }
 
 /**
- * Servers as benches take them: `connect()` makes a client of them all, `cpuMicros()` tells the microseconds of
- * CPU that they have taken so far; `url` is that of the first.
+ * Returns servers in the form that benchmarks use: `connect()` creates a client of all of them, `cpuMicros()` returns
+ * their CPU time so far in microseconds, and `url` is that of the first.
  *
  * @param {import('../test/support/redis/redis-server.mjs').RedisServer[]} servers
  * @param {() => object} connect

@@ -1,4 +1,4 @@
-// Who is compared, in memory: functions as those of contestants.mjs, without a server.
+// The limiters that are compared in memory: functions like those of contestants.mjs, without a server.
 import { ThrottlerStorageService } from '@nestjs/throttler';
 import { MemoryStore as ExpressStore } from 'express-rate-limit';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
@@ -20,7 +20,7 @@ export async function ours({ limit }) {
   };
 }
 
-/** A GCRA in a map and nothing else. */
+/** A bare GCRA in a map. */
 export async function bareMap({ limit }) {
   const arrivals = new Map();
   const step = WINDOW_MS / limit;
@@ -36,19 +36,21 @@ export async function bareMap({ limit }) {
   };
 }
 
-/** rate-limiter-flexible in memory. It has a timer a key, which would keep what it holds for the next one. */
+/**
+ * rate-limiter-flexible in memory. It has a timer per key, which would keep its memory during the next contestant.
+ */
 export async function flexible({ limit, subjects }) {
   const limiter = new RateLimiterMemory({ points: limit, duration: WINDOW_MS / 1000 });
   return {
     ask: (subject) => limiter.consume(subject),
-    isAllowed: () => true, // It throws what is refused.
+    isAllowed: () => true, // It throws the result of a denied request.
     async close() {
       for (const subject of subjects) await limiter.delete(subject);
     },
   };
 }
 
-/** The storage that `@nestjs/throttler` has by default. It keeps every hit of the window. */
+/** The default storage of `@nestjs/throttler`, which keeps every hit of the window. */
 export async function throttler({ limit }) {
   const storage = new ThrottlerStorageService();
   return {
@@ -58,7 +60,7 @@ export async function throttler({ limit }) {
   };
 }
 
-/** The store that express-rate-limit has by default. */
+/** The default store of express-rate-limit. */
 export async function expressRateLimit({ limit }) {
   const store = new ExpressStore();
   store.init({ windowMs: WINDOW_MS });

@@ -1,4 +1,4 @@
-// What does a decision cost in memory, without Redis? On many keys and on a single hot one.
+// Measures the cost of a decision in memory, on many keys and on one hot key.
 //
 //   node bench/memory.mjs [--quick] [--json]
 import { count, FIGURES } from './columns.mjs';

@@ -1,12 +1,12 @@
-// Puts what the benches print between the markers of a page: `<!-- bench:NAME -->` and `<!-- /bench -->`.
+// Writes the output of the benchmarks between the markers of a page: `<!-- bench:NAME -->` and `<!-- /bench -->`.
 const END = '<!-- /bench -->';
 
 /**
- * The page with the text of each bench in its place.
+ * Returns the page with the text of each benchmark between its markers.
  *
  * @param {string} page Markdown
- * @param {Record<string, string>} texts by the name of the bench
- * @throws Error that names the markers which the page has not
+ * @param {Record<string, string>} texts by the name of the benchmark
+ * @throws Error that lists the markers that the page lacks
  */
 export function withTexts(page, texts) {
   checkMarkers(page, Object.keys(texts));
@@ -18,7 +18,11 @@ export function withTexts(page, texts) {
   return written;
 }
 
-/** @throws Error that names the markers which the page has not, for nothing to be measured in vain */
+/**
+ * Checks the markers before a measurement.
+ *
+ * @throws Error that lists the markers that the page lacks
+ */
 export function checkMarkers(page, names) {
   const missing = names.filter((name) => placeOf(page, name) === undefined);
   if (missing.length === 0) return;
@@ -30,7 +34,7 @@ function startOf(name) {
   return `<!-- bench:${name} -->`;
 }
 
-/** Where the text between the markers is, `undefined` if they do not stand there, one after the other. */
+/** Returns the position of the text between the markers; `undefined` if they are missing or in another order. */
 function placeOf(page, name) {
   const start = page.indexOf(startOf(name));
   if (start < 0) return undefined;

@@ -1,10 +1,10 @@
-// The peer whose decisions a second others are compared with.
+// The limiter whose decisions per second the others are compared with.
 import { times } from './columns.mjs';
 import { compared } from './contest.mjs';
 
 const PEER = 'rate-limiter-flexible';
 
-/** The rows, each compared with the peer's on as many keys. */
+/** Returns the rows, each compared with that limiter's row with as many keys. */
 export function comparedWithPeer(rows) {
   const peerOf = ({ keys }) => rows.find((row) => row.limiter === PEER && row.keys === keys);
   return compared(rows, 'perSecond', peerOf);

@@ -1,4 +1,4 @@
-// What does a decision cost that is refused? Some remember in the process whom Redis has refused.
+// Measures the cost of a denied decision. Some limiters cache denials in the process.
 //
 //   node bench/refused.mjs [--quick] [--json]
 import { count, FIGURES } from './columns.mjs';
@@ -12,9 +12,9 @@ const KEYS = asked.quick ? [1_000, 1] : [10_000, 1];
 const LANES = 64;
 const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 5, ms: 500 };
 
-/** `passes`: after so many hits a key all are refused, by whoever is to refuse them. */
+/** `passes`: after this many hits per key, all further hits are denied. */
 const CONTESTANTS = {
-  'this library': { open: ours(), passes: 3 }, // The first refusal is what makes it listen for changes.
+  'this library': { open: ours(), passes: 3 }, // The first denial makes it subscribe to changes.
   'bare GCRA, one call a turn': { open: bareByTurns, passes: 1 },
   'rate-limiter-flexible, blocks in memory': { open: flexible({ blocksInMemory: true }), passes: 2 },
   'rate-limiter-flexible': { open: flexible(), passes: 1 },

@@ -1,49 +1,48 @@
-// What every bench here does with its figures: print a table, or JSON with `--json`, which has the table as
-// well with `--table`.
+// Prints the figures of a benchmark: as a table, or as JSON with `--json`, which includes the table with `--table`.
 import { availableParallelism } from 'node:os';
 
-/** `--quick`, `--json` and `--table`, as the command line has them. */
+/** Whether the command line has `--quick`, `--json` and `--table`. */
 export const asked = {
   quick: process.argv.includes('--quick'),
   json: process.argv.includes('--json'),
   table: process.argv.includes('--table'),
 };
 
-/** Says how far a bench is, where it is not in the way of what it prints. */
+/** Reports the progress of a benchmark where it does not mix with the output. */
 export function progress(step) {
   process.stderr.write(`${step}\n`);
 }
 
-/** What the figures depend on besides the code. */
+/** The environment on which the figures depend. */
 export function machine(others = {}) {
   return { cores: availableParallelism(), node: process.versions.node, ...others };
 }
 
 /**
- * @param {object} machine what the figures were measured with
- * @param {object[]} rows figures by their name
- * @param {Record<string, (value: any) => string>} columns how a table spells each, by its title
- * @param {object[]} lines of the table, where they are not the rows
+ * @param {object} machine the environment of the measurement
+ * @param {object[]} rows figures by name
+ * @param {Record<string, (value: any) => string>} columns formats the figures of a column, by its title
+ * @param {object[]} lines of the table, if they differ from the rows
  */
 export function report(machine, rows, columns, lines = rows) {
-  const cells = lines.map((row) => Object.values(columns).map((spell) => spell(row)));
-  const spelled = table(Object.keys(columns), cells);
+  const cells = lines.map((row) => Object.values(columns).map((format) => format(row)));
+  const markdown = table(Object.keys(columns), cells);
   if (asked.json) {
-    console.log(JSON.stringify({ machine, rows, ...(asked.table && { table: spelled }) }));
+    console.log(JSON.stringify({ machine, rows, ...(asked.table && { table: markdown }) }));
     return;
   }
   console.log(conditions(machine));
-  console.log(`\n${spelled}`);
+  console.log(`\n${markdown}`);
 }
 
-/** What the figures were measured with, in a line. */
+/** Returns the environment of the measurement as one line. */
 export function conditions(machine) {
   return Object.entries(machine)
     .map(([name, value]) => `${name} ${value}`)
     .join(', ');
 }
 
-/** A Markdown table, to be read as it is and pasted into the docs. */
+/** Returns a Markdown table for the terminal and the documentation. */
 function table(titles, rows) {
   const widths = titles.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column].length)),

@@ -1,4 +1,4 @@
-// Rules to measure: the examples of every algorithm in the registry, by default of 100 permits a day.
+// The rules to measure: the examples of every algorithm in the registry, by default with 100 permits a day.
 import { ruleOf } from '../dist/repository/example.js';
 import { algorithms } from '../dist/repository/registry.js';
 
@@ -23,10 +23,10 @@ export const EXAMPLES = Object.values(algorithms).flatMap((algorithm) =>
   }),
 );
 
-/** Every algorithm as it is without options, and the calendar window, which has a state of its own. */
+/** Every algorithm without options, and the calendar window, which has a different state. */
 export const RULES = EXAMPLES.filter(({ variant }) => variant === '' || variant === 'by the calendar');
 
-/** Requests permits of one of them, in the way in which it is used. */
+/** Requests permits of a rule with the operation that supports it. */
 export function hit(limiter, { rule, permitsHeld }, subject, options) {
   return permitsHeld ? limiter.hold(rule, subject, options) : limiter.consume(rule, subject, options);
 }

@@ -1,8 +1,8 @@
-// Runs the benches of decisions one after the other and prints their tables.
+// Runs the benchmarks of decisions in sequence and prints their tables.
 //
 //   node bench/run.mjs [NAME …] [--quick] [--write]
 //
-// With `--write` the tables go into docs/performance.md and the charts into docs/images.
+// `--write` writes the tables into docs/performance.md and the charts into docs/images.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const BENCHES = [
 const PAGE = new URL('../docs/performance.md', import.meta.url);
 const IMAGES = new URL('../docs/images/', import.meta.url);
 
-/** What a bench measures, in a process of its own. */
+/** Runs a benchmark in a separate process. Returns its output. */
 async function measure(name) {
   const file = fileURLToPath(new URL(`${name}.mjs`, import.meta.url));
   const flags = ['--json', '--table', ...(asked.quick ? ['--quick'] : [])];

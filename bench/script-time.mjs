@@ -1,8 +1,8 @@
-// How long Redis is in a script, by what it says of itself, without the socket.
+// Reads the time that Redis spends in scripts, without the socket.
 
 /**
- * How many scripts ran while something was done on a server that nobody else uses, and how many microseconds
- * of the server one took on average.
+ * Returns how many scripts ran during a function on a server without other clients, and their average time in
+ * microseconds.
  */
 export async function scriptTime(redis, act) {
   await redis.config('RESETSTAT');

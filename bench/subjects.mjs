@@ -1,7 +1,7 @@
-// Whom the benches ask about.
+// The subjects of the benchmarks.
 import { seeded } from './traffic.mjs';
 
-/** So many subjects of 11 characters, in an order without pattern that is always the same. */
+/** Returns a number of subjects with 11 characters, always in the same irregular order. */
 export function subjectsOf(count) {
   const subjects = Array.from({ length: count }, (_, number) => `user-${String(number).padStart(6, '0')}`);
   const random = seeded(1);

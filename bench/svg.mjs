@@ -1,4 +1,4 @@
-// What all charts have in common: the panel, the title, the colours on light and on dark.
+// The common parts of all charts: panel, title, and colours for light and dark backgrounds.
 const COLOURS = [
   ['ours', '#0969da', '#58a6ff'],
   ['control', '#6e7781', '#9198a1'],
@@ -25,7 +25,7 @@ ${paint(1)}
 ${paint(2)}}
 .path{fill:none}.label,.bar{stroke:none}`;
 
-/** A whole picture of what is drawn in it. */
+/** Returns a complete SVG with the given content. */
 export function picture(title, width, height, drawn) {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif" role="img">`,
@@ -38,7 +38,7 @@ export function picture(title, width, height, drawn) {
   ].join('\n');
 }
 
-/** A line of text at a place. */
+/** Returns a line of text at a position. */
 export function text(names, x, y, content) {
   return `<text class="${names}" x="${x.toFixed(1)}" y="${y.toFixed(1)}">${escape(content)}</text>`;
 }

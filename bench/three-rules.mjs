@@ -1,5 +1,4 @@
-// What do three rules of a request cost, compared with one? Ours are decided together, rate-limiter-flexible
-// is called three times.
+// Measures the cost of three rules of a request, compared with one. This library decides them together; rate-limiter-flexible is called three times.
 //
 //   node bench/three-rules.mjs [--quick] [--json]
 import { FIGURES, times } from './columns.mjs';

@@ -1,7 +1,7 @@
-// Arrivals to limit: instants in milliseconds since the start, to the microsecond and in order, the same
-// ones for the same seed.
+// Traffic to limit: instants in milliseconds since the start, with a precision of a microsecond, in order. The same
+// seed always returns the same traffic.
 
-/** A generator of numbers from 0 to 1, 1 excluded (mulberry32). */
+/** Returns a generator of numbers from 0 to below 1 (mulberry32). */
 export function seeded(seed) {
   let state = seed >>> 0;
   return () => {
@@ -12,14 +12,16 @@ export function seeded(seed) {
   };
 }
 
-/** Independent hits, `load` times the limit on average. */
+/** Returns independent hits, on average `load` times the limit. */
 function poisson({ hits, limit, window, random, load }) {
   const mean = window / (limit * load);
   let at = 0;
   return Array.from({ length: hits }, () => (at += -Math.log(1 - random()) * mean));
 }
 
-/** Bursts of up to twice the limit within a tenth of a window, then a pause of up to two windows. */
+/**
+ * Returns bursts of up to twice the limit within a tenth of a window, each followed by a pause of up to two windows.
+ */
 function bursty({ hits, limit, window, random }) {
   const arrivals = [];
   for (let start = 0; arrivals.length < hits; start += random() * 2 * window) {
@@ -35,8 +37,8 @@ function bursty({ hits, limit, window, random }) {
 }
 
 /**
- * What hurts windows most, again and again: one hit as a window begins, the whole limit in its last
- * twentieth, then twice the limit spread over the next window, and a pause of two.
+ * Returns a worst case for windows, repeated: one hit when a window begins, the full limit in its last twentieth,
+ * then twice the limit spread over the next window, and a pause of two windows.
  */
 function edgeOfWindow({ hits, limit, window, random }) {
   const arrivals = [];
@@ -52,7 +54,7 @@ function edgeOfWindow({ hits, limit, window, random }) {
 
 const toMicroseconds = (arrivals) => arrivals.map((at) => Math.round(at * 1000) / 1000);
 
-/** Each traffic by what a table calls it. */
+/** The kinds of traffic by their names in tables. */
 export const TRAFFIC = {
   'Poisson at 80 %': (options) => toMicroseconds(poisson({ ...options, load: 0.8 })),
   'Poisson at 120 %': (options) => toMicroseconds(poisson({ ...options, load: 1.2 })),

@@ -1,6 +1,6 @@
-// Builds each subpath of package.json's `exports` from its file in lib/ (`./testing` from lib/testing.ts), as an ES
-// module and as CommonJS, with types and source maps. Code that several subpaths share is in a file of its own, so that
-// no class exists twice. A package.json in dist/cjs states its format; for dist/esm the one at the root does.
+// Builds each subpath in `exports` of package.json from its file in lib/ (`./testing` from lib/testing.ts), as an ES
+// module and as CommonJS, with types and source maps. Code that several subpaths share is in a separate file, so that
+// no class exists twice. A package.json in dist/cjs states the module format; for dist/esm, the one at the root does.
 import { execFile } from 'node:child_process';
 import {
   mkdirSync,
@@ -36,7 +36,7 @@ try {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-/** The files that subpaths are built from, by the name of the built file. */
+/** The source files of the subpaths, by the name of the built file. */
 function entriesIn(folder, extension) {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const subpaths = Object.keys(exports).filter((subpath) => subpath !== './package.json');
@@ -55,7 +55,7 @@ function bundle(input, plugin) {
   });
 }
 
-/** What the root loads is one file, which the other subpaths load too. */
+/** The code of the root is one file, which the other subpaths import. */
 function output(input, extension) {
   return {
     entryFileNames: `[name]${extension}`,
@@ -77,7 +77,7 @@ async function bundleCode() {
   await Promise.all(FORMATS.map((format) => code.write({ ...of(format), dynamicImportInCjs: false })));
 }
 
-/** The algorithms with their examples, for the benches and scripts of this repository: not published. */
+/** The algorithms with their examples, for the benchmarks and scripts of this repository. Not published. */
 async function bundleRegistry() {
   const folder = join(root, 'lib/algorithms');
   const input = { registry: join(folder, 'registry.ts'), example: join(folder, 'example.ts') };
@@ -86,8 +86,8 @@ async function bundleRegistry() {
 }
 
 /**
- * Resolves `./x.js` as `./x.ts`, and compiles one file at a time; types are checked by `bundleTypes`. What decorators
- * compile to is bundled from tslib once, instead of once a file.
+ * Resolves `./x.js` as `./x.ts`, and compiles one file at a time; `bundleTypes` checks the types. The functions that
+ * TypeScript generates for decorators are imported from tslib instead of being repeated in each file.
  */
 function typescript() {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
@@ -116,7 +116,7 @@ function typescript() {
   };
 }
 
-/** Types are the same for both formats. */
+/** Both formats have the same types. */
 async function bundleTypes() {
   const declarations = join(scratch, 'types');
   await compile(declarations);
@@ -131,7 +131,7 @@ function compile(outDir) {
   return promisify(execFile)(process.execPath, args, { cwd: root });
 }
 
-/** File by file, so that whoever loads the old build meanwhile finds every file at every moment. */
+/** Replaces the files one by one, so that a process that loads the old build meanwhile always finds every file. */
 function replace(from, to) {
   const built = new Set(filesIn(from));
   for (const file of built) {

@@ -15,14 +15,14 @@ const every = (step, from, to) =>
   Array.from({ length: Math.round((to - from) / step) }, (_, n) => from + n * step);
 const ARRIVALS = [
   ...[1, 4, 6.5],
-  ...every(0.15, 8.45, 9.95), // ten just before the edge of a window
-  ...every(0.15, 10.2, 11.7), // and ten just after it
+  ...every(0.15, 8.45, 9.95), // Ten just before the edge of a window.
+  ...every(0.15, 10.2, 11.7), // Ten just after it.
   ...every(1, 13, 21),
-  ...every(0.15, 27, 29.1), // fourteen after a pause
+  ...every(0.15, 27, 29.1), // Fourteen after a pause.
   ...every(0.6, 30.5, 35.9),
 ].map((at) => Math.round(at * 100) / 100);
 
-/** What the picture shows of an algorithm, and the note below its name; without an entry its plainest rule. */
+/** The rule of an algorithm in the picture, and the note below its name; without an entry, the first example. */
 const SHOWN = {
   'fixed-window': [{ align: 'clock' }, "align: 'clock'"],
   'sliding-window-log': [{}, 'the default, exact'],
@@ -39,7 +39,10 @@ const ROWS = Object.values(algorithms).map((algorithm) => {
   return { rule: { ...rule, ...options }, note };
 });
 
-/** Decides each arrival by a rule: whether it is allowed, when it continues, and until when it holds its permit. */
+/**
+ * Decides each arrival with a rule. Returns whether it is allowed, when it continues, and until when it holds its
+ * permit.
+ */
 async function decide(rule) {
   let now = START;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
@@ -63,13 +66,13 @@ async function decide(rule) {
   return decided;
 }
 
-/** The most requests that continued within any ten seconds. */
+/** Returns the maximum number of requests that continued within any ten seconds. */
 function mostInTenSeconds(decided) {
   const going = decided.filter(({ allowed }) => allowed).map(({ goesAt }) => goesAt);
   return Math.max(...going.map((end) => going.filter((at) => at <= end && end - at < 10 - 1e-6).length));
 }
 
-// The drawing: a column of names, the time from left to right, a column of figures.
+// The layout: a column of names, time from left to right, a column of figures.
 const [WIDTH, LEFT, SCALE, TOP, ROW] = [980, 196, 15.5, 118, 56];
 const HEIGHT = TOP + ROWS.length * ROW + 30;
 const x = (at) => (LEFT + at * SCALE).toFixed(1);

@@ -1,8 +1,8 @@
-// Writes each `<name>.lua` under lib/ beside itself as `<name>.lua.ts`, a LuaModule, so that the text is found
-// alike from ESM, from CJS and inside a bundle. The generated files are not committed.
+// Writes each `<name>.lua` in lib/ as a module `<name>.lua.ts` beside it (a LuaModule), so that the text is available
+// in ESM, in CommonJS and inside a bundle. The generated files are not committed.
 //
-// A line `-- @needs rate, backlog` names the files that have to stand in front of one, by their names without
-// `.lua`, which are unique in lib/. A name that no file has, or a cycle, is an error.
+// A line `-- @needs rate, backlog` lists the files that must precede a file, by their names without `.lua`, which are
+// unique in lib/. An unknown name or a cycle is an error.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +25,7 @@ for (const module of modules.values()) {
   const embedded = join(lib, `${module.file}.ts`);
   const source = sourceOf(module);
   if (existsSync(embedded) && readFileSync(embedded, 'utf8') === source) continue;
-  // In one move, so that a build beside this one never reads half a file.
+  // Renamed atomically, so that another build never reads an incomplete file.
   writeFileSync(`${embedded}.${process.pid}`, source);
   renameSync(`${embedded}.${process.pid}`, embedded);
 }
@@ -54,7 +54,7 @@ function sourceOf({ name, file, text, needs }) {
   return [
     `import type { LuaModule } from '${pathTo('contracts/lua-module.js')}';\n`,
     ...imports,
-    // Typed, or the declaration would hold the whole text once more.
+    // With a type, so that the declaration does not contain the text as well.
     `const lua: LuaModule = {\n  name: '${name}',\n  needs: [${needs.map((_, index) => `need${index}`).join(', ')}],\n`,
     `  text: ${JSON.stringify(text)},\n};\nexport default lua;\n`,
   ].join('');

@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, root);
 const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
-/** The file of each subpath, the root's first: `./redis` is lib/redis.ts. */
+/** The files of the subpaths, that of the root first: `./redis` is lib/redis.ts. */
 const entries = Object.keys(exports)
   .filter((subpath) => subpath !== './package.json')
   .map((subpath) => `lib/${subpath.slice(2) || 'index'}.ts`);
@@ -30,7 +30,7 @@ function exportsOf(file) {
 /** The symbols that the package exports, by name. */
 export const exported = new Map(entries.flatMap((file) => [...exportsOf(file)]));
 
-/** The names that the subpaths export, in the order of their files, under their `// Title` comments. */
+/** The exported names of the subpaths, in the order of their files, grouped by the `// Title` comments. */
 export function sections() {
   const found = [];
   const statements = entries.flatMap((file) => [...program.getSourceFile(`${root}${file}`).statements]);
@@ -48,7 +48,7 @@ const registered = checker
   .getProperties()
   .map(({ name }) => name);
 
-/** The interface with the options of each algorithm; an algorithm without options is left out. */
+/** The interface with the options of each algorithm that has options. */
 export function algorithmOptions() {
   const files = program.getSourceFiles().map(({ fileName }) => fileName.slice(root.length));
   const optionsOf = (algorithm) => {
@@ -61,7 +61,7 @@ export function algorithmOptions() {
     .filter(({ symbol }) => symbol && membersOf(symbol).length > 0);
 }
 
-/** The algorithms that a type of rules is for. */
+/** The algorithms whose rules a type accepts. */
 export function algorithmsOf(symbol) {
   const algorithm = checker.getDeclaredTypeOfSymbol(symbol).getProperty('algorithm');
   if (!algorithm) return [];
@@ -70,7 +70,7 @@ export function algorithmsOf(symbol) {
   return registered.filter((name) => values.includes(name));
 }
 
-/** The public members of a class or an interface, without those that it inherits from an exported class. */
+/** The public members of a class or an interface, without those inherited from an exported class. */
 export function membersOf(symbol) {
   const type = checker.getDeclaredTypeOfSymbol(symbol);
   const bases = ts.isClassDeclaration(symbol.declarations[0]) ? checker.getBaseTypes(type) : [];
@@ -94,13 +94,13 @@ function isOurs(declaration) {
   return declaration?.getSourceFile().fileName.startsWith(`${root}lib/`) === true;
 }
 
-/** The constructor of a class, if a doc comment describes it. */
+/** The constructor of a class, if it has a doc comment. */
 export function constructorOf(symbol) {
   const declared = symbol.members?.get('__constructor');
   return declared && hasComment(declared) ? declared : undefined;
 }
 
-/** Whether a symbol has a doc comment of its own, and not only one that it inherits. */
+/** Whether a symbol has its own doc comment, not only an inherited one. */
 export function hasComment({ declarations: [declaration] }) {
   return ts.getJSDocCommentsAndTags(declaration).length > 0;
 }
@@ -115,12 +115,12 @@ export function tagsOf(symbol) {
   return tags.map(({ name, text }) => ({ name, text: ts.displayPartsToString(text).trim() }));
 }
 
-/** The type of a field or a parameter, as its declaration states it or as the compiler infers it. */
+/** The type of a field or a parameter, as declared or as inferred by the compiler. */
 export function typeTextOf(node) {
   return node.type ? node.type.getText() : checker.typeToString(checker.getTypeAtLocation(node));
 }
 
-/** The names in types that lib declares and the package does not export. */
+/** The names in types that are declared in lib but not exported by the package. */
 export function hiddenNames(...nodes) {
   const names = [];
   const visit = (node) => {
@@ -137,7 +137,7 @@ export function hiddenNames(...nodes) {
   return names;
 }
 
-/** The literals of a type such as `(typeof NAMES)[number]` or `keyof typeof names`; none of any other type. */
+/** The literals of a type such as `(typeof NAMES)[number]` or `keyof typeof names`; empty for any other type. */
 export function literalsOf({ declarations: [{ type }] }) {
   const query = ts.isTypeOperatorNode(type)
     ? type.type

@@ -1,4 +1,4 @@
-// Runs the suites that depend on the server on Redis 8 and Valkey 8, from Debian's packages: npm run test:servers
+// Runs the suites that depend on the Redis version, on Redis 8 and Valkey 8 from Debian's packages: npm run test:servers
 import { spawnSync } from 'node:child_process';
 import { unpackDebianServer } from '../test/support/redis/debian-server.mjs';
 

@@ -19,11 +19,11 @@ import ts from 'typescript';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const WARM_UP = 20;
 const FIRST = join('lib', 'nest', 'rate-limit.guard.ts');
-/** The timers of a request have ended after so long. */
+/** The time after which the timers of a request have ended. */
 const PAUSE_MS = 100;
 const flag = (name) => process.argv.find((argument) => argument.startsWith(`--${name}=`))?.split('=')[1];
 
-/** A transformer that reports each function of a file when it is entered. */
+/** A TypeScript transformer that reports each function of a file when it is entered. */
 const reporting = (file) => (context) => {
   const { factory } = context;
   const entered = () =>
@@ -90,7 +90,10 @@ async function start(folder) {
   return app;
 }
 
-/** The files that a warm request enters from the guard on, each time that it moves from one to another. */
+/**
+ * Returns the files that a warm request enters, starting with the guard; a file is repeated each time the request
+ * returns to it.
+ */
 async function trace(url) {
   const moves = [];
   globalThis.entered = (file) => {
@@ -101,7 +104,7 @@ async function trace(url) {
   return moves;
 }
 
-/** The trace of two requests in succession that is the same: a timer may run during another one. */
+/** Returns the trace that two successive requests have in common: a timer may run during another one. */
 async function steadyTrace(app) {
   const url = await app.getUrl();
   for (let nth = 0; nth < WARM_UP; nth += 1) await (await fetch(url)).text();

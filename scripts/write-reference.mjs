@@ -1,5 +1,4 @@
-// Writes docs/reference.md: every export of lib/index.ts and of the files of the other subpaths with its doc comment,
-// in the order and under the `// Title` comments of those files. Fails if a doc comment is missing, or a type in a signature is not exported.
+// Writes docs/reference.md: every export of lib/index.ts and of the files of the other subpaths with its doc comment, in the order of those files. Their `// Title` comments become headings. Fails if a doc comment is missing, or a type in a signature is not exported.
 //
 //   node scripts/write-reference.mjs           writes the page
 //   node scripts/write-reference.mjs --print   prints it instead
@@ -24,7 +23,7 @@ const linkTo = (title) =>
 const nameOf = (name) => (api.exported.has(name) ? `[\`${name}\`](${linkTo(name)})` : `\`${name}\``);
 
 const isMethod = ({ declarations: [node] }) => ts.isMethodDeclaration(node) || ts.isMethodSignature(node);
-/** The name as it is written, such as `[Symbol.asyncDispose]`. */
+/** The name in source code, such as `[Symbol.asyncDispose]`. */
 const nameOfMember = ({ declarations: [{ name }] }) => name.getText();
 const isOverride = ({ declarations: [node] }) => ts.hasOverrideModifier(node);
 
@@ -40,7 +39,7 @@ function describe(name) {
   return ts.isClassDeclaration(node) ? [...text, ...classMembers(symbol, name)] : text;
 }
 
-/** A type that is made of names that are not exported is described by what it allows. */
+/** A type that consists of names that are not exported is described by the values it allows. */
 function alias(symbol, node) {
   const [literals, algorithms] = [api.literalsOf(symbol), api.algorithmsOf(symbol)];
   if (literals.length > 0)
@@ -49,7 +48,7 @@ function alias(symbol, node) {
   return algorithms.length > 0 ? [`Algorithms: ${algorithms.map((each) => `\`${each}\``).join(', ')}.`] : [];
 }
 
-/** Methods without a comment of their own implement an interface, or override a method that has one. */
+/** Methods without a comment implement an interface, or override a method that has one. */
 function classMembers(symbol, name) {
   const constructor = api.constructorOf(symbol);
   const own = api.membersOf(symbol);
@@ -63,7 +62,7 @@ function classMembers(symbol, name) {
   ];
 }
 
-/** Fields as a list, then methods. */
+/** Writes fields as a list, then methods. */
 function members(all, owner) {
   const fields = all.filter((each) => !isMethod(each)).map((each) => field(each, `${owner}.${each.name}`));
   const methods = all.filter(isMethod).flatMap((each) => method(each, owner, nameOfMember(each)));
@@ -87,7 +86,7 @@ function method(symbol, owner, name) {
   return [code(signature(symbol, name, owner)), ...comment(symbol, `${owner}.${symbol.name}`)];
 }
 
-/** A signature without modifiers, with `?` for default values. */
+/** Returns a signature without modifiers, with `?` for default values. */
 function signature({ declarations: [node] }, name, owner) {
   noteHidden(`${owner}.${name}`, node.type, ...node.parameters.map(({ type }) => type));
   const parameters = node.parameters.map((each) => {
@@ -101,7 +100,7 @@ function signature({ declarations: [node] }, name, owner) {
   return `${name}${generics}(${parameters.join(', ')})${node.type ? `: ${node.type.getText()}` : ''}`;
 }
 
-/** A doc comment as paragraphs; `@default` stands with the type. */
+/** Returns a doc comment as paragraphs; `@default` is written beside the type. */
 function comment(symbol, path) {
   const text = api.textOf(symbol);
   if (text === '' && symbol.name !== '__constructor') problems.push(`${path}: no doc comment`);
@@ -111,26 +110,26 @@ function comment(symbol, path) {
     (tag) => `Throws ${tag.text.replace(/^\w+(Error|Exception)\b/, nameOf)}.`,
   );
   const returns = tagged('returns').map((tag) => `Returns ${tag.text}.`);
-  // The compiler takes a line that begins with @ for a tag, unless it is in backquotes.
+  // The compiler treats a line that begins with @ as a tag, unless it is in backquotes.
   const examples = tagged('example').map((tag) => code(tag.text.replace(/^`(.*)`$/gm, '$1')));
   const paragraphs = [text, parameters.join('\n'), ...returns, ...throws].map(flowing);
   return [...paragraphs, ...examples].filter((paragraph) => paragraph !== '');
 }
 
-/** A text with the lines of each paragraph joined and `{@link Name}` as links; the items of a list stay apart. */
+/** Joins the lines of each paragraph, and replaces `{@link Name}` with links; list items stay separate. */
 function flowing(text) {
   const joined = text.replace(/([^\n])\n(?!\n|- )/g, '$1 ');
   return joined.replace(/\{@link (\w+) *\}/g, (_match, name) => nameOf(name));
 }
 
-/** A type, with links to the exported names in it. */
+/** Returns a type with links to the exported names in it. */
 function linked(type) {
   if (api.exported.has(type)) return nameOf(type);
   const names = new Set(type.match(/\b[A-Z]\w+/g)?.filter((name) => api.exported.has(name)));
   return names.size > 0 ? `\`${type}\` (${[...names].map(nameOf).join(', ')})` : `\`${type}\``;
 }
 
-/** A default: a literal as code, other text as it is written. */
+/** Returns a default value: a literal as code, other text unchanged. */
 function value(text) {
   return /^('[^']*'|[\d_]+|true|false|\w+\.\w+|\{[^}]*\})$/.test(text) ? `\`${text}\`` : flowing(text);
 }

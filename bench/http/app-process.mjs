@@ -1,16 +1,16 @@
-// The parent's side of an app's process.
+// Starts an application in a child process.
 import { AnsweringProcess } from '../answering-process.mjs';
 
 const APP = new URL('app.mjs', import.meta.url);
 
 /**
- * Room enough for an app to start in without a full collection. One that comes then or not decides for good where
- * V8 puts what every request makes, which differs by some 9 µs a request, and by luck.
+ * Enough heap for an application to start without a full garbage collection. Whether one happens decides where V8
+ * stores the objects of each request, which changes the result by about 9 µs per request at random.
  */
 const HEAP = '--initial-heap-size=512';
 
 /**
- * Starts a contestant's app on a free port of 127.0.0.1. It can be asked for its `usage`, and to `startProfile`
+ * Starts the application of a contestant on a free port of 127.0.0.1. It accepts the messages `usage`, `startProfile`
  * and `stopProfile`.
  */
 export async function startApp(platform, contestant, redis) {

@@ -1,5 +1,4 @@
-// An app with one route and what a contestant puts in front of it; a process of its own, which tells its
-// parent over IPC the port that it listens on, and later what it has used.
+// An application with one route and the limiter of a contestant, in a separate process. It sends its port to its parent over IPC, and later its CPU time.
 //
 //   started by app-process.mjs: app.mjs <platform> <contestant> [redis url]
 import 'reflect-metadata';
@@ -11,7 +10,7 @@ import { startProfile, stopProfile } from './profiler.mjs';
 
 const [platform, name, redis] = process.argv.slice(2);
 
-/** One proxy in front, as in most deployments: it tells who the client is. */
+/** One trusted proxy, as in most deployments: its header contains the client's address. */
 const isProxy = (_address, hop) => hop === 0;
 
 class HelloController {
@@ -46,7 +45,7 @@ async function createApp() {
   return app;
 }
 
-/** Microseconds of CPU that the process has used so far, with the requests that it has had. */
+/** CPU time of the process so far in microseconds, and the number of its requests. */
 function usage() {
   const { user, system } = process.cpuUsage();
   return { cpu: user + system, requests, at: performance.now() };
@@ -54,7 +53,7 @@ function usage() {
 
 let requests = 0;
 const answers = { usage, startProfile, stopProfile };
-// Its parent may be gone before it has come so far.
+// The parent may have ended before the application was ready.
 if (!process.connected) process.exit();
 process.on('disconnect', () => process.exit());
 process.on('message', async (question) => process.send((await answers[question]()) ?? {}));

@@ -1,9 +1,9 @@
-// One HTTP connection that is kept, and asks one thing at a time. It does no more than has to be done: a load
-// that is slower than the app would measure how the app waits.
+// A persistent HTTP connection that sends one request at a time. It does as little as possible, because a load
+// generator slower than the application would measure how the application waits.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** Stands for the status of an answer that did not come, or not as a whole. */
+/** The status of a response that did not arrive, or not completely. */
 export const CUT_OFF = 'cut off';
 
 export class Connection {
@@ -21,12 +21,12 @@ export class Connection {
     this.#socket = socket;
     socket.setEncoding('latin1').on('data', (text) => this.#read(text));
     socket.on('close', () => this.#end(CUT_OFF));
-    socket.on('error', () => {}); // It is closed then.
+    socket.on('error', () => {}); // The connection is then closed.
   }
 
   /**
-   * @param {string} request the whole of it
-   * @param {(status: number | typeof CUT_OFF) => void} answered called when the whole answer is there
+   * @param {string} request the full text of the request
+   * @param {(status: number | typeof CUT_OFF) => void} answered called when the response is complete
    */
   ask(request, answered) {
     this.#answered = answered;

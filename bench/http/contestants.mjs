@@ -1,15 +1,15 @@
-// Who is compared: what stands in front of the route, and what it is told to let in.
+// The limiters that are compared, and their limits.
 
-/** The connections of the load. */
+/** Number of connections of the load. */
 export const CONNECTIONS = 64;
 
-/** Clients behind each connection: about 10,000 in all, so that nobody counts them in one hot key. */
+/** Clients per connection: about 10,000 in total, so that no limiter counts them in one hot key. */
 const MANY = 156;
 
 const memory = { rules: 1, clients: MANY, status: 200 };
 const redis = { ...memory, redis: true };
 
-/** Each connection is one client, which has used up its limit and goes on asking. */
+/** Each connection is one client, which has used up its limit and continues to send requests. */
 const refused = { ...redis, clients: 1, status: 429, isRefused: true };
 const refusedInMemory = { ...refused, redis: false };
 
@@ -18,7 +18,7 @@ const turnGuard = 'a guard that waits for a turn of the event loop';
 const throttler = 'throttler + nest-lab Redis';
 const expressRateLimit = 'express-rate-limit + rate-limit-redis';
 
-/** `limiter` is a function of limiters.mjs. Each counts in a Redis database of its own. */
+/** `limiter` is a function of limiters.mjs. Each limiter counts in a separate Redis database. */
 export const CONTESTANTS = [
   { name: 'nothing', title: 'nothing', limiter: 'none', ...memory },
   { name: 'async-guard', title: guard, limiter: 'guard', ...memory },
@@ -52,7 +52,7 @@ export const CONTESTANTS = [
   { name: 'throttler-refused', title: `denied: ${throttler}`, limiter: 'throttler', ...refused },
 ];
 
-/** What all are compared with. */
+/** The contestant that all others are compared with. */
 export const BASE = 'nothing';
 
 export function contestantsOn(platform, names) {

@@ -1,11 +1,11 @@
-// What each limiter adds to an app, set up as its README says, with headers and keys as they are by default.
-// A package is loaded only by the app that uses it.
+// What each limiter adds to an application, configured as its README describes, with default headers and keys. A
+// package is loaded only by the application that uses it.
 import { setImmediate as turn } from 'node:timers/promises';
 import { APP_GUARD } from '@nestjs/core';
 
 const MINUTE = 60_000;
 
-/** Limits that are never reached, but for the contestants that are refused. */
+/** Limits that are never reached, except for contestants whose requests are denied. */
 function limitsOf({ rules, isRefused }) {
   if (isRefused) return [{ name: 'default', limit: 1, window: 24 * 60 * MINUTE }];
   if (rules === 1) return [{ name: 'default', limit: 1e9, window: MINUTE }];
@@ -24,12 +24,12 @@ async function guard() {
   return { providers: [{ provide: APP_GUARD, useValue: { canActivate: async () => true } }] };
 }
 
-/** What waiting alone does: requests that wait go on together, which is cheaper than one by one. */
+/** Only waits: requests that wait continue together, which is cheaper than one by one. */
 async function turnGuard() {
   return { providers: [{ provide: APP_GUARD, useValue: { canActivate: () => turn(true) } }] };
 }
 
-/** Waits for Redis longer than by default, since the machine is kept busy, and says so if that fails. */
+/** Waits longer for Redis than by default, because the machine is kept busy, and logs a failure. */
 async function ours(contestant, redis) {
   const { RateLimitModule } = await import('../../dist/esm/index.js');
   const rules = Object.fromEntries(
@@ -56,7 +56,7 @@ async function throttlerStorage(redis) {
   return new ThrottlerStorageRedisService(redis);
 }
 
-/** Stands before the router, as middleware, and not in Nest's pipeline. */
+/** Runs before the router, as middleware, and not in Nest's pipeline. */
 async function expressRateLimit(contestant, redis) {
   const [{ Redis }, { rateLimit }, { RedisStore }] = await Promise.all([
     import('ioredis'),
@@ -70,7 +70,7 @@ async function expressRateLimit(contestant, redis) {
 }
 
 /**
- * By its name: what it adds to an app's module (`imports`, `providers`) or puts before it (`middleware`), for
- * a contestant that counts at a Redis URL, or in memory if there is none.
+ * The limiters by name. Each function returns the parts of an application's module (`imports`, `providers`) or the
+ * `middleware` of a contestant that counts at a Redis URL, or in memory without one.
  */
 export const LIMITERS = { none, guard, turnGuard, ours, throttler, expressRateLimit };

@@ -1,9 +1,9 @@
-// As many requests as an app can take, on connections that are kept.
+// Sends as many requests as an application can handle, over persistent connections.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, CUT_OFF } from './connection.mjs';
 import { requestsOf } from './requests.mjs';
 
-/** Load on an app, from `start` to `stop`. */
+/** The load on an application, from `start` to `stop`. */
 export class Load {
   #app;
   #connections = [];
@@ -23,7 +23,7 @@ export class Load {
     this.#app = app;
   }
 
-  /** Begins to look when the app has answered so many requests. */
+  /** Starts the measurement after a number of responses. */
   async begin(answers) {
     while (this.#answered < answers) {
       await sleep(10);
@@ -34,9 +34,9 @@ export class Load {
   }
 
   /**
-   * The latencies since `begin`, in microseconds.
+   * Returns the latencies since `begin`, in microseconds.
    *
-   * @throws if an answer was not as this contestant's are meant to be
+   * @throws if a response was not as expected for this contestant
    */
   end() {
     const { platform, contestant } = this.#app;
@@ -52,12 +52,18 @@ export class Load {
     for (const connection of this.#connections) connection.close();
   }
 
-  /** A load that sleeps is woken by the app, which pays for it, the more so the fewer answers it has at a time. */
+  /**
+   * A load generator that sleeps is woken by the application, which costs the application time: the more, the fewer
+   * responses it sends at a time.
+   */
   #stayAwake() {
     if (!this.#isOver) setImmediate(() => this.#stayAwake());
   }
 
-  /** Asks on a connection of its own, and again as soon as there is an answer; resolves with the first one. */
+  /**
+   * Sends requests over one connection, each after the response to the previous one; resolves with the first
+   * response.
+   */
   async #askOn(requests) {
     const connection = await Connection.open(this.#app.port);
     this.#connections.push(connection);

@@ -1,4 +1,4 @@
-// Measures the contestants of one platform, all of them in every round.
+// Measures the contestants of one platform. Every round measures all of them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median, percentile } from '../stats.mjs';
 import { startApp } from './app-process.mjs';
@@ -6,10 +6,10 @@ import { CONTESTANTS } from './contestants.mjs';
 import { latenciesAt } from './steady-rate.mjs';
 import { Load } from './load.mjs';
 
-/** Requests a second of the second part, at which none of the apps is busy. */
+/** Requests per second in the second part, which keeps no application busy. */
 export const STEADY_RATE = 2000;
 
-/** Runs something with the apps of some contestants, which end with it. */
+/** Calls a function with the applications of some contestants, and stops the applications afterwards. */
 export async function withApps({ platform, contestants, server }, use) {
   await forgetAll(server);
   const starts = contestants.map((contestant) => {
@@ -29,14 +29,14 @@ async function forgetAll(server) {
   client.disconnect();
 }
 
-/** Lets an app answer so many requests that its code is compiled. */
+/** Sends enough requests for the application's code to be compiled. */
 export async function warmUp(app, answers) {
   const load = await Load.start(app);
   await load.begin(answers);
   load.stop();
 }
 
-/** One round of one app under full load. The first answers do not count: with them, limits are used up. */
+/** Measures one round of one application at full load. The first responses do not count: they use up the limits. */
 export async function saturated(app, server, { leadIn, window }) {
   const load = await Load.start(app);
   await load.begin(leadIn);
@@ -56,7 +56,7 @@ export async function saturated(app, server, { leadIn, window }) {
   };
 }
 
-/** One round of one app that has time. */
+/** Measures one round of one application at a low request rate. */
 export async function unhurried(app, { steady }) {
   const before = await app.ask('usage');
   const latencies = await latenciesAt(STEADY_RATE, steady / 1000, app);
@@ -65,7 +65,7 @@ export async function unhurried(app, { steady }) {
   return { steadyMicros: (after.cpu - before.cpu) / requests, steadyP50: median(latencies) };
 }
 
-/** What app and server have used so far; the server serves nobody else meanwhile. */
+/** CPU time of the application and the server so far. The server has no other clients meanwhile. */
 async function usage(app, server) {
   const [used, serverCpu] = await Promise.all([app.ask('usage'), server.cpuMicros()]);
   return { ...used, serverCpu };

@@ -1,4 +1,4 @@
-// The command line of http.mjs.
+// Parses the command line of http.mjs.
 import { parseArgs } from 'node:util';
 import { BASE, CONTESTANTS } from './contestants.mjs';
 
@@ -6,9 +6,9 @@ const PLATFORMS = ['fastify', 'express'];
 const NAMES = CONTESTANTS.map(({ name }) => name);
 
 /**
- * Which platforms and contestants to measure, or whose app to profile and by which load.
+ * Returns the platforms and contestants to measure, or the application to profile and its load.
  *
- * @throws if something is not as allowed
+ * @throws if an argument is not allowed
  */
 export function readOptions() {
   const { values } = parseArgs({
@@ -25,7 +25,7 @@ export function readOptions() {
   const only = chosen('--only', values.only?.split(','), NAMES);
   return {
     platforms: chosen('--platform', values.platform && [values.platform], PLATFORMS),
-    // Nothing can be said of a limiter without what it is added to.
+    // A limiter can only be compared with the application without it.
     names: [...new Set([BASE, ...only])],
     isSteady: values.steady,
     profiled: values.profile && chosen('--profile', [values.profile], NAMES)[0],

@@ -1,4 +1,4 @@
-// Profiles a contestant's app under load, and says where a request's time went.
+// Profiles the application of a contestant under load, and reports where the time of a request is spent.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Load } from './load.mjs';
@@ -8,8 +8,8 @@ import { latenciesAt } from './steady-rate.mjs';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Two lists of `{ where, us }`, self time a request by package and by function, the longest first; and the
- * CPU of a request with it, which is less where the machine was needed for others.
+ * Returns two lists of `{ where, us }`: self time per request by package and by function, the longest first. Also
+ * returns the CPU time of a request with it, which is lower if the machine had other work.
  */
 export function profileOf(setup, isSteady, { warmUp: answers, profile: duration }) {
   return withApps(setup, async ([app]) => {
@@ -32,7 +32,7 @@ async function saturate(app, duration) {
   load.stop();
 }
 
-/** Idle time is nobody's. */
+/** Idle time belongs to no package. */
 function summary({ nodes, samples, timeDeltas }, requests) {
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
   const [packages, functions] = [new Map(), new Map()];
@@ -54,7 +54,7 @@ function longestFirst(sums) {
   return [...sums].map(([where, us]) => ({ where, us })).sort((one, other) => other.us - one.us);
 }
 
-/** A package of node_modules by its name, the rest by what it belongs to. */
+/** Returns the name of a package in node_modules, or the group of any other file. */
 function packageOf({ url, functionName }) {
   const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
   if (name) return name;

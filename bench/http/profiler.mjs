@@ -1,4 +1,4 @@
-// Takes a CPU profile of the process that it runs in, as `node --cpu-prof` would, but of a part of its life.
+// Records a CPU profile of this process, as `node --cpu-prof` does, but only for a part of its run time.
 import { Session } from 'node:inspector/promises';
 
 const SAMPLE_EVERY_US = 200;
@@ -13,7 +13,7 @@ export async function startProfile() {
   await session.post('Profiler.start');
 }
 
-/** The profile since `startProfile`, in the format of a .cpuprofile. */
+/** Returns the profile since `startProfile`, in the format of a .cpuprofile file. */
 export async function stopProfile() {
   const { profile } = await session.post('Profiler.stop');
   session.disconnect();

@@ -1,7 +1,7 @@
-// What the load asks for.
+// The requests of the load.
 import { CONNECTIONS } from './contestants.mjs';
 
-/** Of each connection the requests that it sends in turn: one for each client behind it. */
+/** The requests of each connection in order: one for each client of the connection. */
 export function requestsOf({ clients }) {
   return Array.from({ length: CONNECTIONS }, (_, connection) =>
     Array.from({ length: clients }, (_, client) => requestOf(`198.18.${connection}.${client + 1}`)),

@@ -1,10 +1,10 @@
-// The rounds of a platform, and what its rows make of them.
+// Measures the rounds of a platform, and computes the rows of its table.
 import { progress } from '../report.mjs';
 import { median, spread } from '../stats.mjs';
 import { BASE } from './contestants.mjs';
 import { saturated, unhurried, warmUp, withApps } from './measure.mjs';
 
-/** One row a contestant, of rounds in which all had their turn, each time in another order. */
+/** Returns one row per contestant. Each round measures all contestants, in another order. */
 export function rowsOf(setup, times) {
   const { platform, server } = setup;
   const tell = (what, { contestant }, round) =>
@@ -23,7 +23,9 @@ export function rowsOf(setup, times) {
   });
 }
 
-/** The figures of every app, in the order of the rounds; each round begins with another app. */
+/**
+ * Returns the figures of every application, in the order of the rounds. Each round starts with another application.
+ */
 async function inTurns(apps, rounds, measure) {
   const figures = new Map(apps.map((app) => [app, []]));
   for (let round = 0; round < rounds; round++) {
@@ -39,7 +41,7 @@ function baseOf(figures) {
   return [...figures].find(([{ contestant }]) => contestant.name === BASE)[1];
 }
 
-/** Medians; what is compared with the base is compared with that of the same round. */
+/** Returns medians. Figures relative to the base are computed within the same round. */
 function rowOf({ platform, contestant }, rounds, base, steady) {
   const of = (figure) => median(rounds.map((round) => round[figure]));
   const toBase = (compare) => median(rounds.map((round, index) => compare(round, base[index])));

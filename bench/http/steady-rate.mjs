@@ -1,13 +1,13 @@
-// Requests at a fixed rate, whether others have been answered or not. Between them the load sleeps, so that
-// app and Redis have the machine to themselves.
+// Sends requests at a fixed rate, whether or not earlier ones have a response. The load generator sleeps in between,
+// so that the application and Redis have the machine to themselves.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from './connection.mjs';
 import { requestsOf } from './requests.mjs';
 
 /**
- * The latencies in microseconds.
+ * Returns the latencies in microseconds.
  *
- * @throws if an answer was not as this contestant's are meant to be
+ * @throws if a response was not as expected for this contestant
  */
 export async function latenciesAt(rate, seconds, { port, contestant }) {
   const lanes = await Promise.all(requestsOf(contestant).map((requests) => openLane(port, requests)));
