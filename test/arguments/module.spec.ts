@@ -16,7 +16,7 @@ const ONE = { window: '1m', limit: 1 } as const;
 
 afterEach(closeApps);
 
-/** The problems with which an application does not start. */
+/** The problems because of which an application does not start. */
 async function problemsOf(limits: unknown): Promise<string> {
   return refusalToStart({ imports: [limits as DynamicModule] });
 }
@@ -160,7 +160,7 @@ describe('the options of forRoot', () => {
   );
 });
 
-/** Wrong values of every option of the module. */
+/** Invalid values of every option of the module. */
 const WRONG: Record<string, readonly unknown[]> = {
   redis: ['', 5, true, {}, () => 'redis://localhost', new URL('redis://localhost'), Symbol('redis')],
   rules: [5, 'x', [], { login: 5 }, { login: null }, { login: undefined }, { login: [] }, new Map()],

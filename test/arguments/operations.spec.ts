@@ -22,7 +22,7 @@ const RULES = {
 interface Operation {
   readonly rule: object;
   readonly call: (limiter: RateLimiter, ...args: readonly never[]) => Promise<unknown>;
-  /** What follows the rule and the subject. */
+  /** The arguments after the rule and the subject. */
   readonly rest: readonly unknown[];
 }
 
@@ -61,7 +61,7 @@ afterAll(async () => {
   }
 });
 
-/** The faults of calls with each of these values. */
+/** The problems of calls with each of these values. */
 async function faults(values: readonly unknown[], call: (value: never) => unknown) {
   const found = await Promise.all(
     values.map(async (value) => `${inspect(value)}: ${await faultOf(() => call(value as never))}`),

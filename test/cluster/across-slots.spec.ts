@@ -148,7 +148,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect(remainingOf(await peek(everywhere()))).not.toEqual(remainingOf(before));
     expect(await limiter.refund(decision)).toBe(true);
     expect(await limiter.refund(decision)).toBe(false);
-    // A place in a leaky bucket goes back only by `onlyLast`, or while nobody stands behind it: as here.
+    // A permit in a leaky bucket is refunded only with `onlyLast`, or while no request waits behind it, as here.
     expect((await peek(everywhere())).decisions.map(figures)).toEqual(before.decisions.map(figures));
   });
 
@@ -218,7 +218,10 @@ describe('a request by subjects on three nodes of a cluster', () => {
   });
 });
 
-/** What a decision tells of a rule, whoever decides it; a log that was given something back still waits for it to be gone. */
+/**
+ * Returns the fields of a result that do not depend on what decided it. A log that received a refund still waits for
+ * the refunded request to expire.
+ */
 function figures({ resetAfterMs, source: _, ...told }: Decision['decisions'][number]) {
   return told.rule === 'sliding-window-log' ? told : { ...told, resetAfterMs };
 }

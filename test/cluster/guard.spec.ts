@@ -106,7 +106,7 @@ describe('rules by ip, user and everyone, on a cluster', () => {
     );
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
-    // The users' rules are the strictest: the others have room for whoever is denied by them in the end.
+    // The rules by user are the strictest: the other rules still have permits when these deny.
     const left = await Promise.all(users.map((user, at) => apps[0]!.left(user, `192.0.2.${at + 1}`)));
     const admitted = statuses.filter((status) => status === 200).length;
     expect(left.map(([all]) => all)).toEqual([1, 2, 3].map(() => 40 - admitted));

@@ -2,7 +2,7 @@ import calculateSlot from 'cluster-key-slot';
 import type { RedisCluster } from '../support/redis/cluster.js';
 import type { SlotMover } from '../support/redis/slot-mover.js';
 
-/** The move of a subject's slot to another master, which stops between two keys. */
+/** The move of a subject's slot to another master, stopped between two keys. */
 export class HalfMove {
   private constructor(
     private readonly cluster: RedisCluster,
@@ -17,7 +17,7 @@ export class HalfMove {
     return new HalfMove(cluster, slot, await cluster.mover(from, to));
   }
 
-  /** Moves one key of the slot and leaves the others where they are: a request for both is answered TRYAGAIN. */
+  /** Moves one key of the slot and leaves the others: a request for both gets TRYAGAIN. */
   async begin(key: string): Promise<void> {
     await this.mover.begin(this.slot);
     await this.mover.moveKeys(this.slot, [key]);
@@ -28,7 +28,7 @@ export class HalfMove {
     await this.mover.finish(this.slot);
   }
 
-  /** Ends the move, and waits until all nodes know. */
+  /** Completes the move, and waits until all nodes know it. */
   async close(): Promise<void> {
     await this.end();
     this.mover.close();

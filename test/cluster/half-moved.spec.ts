@@ -46,7 +46,7 @@ describe('a slot of which one of two keys has moved', () => {
     await cluster.close();
   });
 
-  /** A limiter that all nodes have answered. */
+  /** Opens a limiter that has a connection to all nodes. */
   async function open(timeout: number): Promise<RateLimiter> {
     const store = new RedisStore({ redis: mine, timeout, connectTimeout: 30_000 });
     stores.push(store);
@@ -118,7 +118,7 @@ describe('a slot of which one of two keys has moved', () => {
     const decisions = await Promise.all(
       Array.from({ length: 100 }, () => limiter.consume({ ...both[0], onStoreError: 'deny' }, subject)),
     );
-    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['redis'])); // one key: ASK
+    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['redis'])); // One key: ASK.
     const refused = await Promise.all(
       Array.from({ length: 100 }, () =>
         limiter.consume(

@@ -14,7 +14,7 @@ import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 
 const RULE: Rule = { name: 'few', window: '1h', limit: 5, algorithm: 'fixed-window' };
-/** Enough for every node to have some. */
+/** Enough subjects for every node to have some. */
 const SUBJECTS = Array.from({ length: 24 }, (_, nth) => `user-${nth}`);
 
 const NO_INFO = 'user blind on >s3cret ~* &* +@all -info';
@@ -51,13 +51,13 @@ describe('a node of a Redis Cluster that is down at start', () => {
     await cluster.untilWhole();
   }
 
-  /** Whether the requests of all subjects are decided by Redis, on whichever node they are. */
+  /** Whether Redis decides the requests of all subjects, on every node. */
   async function isDecidedByRedis(limiter: RateLimiter) {
     const peeks = await Promise.all(SUBJECTS.map((subject) => limiter.peek(RULE, subject)));
     return peeks.every(({ source }) => source === 'redis');
   }
 
-  /** Has every subject make more requests than it may, through two processes, and looks at the decisions. */
+  /** Sends more requests than the limit for every subject, through two processes, and checks the decisions. */
   async function expectExact(limiters: readonly RateLimiter[]) {
     for (const subject of SUBJECTS) {
       const asked = Array.from({ length: 8 }, (_, nth) =>

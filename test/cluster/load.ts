@@ -1,34 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decision, DecisionSource } from '../../lib/index.js';
 
-/** A few callers, each of whom asks again as soon as it is answered, and their answers by who gave them. */
+/** A few callers that each send a request when the previous one is decided. Counts the decisions by their source. */
 export class Load {
   readonly admitted = new Map<DecisionSource, number>();
   readonly denied = new Map<DecisionSource, number>();
   private isOver = false;
   private readonly callers: Promise<void>[];
 
-  /** @param asks what each of the callers asks */
+  /** @param asks sends a request of a caller */
   constructor(asks: readonly (() => Promise<Decision>)[]) {
     this.callers = asks.map(async (ask) => {
       while (!this.isOver) {
         this.count(await ask());
-        await sleep(1); // an answer by the fallback comes at once
+        await sleep(1); // The fallback decides at once.
       }
     });
   }
 
-  /** @returns how many were admitted by whoever it was */
+  /** @returns how many requests were allowed, whatever the source */
   admittedBy(source: DecisionSource): number {
     return this.admitted.get(source) ?? 0;
   }
 
-  /** @returns how many answers there were by whoever it was */
+  /** @returns how many requests were decided, by source */
   answersOf(source: DecisionSource): number {
     return this.admittedBy(source) + (this.denied.get(source) ?? 0);
   }
 
-  /** Resolves once the last is answered. */
+  /** Resolves when the last request is decided. */
   async stop(): Promise<void> {
     this.isOver = true;
     await Promise.all(this.callers);

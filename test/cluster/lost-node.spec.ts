@@ -21,7 +21,7 @@ describe('a node of a cluster that is lost', () => {
   let changes: BreakerEvent[];
 
   beforeAll(async () => {
-    // The others go on without the slots that are lost.
+    // The other nodes continue without the lost slots.
     cluster = await startCluster({ replicas: false, config: ['cluster-require-full-coverage no'] });
     places = (await subjectsApart(cluster)).map((subject): On => [rule, subject]);
     node = cluster.nodes[1]!;
@@ -97,11 +97,11 @@ describe('a node of a cluster that is lost', () => {
     const asked: (Decision | Promise<Decision>)[] = [];
     for (let nth = 1; nth <= 20; nth++) {
       asked.push(limiter.decide(hitsOn(limiter, [places[1]!])));
-      await nextTurn(); // each a call of its own
+      await nextTurn(); // Each is a separate call.
     }
     const hung = await Promise.all(asked);
     expect(new Set(hung.map(({ source }) => source))).toEqual(new Set(['fallback']));
-    await sleep(700); // longer than the socket timeout: the connection is given up, and made anew
+    await sleep(700); // Longer than the socket timeout, so the connection is closed and opened again.
     await node.resume();
     await untilClosed();
     let decision = await peek(places[1]!);

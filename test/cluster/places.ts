@@ -4,10 +4,10 @@ import type { RuleHit } from '../../lib/rules/rule-hit.js';
 import type { AnyRule, Decision, DecisionSource, RateLimiter } from '../../lib/index.js';
 import type { RedisCluster } from '../support/redis/cluster.js';
 
-/** A rule and whom it counts. */
+/** A rule and its subject. */
 export type On<Rule extends AnyRule = AnyRule> = readonly [rule: Rule, subject: string];
 
-/** The hits of one request on rules by different subjects, as the guard makes them. */
+/** Returns the hits of one request on rules with different subjects, as the guard builds them. */
 export function hitsOn(limiter: RateLimiter, places: readonly On[]): RuleHit[] {
   return places.flatMap(([rule, subject]) => limiter.keyed(compileRule(rule)).hits(subject));
 }
@@ -23,7 +23,7 @@ export async function subjectsApart(cluster: RedisCluster): Promise<[string, str
   return (await Promise.all(found)) as [string, string, string];
 }
 
-/** Who answered for each rule. */
+/** The source of each rule's result. */
 export function sourcesOf({ decisions, source }: Decision): DecisionSource[] {
   return decisions.map((each) => each.source ?? source);
 }

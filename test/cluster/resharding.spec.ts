@@ -51,7 +51,7 @@ describe('a cluster that changes under load', () => {
   const everyone = () => subjects.map((subject): On => [rule, subject]);
   const peek = (limiter: RateLimiter) => limiter.decide(hitsOn(limiter, everyone()), { dryRun: true });
 
-  /** The slot of a subject, its master and another. */
+  /** Returns the slot of a subject, its master and another master. */
   async function moveOf(subject: string): Promise<[slot: number, from: RedisServer, to: RedisServer]> {
     const slot = calculateSlot(subject);
     const from = await cluster.ownerOf(slot);
@@ -70,7 +70,7 @@ describe('a cluster that changes under load', () => {
     const mover = await cluster.mover(from, to);
     await hit();
     await mover.begin(slot);
-    await hit(); // its key is where it was
+    await hit(); // Its key is on the source.
     const fresh = await limiter.consume({ ...rule, name: 'fresh' }, ann);
     expect(fresh).toMatchObject({ source: 'redis', remaining: 499 }); // ASK
     await mover.moveKeys(slot);
@@ -91,7 +91,7 @@ describe('a cluster that changes under load', () => {
     const mover = await cluster.mover(from, to);
     await limiter.consume(blocking, bob);
     await mover.begin(slot);
-    // The rule's two keys are not both there, so that neither master can decide.
+    // The rule's two keys are not on the same master, so neither master can decide.
     const asked = Array.from({ length: 5 }, () => limiter.consume(blocking, bob));
     for (const decision of await Promise.all(asked)) {
       expect(decision).toMatchObject({ allowed: true, source: 'fallback' });
@@ -120,7 +120,8 @@ describe('a cluster that changes under load', () => {
     }
     await until(() => (running.denied.get('redis') ?? 0) > 0, 'the limit to be reached', 30_000);
     await running.stop();
-    // Two that are after the last permits of all three at once may deny one another: then they are still there.
+    // Two requests that need the last permits of all three rules at the same time may deny each other. The permits
+    // are then still available.
     const atOnce = running.admittedBy('redis');
     let admitted = atOnce;
     while ((await limiters[0].decide(hitsOn(limiters[0], everyone()))).allowed) admitted += 1;

@@ -8,7 +8,7 @@ import { Herd } from './herd.js';
 const PROCESSES = 4;
 const EACH = { hits: 300, inFlight: 50 };
 
-// A permit takes 20 minutes to come back: none does while the test runs.
+// A permit becomes available again after 20 minutes, so none does during the test.
 const quota = { limit: 500, windowMs: 604_800_000 };
 const rules = rulesAtOnce(quota).filter(({ window }) => window.endsWith('ms'));
 

@@ -6,7 +6,7 @@ import { Herd, type Place } from './herd.js';
 const PROCESSES = 4;
 const EACH = { hits: 20, inFlight: 5 };
 
-// A place every 3,333 1/3 microseconds.
+// One permit every 3,333 1/3 microseconds.
 const LIMIT = 3;
 const WINDOW = 10_000;
 const pace = { limit: LIMIT, window: '10ms' } as const;

@@ -8,22 +8,22 @@ export interface Task {
   url: string;
   prefix: string;
   rules: readonly AnyRule[];
-  /** The time to go by instead of the server's, in milliseconds since the epoch. */
+  /** The time that replaces the server's clock, in milliseconds since the epoch. */
   now?: number;
 }
 
 export interface Stampede extends Task {
-  /** Hits of each process, and how many of them it has in flight at once. */
+  /** Number of hits of each process, and how many of them are in flight at once. */
   hits: number;
   inFlight: number;
 }
 
-/** A place that was waited for. Instants are the server's, in microseconds. */
+/** A permit that `acquire` waited for. Instants are those of the server, in microseconds. */
 export interface Place {
-  /** When it was given, and for when. */
+  /** When it was reserved, and when it becomes available. */
   givenAt: number;
   placeAt: number;
-  /** The wait that was told, and when it was over. */
+  /** The reported wait, and when the wait ended. */
   delayMs: number;
   wentAt: number;
 }
@@ -31,7 +31,7 @@ export interface Place {
 const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
 const built = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
 
-/** Processes that ask for permits at the same time, with the built package. */
+/** Processes that request permits at the same time, with the built package. */
 export class Herd {
   private readonly processes: ChildProcess[];
 
@@ -40,38 +40,38 @@ export class Herd {
     this.processes = Array.from({ length: size }, () => fork(worker, { execArgv: [] }));
   }
 
-  /** How many hits were admitted, by process, when all began at once. */
+  /** Returns how many hits were allowed, by process, when all start at once. */
   async run(task: Stampede): Promise<number[]> {
     return (await this.tell({ ...task, does: 'consume' })) as number[];
   }
 
-  /** The most that each process has seen inside at once, counting all processes, when all began at once. */
+  /** Returns the most permits held at once, as each process has seen it for all processes, when all start at once. */
   async hold(task: Stampede): Promise<number[]> {
     return (await this.tell({ ...task, does: 'hold' })) as number[];
   }
 
-  /** The places that all processes have waited for, in the order in which they were given. */
+  /** Returns the permits that all processes waited for, in the order of their reservation. */
   async acquire(task: Stampede): Promise<Place[]> {
     const places = (await this.tell({ ...task, does: 'acquire' })) as Place[][];
     return places.flat().sort((a, b) => a.givenAt - b.givenAt || a.placeAt - b.placeAt);
   }
 
-  /** Lets every process in for so many permits, which it holds until it is to `leave`: whether it was let in. */
+  /** Has every process take permits and hold them until `leave`. Returns whether they were allowed. */
   async enter(task: Task & { cost: number }): Promise<boolean[]> {
     return (await this.tell({ ...task, does: 'enter' })) as boolean[];
   }
 
-  /** Has every process give back what it holds. */
+  /** Has every process release its permits. */
   async leave(): Promise<void> {
     await this.ask('leave');
   }
 
-  /** Sets the clock of every process whose task said what time it was. */
+  /** Sets the clock of every process whose task has `now`. */
   setTime(now: number): void {
     for (const each of this.processes) each.send(now);
   }
 
-  /** Kills one process (SIGKILL), and waits until it is gone. */
+  /** Kills one process (SIGKILL), and waits until it has ended. */
   async killOne(): Promise<void> {
     const killed = this.processes.pop()!;
     killed.kill('SIGKILL');
@@ -94,7 +94,7 @@ export class Herd {
   }
 }
 
-/** Sends a message and waits for the answer, or for the end of a process that will not give one. */
+/** Sends a message and waits for the reply, or for the end of a process that sends none. */
 function askOne(child: ChildProcess, message: object | string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const ended = () => reject(new Error('A worker has ended; its reason stands above'));

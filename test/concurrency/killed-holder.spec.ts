@@ -33,11 +33,14 @@ describe('three processes that hold two of seven permits each, of which one is k
   const ask = (cost: number) => limiter.peek(rule, 'everyone', { cost });
   const free = async () => (await ask(0)).remaining;
 
-  /** Goes to an instant. The processes renew by timers of their own: time waits until all have done so. */
+  /**
+   * Advances the clock to an instant. The processes renew with real timers, so the clock waits until all have
+   * renewed.
+   */
   async function goTo(at: number): Promise<void> {
     time.now = start + at;
     herd.setTime(time.now);
-    // Five are there when the dead and the first of the living have gone.
+    // Five permits are available when the leases of the killed process and of the first live one have ended.
     await until(async () => (await ask(5)).retryAfterMs === LEASE, 'the living to renew what they hold');
   }
 

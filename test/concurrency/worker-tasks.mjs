@@ -1,8 +1,7 @@
-// What worker.mjs can do. Each task takes what it is to do, and the limiter to do it with, and tells what
-// came of it.
+// The tasks of worker.mjs. Each takes its options and the limiter, and returns its result.
 import { Redis } from 'ioredis';
 
-/** Asks for permits: how many hits were admitted. */
+/** Requests permits. Returns how many hits were allowed. */
 export async function consume({ rules, hits, inFlight }, { limiter }) {
   let admitted = 0;
   await inTurns(hits, inFlight, async () => {
@@ -13,7 +12,7 @@ export async function consume({ rules, hits, inFlight }, { limiter }) {
   return admitted;
 }
 
-/** Enters and leaves again: the most that were inside at once, of all processes, as Redis counted them. */
+/** Takes and releases permits. Returns the most permits that all processes held at once, as counted by Redis. */
 export async function hold({ rules: [rule], hits, inFlight }, { url, prefix, limiter }) {
   const redis = new Redis(url);
   const inside = `${prefix}inside`;
@@ -30,7 +29,10 @@ export async function hold({ rules: [rule], hits, inFlight }, { url, prefix, lim
   return most;
 }
 
-/** Waits for places: of each when it was given, for when, the wait that was told, and when that was over. */
+/**
+ * Waits for permits. Returns for each when it was reserved, when it becomes available, the reported wait, and when
+ * the wait ended.
+ */
 export async function acquire({ rules: [rule], hits, inFlight }, { url, store, open }) {
   const redis = new Redis(url);
   const places = [];
@@ -52,7 +54,7 @@ export async function acquire({ rules: [rule], hits, inFlight }, { url, store, o
   return places;
 }
 
-/** Enters and tells whether it was let in, holds its permits until it is told to leave, and gives them back. */
+/** Takes permits, reports whether they were allowed, and holds them until the message to release them. */
 export async function enter({ rules: [rule], cost }, { limiter, tell, next }) {
   const permit = await limiter.hold(rule, 'everyone', { cost });
   tell(permit.allowed);
@@ -61,7 +63,7 @@ export async function enter({ rules: [rule], cost }, { limiter, tell, next }) {
   return 'left';
 }
 
-/** Does something so many times, and so many at once. */
+/** Calls a function a number of times, with limited concurrency. */
 async function inTurns(times, atOnce, act) {
   let begun = 0;
   const oneByOne = async () => {

@@ -1,6 +1,6 @@
-// One of several processes that ask for permits at once. For each task `{ does, url, prefix, rules, … }` it
-// says 'ready' once Redis answers, does it at 'go', and then tells what came of it: see worker-tasks.mjs.
-// A task that says what time it is, `now`, goes by that clock: a number as message sets it.
+// One of several processes that request permits at the same time. For each task `{ does, url, prefix, rules, … }` it
+// sends 'ready' when Redis has replied, starts at 'go', and then sends the result: see worker-tasks.mjs. A task with
+// `now` uses that clock, which a message with a number sets.
 import { on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RateLimiter } from '../../dist/esm/index.js';

@@ -6,7 +6,7 @@ import { places } from './places.js';
 const HOUR = 3_600_000;
 const quota = { limit: 1, window: '1h' } as const;
 
-/** One an hour and one at once, and when to ask again after a timeout of a millisecond too little. */
+/** One permit per hour and one at once, and when to retry after a timeout that is one millisecond too short. */
 const RULES: readonly { readonly algorithm: string; slow: QueueRule }[] = [
   { algorithm: 'token-bucket', slow: { ...quota, algorithm: 'token-bucket', burst: 1 } },
   { algorithm: 'gcra', slow: { ...quota, algorithm: 'gcra', burst: 1 } },
@@ -65,7 +65,7 @@ export function acquireContract(bench: () => Bench): void {
       await limiter.acquire(slow, 'ann');
       acquire(limiter, slow);
       expect(await other.consume(slow, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 2 * HOUR });
-      goTo(HOUR); // The place is there, and it is not for who comes now.
+      goTo(HOUR); // A permit is available, but it belongs to an earlier request.
       expect(await other.consume(slow, 'ann')).toMatchObject({ allowed: false, retryAfterMs: HOUR });
     });
 

@@ -4,7 +4,7 @@ import { until } from '../support/redis/until.mjs';
 import type { Bench } from './limiter-bench.js';
 
 const rule: ConcurrencyRule = { name: 'reports', algorithm: 'concurrency', limit: 2, lease: '30s' };
-/** Renewals come by the real clock, and leases end by the store's, which goes on only when it is told to. */
+/** Renewals use the real clock, and leases the store's clock, which advances only when the test advances it. */
 const soonRenewed: ConcurrencyRule = { ...rule, lease: '300ms' };
 
 export function concurrencyContract(bench: () => Bench): void {

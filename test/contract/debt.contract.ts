@@ -4,21 +4,22 @@ import { EVERY_OPTION, EVERY_RULE } from './every-rule.js';
 import type { Bench } from './limiter-bench.js';
 
 /**
- * Nine were charged where five may be in ten seconds: when there is one again, when five can be had at
- * once, and when nothing of it counts any more. Figures worked out by hand; other algorithms state their own.
+ * Nine permits are charged with a limit of five per ten seconds: when one is available again, when five are
+ * available, and when the charge no longer counts. The figures are calculated by hand; other algorithms state their
+ * own.
  */
 const NINE_OF_FIVE: Record<string, readonly [oneAt: number, fiveAt: number, resetAt: number]> = {
-  'fixed-window': [10_000, 20_000, 20_000], // 5 of this window and 4 of the next
-  'sliding-window-log': [10_000, 10_000, 10_000], // each for a window from when it was charged
-  'sliding-window-counter': [14_445, 18_889, 18_889], // less than 5 of 9, and less than 1 of 9, left in the sliding window
+  'fixed-window': [10_000, 20_000, 20_000], // 5 in this window and 4 in the next one.
+  'sliding-window-log': [10_000, 10_000, 10_000], // Each counts for one window after it was charged.
+  'sliding-window-counter': [14_445, 18_889, 18_889], // Less than 5 of 9, and less than 1 of 9, still count in the sliding window.
   'sliding-window-cells': [12_000, 12_000, 12_000],
-  'token-bucket': [10_000, 18_000, 18_000], // one every two seconds, from 4 below none
+  'token-bucket': [10_000, 18_000, 18_000], // One every two seconds, starting at 4 below zero.
   'token-bucket by the interval': [10_000, 20_000, 20_000],
   gcra: [10_000, 18_000, 18_000],
   'leaky-bucket': [10_000, 18_000, 18_000],
 };
 
-/** The figures of a rule's plain form where it has none of its own. */
+/** The figures of a rule without options, if the rule has none of its own. */
 function figuresOf({ name, algorithm }: Rule) {
   return NINE_OF_FIVE[name!] ?? NINE_OF_FIVE[algorithm!];
 }

@@ -10,13 +10,13 @@ const quota = { name: 'old', limit: 5, window: '1m' } as const;
 
 interface Earlier {
   readonly rule: Rule;
-  /** How its key ends. */
+  /** The end of its key. */
   readonly tail?: string;
-  /** What stands in Redis: a string, or the entries of a list. */
+  /** The value in Redis: a string, or the entries of a list. */
   readonly state: string | readonly string[];
 }
 
-/** What was written before states carried their window or rate: for 2 permits, and 1 more after a second. */
+/** State in the format before it contained a window or a rate: 2 permits, and 1 more a second later. */
 const EARLIER: Record<string, Earlier> = {
   'fixed-window': { rule: { ...quota, algorithm: 'fixed-window' }, state: '3 1700000040000000 0' },
   'a window of the calendar': {
@@ -55,7 +55,7 @@ const EARLIER: Record<string, Earlier> = {
 
 const START = new VirtualTime().now;
 
-/** Seconds after the first hit at which both are asked. */
+/** Seconds after the first hit at which both are compared. */
 const MOMENTS = [1, 7.9, 12, 13, 31, 59.9, 60, 61, 119, 181];
 
 describe('a counter that an earlier release has written', () => {

@@ -12,7 +12,7 @@ const FIELDS = [
   { name: 'by instance', per: 'instance' },
 ] as const;
 
-/** Every kind of rule there is, including rules that do not allow five permits at once. */
+/** Every example of every algorithm, including rules that do not allow five permits at once. */
 export const EVERY_KIND: readonly AnyRule[] = [
   ...examplesFor(quota).map(({ rule }) => rule),
   ...plainRules(quota)

@@ -12,7 +12,7 @@ const YEAR = 365 * 86_400e6;
 
 const LONGEST_WINDOW_MS = 366 * 86_400_000;
 
-/** Every example of an algorithm that owes, at the limits where numbers are the largest. */
+/** Every example of an algorithm with debt, with the limits that lead to the largest numbers. */
 const rules: fc.Arbitrary<Rule> = fc
   .tuple(
     fc.constantFrom(1, 7000, 3_600_000, LONGEST_WINDOW_MS),
@@ -69,7 +69,7 @@ describe('debt, however large', () => {
           time.advance(gap === 1 ? 0.001 : gap);
         }
         const peek = await ask(1, 0);
-        // What a second's rate of the largest limits pays off may be paid off.
+        // The debt that the largest limits repay within one second may be repaid.
         const isLongest = rule.window === `${LONGEST_WINDOW_MS}ms`;
         if (isLongest && rule.limit < 10_000) expect(peek.allowed).toBe(false);
         await Promise.all([lua, twin].map((store) => store.reset([counterOf(key, rule, time.now * 1000)])));

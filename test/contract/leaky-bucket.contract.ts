@@ -6,7 +6,7 @@ export function leakyBucketContract(bench: () => Bench): void {
   describe('leaky-bucket', () => {
     const rule = { algorithm: 'leaky-bucket', limit: 1, window: '1s', queue: 3 } as const satisfies Rule;
 
-    /** The delay of each of so many hits at once, `no` for one that is denied. */
+    /** Returns the delay of each of several simultaneous hits, `no` for a denied one. */
     async function delaysOf(hits: number, each: Rule, { limiter }: Bench): Promise<(number | 'no')[]> {
       const delays: (number | 'no')[] = [];
       for (let hit = 0; hit < hits; hit++) {

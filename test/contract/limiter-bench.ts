@@ -4,23 +4,23 @@ import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { expectTimeline, type DecideOptions } from '../support/timeline.js';
 import { VirtualTime } from '../support/virtual-store.js';
 
-/** Makes a store that goes by this clock. */
+/** Creates a store with this clock. */
 export type CreateStore = (clock: Clock) => BaseStore | Promise<BaseStore>;
 
-/** A limiter on the store under test, in virtual time, with nothing counted yet. */
+/** A limiter on the tested store, in virtual time, without any counters. */
 export interface Bench {
   readonly limiter: RateLimiter;
-  /** The limiter of another process, on the same store. */
+  /** The limiter of another process on the same store. */
   readonly other: RateLimiter;
   readonly time: VirtualTime;
-  /** Sets the time to so many milliseconds after the bench's start, which lies on a full minute. */
+  /** Sets the clock to a number of milliseconds after the start, which is a full minute. */
   goTo(at: number): void;
-  /** A rule and a subject as `expectTimeline` asks them. */
+  /** Returns the function that `expectTimeline` calls, for a rule and a subject. */
   ask(rule: Rule, subject?: Subject): DecideOptions;
   expectTimeline(rule: Rule, table: string): Promise<void>;
 }
 
-/** A fresh bench a call; the store behind is opened once and closed after the suite. */
+/** Returns a function that creates a new bench. The store is opened once and closed after the suite. */
 export function benches(createStore: CreateStore): () => Bench {
   const time = new VirtualTime();
   const start = time.now;
@@ -31,7 +31,7 @@ export function benches(createStore: CreateStore): () => Bench {
   afterAll(() => store.close());
   return () => {
     time.now = start;
-    // What the store says is tested here, not what a cache remembers of it.
+    // The test is about the store, not about a cache.
     const options = { store, prefix: uniquePrefix(), onStoreError: 'deny', denyCache: false } as const;
     const [limiter, other] = [new RateLimiter(options), new RateLimiter(options)];
     const goTo = (at: number) => {

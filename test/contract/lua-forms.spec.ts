@@ -64,7 +64,7 @@ describe('the form of the Lua', () => {
   describe.each(FORMS)('with functions: %s', (functions) => {
     it('a request is one command', async () => {
       await open(functions);
-      await limiter.consume([gcra, log], 'bob'); // a script is sent whole the first time
+      await limiter.consume([gcra, log], 'bob'); // The text of a script is sent with its first call.
       const commands = await recordCommands(server.url, () => limiter.consume([gcra, log], 'ann'));
       expect(luaCalls(commands).map((command) => command.name)).toEqual([functions ? 'fcall' : 'evalsha']);
       expect(forms).toEqual([functions ? asFunctions : asScripts('`functions: false`')]);

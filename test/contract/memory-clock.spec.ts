@@ -13,7 +13,7 @@ function isExact({ algorithm = DEFAULT_ALGORITHM }: AnyRule): boolean {
   return !('exact' in algorithms[algorithm]);
 }
 
-/** Milliseconds until the state of a new subject expires that was charged with 5. */
+/** Returns the milliseconds until the state of a new subject expires after a charge of 5. */
 function expiryOf(rule: AnyRule, now: number): number {
   const { algorithm, parameters } = compileRule(rule);
   const { expiresAfter } = algorithm.step(undefined, now * 1000, 5, parameters) as Allowed<unknown>;
@@ -40,7 +40,7 @@ describe('a memory store by a clock of its own, which may step back', () => {
     jest.useRealTimers();
   });
 
-  /** Goes to an instant, and has the store forget there what it may. */
+  /** Advances the clock to an instant, and has the store delete what may be deleted then. */
   async function sweepAt(at: number): Promise<void> {
     time.now = start + at;
     await jest.advanceTimersByTimeAsync(2000);
@@ -84,7 +84,7 @@ describe('a memory store by a clock of its own, which may step back', () => {
   it('a clock that steps back into a lease does not release the permit of a crashed process', async () => {
     const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 1, lease: '1m' };
     await limiter.hold(rule, 'ann');
-    await limiter.close(); // As if its process had died: nobody renews.
+    await limiter.close(); // As if its process had died: its lease is not renewed.
     await sweepAt(60_000 + HOUR - 1);
     expect((await limiter.peek(rule, 'ann')).allowed).toBe(true);
     time.now = start + 59_999;

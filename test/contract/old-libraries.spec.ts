@@ -38,7 +38,7 @@ const UNRELATED = 'nestjs_redis_rate_limit_of_others';
       .map((fields) => fields[fields.indexOf('library_name') + 1])
       .sort();
 
-  /** A heartbeat an hour later, which names the library in use. */
+  /** Sends a heartbeat one hour later, which records the library in use. */
   async function hourly(): Promise<void> {
     time.advance(HOUR);
     await beat();
@@ -50,7 +50,7 @@ const UNRELATED = 'nestjs_redis_rate_limit_of_others';
     const all = [OLD, library().name, UNRELATED].sort();
     await hourly();
     for (let hour = 0; hour < 5; hour++) await hourly();
-    await askServer(server, 'ZADD', 'rl:{instances}:libraries', at(), OLD); // as a heartbeat of a process that uses it
+    await askServer(server, 'ZADD', 'rl:{instances}:libraries', at(), OLD); // Records a library like the heartbeat of a process that uses it.
     for (let hour = 0; hour < 23; hour++) await hourly();
     expect(await names()).toEqual(all);
     await hourly();

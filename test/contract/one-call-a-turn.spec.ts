@@ -21,7 +21,7 @@ describe('requests of one turn of the event loop', () => {
     redis = new Redis(server.url);
     store = await openRedisStore({ redis: server.url });
     limiter = new RateLimiter({ store, onStoreError: 'deny', denyCache: false });
-    await Promise.all(EVERY_RULE.map((rule) => limiter.peek(rule, 'nobody'))); // Scripts are loaded now.
+    await Promise.all(EVERY_RULE.map((rule) => limiter.peek(rule, 'nobody'))); // The scripts are loaded by now.
     await limiter.peek(gcra, 'nobody');
   });
 

@@ -3,7 +3,7 @@ import { EVERY_KIND } from './every-option.js';
 import type { Bench } from './limiter-bench.js';
 import { take } from './take.js';
 
-/** Hits that meet every state: used in part, used up, in its next window, long gone. */
+/** Hits in every state: partly used, used up, in the next window, and long expired. */
 const HITS: readonly (readonly [at: number, cost: number])[] = [
   ...([
     [0, 1],

@@ -1,22 +1,22 @@
 import { afterEach } from '@jest/globals';
 import type { AcquireOptions, Decision, QueueRule, RateLimiter } from '../../lib/index.js';
 
-/** A place that is waited for. */
+/** A call of `acquire` that waits. */
 export interface Place {
-  /** What `acquire` answers. */
+  /** The result of `acquire`. */
   readonly answer: Promise<Decision>;
-  /** Gives it up for a reason, with which `answer` rejects. */
+  /** Aborts the wait with a reason, with which `answer` rejects. */
   giveUp(reason: string): void;
 }
 
-/** Acquires a place for ann. */
+/** Calls `acquire` for ann. */
 export type Acquire = (
   limiter: RateLimiter,
   rule: QueueRule,
   options?: Omit<AcquireOptions, 'signal'>,
 ) => Place;
 
-/** For a `describe`: places that are all given up when the test ends, so that no wait outlives it. */
+/** For a `describe`: aborts all waits at the end of each test. */
 export function places(): Acquire {
   const abandoned: (() => void)[] = [];
   afterEach(() => {
@@ -25,7 +25,7 @@ export function places(): Acquire {
   return (limiter, rule, options) => {
     const controller = new AbortController();
     const answer = limiter.acquire(rule, 'ann', { ...options, signal: controller.signal });
-    answer.catch(() => undefined); // Whoever awaits it is told.
+    answer.catch(() => undefined); // The test that awaits it gets the error.
     const giveUp = (reason: string) => controller.abort(new Error(reason));
     abandoned.push(() => giveUp('The test is over'));
     return { answer, giveUp };

@@ -46,8 +46,8 @@ describe('a list of requests in one call', () => {
   const decide = (...list: Request[]) => decideTogether(together.redis, time.clock, list);
 
   /**
-   * Expects that a call decides its list as if each request had come alone, to Redis or to the memory
-   * store, and leaves the same bytes.
+   * Expects that a call decides its list as if each request had come alone, in Redis and in the memory store, and
+   * leaves the same bytes.
    */
   async function expectAsInTurn(...list: Request[]): Promise<void> {
     const said = await decide(...list);

@@ -13,7 +13,7 @@ export interface Request {
   readonly options: DecideOptions;
 }
 
-/** Spells requests with keys of a prefix. */
+/** Encodes requests with keys of a prefix. */
 export class Requests {
   private readonly keys: Keys;
 
@@ -32,7 +32,7 @@ export class Requests {
   }
 }
 
-/** The same requests under keys of another prefix. */
+/** Returns the same requests with keys of another prefix. */
 export function underPrefix(from: string, to: string, requests: readonly Request[]): Request[] {
   const rename = (key: string) => key.replace(from, to);
   return requests.map(({ hits, options }) => ({
@@ -45,7 +45,7 @@ export function underPrefix(from: string, to: string, requests: readonly Request
   }));
 }
 
-/** What one call of decide.lua says of a list of requests: the verdicts of each. */
+/** Returns the results of one call of decide.lua for a list of requests. */
 export async function decideTogether(
   redis: Redis,
   clock: Clock,
@@ -59,7 +59,7 @@ export async function decideTogether(
   return requests.map(({ hits }) => reader.next(hits.length).map(resultOf));
 }
 
-/** What a store says of them one after the other. */
+/** Returns the results of a store that decides them in sequence. */
 export async function decideInTurn(store: Store, requests: readonly Request[]): Promise<Result[][]> {
   const said: Result[][] = [];
   for (const { hits, options } of requests) {
@@ -68,7 +68,7 @@ export async function decideInTurn(store: Store, requests: readonly Request[]): 
   return said;
 }
 
-/** The result without its origin. */
+/** Returns the result without its source. */
 function resultOf({ allowed, remaining, retryAfter, resetAfter, delay }: Result): Result {
   return { allowed, remaining, retryAfter, resetAfter, delay };
 }

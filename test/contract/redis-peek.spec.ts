@@ -30,7 +30,7 @@ describe.each(EVERY_KIND)('peek in Redis by $algorithm ($name)', (rule) => {
 
   afterAll(() => store.close());
 
-  /** Asks in every way there is, while the state is used, while it ends, and when it has. */
+  /** Calls `peek` with every option, while the state is in use, when it expires, and after that. */
   async function askForLong(): Promise<void> {
     for (const advance of [0, 100, 2000, 8000, 10_000, 90_000_000]) {
       time.advance(advance);
@@ -44,7 +44,7 @@ describe.each(EVERY_KIND)('peek in Redis by $algorithm ($name)', (rule) => {
     ['has used all', 5],
   ])('a peek changes neither state nor time to live of a subject who %s', async (_, permits) => {
     for (let permit = 0; permit < permits; permit++) await take(limiter, rule);
-    await keys.persist(); // Any lifetime that is given now shows.
+    await keys.persist(); // Any expiry that a command sets is now visible.
     const before = await keys.contents();
     expect(Object.keys(before).length).toBeGreaterThan(0);
     await askForLong();

@@ -47,7 +47,7 @@ describe('the traffic with Redis', () => {
     ['3 rules of three algorithms', every.slice(1, 4)],
     ['a rule of every algorithm', every],
   ])('a request with %s is one call, allowed or denied', async (_, rules) => {
-    await limiter.consume(rules, 'bob'); // The Lua is loaded now.
+    await limiter.consume(rules, 'bob'); // The Lua is loaded by now.
     for (const allowed of [true, false]) {
       await limiter.reset(rules, 'ann');
       if (!allowed) await limiter.consume(rules, 'ann', { cost: 5 });
@@ -116,7 +116,7 @@ describe('the traffic with Redis', () => {
   });
 });
 
-/** The result of the reference implementation for one permit of a new subject. */
+/** Returns the result of the reference implementation for one permit of a new subject. */
 function referenceOf(rule: Rule, now: number): Allowed<unknown> {
   const { algorithm, parameters } = compileRule(rule);
   return algorithm.step(undefined, now, 1, parameters) as Allowed<unknown>;

@@ -161,7 +161,7 @@ describe('a Redis that hangs while a store starts is waited for once', () => {
   const connectTimeout = 2000;
   const rule: Rule = { algorithm: 'gcra', limit: 2, window: '1m' };
 
-  /** How often the whole time to connect has passed before a start has ended. */
+  /** How often the time limit for the first connection has passed before a start has ended. */
   async function waitsOf(start: Promise<unknown>): Promise<number> {
     let waits = 0;
     const counting = setInterval(() => (waits += 1), connectTimeout);

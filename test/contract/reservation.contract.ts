@@ -7,7 +7,7 @@ export function reservationContract(bench: () => Bench): void {
   describe.each(EVERY_OPTION)('a reservation by $algorithm ($name)', (rule) => {
     const left = async ({ limiter }: Bench) => (await limiter.peek(rule, 'ann')).remaining;
 
-    // A place in a queue cannot be made smaller while somebody stands behind it.
+    // A charge in a queue cannot be reduced while another request waits behind it.
     const given = rule.algorithm === 'leaky-bucket' ? 0 : 3;
 
     it('gives back what the work did not cost, once', async () => {
@@ -90,7 +90,7 @@ export function reservationContract(bench: () => Bench): void {
         resetAfterMs: decision.resetAfterMs,
       });
       it.goTo(decision.resetAfterMs - 1);
-      // What the counter rounds down is gone a little earlier.
+      // The counter rounds down, so the charge expires a little earlier.
       if (rule.algorithm !== 'sliding-window-counter') expect(await left(it)).toBeLessThan(5);
       it.goTo(decision.resetAfterMs);
       expect(await left(it)).toBe(5);

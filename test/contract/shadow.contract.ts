@@ -37,7 +37,7 @@ export function shadowContract(bench: () => Bench): void {
     });
   });
 
-  // Where a rule states its burst or queue, a trial limit's limit is the pace alone.
+  // If a rule states its burst or queue, the limit of a trial changes only the rate.
   it.each(EVERY_RULE.filter((rule) => !('burst' in rule || 'queue' in rule)))(
     '$algorithm ($name) watches another limit beside the live one, as a trial',
     async (rule) => {

@@ -13,12 +13,12 @@ export function shortBlockContract(bench: () => Bench): void {
       for (const each of [hit, unblocked]) await each(0, 5);
       await hit(0, 1);
       for (const at of [1, 400, 800, 999]) {
-        // The later of the two: the end of the block, and the return of a permit.
+        // The later of two instants: the end of the block, and the time when a permit is available.
         const retryAfterMs = Math.max(1000 - at, (await unblocked(at, 1)).retryAfterMs!);
         expect([at, await hit(at, 1)]).toMatchObject([at, { allowed: false, retryAfterMs }]);
       }
       expect(await hit(1000, 0)).toMatchObject({ allowed: true });
-      // The denial of the rule itself blocks anew.
+      // A denial by the rule itself starts another block.
       expect(await hit(1000, 1)).toMatchObject({ allowed: false });
       expect(await hit(1999, 0)).toMatchObject({ allowed: false, retryAfterMs: 1 });
       expect(await hit(2000, 0)).toMatchObject({ allowed: true });

@@ -40,7 +40,7 @@ describe('the sliding log in Redis', () => {
       }
       expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: false, remaining: 0 });
       const [key = ''] = (await keys.names()).filter((name) => name.includes(rule.name!));
-      expect(await keys.redis.llen(key)).toBe(limit + 1); // One more: the base to count from.
+      expect(await keys.redis.llen(key)).toBe(limit + 1); // One more entry: the base of the running total.
       expect((await keys.redis.memory('USAGE', key, 'SAMPLES', 0))! / limit).toBeLessThanOrEqual(24);
 
       time.advance(86_400_000);

@@ -5,11 +5,11 @@ import { STEADY_PACES } from './steady-paces.js';
 const HITS = 1500;
 const AT_ONCE = 250;
 
-/** From the bench's start to an instant on the grid of 7 s. */
+/** Milliseconds from the start of the bench to an instant that is a multiple of 7 s. */
 const ORIGIN_MS = 3000;
 
 export function steadyPaceContract(bench: () => Bench): void {
-  // A million hits are played on the twins: see test/properties/million-hits.spec.ts.
+  // test/properties/million-hits.spec.ts plays a million hits on the reference implementations.
   it.each(STEADY_PACES)(
     '$rule.algorithm at $pace lets in who comes on time, hit after hit, and nobody a microsecond early',
     async ({ rule, cost, free, dueAt }) => {

@@ -1,4 +1,4 @@
-/** All but intervals, so that connections and promises go on while a spec moves the timers by hand. */
+/** The timers that stay real while a test controls intervals, so that connections and promises continue. */
 export const STILL_REAL = [
   ...['Date', 'performance', 'hrtime', 'nextTick', 'queueMicrotask'],
   ...['setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout'],

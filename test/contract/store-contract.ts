@@ -22,7 +22,7 @@ import { steadyPaceContract } from './steady-pace.contract.js';
 import { subjectsContract } from './subjects.contract.js';
 import { tokenBucketContract } from './token-bucket.contract.js';
 
-/** What every store does, by the same figures. A new store passes it before it is anything else. */
+/** The behaviour of every store, with the same figures. Every new store has to pass it. */
 export function storeContract(name: string, createStore: CreateStore): void {
   describe(`the ${name} store`, () => {
     const bench = benches(createStore);

@@ -2,7 +2,7 @@ import type { Subject } from '../../lib/index.js';
 
 const megabyte = 'x'.repeat(1024 * 1024);
 
-/** What clients send who are up to something, all of them different. */
+/** Subjects that malicious clients could send, all of them different. */
 export const STRANGE_SUBJECTS: readonly (readonly [what: string, subject: Subject])[] = [
   ['nothing', ''],
   ['a space', ' '],

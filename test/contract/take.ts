@@ -1,6 +1,6 @@
 import type { AnyRule, Decision, RateLimiter } from '../../lib/index.js';
 
-/** Takes permits by a rule of any kind. Those in flight are not given back. */
+/** Takes permits with a rule of any algorithm. Held permits are not released. */
 export async function take(
   limiter: RateLimiter,
   rule: AnyRule,
@@ -10,6 +10,6 @@ export async function take(
   const options = cost === undefined ? {} : { cost };
   if (rule.algorithm !== 'concurrency') return limiter.consume(rule, subject, options);
   const { decision } = await limiter.hold(rule, subject, options);
-  await limiter.close(); // As if its process had died: nobody renews.
+  await limiter.close(); // As if its process had died: its lease is not renewed.
   return decision;
 }

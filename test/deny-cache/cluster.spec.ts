@@ -14,7 +14,7 @@ import { VirtualTime } from '../support/virtual-store.js';
 
 const rule = { algorithm: 'gcra', limit: 2, window: '1h', block: 'manual' } as const;
 
-// No time goes by in these stores: what is kept is believed until it is told otherwise.
+// The clock of these stores stands still: a cached denial is valid until a change is reported.
 describe('a deny cache on a cluster', () => {
   const time = new VirtualTime();
   let cluster: RedisCluster;
@@ -53,7 +53,7 @@ describe('a deny cache on a cluster', () => {
   const untilAllowed = (subject: string) =>
     until(async () => (await ask(subject)).allowed, 'the change to arrive', 30_000);
 
-  /** Another process takes all, and gets a decision that it can refund. */
+  /** Another process takes all permits, with a decision that it can refund. */
   const takeAll = (subject: string) => there.consume(rule, subject, { cost: 2 });
 
   async function ownerAndOther(subject: string): Promise<[RedisServer, RedisServer]> {
@@ -98,7 +98,7 @@ describe('a deny cache on a cluster', () => {
     const [from, to] = await ownerAndOther(subject);
     await cluster.moveSlots([calculateSlot(subject)], from, to);
     await cluster.untilWhole();
-    expect((await ask(subject)).source).toBe('cache'); // nothing has changed for the client
+    expect((await ask(subject)).source).toBe('cache'); // Nothing has changed for the client.
     await there.refund(decision);
     await untilAllowed(subject);
     await cluster.moveSlots([calculateSlot(subject)], to, from);
@@ -108,11 +108,11 @@ describe('a deny cache on a cluster', () => {
     const ahead: Rule = { limit: 12, window: '1h', algorithm: 'gcra', prefetch: { permits: 5, ttl: '1h' } };
     for (const subject of subjects) {
       await here.consume(ahead, subject);
-      expect((await here.consume(ahead, subject)).source).toBe('cache'); // taken ahead
+      expect((await here.consume(ahead, subject)).source).toBe('cache'); // The permits are prefetched.
       await there.reset(ahead, subject);
       await until(async () => {
         const { source, remaining } = await here.consume(ahead, subject);
-        // As they are taken for 5 from a fresh counter: those that were there before would leave less.
+        // The number of permits after 5 are taken from a new counter. Earlier charges would leave fewer.
         return source === 'redis' && remaining === 11;
       }, 'the reset to arrive');
     }
@@ -124,7 +124,7 @@ describe('a deny cache on a cluster', () => {
     await untilCached(subject);
     const [owner] = await ownerAndOther(subject);
     await askServer(owner, 'CLIENT', 'KILL', 'TYPE', 'pubsub');
-    await there.refund(decision); // told to nobody, perhaps
+    await there.refund(decision); // The message may have reached no process.
     await untilAllowed(subject);
     await takeAll(subject);
     await ask(subject);

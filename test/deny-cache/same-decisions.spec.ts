@@ -8,7 +8,7 @@ import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { VirtualTime } from '../support/virtual-store.js';
 
-/** What happens next: after so many milliseconds, something by one of two limiters on the store. */
+/** The next event: after a number of milliseconds, an operation of one of two limiters on the store. */
 const steps = fc.array(
   fc.record({
     after: fc.constantFrom(0, 0, 0, 0, 1, 20, 300, 999, 1000, 2000, 7777),
@@ -37,7 +37,7 @@ describe('decisions of a deny cache', () => {
     return [new RateLimiter(options), new RateLimiter(options)];
   };
 
-  /** Both caches know that they are told of changes. */
+  /** Both caches are subscribed to changes. */
   async function warmUp(limiters: readonly RateLimiter[]): Promise<void> {
     const full: Rule = { name: 'full', algorithm: 'gcra', limit: 1, window: '1h' };
     await limiters[0]!.consume(full, 'warm-up');
@@ -100,6 +100,6 @@ describe('decisions of a deny cache', () => {
       );
       expect(cached).toBeGreaterThan(0);
     },
-    600_000, // A test that was given up would go on to move the clock of the next.
+    600_000, // A test that has timed out would continue and advance the clock of the next one.
   );
 });

@@ -36,7 +36,7 @@ describe('docs/algorithms', () => {
   }, 120_000);
 });
 
-// Who reads a page gets what it says.
+// The examples on the page are what a reader gets.
 describe.each(names)('the page of %s', (name) => {
   const page = pageOf(name);
   const options = Object.keys(algorithms[name].options);

@@ -5,7 +5,7 @@ import { tableOf } from '../readme/tables.js';
 
 const PAGE = 'docs/architecture.md';
 
-/** The folders below one that have source files, except those of each algorithm. */
+/** Returns the folders in a folder that have source files, without those of the algorithms. */
 function foldersBelow(folder: string): string[] {
   return readdirSync(pathOf(folder), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

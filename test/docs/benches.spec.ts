@@ -11,12 +11,12 @@ const quickly = async (name: string) => JSON.parse(await runScript(`bench/${name
 const inMemory = ['perSecond', 'clientMicros', 'p50', 'p99'];
 const onRedis = [...inMemory, 'serverMicros'];
 
-/** What the rows of each bench have, besides who it is about. */
+/** The columns of each benchmark besides the names. */
 const FIGURES = {
   decisions: [...onRedis, 'times'],
   latency: [...onRedis, 'times'],
   'three-rules': [...onRedis, 'clientTimes', 'serverTimes'],
-  refused: [...inMemory, 'times'], // Nobody asks the server about what is known in the process.
+  refused: [...inMemory, 'times'], // Results from the memory of the process have no server time.
   'hot-key': [...onRedis, 'times'],
   memory: [...inMemory, 'times'],
   bytes: ['entries', 'bytes', 'bytesAnEntry'],
@@ -29,10 +29,10 @@ const FIGURES = {
   heartbeats: ['processes', 'inARow', 'apart'],
 };
 
-// The peers are installed by `npm ci --prefix bench`, and not with the package.
+// The compared packages are installed with `npm ci --prefix bench`, not with this package.
 const canCompare = existsSync(pathOf('bench/node_modules'));
 
-// Who wants to check a figure of the docs can run what measured it.
+// A reader who wants to check a figure of the documentation can run its benchmark.
 describe('the benches, quickly', () => {
   it('counter-error compares every window with the log', async () => {
     const { machine, rows } = await quickly('counter-error');

@@ -7,7 +7,7 @@ import { runScript } from './run-script.js';
 const PAGE = 'docs/choosing.md';
 const names = Object.keys(algorithms).toSorted();
 
-// Who chooses by this page chooses by what the code does.
+// The page is compared with what the code does.
 describe(PAGE, () => {
   it('docs/choosing.md links to every algorithm', () => {
     const [list = ''] = textOf(PAGE).split('\n## ');

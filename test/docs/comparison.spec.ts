@@ -13,7 +13,7 @@ const THROTTLER = 'bench/node_modules/@nestjs/throttler/dist/throttler-module-op
 afterEach(closeApps);
 
 describe(PAGE, () => {
-  // The peers are installed by `npm ci --prefix bench`, and not with the package.
+  // The compared packages are installed with `npm ci --prefix bench`, not with this package.
   (existsSync(pathOf(THROTTLER)) ? it : it.skip).each([
     ['option of a throttler', 'ThrottlerOptions'],
     ['option of the module', 'ThrottlerModuleOptions'],

@@ -10,7 +10,7 @@ const LOGIN: Rule = { name: 'login', algorithm: 'gcra', limit: 100, window: '1h'
 const REGULARS = Array.from({ length: 100 }, (_, nth) => `regular-${nth}`);
 const ADDRESSES = Array.from({ length: 20_000 }, (_, nth) => `address-${nth}`);
 
-// Who sets up a server by docs/operations.md keeps the limits that matter when it is full.
+// The settings in docs/operations.md keep the limits that matter when the server is full.
 describe('a Redis whose memory is full', () => {
   let server: RedisServer;
   let store: RedisStore;
@@ -21,7 +21,7 @@ describe('a Redis whose memory is full', () => {
     return new RateLimiter({ store, denyCache: false });
   };
 
-  /** Uses limits up, and then lets more addresses come than there is memory for. */
+  /** Uses up limits, and then sends requests of more addresses than the memory has room for. */
   async function flood(limiter: RateLimiter) {
     for (const rule of [QUOTA, LOGIN]) {
       await Promise.all(REGULARS.map((name) => limiter.consume(rule, name, { cost: 100 })));
@@ -34,7 +34,7 @@ describe('a Redis whose memory is full', () => {
     return [...sources].sort();
   }
 
-  /** How many limits are still used up, as a process tells that has not seen the flood. */
+  /** Returns how many limits are still used up, as seen by a process without a deny cache. */
   async function usedUp(): Promise<number> {
     const other = await openRedisStore({ redis: server.url });
     const limiter = new RateLimiter({ store: other });
@@ -75,7 +75,7 @@ describe('a Redis whose memory is full', () => {
     const blocking: Rule = { ...LOGIN, name: 'blocking', block: '1h' };
     await limiter.consume(blocking, 'ann', { cost: 100 });
     await flood(limiter);
-    const other = await openRedisStore({ redis: server.url }); // One that has not given the server up.
+    const other = await openRedisStore({ redis: server.url }); // A limiter whose circuit breaker is closed.
     const decision = await new RateLimiter({ store: other }).consume(blocking, 'ann');
     await other.close();
     expect([decision.allowed, decision.source]).toEqual([false, 'redis']);

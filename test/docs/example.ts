@@ -2,20 +2,20 @@ import vm from 'node:vm';
 import type { AnyRule } from '../../lib/index.js';
 import { textOf } from '../readme/code-blocks.js';
 
-/** A rule of a page, and the table below it that tells what the rule says at which instant. */
+/** A rule on a page, and the table below it with the decisions of the rule at each instant. */
 export interface Example {
   /** The file and the line of the rule, such as `docs/algorithms/gcra.md:42`. */
   readonly place: string;
-  /** The block as it stands. */
+  /** The text of the block. */
   readonly code: string;
   readonly rule: AnyRule;
   readonly rows: readonly Row[];
 }
 
-/** Cells by their column's title. */
+/** Cells by the title of their column. */
 export type Row = Readonly<Record<string, string>>;
 
-/** The examples of a page: each block of code that is followed by a table of instants. */
+/** Returns the examples of a page: each block of code that is followed by a table of instants. */
 export function examplesOf(page: string): Example[] {
   const text = textOf(page);
   const blocks = text.matchAll(/^```ts\n(?<code>.*?)^```\n(?<between>.*?)(?=^```|^#|$(?![\s\S]))/gms);
@@ -28,7 +28,7 @@ export function examplesOf(page: string): Example[] {
   });
 }
 
-/** The rows of the first table of instants in a text. */
+/** Returns the rows of the first table of instants in a text. */
 function rowsOf(text: string): Row[] {
   const lines = text.split('\n');
   const start = lines.findIndex((line) => /^\| at +\|/.test(line));
@@ -48,7 +48,7 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** What `const rule: … = { … };` says. */
+/** Evaluates the value in `const rule: … = { … };`. */
 function ruleOf(code: string): AnyRule {
   const [, literal] = /^const rule: \w+ = (\{.*\});$/s.exec(code.trim()) ?? [];
   if (literal === undefined) throw new Error(`not a rule: ${code}`);

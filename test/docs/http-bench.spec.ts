@@ -10,10 +10,10 @@ const IN_PROCESS = [
 const ON_REDIS = ['ours-redis-1', 'ours-redis-3', 'throttler-redis-1', 'throttler-redis-3'];
 const REFUSED = ['ours-refused', 'throttler-refused'];
 
-// The peers are installed by `npm ci --prefix bench`, and not with the package.
+// The compared packages are installed with `npm ci --prefix bench`, not with this package.
 const canCompare = existsSync(pathOf('bench/node_modules'));
 
-// Who doubts what a limiter costs a request can run what measured it.
+// A reader who doubts the cost of a request can run the benchmark.
 describe('the HTTP bench, quickly', () => {
   (canCompare ? it : it.skip)(
     'the HTTP benchmark has figures for every limiter on Fastify',
@@ -41,7 +41,7 @@ describe('the HTTP bench, quickly', () => {
   });
 });
 
-/** The names of the rows, when each has its figures. */
+/** Returns the names of the rows, and expects that each has its figures. */
 async function rowsOn(platform: string, ...args: string[]): Promise<string[]> {
   const printed = await runScript('bench/http.mjs', '--quick', '--json', '--platform', platform, ...args);
   const { machine, rows } = JSON.parse(printed);

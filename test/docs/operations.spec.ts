@@ -4,7 +4,7 @@ import { membersOf, tableOf } from '../readme/tables.js';
 
 const PAGE = 'docs/operations.md';
 
-/** The instruments that a meter was asked for: name, and kind. */
+/** The instruments that a meter has created: name and kind. */
 function instruments(): string[][] {
   const made: string[][] = [];
   const nothing = { add() {}, record() {}, addCallback() {}, removeCallback() {} };
@@ -21,7 +21,7 @@ function instruments(): string[][] {
   return made;
 }
 
-// Who builds alerts on these names is told if they mean nothing.
+// The page describes the metrics and events that users build alerts on.
 describe(PAGE, () => {
   it('docs/operations.md names every instrument and its kind', () => {
     const told = tableOf(PAGE, 'instrument').map(({ instrument, kind }) => [instrument, kind]);

@@ -13,7 +13,7 @@ import type { Example, Row } from './example.js';
 const DAY = '2030-01-01';
 const UNITS = { ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Plays an example against a store and tells its table anew, as the store answers it. */
+/** Plays an example on a store, and returns its table with the decisions of the store. */
 export async function replay({ rule, rows }: Example, store: BaseStore, time: VirtualTime): Promise<Row[]> {
   const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
   const permits = new Map<string, Permit>();
@@ -27,7 +27,10 @@ export async function replay({ rule, rows }: Example, store: BaseStore, time: Vi
   return played;
 }
 
-/** Plays a row: a request or, in a table with a column `client`, a permit that is held, or released if it has no cost. */
+/**
+ * Plays a row: a request or, in a table with a column `client`, permits that are held, or released if the row has no
+ * cost.
+ */
 async function ask(
   limiter: RateLimiter,
   rule: Rule & ConcurrencyRule,
@@ -44,7 +47,10 @@ async function ask(
   return limiter.peek(rule, 'ann', { cost: 0 });
 }
 
-/** The cells of an answer; a cell that the page leaves empty stays so, and a span that is right stands as it is. */
+/**
+ * Returns the cells of a decision. A cell that the page leaves empty stays empty, and a correct duration keeps its
+ * form.
+ */
 function answerOf({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs }: Decision, row: Row): Row {
   const told = {
     allowed: allowed ? 'yes' : 'no',
@@ -63,7 +69,7 @@ function spanLike(cell: string, milliseconds: number | null): string {
   return cell !== '' && spanOf(cell) === milliseconds ? cell : `${milliseconds} ms`;
 }
 
-/** `'1 min 30 s'` in milliseconds. */
+/** Parses `'1 min 30 s'` to milliseconds. */
 function spanOf(cell: string): number {
   const parts = [...cell.matchAll(/([\d.]+) (ms|s|min|h|d)\b/g)];
   return Math.round(
@@ -71,7 +77,7 @@ function spanOf(cell: string): number {
   );
 }
 
-/** `'12:00:30'`, or with a date in front of it, in milliseconds since the epoch; UTC. */
+/** Parses `'12:00:30'`, with or without a date, to milliseconds since the epoch (UTC). */
 function instantOf(cell: string): number {
   const instant = Date.parse(cell.includes('-') ? `${cell.replace(' ', 'T')}Z` : `${DAY}T${cell}Z`);
   if (Number.isNaN(instant)) throw new Error(`not an instant: ${cell}`);

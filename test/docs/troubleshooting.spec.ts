@@ -6,7 +6,7 @@ import { pathOf, textOf } from '../readme/code-blocks.js';
 
 const PAGE = 'docs/troubleshooting.md';
 
-/** The text of all messages in lib: strings that are put together are one, and `…` stands for each value. */
+/** The text of all messages in lib: concatenated strings are one text, and `…` stands for each value. */
 const MESSAGES = readdirSync(pathOf('lib'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !/\.(spec|lua)\.ts$/.test(file))
   .map((file) => textOf(`lib/${file}`))
@@ -14,7 +14,7 @@ const MESSAGES = readdirSync(pathOf('lib'), { recursive: true, encoding: 'utf8' 
   .replace(/['"`]\s*\+\s*['"`]/g, '')
   .replaceAll('\\`', '`');
 
-/** Lines that the page quotes: those in backquotes in a cell of a column `log`. */
+/** The log lines that the page quotes: the text in backquotes in cells of a column `log`. */
 function quotedLines(): string[] {
   const tables = textOf(PAGE).match(/^\|.*\n(^\|.*\n)+/gm) ?? [];
   return tables.flatMap((table) => {
@@ -42,7 +42,7 @@ describe(PAGE, () => {
     const codes = new Set(
       Array.from(linked, ([, code, anchor]) => (anchor === code!.toLowerCase() ? code : anchor)),
     );
-    // These two report limits that hold, at a cost or in an outage.
+    // These two report limits that are enforced, at a cost or during an outage.
     const others = ['RL_CONCURRENCY_FALLBACK', 'RL_LARGE_LOG'];
     expect([...codes, ...others].sort()).toEqual([...WARNING_CODES, NO_MODULE].sort());
   });

@@ -41,7 +41,7 @@ describe.each(SETUPS)('a block after a denial, on $framework with $kind', ({ fra
     return {
       get,
       getFrom,
-      /** What is answered at an instant, in milliseconds from the start. */
+      /** Returns the response at an instant, in milliseconds from the start. */
       async at(now: number, path: string) {
         time.now = startedAt + now;
         const { status, headers, body } = await get(path);

@@ -97,7 +97,7 @@ describe('a Redis that fails and recovers', () => {
     }, 'the connection to be given up');
     const redis = `Redis at 127.0.0.1:${server.port}`;
     const causes = [50, 2000].map((ms) => `${redis}: no answer within ${ms} ms`);
-    // Without "(ECONNREFUSED)", which was the cause before.
+    // Without "(ECONNREFUSED)", which was the previous cause.
     expect([...causes, `no connection to ${redis}`]).toEqual(expect.arrayContaining([...new Set(reasons)]));
     expect(reasons).toContain(causes[0]);
   });

@@ -70,7 +70,7 @@ interface Place {
   readonly prefix?: string;
 }
 
-/** An app under the rule `exports`. */
+/** Starts an application with the rule `exports`. */
 async function start({ framework, kind, time, prefix }: Place, rule: Partial<NamedRule> = {}) {
   const store = virtualStore(kind, time ?? new VirtualTime());
   const adjust = jest.spyOn(store, 'adjust');
@@ -79,7 +79,7 @@ async function start({ framework, kind, time, prefix }: Place, rule: Partial<Nam
   const app = await startApp({ imports: [limits], controllers: [Exports] }, { framework, store });
   const service = app.app.get(RateLimitService);
 
-  /** Permits held now by a client. */
+  /** Returns the number of permits that a client holds. */
   async function held(client = CLIENT): Promise<number> {
     const { limit, remaining } = await service.peek('exports', client);
     return limit - remaining;
@@ -90,7 +90,7 @@ async function start({ framework, kind, time, prefix }: Place, rule: Partial<Nam
     held,
     untilHeld: (count: number, client?: string) =>
       until(async () => (await held(client)) === count, `${count} permits to be held`),
-    /** What has been done about permits of this kind, and whether there was anything to do. */
+    /** Returns the adjustments of permits of a kind, and whether each had an effect. */
     adjusted: (kind: 'refund' | 'renew') => adjustedOf(adjust, kind),
   };
 }

@@ -12,7 +12,7 @@ const isInternal = (context: ExecutionContext): boolean =>
 afterEach(closeApps);
 
 describe.each(FRAMEWORKS)('a rule with exceptions on %s', (framework) => {
-  /** An app whose only route refuses whomever the rules do not except. */
+  /** Starts an application whose only route denies every client that the rules do not exempt. */
   function start(...rules: RouteRule[]) {
     @Controller()
     class Closed {

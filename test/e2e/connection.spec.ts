@@ -19,7 +19,7 @@ const RULES: RateLimitModuleOptions = {
 let server: RedisServer;
 let admin: Redis;
 
-/** Connections to the server besides the spec's own. */
+/** Returns the connections to the server besides those of this spec. */
 async function connections(): Promise<number> {
   const list = String(await admin.client('LIST'));
   return list.trim().split('\n').length - 1;

@@ -36,7 +36,7 @@ const LOGIN = { window: '1m', limit: 3, algorithm: 'fixed-window', scope: 'share
 const CLIENT = '127.0.0.1';
 
 let gate: Gate;
-/** Passwords that have been compared. */
+/** Passwords that the handler has compared. */
 let attempts: number;
 let hasClosed: boolean;
 
@@ -59,7 +59,7 @@ class WrongPasswordFilter implements ExceptionFilter {
   }
 }
 
-/** Notes when a response is over. */
+/** Records the end of a response. */
 @Injectable()
 class ClosingGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -142,7 +142,7 @@ describe.each(SETUPS)('requests that count, on $framework with $kind', ({ framew
       left,
       untilLeft: (count: number, rule?: string) =>
         until(async () => (await left(rule)) === count, `${count} permits to be left`),
-      /** How often a charge has been given back. */
+      /** Returns how often a charge was refunded. */
       refunds: () => amend.mock.calls.length,
       statuses: async (...paths: string[]) => {
         const statuses: number[] = [];

@@ -14,7 +14,7 @@ afterEach(closeApps);
 describe.each(SETUPS)(
   'a value that depends on the request, on $framework with $kind',
   ({ framework, kind }) => {
-    /** An app whose only route is `/`, under these rules. */
+    /** Starts an application whose only route is `/`, with these rules. */
     function start(...rules: RouteRule[]) {
       @Controller()
       class Routes {

@@ -10,7 +10,7 @@ const RULES: RateLimitModuleOptions = {
   timeout: 10_000,
 };
 
-/** What a team would write to be told. */
+/** A listener as an application would write it. */
 @Injectable()
 class Watch {
   readonly seen: string[] = [];

@@ -9,7 +9,7 @@ import {
 } from '../../lib/index.js';
 import { closeApps, FRAMEWORKS, startApp, type AppSetup } from '../support/nest-app.js';
 
-/** A team's filter for everything, which notes what it sees and has Nest answer. */
+/** An application's filter for all exceptions, which records them and lets Nest respond. */
 @Catch()
 class OwnFilter extends BaseExceptionFilter {
   static seen: unknown[] = [];

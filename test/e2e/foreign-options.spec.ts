@@ -6,7 +6,7 @@ import { closeApps, refusalToStart } from '../support/nest-app.js';
 const ONE = { window: '1m', limit: 1 } as const;
 const HOUR = { window: '1h', limit: 9, algorithm: 'gcra' } as const;
 
-/** What the app says is wrong, one problem each. */
+/** Returns the problems because of which an application does not start. */
 async function problems(options: unknown, ...decorators: (ClassDecorator & MethodDecorator)[]) {
   @Controller()
   class Routes {

@@ -54,7 +54,7 @@ interface Setup {
 
 const WAYS = ['as an APP_GUARD', 'by @UseGuards', 'by useGlobalGuards'] as const;
 
-/** An app with one route, `/`, which each subject may request once. */
+/** Starts an application with one route, `/`, which allows each subject one request. */
 function start(guard: Type<RateLimitGuard>, setup: Setup): Promise<TestApp> {
   const { framework, way = 'as an APP_GUARD', options = { rules: { default: ONCE } } } = setup;
   const { registerGuard = false } = setup;

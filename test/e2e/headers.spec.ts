@@ -45,7 +45,7 @@ const ALLOWED = {
   },
 };
 
-/** The same with 13 left, of which a request that costs 29 gets none. */
+/** The same with 13 permits left, and a request with a cost of 29, which is denied. */
 const DENIED = {
   'draft-10': { 'ratelimit-policy': '"default";q=100;w=60', ratelimit: '"default";r=13;t=17' },
   'draft-7': { 'ratelimit-policy': '100;w=60', ratelimit: 'limit=100, remaining=13, reset=17' },
@@ -90,7 +90,7 @@ afterEach(() => {
 describe.each(SETUPS)('the headers on $framework with $kind', ({ framework, kind }) => {
   async function start(headers: Style | undefined) {
     const time = new VirtualTime();
-    jest.spyOn(Date, 'now').mockImplementation(time.clock); // legacy tells an instant
+    jest.spyOn(Date, 'now').mockImplementation(time.clock); // `legacy` contains an instant.
     const limits = RateLimitModule.forRoot({ headers, prefix: uniquePrefix() });
     const metadata = { imports: [limits], controllers: [ReportsController] };
     const { get } = await startApp(metadata, { framework, store: virtualStore(kind, time) });

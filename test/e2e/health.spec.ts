@@ -33,7 +33,7 @@ class Routes {
   limited() {}
 }
 
-/** What Terminus answers on the health route. */
+/** Returns the response of Terminus on the health route. */
 async function start(options: RateLimitModuleOptions) {
   const { get } = await startApp(
     {
@@ -58,7 +58,7 @@ const well = (details: object) => {
 
 afterEach(closeApps);
 
-// Who asks the health route learns whether Redis decides, and no balancer takes out what still serves.
+// The health route reports whether Redis decides, and a load balancer keeps an application that still responds.
 describe('the health indicator in Terminus', () => {
   it('the health indicator is up with the memory store', async () => {
     const { health } = await start({});

@@ -8,7 +8,7 @@ import { closeApps, FRAMEWORKS, SETUPS, startApp, type TestApp } from '../suppor
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';
 
-/** As much as Node takes in one request's headers, less the rest of them. */
+/** The bytes that Node accepts in the headers of a request, without those of the other headers. */
 const LARGEST = 15_000;
 
 const GARBAGE = [
@@ -162,7 +162,7 @@ describe.each(FRAMEWORKS)('a hostile request to %s', (framework) => {
   });
 });
 
-/** Sends bytes as they are and reads until the server hangs up. */
+/** Sends unmodified bytes and reads until the server closes the connection. */
 function raw(app: TestApp['app'], text: string): Promise<string> {
   const { port } = (app.getHttpServer() as { address(): { port: number } }).address();
   return new Promise((resolve, reject) => {

@@ -16,7 +16,7 @@ function metadataOf(rule: RouteRule, options: object = {}) {
   return { imports: [RateLimitModule.forRoot(options)], controllers: [Routes] };
 }
 
-/** What the application warns of, after a request. */
+/** Returns the warnings of the application after a request. */
 async function warningOf(rule: RouteRule, options?: object): Promise<string | undefined> {
   const { app, get } = await startApp(metadataOf(rule, options), { framework: 'express' });
   expect((await get('/')).status).toBe(200);

@@ -11,7 +11,7 @@ interface Late {
   handle(): unknown;
 }
 
-/** A class with a rule on its only handler, as a library would create it after start. */
+/** Creates a class with a rule on its only handler, as a library would do after start. */
 function lateClass(rule: RouteRule) {
   class Late {
     @RateLimit(rule)
@@ -32,13 +32,13 @@ class Fine {
 afterEach(closeApps);
 
 describe.each(FRAMEWORKS)('a route that is met after start, on %s', (framework) => {
-  /** An app with a route `/late`, which calls a handler as libraries do: through the guards. */
+  /** Starts an application with a route `/late`, which calls a handler like a library does: through the guards. */
   const start = async () => {
     let instance: Late;
     const answer = async (app: INestApplication, request: unknown, response: unknown) => {
       const creator = app.get(ExternalContextCreator, { strict: false });
       const reply = (body: unknown, status: number): void => {
-        const isSent = app.getHttpAdapter().isHeadersSent(response); // by our filter
+        const isSent = app.getHttpAdapter().isHeadersSent(response); // By RateLimitFilter.
         if (!isSent) app.getHttpAdapter().reply(response, body, status);
       };
       try {

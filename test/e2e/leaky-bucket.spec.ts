@@ -10,12 +10,12 @@ import { virtualStore, VirtualTime } from '../support/virtual-store.js';
 
 /** One request every 50 ms. */
 const SEARCH = { algorithm: 'leaky-bucket', window: '1s', limit: 20, scope: 'shared' } as const;
-/** One request an hour: a place behind another is as good as held for ever. */
+/** One request per hour: a request behind another one waits longer than any test. */
 const REPORT = { algorithm: 'leaky-bucket', window: '1h', limit: 1, queue: 9, scope: 'shared' } as const;
 
 const HOUR = 3_600_000;
 
-/** The requests that their handler has got. */
+/** The requests that have reached their handler. */
 let served: string[];
 let clients: RawClient[];
 
@@ -59,13 +59,13 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     return {
       ...app,
       decisions,
-      /** Asks, and goes on as soon as it is decided how long to hold the request back. */
+      /** Sends a request. Resolves when its delay is decided. */
       async ask(path: string) {
         const delay = nextDelay();
         const answer = app.get(path);
         return { delayMs: await delay, answer };
       },
-      /** The same by a client that can hang up. */
+      /** The same for a client that can disconnect. */
       async askRaw(path: string) {
         const delay = nextDelay();
         const client = await askAndWait(app.port, path);
@@ -73,7 +73,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
         return { delayMs: await delay, hangUp: () => client.hangUp() };
       },
       service,
-      /** How long the queue is. */
+      /** Returns the length of the queue. */
       async queueMs() {
         return (await service.peek('queue', '127.0.0.1')).resetAfterMs;
       },
@@ -182,12 +182,12 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     const { get, askRaw } = await start({ ...REPORT, window: '30d' });
     await get('/first');
     expect((await askRaw('/held')).delayMs).toBe(720 * HOUR);
-    await get('/missing/one'); // Whatever was to go on at once has gone on by then.
+    await get('/missing/one'); // Every request without a delay has continued by then.
     expect(served).toEqual(['first']);
   });
 });
 
-/** Timers that keep the process alive. */
+/** Returns the timers that keep the process alive. */
 function timers(): number {
   return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 }

@@ -18,7 +18,7 @@ class Routes {
   @Get() get() {}
 }
 
-/** Where an application keeps its settings. */
+/** Holds the settings of an application. */
 @Injectable()
 class Settings {
   readonly limits = OPTIONS;

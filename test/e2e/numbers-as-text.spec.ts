@@ -13,7 +13,7 @@ import { closeApps, startApp } from '../support/nest-app.js';
 
 afterEach(closeApps);
 
-/** An app with a route, configured by what a JSON file or the environment holds. */
+/** Starts an application with one route, configured with the values of a JSON file or of the environment. */
 function start(options: object, rule?: object) {
   @Controller()
   class Routes {

@@ -10,7 +10,7 @@ import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 const rule = { window: '1h', limit: 2, algorithm: 'fixed-window' } as const;
 const never = () => null;
 
-/** Each option of ioredis: a value that would break what the limiter promises, or `yours` if none does. */
+/** Each option of ioredis with a value that would break a guarantee of the limiter, or `yours` if there is none. */
 const OPTIONS: { readonly [Name in keyof Required<RedisOptions>]: RedisOptions[Name] | 'yours' } = {
   Connector: 'yours',
   autoPipeliningIgnoredCommands: 'yours',
@@ -51,7 +51,7 @@ const OPTIONS: { readonly [Name in keyof Required<RedisOptions>]: RedisOptions[N
   protocol: 'yours',
   readOnly: true,
   reconnectOnError: () => 2 as const,
-  replyMapping: 'yours', // ours too, but ioredis 5 has no other
+  replyMapping: 'yours', // Overridden as well, but ioredis 5 has no other.
   retryStrategy: never,
   role: 'slave',
   scripts: 'yours',
@@ -97,7 +97,7 @@ afterEach(async () => {
   for (const client of clients.splice(0)) client.disconnect();
 });
 
-/** Notes a client of the test's own, to be disconnected after it. */
+/** Registers a client of the test, to be disconnected after it. */
 function owned<Client extends { disconnect(): void; on(event: 'error', listener: () => void): unknown }>(
   client: Client,
 ): Client {
@@ -106,7 +106,7 @@ function owned<Client extends { disconnect(): void; on(event: 'error', listener:
   return client;
 }
 
-/** A connection as the store makes it, and what it goes by. */
+/** Returns a connection of the store, and its options. */
 type Made = StoreClient & { readonly options: Readonly<Record<string, unknown>> };
 
 function ours(redis: RedisConnection): Made {

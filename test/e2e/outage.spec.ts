@@ -157,7 +157,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
 
   it('requests stay limited when Redis dies later, with a log line each time', async () => {
     const app = await start();
-    await untilCounted(app); // At once, but for a machine that takes a second to connect.
+    await untilCounted(app); // At once, except on a machine that needs a second to connect.
     for (let outage = 1; outage <= 2; outage++) {
       await server.kill();
       for (let nth = 1; nth <= 3; nth++) expect((await app.get('/')).status).toBe(200);
@@ -169,7 +169,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
 
   it("onStoreError 'deny' responds with 503 while Redis is down and recovers automatically", async () => {
     const app = await start('deny');
-    await untilCounted(app); // At once, but for a machine that takes a second to connect.
+    await untilCounted(app); // At once, except on a machine that needs a second to connect.
     await server.kill();
     for (let nth = 1; nth <= 2; nth++) {
       const answer = await app.get('/');

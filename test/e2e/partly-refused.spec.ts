@@ -22,7 +22,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.stop()));
 });
 
-/** An application whose user of Redis has all rights but these. */
+/** Starts an application whose Redis user has all rights except these. */
 async function startWithout(...rights: string[]) {
   const server = await startRedisServer({
     config: [`user limiter on >s3cret ~* &* +@all ${rights.map((right) => `-${right}`).join(' ')}`],
@@ -74,7 +74,7 @@ describe('a user of Redis without a right', () => {
     const [ofHeartbeats, others] = [true, false].map((isOf) =>
       logs.ours().filter(({ message }) => message.includes('count the processes') === isOf),
     );
-    // The rule is a program's, so that it is first known when it is used; Redis names the command from 7.2 on.
+    // The rule is passed by a program, so it becomes known with its first use. Redis names the command from 7.2 on.
     for (const { level, message } of others!) {
       expect([level, message]).toEqual([
         'error',
@@ -83,7 +83,7 @@ describe('a user of Redis without a right', () => {
     }
     expect(others!.length).toBeLessThanOrEqual(2);
     expect(others!.at(-1)!.message).toContain(`does not permit the command ${right.toUpperCase()}`);
-    // They take ZADD as well, and fail by it if the second is due before the breaker has opened.
+    // These requests also need ZADD. The second one fails if it is sent before the breaker has opened.
     expect(ofHeartbeats!.length).toBeLessThanOrEqual(right === 'zadd' ? 1 : 0);
     expect((await health()).reason).toMatch(/NOPERM/);
     await askServer(server, 'ACL', 'SETUSER', 'limiter', `+${right}`);

@@ -22,7 +22,7 @@ interface LoginRequest {
   user?: unknown;
 }
 
-/** A login that fails, with a rule that counts failures. */
+/** A login that always fails, with a rule that counts failures. */
 function loginController(rule: RouteRule | string) {
   @Controller('login')
   class LoginController {
@@ -36,7 +36,7 @@ function loginController(rule: RouteRule | string) {
   return LoginController;
 }
 
-/** Takes the user from a header, as an authentication middleware would before the guards. */
+/** Sets the user from a header, as authentication middleware would do before the guards. */
 function authenticate(request: LoginRequest, _response: unknown, next: () => void): void {
   const id = request.headers['x-user'];
   if (id !== undefined) request.user = { id: Number(id) };
@@ -46,7 +46,7 @@ function authenticate(request: LoginRequest, _response: unknown, next: () => voi
 const tenantOf = (context: ExecutionContext): string | undefined =>
   context.switchToHttp().getRequest<LoginRequest>().headers['x-tenant'];
 
-/** What counts, the headers of the client, and its subject as a person writes it. */
+/** The subject of a rule, the headers of the client, and the subject as a program passes it. */
 const SUBJECTS: [string, By | readonly By[], Record<string, string>, SubjectValue][] = [
   ['an IP', 'ip', {}, IP],
   ['an IP as a dual-stack socket shows it', 'ip', {}, `::ffff:${IP}`],

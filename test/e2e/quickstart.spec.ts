@@ -93,7 +93,7 @@ describe.each(FRAMEWORKS)(
       process.env['REDIS_URL'] = server.url;
       try {
         const { send, logs } = await startApp({ imports: [AppModule] }, { framework });
-        // A busy machine may take longer than the default timeout, and then the request passes uncounted.
+        // A busy machine may exceed the default timeout, and the fallback would then decide the request.
         await until(async () => 'ratelimit' in limitHeaders(await send(order)), 'an order that Redis counts');
         const counters = (await redis.keys('*')).filter((key) => !/\{(instances|ready-\d+)\}/.test(key));
         expect(counters.sort()).toEqual([

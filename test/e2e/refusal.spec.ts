@@ -51,7 +51,7 @@ const LOGIN_HEADERS = {
 afterEach(closeApps);
 
 describe.each(FRAMEWORKS)('a denied request on %s', (framework) => {
-  /** The second of two requests, 42.5 s after the first. */
+  /** Returns the second of two responses, 42.5 s after the first one. */
   async function refused(
     path: string,
     options: RateLimitModuleOptions = {},

@@ -80,7 +80,7 @@ describe('a Redis that rejects the limiter', () => {
     const { port } = await serverWith(...config);
     const { logs, health, get } = await start({ redis: `redis://limiter:s3cret@127.0.0.1:${port}` });
     await get('/');
-    // The first heartbeat may fail before the breaker opens, and has a line of its own then.
+    // The first heartbeat may fail before the breaker opens. It is then logged separately.
     const [line, ...others] = logs.ours().filter(({ message }) => !message.includes('could not count'));
     expect(line).toMatchObject({ level: 'error', message: expect.stringMatching(reason) });
     expect(line!.message).toContain(`Redis at 127.0.0.1:${port}`);

@@ -9,7 +9,7 @@ const ONCE = { window: '1m', limit: 1, algorithm: 'fixed-window' } as const;
 
 afterEach(closeApps);
 
-/** The statuses of requests sent one after another. */
+/** Returns the statuses of requests sent in sequence. */
 async function statuses({ get }: TestApp, ...paths: string[]): Promise<number[]> {
   const found: number[] = [];
   for (const path of paths) found.push((await get(path)).status);

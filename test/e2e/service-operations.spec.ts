@@ -7,7 +7,7 @@ import { STORES, virtualStore, VirtualTime } from '../support/virtual-store.js';
 
 const TOKENS = { name: 'tokens', window: '1m', limit: 100, algorithm: 'token-bucket' } as const;
 
-/** A provider that limits what is no route. */
+/** A provider that limits calls without a route. */
 @Injectable()
 class Worker {
   constructor(@Inject(RateLimitService) readonly limits: RateLimitService) {}
@@ -81,7 +81,7 @@ describe.each(STORES)('operations of RateLimitService, with %s', (kind) => {
     const dearer = await limits.reserve(TOKENS, 'a', { cost: 60 });
     await dearer.settle(150);
     expect(await left()).toBe(0);
-    time.advance(60_000); // 100 permits, of which 60 pay the debt
+    time.advance(60_000); // 100 permits, 60 of which repay the debt.
     expect(await left()).toBe(40);
   });
 

@@ -17,7 +17,7 @@ const MAIL = { name: 'mail', window: '1m', limit: 5, algorithm: 'fixed-window' }
 class BatchController {
   constructor(@Inject(RateLimitService) private readonly limits: RateLimitService) {}
 
-  /** One charge for each item of the batch. */
+  /** One permit for each item of the batch. */
   @Get('batch/:size')
   async send(@Param('size') size: string) {
     const { allowed, remaining } = await this.limits.consume(MAIL, 'tenant-42', { cost: Number(size) });

@@ -11,7 +11,7 @@ const byTenant = () => 'tenant';
 
 afterEach(closeApps);
 
-/** An application with a rule on each of two controllers. */
+/** Starts an application with a rule on each of two controllers. */
 function appWith(one: RouteRule, other: RouteRule, options: RateLimitModuleOptions = {}) {
   @RateLimit(one)
   @Controller('one')

@@ -18,7 +18,7 @@ class Routes {
   @Get() get() {}
 }
 
-/** An application with a limit of 2. */
+/** Starts an application with a limit of 2. */
 async function start(redis: RateLimitModuleOptions['redis']) {
   const rules = { default: { window: '1h', limit: 2, algorithm: 'fixed-window' } } as const;
   const limits = RateLimitModule.forRoot({ redis, rules, prefix: uniquePrefix(), timeout: 10_000 });
@@ -66,7 +66,7 @@ describe('one Redis server that does not report at start whether it is a node of
   it('a server decides when its first replies are later than the start waits', async () => {
     const proxy = await startProxy(await serverWith());
     proxy.each((connection) => connection.delay(3000));
-    // Without a handshake, the connection stands before the first reply.
+    // Without a handshake, the connection is ready before the first reply.
     const noHandshake = { enableReadyCheck: false, disableClientInfo: true, protocol: 2 } as const;
     const { isDegraded, decisions } = await start({ port: proxy.port, ...noHandshake });
     proxy.each((connection) => connection.delay(0));

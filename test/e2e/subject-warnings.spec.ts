@@ -23,7 +23,7 @@ import { until } from '../support/redis/until.mjs';
 
 const LIMIT = { window: '1m', limit: 100_000, algorithm: 'fixed-window' } as const;
 
-/** Stands for an authentication: the user is whom a header names. */
+/** Sets the user that a header names, like an authentication. */
 abstract class HeaderGuard implements CanActivate {
   protected abstract readonly header: string;
 
@@ -47,7 +47,7 @@ class LateGuard extends HeaderGuard {
   protected readonly header = 'x-user';
 }
 
-/** An application with one route, limited by these rules. */
+/** Starts an application with one route that has these rules. */
 async function start(rules: RouteRule[], setup: AppSetup, warnings?: WarningsOption): Promise<TestApp> {
   @Controller()
   class Routes {
@@ -66,7 +66,7 @@ const codesOf = ({ app }: TestApp) => [...app.get(Warnings).active.keys()];
 const linesWith = ({ logs }: TestApp, code: string) =>
   logs.ours().filter(({ message }) => message.includes(`(${code}, see docs/warnings.md)`));
 
-/** Whether any rule of the application still looks at requests. */
+/** Whether any rule of the application still checks requests. */
 function isWatching({ app }: TestApp): boolean {
   return [...app.get(KnownRoutes).all()].flat().some(({ checks }) => checks.size > 0);
 }
@@ -249,7 +249,7 @@ describe('an application that limits the messages of sockets', () => {
     return { app, receive };
   }
 
-  /** A client of Socket.IO, connected through a proxy. */
+  /** Returns a Socket.IO client that is connected through a proxy. */
   const socket = (headers: Record<string, string>, address = PROXY) => ({
     handshake: { address, headers },
     conn: { remoteAddress: PROXY },

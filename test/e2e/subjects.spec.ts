@@ -76,7 +76,7 @@ describe.each(SETUPS)('the subject on $framework with $kind', ({ framework, kind
     const { knock } = await startDoor({ by: 'user' }, setup());
     const nobodies = [clientAt('10.0.0.1'), clientAt('10.0.0.2'), clientAt('10.0.0.1')];
     expect(await knock(...nobodies)).toEqual([200, 200, 429]);
-    // A user who is called like the address has a counter of his own.
+    // A user whose id equals the address has a separate counter.
     expect(await knock(userAs('10.0.0.1'))).toEqual([200]);
   });
 

@@ -13,7 +13,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const WARNING = 'RL_NO_CLIENT_ADDRESS';
 
-/** Trusts the proxy at the other end of the socket, and nothing behind it. */
+/** Trusts the proxy at the other end of the socket, and no other one. */
 const TRUST_OF: Record<Framework, AppSetup['trustProxy']> = {
   express: 1,
   fastify: (_address, hop) => hop === 0,

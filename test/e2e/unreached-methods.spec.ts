@@ -19,7 +19,7 @@ const CONSUME = 'limit the call in the method with RateLimitService.consume()';
 
 const withRules = (extras: object = {}) => RateLimitModule.forRoot({ ...extras });
 
-/** What Nest's own decorators write, without the optional packages. */
+/** The metadata of Nest's own decorators, without the optional packages. */
 function decorate(type: Type, method: string, key: string): void {
   const { prototype } = type as { prototype: Record<string, object> };
   Reflect.defineMetadata(key, true, prototype[method]!);

@@ -26,7 +26,7 @@ async function start(redis: RedisOption) {
   return { logs, reason };
 }
 
-/** Servers that are no Redis. */
+/** Servers that are not Redis. */
 const listeners: Server[] = [];
 async function listen(treat: (socket: Socket) => void): Promise<number> {
   const listener = createServer((socket) => treat(socket.on('error', () => undefined))).listen(

@@ -14,7 +14,10 @@ describe.each(FRAMEWORKS)('values that functions of rules take from the body, on
     context.switchToHttp().getRequest<{ body: Readonly<Record<string, never>> }>().body;
   const emailOf = (context: ExecutionContext) => bodyOf(context)['email'];
 
-  /** An app whose only route has this rule, with a function that posts a body and returns status and rest. */
+  /**
+   * Starts an application whose only route has this rule. Returns a function that posts a body and returns the status
+   * and the remaining permits.
+   */
   async function start(rule: Partial<RouteRule>, options: RateLimitModuleOptions = {}) {
     @RateLimit({ ...FIXED, ...rule })
     @Controller()

@@ -71,7 +71,7 @@ describe('a wrong option of the module stops the app with one message that', () 
   ])(
     'a message names the wrong option, the value and the allowed values for %s',
     async (_title, options, problem) => {
-      // One rule, so that `defaults` are laid under something.
+      // One rule, because `defaults` without a rule would log a warning.
       const rules = { rules: { default: FIXED } };
       expect(await refusal({ ...rules, ...options })).toBe(configMessage(problem));
     },

@@ -6,7 +6,7 @@ import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 
 const LOG = { window: '1m', limit: 3, algorithm: 'sliding-window-log' } as const;
 
-/** The refusal of an app whose only handler has this rule, whatever the compiler would say of it. */
+/** Returns the error of an application whose only handler has this rule, whatever its type. */
 function refusalOf(rule: unknown): Promise<string> {
   @Controller()
   class Routes {

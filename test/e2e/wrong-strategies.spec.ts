@@ -14,7 +14,7 @@ const DAILY = { limit: 3, window: 'day', algorithm: 'fixed-window' } as const;
 
 const AT_ONCE = 'the maximum number of permits taken at once';
 
-/** The refusal of an app whose only handler has this rule, whatever the compiler would say of it. */
+/** Returns the error of an application whose only handler has this rule, whatever its type. */
 function refusalOf(rule: unknown): Promise<string> {
   @Controller()
   class Routes {

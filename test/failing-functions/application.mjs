@@ -1,5 +1,4 @@
-// An application whose own functions fail in every way, in a process of its own. It reports to its parent
-// what would have ended it. The route `/<place>/<number>` has a function that fails in one place.
+// An application whose own functions fail in every way, in a separate process. It reports errors that would have ended the process to its parent. The route `/<place>/<number>` has a function that fails in one place.
 //
 //   node application.mjs '{ "redis", "prefix" }'
 import 'reflect-metadata';
@@ -15,7 +14,7 @@ process.on('unhandledRejection', (error) => escaped.push(`unhandled rejection: $
 process.on('uncaughtException', (error) => escaped.push(`uncaught exception: ${String(error)}`));
 
 const behaviours = Object.values(BEHAVIOURS);
-/** What the functions of the module do while one request is under way. */
+/** What the functions of the module do during one request. */
 let current = { place: '', behave: () => undefined };
 const inModule = (place) => () => (current.place.startsWith(place) ? current.behave() : undefined);
 
@@ -70,7 +69,7 @@ for (const name of ['decision', 'denied', 'storeError', 'breaker']) events.on(na
 recordMetrics(events, meter);
 
 const commands = {
-  /** The module's functions fail like this from now on. */
+  /** Sets how the module's functions fail from now on. */
   begin([place, index]) {
     escaped = [];
     current = { place, behave: behaviours[index] };
@@ -78,7 +77,7 @@ const commands = {
     if (place === 'breaker') events.storeChanged({ server: '', error: new Error('no answer') });
     if (place === 'breaker') events.storeChanged({ server: '', error: undefined });
   },
-  /** What has escaped since then, once every promise has had its turn. */
+  /** Returns the errors since then that no one has caught, when every promise is settled. */
   async escaped() {
     await new Promise((resolve) => setTimeout(resolve, 20));
     return escaped;

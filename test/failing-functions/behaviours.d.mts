@@ -1,2 +1,2 @@
-/** What a function of an application may do instead of its work. */
+/** What a function of an application may do instead of returning a value. */
 export const BEHAVIOURS: Readonly<Record<string, () => unknown>>;

@@ -1,7 +1,7 @@
 /** An error of the application's own function. */
 const broken = () => new Error('broken');
 
-/** What a function of an application may do instead of its work. */
+/** What a function of an application may do instead of returning a value. */
 export const BEHAVIOURS = {
   'throws an error': () => {
     throw broken();

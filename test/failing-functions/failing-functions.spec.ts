@@ -11,13 +11,13 @@ import { PLACES } from './places.mjs';
 const program = fileURLToPath(new URL('application.mjs', import.meta.url));
 const behaviours = Object.keys(BEHAVIOURS);
 
-/** Functions that the limiter does not await: a request goes on whatever they do. */
+/** Functions that the limiter does not await: a request continues whatever they do. */
 const NOT_AWAITED = /^(count|onDecision|decision|denied|storeError|breaker|counter|histogram)/;
 
-/** Functions that make the body of a refusal: the request is refused whatever they do. */
+/** Functions that create the body of a denial: the request is denied whatever they do. */
 const REFUSED = /^(body|denied)/;
 
-/** Functions without which there is no limit: an invalid value is a 503. */
+/** Functions that return the limit: an invalid value results in a 503. */
 const OF_LIMIT = /^(limit|window)/;
 
 describe.each(STORES)('an application whose own functions fail, with %s', (kind) => {
@@ -64,7 +64,7 @@ describe.each(STORES)('an application whose own functions fail, with %s', (kind)
   );
 });
 
-/** Asks, and hangs up when there is no answer for a moment. */
+/** Sends a request, and disconnects if there is no response after a moment. */
 async function hangUp(port: number, path: string): Promise<void> {
   await Promise.race([send(port, { path }), new Promise((resolve) => setTimeout(resolve, 20))]);
 }

@@ -1,7 +1,7 @@
 const RULE = { window: '1m', limit: 1000, algorithm: 'fixed-window' };
 const works = () => 'a';
 
-/** Each place for a function, with the rules of a route on which the function there is `behave`. */
+/** Each option that can be a function, with the rules of a route on which that function is `behave`. */
 export const PLACES = {
   by: (behave) => [{ ...RULE, by: behave }],
   'by-of-two-rules': (behave) => [
