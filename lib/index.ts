@@ -9,7 +9,11 @@ export {
 // Module
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export type { RateLimitModuleAsyncOptions } from './nest/rate-limit.module-definition.js';
-export type { RateLimitModuleOptions, RateLimitModuleExtras } from './nest/rate-limit.options.js';
+export type {
+  RateLimitModuleOptions,
+  RateLimitModuleExtras,
+  BodyFunction,
+} from './nest/rate-limit.options.js';
 export type { RedisConnection, UserRedisClient } from './stores/redis/redis-option.js';
 export type { RedisConnectionOptions } from './stores/redis/redis-connection-options.js';
 export type { HeaderStyle } from './http/headers.js';

@@ -193,7 +193,7 @@ describe('headerStyleConflict', () => {
     (styles) => {
       expect(headerStyleConflict(styles)).toBe(
         `got ${styles.map((style) => `"${style}"`).join(', ')}; allowed: one of "draft-10", "draft-7" and ` +
-          '"draft-6", which all write RateLimit-Policy, and "legacy" once',
+          '"draft-6", which all write RateLimit-Policy, and one of "legacy" and "throttler"',
       );
     },
   );

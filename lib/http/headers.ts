@@ -1,9 +1,13 @@
 import { compareStrictness, hasFigures, type Decision, type RuleDecision } from '../contracts/decision.js';
 
-/** Response header format: a draft of the IETF's RateLimit fields, or `X-RateLimit-*` (`'legacy'`). */
+/**
+ * Response header format: a draft of the IETF's RateLimit fields, `X-RateLimit-*` (`'legacy'`), or those of
+ * `@nestjs/throttler`: `X-RateLimit-*` for each rule, with its name as a suffix and times in seconds to go
+ * (`'throttler'`).
+ */
 export type HeaderStyle = (typeof HEADER_STYLES)[number];
 
-export const HEADER_STYLES = ['draft-10', 'draft-7', 'draft-6', 'legacy'] as const;
+export const HEADER_STYLES = ['draft-10', 'draft-7', 'draft-6', 'legacy', 'throttler'] as const;
 
 /** The header fields of all styles. */
 export const HEADER_FIELDS: readonly string[] = [
@@ -31,7 +35,8 @@ export function rateLimitHeaders(
     if (style === 'draft-10') draft10(decision, headers);
     else if (style === 'draft-7') draft7(decision, headers);
     else if (style === 'draft-6') draft6(decision, headers);
-    else legacy(decision, now(), headers);
+    else if (style === 'legacy') legacy(decision, now(), headers);
+    else throttler(decision, headers);
   }
   if (!decision.allowed && decision.retryAfterMs !== null) {
     headers.push(['Retry-After', `${seconds(decision.retryAfterMs)}`]);
@@ -41,10 +46,10 @@ export function rateLimitHeaders(
 
 /** Returns why these styles conflict; `undefined` if they do not. */
 export function headerStyleConflict(styles: readonly HeaderStyle[]): string | undefined {
-  const drafts = styles.filter((style) => style !== 'legacy').length;
+  const drafts = styles.filter((style) => style.startsWith('draft')).length;
   if (drafts <= 1 && styles.length - drafts <= 1) return undefined;
   const given = styles.map((style) => `"${style}"`).join(', ');
-  return `got ${given}; allowed: one of "draft-10", "draft-7" and "draft-6", which all write RateLimit-Policy, and "legacy" once`;
+  return `got ${given}; allowed: one of "draft-10", "draft-7" and "draft-6", which all write RateLimit-Policy, and one of "legacy" and "throttler"`;
 }
 
 /** Returns the results of a decision, strictest first, without those of shadow rules unless there is only one result. */
@@ -90,6 +95,20 @@ function legacy(decision: Decision, now: number, headers: Header[]): void {
     ['X-RateLimit-Remaining', `${left(decision)}`],
     ['X-RateLimit-Reset', `${seconds(now + resetMs(decision))}`],
   );
+}
+
+/** The name of the rule is a suffix of the header, except for `default`. */
+function throttler(decision: Decision, headers: Header[]): void {
+  for (const rule of counted(decision)) {
+    const suffix = rule.rule === 'default' ? '' : `-${rule.rule.replace(/[^\w.~!#$%&'*+^`|-]/g, '-')}`;
+    headers.push(
+      [`X-RateLimit-Limit${suffix}`, `${rule.limit}`],
+      [`X-RateLimit-Remaining${suffix}`, `${left(rule)}`],
+      [`X-RateLimit-Reset${suffix}`, `${seconds(rule.resetAfterMs)}`],
+    );
+    const isDenied = !rule.allowed && rule.retryAfterMs !== null;
+    if (isDenied && suffix) headers.push([`Retry-After${suffix}`, `${seconds(rule.retryAfterMs)}`]);
+  }
 }
 
 /** Omits `w` for a window under a second, which the draft cannot express. */

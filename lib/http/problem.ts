@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import { strictestFirst } from './headers.js';
 
@@ -46,6 +47,21 @@ export function unavailableDetails(decision: Decision): ProblemDetails {
     'violated-policies': violatedPolicies(decision),
     retryAfterMs: decision.retryAfterMs,
   };
+}
+
+/** The body of Nest's own exceptions, with the sentence of the problem details as its message. */
+export interface NestBody {
+  /** Status of the response: 429 or 503. */
+  readonly statusCode: number;
+  /** One sentence in English: the rules that denied, and how long to wait. */
+  readonly message: string;
+  /** The standard name of the status. */
+  readonly error: string;
+}
+
+/** Returns problem details in the form of Nest's own exceptions. */
+export function nestBody({ status, detail }: ProblemDetails): NestBody {
+  return { statusCode: status, message: detail, error: STATUS_CODES[status]! };
 }
 
 function violatedPolicies(decision: Decision): readonly string[] {

@@ -4,14 +4,20 @@ import { PROBLEM_JSON, unavailableDetails } from '../http/problem.js';
 
 /** Thrown by the guard when Redis cannot decide and `onStoreError` is `'deny'`: a 503 with the decision. */
 export class RateLimitUnavailableException extends HttpException {
-  /** Media type of the body. */
-  readonly contentType: string = PROBLEM_JSON;
+  /** Media type of the body; `undefined` for a custom body. */
+  readonly contentType: string | undefined;
 
+  /**
+   * @param decision the decision of the fallback
+   * @param body replaces the problem details
+   */
   constructor(
     /** The decision of the fallback. */
     readonly decision: Decision,
+    body?: string | object,
   ) {
     checkDecision(decision);
-    super(unavailableDetails(decision), HttpStatus.SERVICE_UNAVAILABLE);
+    super(body ?? unavailableDetails(decision), HttpStatus.SERVICE_UNAVAILABLE);
+    this.contentType = body === undefined ? PROBLEM_JSON : undefined;
   }
 }

@@ -22,7 +22,7 @@ export class RateLimitFilter implements ExceptionFilter {
   catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {
     switch (host.getType<string>()) {
       case 'http':
-        this.respond(exception, host.getArgByIndex<object>(1));
+        this.respond(exception, host.getArgByIndex<object>(1), host);
         return;
       case 'ws':
         host
@@ -37,14 +37,15 @@ export class RateLimitFilter implements ExceptionFilter {
     }
   }
 
-  private respond(exception: Denial, response: object): void {
+  private respond(exception: Denial, response: object, host: ArgumentsHost): void {
     const { httpAdapter } = this.host;
     if (httpAdapter.isHeadersSent(response)) {
       httpAdapter.end(response);
       return;
     }
-    const complete = this.responder.complete(exception, response);
-    if (complete instanceof Promise) void complete.then((completed) => this.respond(completed, response));
+    const complete = this.responder.complete(exception, response, host);
+    if (complete instanceof Promise)
+      void complete.then((completed) => this.respond(completed, response, host));
     else this.send(complete, response);
   }
 

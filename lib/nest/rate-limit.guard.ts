@@ -1,7 +1,14 @@
-import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  type CanActivate,
+  type ExecutionContext,
+  type OnModuleInit,
+} from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
 import { problem } from '../contracts/rate-limit-config.error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
+import { checkForeignHooks } from './checks/foreign-hooks.js';
 import type { Applied } from './request/applied-limit.js';
 import { exchangeOf, type Exchange, type SubjectHook } from './request/exchange.js';
 import { InvalidValues } from './request/invalid-values.js';
@@ -36,7 +43,7 @@ interface Hooks {
  * `@UseGuards(AuthGuard, RateLimitGuard)`
  */
 @Injectable()
-export class RateLimitGuard implements CanActivate {
+export class RateLimitGuard implements CanActivate, OnModuleInit {
   private hooks: Hooks | undefined;
 
   constructor(
@@ -49,6 +56,16 @@ export class RateLimitGuard implements CanActivate {
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
   ) {}
+
+  /**
+   * Nest does not call it for an instance that the application created; the first request does then.
+   *
+   * @internal
+   * @throws RateLimitConfigError if a subclass has hooks of throttler's guard, which would never be called
+   */
+  onModuleInit(): void {
+    this.hooks ??= this.overridden();
+  }
 
   /**
    * Returns `true` if every rule allows the request: synchronously with the memory store.
@@ -104,12 +121,13 @@ export class RateLimitGuard implements CanActivate {
    *   throw new HttpException(`Retry in ${decision.retryAfterMs} ms`, 429);
    * }
    */
-  protected deny(_context: ExecutionContext, decision: Decision, detail?: string): void | Promise<void> {
-    return this.responder.deny(decision, detail);
+  protected deny(context: ExecutionContext, decision: Decision, detail?: string): void | Promise<void> {
+    return this.responder.deny(context, decision, detail);
   }
 
   /** Overrides can be class fields, which exist only after the constructor. */
   private overridden(): Hooks {
+    checkForeignHooks(this);
     const base = RateLimitGuard.prototype;
     const hasSubjects = this.subjectOf !== base.subjectOf;
     return {
@@ -174,10 +192,10 @@ export class RateLimitGuard implements CanActivate {
   private readonly denied = (exchange: Exchange, decision: Decision, detail?: string): Promise<never> =>
     this.hooks!.denies
       ? this.denyByHook(exchange.context, decision, detail)
-      : this.responder.deny(decision, detail);
+      : this.responder.deny(exchange.context, decision, detail);
 
   private async denyByHook(context: ExecutionContext, decision: Decision, detail?: string): Promise<never> {
     await this.deny(context, decision, detail);
-    return this.responder.deny(decision, detail); // An override that returns must not allow the request.
+    return this.responder.deny(context, decision, detail); // An override that returns must not allow the request.
   }
 }

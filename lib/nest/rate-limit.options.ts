@@ -27,17 +27,19 @@ export interface RateLimitModuleOptions {
   /** Fields for every rule that does not set them. */
   readonly defaults?: NamedRule | undefined;
   /**
-   * Response header format: one of the drafts, `'legacy'`, or a list of a draft and `'legacy'`. `false` sends
-   * only `Retry-After`, which is sent in every format.
+   * Response header format: one of the drafts, `'legacy'`, `'throttler'`, or a list of a draft and one of the
+   * others. `false` sends only `Retry-After`, which is sent in every format.
    * @default 'draft-10'
    */
   readonly headers?: HeaderStyle | readonly HeaderStyle[] | false | undefined;
   /**
    * Returns the body of a 429, synchronously or asynchronously. If it fails, the error is logged and the default
-   * body is sent.
+   * body is sent. `'nest'`: `{ statusCode, message, error }` as in Nest's own exceptions, also for a 503. In the
+   * context of an exception that the application throws where no rule applies, `getClass` and `getHandler` return
+   * nothing.
    * @default RFC 9457 problem details
    */
-  readonly body?: ((decision: Decision) => string | object | Promise<string | object>) | undefined;
+  readonly body?: 'nest' | BodyFunction | undefined;
   /**
    * Called with every decision on a request, including the results of rules in shadow mode and of trial
    * limits. An error that it throws is logged and changes no decision.
@@ -99,6 +101,12 @@ export interface RateLimitModuleOptions {
    */
   readonly warnings?: WarningsOption | undefined;
 }
+
+/** Returns the body of a 429: a string, or an object that is sent as JSON. */
+export type BodyFunction = (
+  decision: Decision,
+  context: ExecutionContext,
+) => string | object | Promise<string | object>;
 
 /** Options beside those of `forRoot`, and beside `useFactory` in `forRootAsync`: needed before the factory runs. */
 export interface RateLimitModuleExtras {

@@ -12,9 +12,9 @@ describe('a wrong option of the module stops the app with one message that', () 
   const refusal = (options: unknown) =>
     refusalToStart({ imports: [RateLimitModule.forRoot(options as RateLimitModuleOptions)] });
   const REDIS = 'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
-  const STYLES = '"draft-10", "draft-7", "draft-6", "legacy", a list of these, or false';
+  const STYLES = '"draft-10", "draft-7", "draft-6", "legacy", "throttler", a list of these, or false';
   const TOGETHER =
-    'one of "draft-10", "draft-7" and "draft-6", which all write RateLimit-Policy, and "legacy" once';
+    'one of "draft-10", "draft-7" and "draft-6", which all write RateLimit-Policy, and one of "legacy" and "throttler"';
 
   it.each([
     ['a URL of another kind', { redis: 'http://x' }, `redis: got "http://x"; allowed: ${REDIS}`],
@@ -52,7 +52,11 @@ describe('a wrong option of the module stops the app with one message that', () 
       'prefix: got "rl:{x}"; allowed: 0 to 64 printable ASCII characters without braces and spaces',
     ],
     ['panic', { onStoreError: 'panic' }, 'onStoreError: got "panic"; allowed: "allow", "deny", "local"'],
-    ['a body that is no function', { body: {} }, 'body: got {}; allowed: a function of the decision'],
+    [
+      'a body that is no function',
+      { body: {} },
+      'body: got {}; allowed: "nest", or a function of the decision and the ExecutionContext',
+    ],
     [
       'a list of rules',
       { rules: [FIXED] },

@@ -1,12 +1,14 @@
-import { Inject, Injectable, Logger, type ExecutionContext } from '@nestjs/common';
+import { Inject, Injectable, Logger, type ArgumentsHost, type ExecutionContext } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Decision } from '../../contracts/decision.js';
 import { callSafely } from '../../contracts/thenable.js';
 import { HEADER_FIELDS, rateLimitHeaders, type HeaderStyle } from '../../http/headers.js';
+import type { ProblemDetails } from '../../http/problem.js';
 import { RateLimitUnavailableException } from '../rate-limit-unavailable.exception.js';
 import { HEADERS_SET, RateLimitExceededException } from '../rate-limit.exception.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
+import { DenialBody } from './denial-body.js';
 import type { Exchange } from './exchange.js';
 import { withoutStack } from './without-stack.js';
 
@@ -22,19 +24,23 @@ interface Response {
 export class Responder {
   private readonly logger = new Logger('RateLimit');
   private readonly styles: readonly HeaderStyle[];
+  private readonly body: DenialBody;
 
   constructor(
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
   ) {
-    const { headers = 'draft-10' } = options ?? {};
+    const { headers = 'draft-10', body } = options ?? {};
+    this.body = new DenialBody(body);
     this.styles = headers === false ? [] : typeof headers === 'string' ? [headers] : headers;
   }
 
   /** Sets the headers of the response, and calls `onDecision`. */
   respond({ response, context }: Exchange, decision: Decision, styles = this.styles): void {
     if (this.options.onDecision) this.report(decision, context);
-    if (response) this.setHeaders(response, decision, styles);
+    if (!response) return;
+    this.body.remember(response, context);
+    this.setHeaders(response, decision, styles);
   }
 
   /**
@@ -44,27 +50,38 @@ export class Responder {
    * @param detail replaces the sentence in the problem details
    * @throws RateLimitExceededException, or RateLimitUnavailableException if the limits could not be checked
    */
-  async deny(decision: Decision, detail?: string): Promise<never> {
+  async deny(context: ExecutionContext, decision: Decision, detail?: string): Promise<never> {
     await Promise.resolve();
-    if (decision.fallback === 'deny') throw completed(() => new RateLimitUnavailableException(decision));
-    const body = await this.bodyOf(decision);
-    throw completed(() => new RateLimitExceededException(decision, body, detail));
+    const isUnavailable = decision.fallback === 'deny';
+    const body = await this.body.of(decision, context, isUnavailable, detail);
+    throw isUnavailable
+      ? completed(() => new RateLimitUnavailableException(decision, body))
+      : completed(() => new RateLimitExceededException(decision, body, detail));
   }
 
   /**
    * Sets the headers of a response for an exception that the application has thrown.
    *
+   * @param host its context is that of a body if the guard has not decided the request
    * @returns the exception to respond with: with the body of the option `body`, unless the application set its own
    */
-  complete(thrown: Denial, response: Partial<Response>): Denial | Promise<Denial> {
+  complete(thrown: Denial, response: Partial<Response>, host: ArgumentsHost): Denial | Promise<Denial> {
     if (HEADERS_SET in thrown) return thrown;
     for (const name of HEADER_FIELDS) response.removeHeader?.(name);
     this.setHeaders(response, thrown.decision, this.styles);
-    const hasBody = !thrown.contentType || thrown instanceof RateLimitUnavailableException;
-    if (!this.options.body || hasBody) return thrown;
-    return this.bodyOf(thrown.decision).then((body) =>
-      completed(() => new RateLimitExceededException(thrown.decision, body)),
-    );
+    if (!this.options.body || !thrown.contentType) return thrown;
+    const context = this.body.contextOf(response) ?? (host as ExecutionContext);
+    const { detail } = thrown.getResponse() as ProblemDetails;
+    const isUnavailable = thrown instanceof RateLimitUnavailableException;
+    return this.body
+      .of(thrown.decision, context, isUnavailable, detail)
+      .then((body) =>
+        completed(() =>
+          isUnavailable
+            ? new RateLimitUnavailableException(thrown.decision, body)
+            : new RateLimitExceededException(thrown.decision, body, detail),
+        ),
+      );
   }
 
   private setHeaders(response: unknown, decision: Decision, styles: readonly HeaderStyle[]): void {
@@ -78,29 +95,9 @@ export class Responder {
     const failed = (error: unknown): void => this.logger.error('`onDecision` failed.', error);
     callSafely((decided) => this.options.onDecision?.(decided, context), decision, failed);
   }
-
-  /** Returns the body of the option `body`; `undefined` without this option, or if it fails. */
-  private async bodyOf(decision: Decision): Promise<string | object | undefined> {
-    if (!this.options.body) return undefined;
-    try {
-      return checkedBody(await this.options.body(decision));
-    } catch (error) {
-      this.logger.error('`body` failed; the response has problem details instead.', error);
-      return undefined;
-    }
-  }
 }
 
 /** Returns an exception that is marked as having its headers set. */
 function completed(create: () => Denial): Denial {
   return Object.assign(withoutStack(create), { [HEADERS_SET]: true });
-}
-
-/** @throws TypeError if the value is neither a string nor an object, or cannot be sent as JSON */
-function checkedBody(body: unknown): string | object {
-  if (typeof body === 'string') return body;
-  if (typeof body !== 'object' || body === null)
-    throw new TypeError(`got ${typeof body}; allowed: a string or an object`);
-  JSON.stringify(body);
-  return body;
 }

@@ -56,7 +56,10 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
     allowed: `${HEADER_STYLES.map((style) => `"${style}"`).join(', ')}, a list of these, or false`,
     accepts: isHeaders,
   },
-  body: callable('of the decision'),
+  body: {
+    allowed: '"nest", or a function of the decision and the ExecutionContext',
+    accepts: (value) => value === 'nest' || typeof value === 'function',
+  },
   onDecision: callable('of the decision and the ExecutionContext'),
   prefix: PREFIX,
   onStoreError: RULE_FIELDS.onStoreError,
