@@ -59,7 +59,13 @@ export { RateLimitService, type OrName, type OrRoute } from './nest/rate-limit.s
 export type { RouteReference } from './nest/request/routes.js';
 export { RateLimiter } from './limiter/rate-limiter.js';
 export type { Rules } from './limiter/limiter.js';
-export type { RateLimiterOptions, HitOptions, AcquireOptions, RefundOptions } from './limiter/options.js';
+export type {
+  RateLimiterOptions,
+  HitOptions,
+  AcquireOptions,
+  HoldOptions,
+  RefundOptions,
+} from './limiter/options.js';
 export type { Subject, SubjectValue } from './rules/key.js';
 export { Permit } from './limiter/permit.js';
 export { Reservation } from './limiter/reservation.js';
@@ -107,6 +113,7 @@ export type {
   SharedStore,
   StoreChange,
   Follower,
+  TurnFollower,
   Heartbeat,
 } from './contracts/store.js';
 export type { MaybePromise } from './contracts/thenable.js';

@@ -38,6 +38,8 @@ export interface Next<State> {
   readonly state: State;
   /** Microseconds after which this state decides like an absent key, so that the store can delete it. */
   readonly expiresAfter: number;
+  /** The names of the leases that were handed permits while they waited, besides the one that asked. */
+  readonly granted?: readonly string[];
 }
 
 /** The numeric parameters of a rule, by name. All are integers; durations are in microseconds. */
@@ -83,8 +85,8 @@ export interface Algorithm<State = unknown> {
     lease?: string,
   ): Step<State>;
   /**
-   * Refunds up to `cost` permits of a charge. Returns `undefined` if the charge has expired. See
-   * docs/adr/0008-refunds.md.
+   * Refunds up to `cost` permits of a charge; a lease is released, or leaves the queue. Returns `undefined` if the
+   * charge has expired. See docs/adr/0008-refunds.md.
    *
    * @param onlyLast refund only if no later request was charged
    */

@@ -34,6 +34,11 @@ export interface Hit extends Counter {
   readonly shadow?: boolean | undefined;
   /** The name under which the permits are held, for an algorithm with leases. */
   readonly lease?: string | undefined;
+  /**
+   * Whether a lease waits for permits that others hold. A result with a delay is then a place in a queue: after the
+   * delay at the latest, the same hit is decided again.
+   */
+  readonly waits?: boolean | undefined;
 }
 
 /** Options of a decision. */
@@ -168,6 +173,23 @@ export interface BaseStore extends Store {
   readonly stopwatch: Clock;
   /** Operations of a store that several processes share; `null` for the store of one process, which always decides. */
   readonly shared: SharedStore | null;
+  /**
+   * Reports the leases that are handed permits while they wait. Absent from a store that does not: waiting leases then
+   * ask every second.
+   *
+   * @returns a function that ends the reports
+   */
+  followTurns?(prefix: string, instance: string, follower: TurnFollower): () => void;
+}
+
+/** Receives the turns of leases that wait for permits. */
+export interface TurnFollower {
+  /** Receives the name of a lease that was handed its permits. */
+  came(lease: string): void;
+  /** Receives the key of a counter that was deleted, with all leases that waited. */
+  cleared(key: string): void;
+  /** Receives whether turns are reported from now on. In both cases, earlier ones may have been missed. */
+  trusted(isTrusted: boolean): void;
 }
 
 /** The additional operations of a store that several processes share. */

@@ -17,6 +17,7 @@ import { Leases } from './leases.js';
 import { REFUND_OPTIONS, type LimiterOptions, type RefundOptions } from './options.js';
 import { Permit } from './permit.js';
 import { pipelineOf } from './pipeline.js';
+import { Waiters, type Wait } from './waiters.js';
 import { wait } from './wait.js';
 
 /** Decides hits of compiled rules, and provides refunds, permits and delays for the decisions. */
@@ -27,6 +28,7 @@ export abstract class HitLimiter {
   protected readonly keys: Keys;
   protected readonly instances: Instances;
   private readonly leases: Leases<Adjustment>;
+  private readonly waiters: Waiters;
   /** One rule for each algorithm in use. */
   protected readonly samples = new Map<Algorithm, KeyedRule>();
   private closing: Promise<void> | undefined;
@@ -62,12 +64,20 @@ export abstract class HitLimiter {
       prefix,
       onStoreError,
       denyCache,
-      openFallback,
+      openFallback: () => {
+        const fallback = openFallback();
+        this.waiters.followFallback(fallback);
+        return fallback;
+      },
       instances: count,
       failed,
     });
+    this.waiters = new Waiters(this.store, store, prefix, keys.instance);
     this.leases = new Leases<Adjustment>((renewals) => this.store.adjust(renewals));
-    store.shared?.watch((change) => this.events.storeChanged(change));
+    store.shared?.watch((change) => {
+      this.events.storeChanged(change);
+      this.waiters.wakeAll();
+    });
     this.instances.start();
     if (!this.becomesReady()) void this.instances.beat();
   }
@@ -88,6 +98,21 @@ export abstract class HitLimiter {
     return results instanceof Promise
       ? results.then((found) => decisionOf(hits, found, dryRun))
       : decisionOf(hits, results, dryRun);
+  }
+
+  /**
+   * Decides hits; those of leases with `waits` wait for their permits, first come, first served.
+   *
+   * @internal
+   * @throws the signal's reason if it aborts
+   */
+  async decideInTurn(hits: readonly RuleHit[], wait: Wait): Promise<Decision> {
+    wait.signal?.throwIfAborted();
+    const startedAt = performance.now();
+    const decided = await this.waiters.decide(hits, wait);
+    const decision = decisionOf(decided.hits, decided.results, false);
+    if (this.events.followsDecisions) this.emit(decided.hits, decision, startedAt);
+    return decision;
   }
 
   /**
@@ -119,7 +144,8 @@ export abstract class HitLimiter {
     this.leases.hold(held, lost);
     return new Permit(decision, lost.signal, async () => {
       this.leases.drop(held);
-      await this.store.adjust(held.map((lease) => ({ ...lease, kind: 'refund' })));
+      const released = await this.store.adjust(held.map((lease) => ({ ...lease, kind: 'refund' })));
+      return held.length > 0 && !lost.signal.aborted && !released.includes(false);
     });
   }
 
@@ -172,6 +198,7 @@ export abstract class HitLimiter {
   }
 
   private async closeAll(): Promise<void> {
+    await this.waiters.close();
     this.leases.close();
     if (this.store !== this.base) await this.store.close();
     await this.instances.stop();
@@ -180,9 +207,13 @@ export abstract class HitLimiter {
   private async decideAndEmit(hits: readonly RuleHit[], options: DecideOptions): Promise<Decision> {
     const startedAt = performance.now();
     const decision = decisionOf(hits, await this.store.decide(hits, options), false);
+    this.emit(hits, decision, startedAt);
+    return decision;
+  }
+
+  private emit(hits: readonly RuleHit[], decision: Decision, startedAt: number): void {
     const subjects = hits.map(({ subject }) => subject);
     this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt });
-    return decision;
   }
 }
 

@@ -6,7 +6,13 @@ import { settlement } from './charge.js';
 import { DecidedHit } from './decision.js';
 import { HitLimiter } from './hit-limiter.js';
 import type { SubjectValue } from '../rules/key.js';
-import { ACQUIRE_OPTIONS, HIT_OPTIONS, type AcquireOptions, type HitOptions } from './options.js';
+import {
+  ACQUIRE_OPTIONS,
+  HIT_OPTIONS,
+  type AcquireOptions,
+  type HitOptions,
+  type HoldOptions,
+} from './options.js';
 import { checkOperation, type Operation } from './operation.js';
 import type { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -88,10 +94,24 @@ export class Limiter extends HitLimiter {
    * Takes permits and holds them until they are released: at most `limit` at any time. Check `permit.allowed` before
    * the work starts.
    *
-   * @throws RateLimitConfigError if the rule or the cost is invalid
+   * With `timeoutMs`, it waits for permits that others hold, first come, first served across processes. While others
+   * wait, a hold without `timeoutMs` is denied. At most `queue` of the rule wait for one subject; beyond it, the hold is
+   * denied at once.
+   *
+   * @throws RateLimitConfigError if the rule, the cost or `timeoutMs` is invalid
+   * @throws the reason of `signal` if it aborts; nothing is held then
+   * @example
+   * await using permit = await limits.hold(reports, user, { timeoutMs: 10_000, signal });
    */
-  async hold(rule: ConcurrencyRule, subject: SubjectValue, options?: HitOptions): Promise<Permit> {
-    return this.permit(await this.decide(this.hits('hold', rule, subject, costOf('hold', options))));
+  async hold(rule: ConcurrencyRule, subject: SubjectValue, options?: HoldOptions): Promise<Permit> {
+    const { cost, timeoutMs = 0, signal } = readOptions('hold', options, ACQUIRE_OPTIONS);
+    const hits = this.hits('hold', rule, subject, cost);
+    if (timeoutMs === 0) {
+      signal?.throwIfAborted();
+      return this.permit(await this.decide(hits));
+    }
+    const waiting = hits.map((hit) => ({ ...hit, waits: true }));
+    return this.permit(await this.decideInTurn(waiting, { timeoutMs, signal }));
   }
 
   /**

@@ -72,6 +72,17 @@ export interface AcquireOptions extends HitOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of `hold`. */
+export interface HoldOptions extends HitOptions {
+  /**
+   * Longest wait for permits that others hold, in milliseconds, from 0.
+   * @default 0: decides at once
+   */
+  readonly timeoutMs?: number;
+  /** Ends the wait when it aborts. */
+  readonly signal?: AbortSignal;
+}
+
 /** Options of `refund`. */
 export interface RefundOptions {
   /**

@@ -8,14 +8,14 @@ import type { Decision } from '../contracts/decision.js';
  * if (!permit.allowed) throw new RateLimitExceededException(permit.decision);
  */
 export class Permit implements AsyncDisposable {
-  private released: Promise<void> | undefined;
+  private released: Promise<boolean> | undefined;
 
   constructor(
     /** The decision of `hold`. */
     readonly decision: Decision,
     /** Aborts if the permits are lost: Redis lost them, or their lease ended before it was renewed. */
     readonly signal: AbortSignal,
-    private readonly free: () => Promise<void>,
+    private readonly free: () => Promise<boolean>,
   ) {}
 
   /** Whether the permits were taken. */
@@ -23,10 +23,14 @@ export class Permit implements AsyncDisposable {
     return this.decision.allowed;
   }
 
-  /** Releases the permits. Later calls have no effect. */
-  async release(): Promise<void> {
-    this.released ??= this.free();
-    await this.released;
+  /**
+   * Releases the permits. Later calls have no effect, and return the same.
+   *
+   * @returns whether the permits were still held: `false` if their lease had ended, so that others may have worked at the
+   *   same time, or if they were denied. While Redis cannot be reached, `true` unless `signal` has aborted.
+   */
+  release(): Promise<boolean> {
+    return (this.released ??= this.free());
   }
 
   /** Releases the permits at the end of the block of an `await using` declaration. */

@@ -5,7 +5,7 @@ import type { Rules } from '../limiter/limiter.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
-import type { AcquireOptions, HitOptions, RateLimiterOptions } from '../limiter/options.js';
+import type { AcquireOptions, HitOptions, HoldOptions, RateLimiterOptions } from '../limiter/options.js';
 import type { Operation } from '../limiter/operation.js';
 import type { Permit } from '../limiter/permit.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -89,7 +89,11 @@ export class RateLimitService extends RateLimiter {
     return super.acquire(rule as QueueRule, subject, options);
   }
 
-  override hold(rule: OrName<ConcurrencyRule>, subject: SubjectValue, options?: HitOptions): Promise<Permit> {
+  override hold(
+    rule: OrName<ConcurrencyRule>,
+    subject: SubjectValue,
+    options?: HoldOptions,
+  ): Promise<Permit> {
     return super.hold(rule as ConcurrencyRule, subject, options);
   }
 

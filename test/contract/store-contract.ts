@@ -6,6 +6,7 @@ import { debtContract } from './debt.contract.js';
 import { leakyBucketContract } from './leaky-bucket.contract.js';
 import { leakyQueueContract } from './leaky-queue.contract.js';
 import { shadowContract } from './shadow.contract.js';
+import { queueContract } from './queue.contract.js';
 import { peekAndResetContract } from './peek-and-reset.contract.js';
 import { refundContract } from './refund.contract.js';
 import { reservationContract } from './reservation.contract.js';
@@ -34,6 +35,7 @@ export function storeContract(name: string, createStore: CreateStore): void {
     slidingWindowCellsContract(bench);
     leakyBucketContract(bench);
     concurrencyContract(bench);
+    queueContract(bench);
     everyAlgorithmContract(bench);
     peekAndResetContract(bench);
     allOrNothingContract(bench);

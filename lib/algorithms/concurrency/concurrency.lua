@@ -1,41 +1,51 @@
 -- Concurrency: permits are held under a name until they are released, or until their lease ends because the holder has
--- died.
+-- died. Who waits for permits has a place in a queue, which survives as long as its lease is renewed: first come, first
+-- served. See docs/adr/0053-the-queue-of-concurrency.md.
 --
--- KEYS  the rule's key: a sorted set of held permits, `name/1` … `name/cost`, each scored with the instant at which its
---       lease ends (microseconds since the epoch)
--- ARGV  now (microseconds), cost (permits), patience (microseconds), the lease's name, then the rule's
---       parameters: limit (permits), lease (microseconds)
--- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
+-- KEYS  the rule's key: a sorted set of
+--         held permits, `name/1` … `name/cost`, each scored with the instant at which its lease ends (microseconds since
+--         the epoch);
+--         places, each two members: `name?`, scored below 0 by its position in the queue and its cost, and `name!`,
+--         scored with QUEUE + the instant at which its lease ends
+-- ARGV  now (microseconds), cost (permits), patience (microseconds; above 0, but not unlimited: may wait), the lease's
+--       name, then the rule's parameters: limit (permits), lease (microseconds), queue (places)
+-- Returns  allowed, remaining, delay (above 0: waits, until it is asked again) or retry_after (-1: never), reset_after,
+--          state, expires_after
 
 -- Maximum number of permits of one lease, and of expired permits that one call removes: no call moves more.
 local MOST_MOVED = 1000
 
--- Returns: how many permits have expired.
-local function count_gone(key, now)
-  return redis.call('ZCOUNT', key, '-inf', string.format(INTEGER, now))
-end
+-- Maximum number of expired places that one call removes.
+local MOST_PLACES = 250
+
+-- Above every instant. A place is scored by position * COSTS + cost - QUEUE.
+local QUEUE, COSTS = 2 ^ 52, 1024
 
 -- Returns: the end of the lease at a position in the sorted set, counted from the first (0) or from the last (-1).
 local function end_of(key, position)
   return tonumber(redis.call('ZRANGE', key, position, position, 'WITHSCORES')[2])
 end
 
-local function step(key, now, cost, patience, name, limit, lease)
-  if limit == 0 then return false, 0, -1, 0 end
-
-  local gone = count_gone(key, now)
-  local held = redis.call('ZCARD', key) - gone
-  local remaining = math.max(0, limit - held)
-  local reset_after = held > 0 and end_of(key, -1) - now or 0
-
-  if cost > MOST_MOVED or (cost > remaining and patience < math.huge) then
-    if cost > math.min(limit, MOST_MOVED) then return false, remaining, -1, reset_after end
-    return false, remaining, end_of(key, gone + held + cost - limit - 1) - now, reset_after
+-- Returns: how many permits have expired and how many are held; when the last lease of these ends; how many places there
+-- are, and how many of these have not expired.
+local function count(key, now)
+  local gone = redis.call('ZCOUNT', key, 0, string.format(INTEGER, now))
+  local held, places, waiting = redis.call('ZCARD', key) - gone, 0, 0
+  local last = held > 0 and end_of(key, -1) or now
+  if last > QUEUE then
+    places = redis.call('ZCOUNT', key, '-inf', '(0')
+    waiting = redis.call('ZCOUNT', key, '(' .. string.format(INTEGER, QUEUE + now), '+inf')
+    held = held - 2 * places
+    last = held > 0 and end_of(key, places + gone + held - 1) or now
   end
+  return gone, held, last, places, waiting
+end
 
-  if cost > 0 then reset_after = math.max(reset_after, lease) end
-  local state = { name = name, cost = cost, ends_at = now + lease, gone = gone }
-  return true, math.max(0, remaining - cost), 0, reset_after, state, reset_after
+-- Returns: how long until some permits are free if nobody releases any, as far as that is known.
+local function free_after(key, now, before, held, last, needed, lease)
+  needed = math.max(1, needed)
+  if needed > held then return last - now + lease end
+  return end_of(key, before + needed - 1) - now
 end
 
 -- Returns: how many permits are still held under a name; nil if none.
@@ -51,17 +61,115 @@ local function held_by(key, now, name)
   return held
 end
 
-local function refund(key, now, _, name)
-  local cost = held_by(key, now, name)
-  if not cost then return nil end
-  return { name = name, cost = cost, gone = count_gone(key, now) }, math.max(1, end_of(key, -1) - now)
+-- Returns: when the lease of a place ends; nil without a place.
+local function place_end(key, name)
+  local score = redis.call('ZSCORE', key, name .. '!')
+  return score and tonumber(score) - QUEUE
 end
 
+-- Returns: the name and the cost at a position of the queue; nil beyond its end.
+local function place_at(key, position)
+  local place = redis.call('ZRANGE', key, position, position, 'WITHSCORES')
+  local score = tonumber(place[2])
+  if not score or score >= 0 then return nil end
+  return string.sub(place[1], 1, -2), (score + QUEUE) % COSTS
+end
+
+-- Follows the queue from its head, as far as free permits reach, until the place of a name.
+-- Returns: whether it came there, or to the end; the permits left; how many places they reach; when the lease ends of the
+-- place that they do not reach.
+local function walk(key, now, free, name)
+  local reached = 0
+  for position = 0, MOST_MOVED - 1 do
+    local each, cost = place_at(key, position)
+    if not each or each == name then return true, free, reached end
+    local ends_at = place_end(key, each)
+    if ends_at > now then
+      if cost > free then return false, free, reached, ends_at end
+      free, reached = free - cost, reached + 1
+    end
+  end
+  return false, free, reached, now + 1
+end
+
+-- Returns: the score of a new place behind the others.
+local function order_behind(key, places, cost)
+  local position = places > 0 and math.floor((end_of(key, places - 1) + QUEUE) / COSTS) + 1 or 0
+  return position * COSTS + cost - QUEUE
+end
+
+-- A request that may wait: it takes its permits in its turn. Until then it has a place, which each call renews.
+local function step_in_turn(key, now, cost, name, limit, lease, most, gone, held, last, places, waiting)
+  local reset_after = math.max(last - now, lease)
+  local state = { name = name, cost = cost, ends_at = now + lease, gone = gone, places = places, in_turn = true }
+  if places > 0 then state.queue = { now = now, limit = limit, lease = lease } end
+  if held_by(key, now, name) then
+    return true, waiting > 0 and 0 or math.max(0, limit - held), 0, reset_after, state, reset_after
+  end
+
+  local own = redis.call('ZSCORE', key, name .. '?')
+  local is_reached, left, reached, blocked_until = true, limit - held, 0, nil
+  if places > 0 then is_reached, left, reached, blocked_until = walk(key, now, left, name) end
+  if is_reached and cost <= left then
+    local behind = waiting - reached
+    if own and place_end(key, name) > now then behind = behind - 1 end
+    return true, behind > 0 and 0 or left - cost, 0, reset_after, state, reset_after
+  end
+
+  local before = places + gone
+  if not own and waiting >= most then
+    local wait = free_after(key, now, before, held, last, held + waiting + cost - limit, lease)
+    return false, 0, wait, last - now
+  end
+  local ahead = own and redis.call('ZCOUNT', key, '-inf', '(' .. own) or places
+  local delay = free_after(key, now, before, held, last, held + ahead + cost - limit, lease)
+  if blocked_until and cost <= limit - held then delay = math.min(delay, blocked_until - now) end
+  state.order = tonumber(own or nil) or order_behind(key, places, cost)
+  return true, 0, delay, reset_after, state, reset_after
+end
+
+local function step(key, now, cost, patience, name, limit, lease, most)
+  if limit == 0 then return false, 0, -1, 0 end
+
+  local gone, held, last, places, waiting = count(key, now)
+  if cost > 0 and cost <= math.min(limit, MOST_MOVED) and patience > 0 and patience < math.huge then
+    return step_in_turn(key, now, cost, name, limit, lease, most, gone, held, last, places, waiting)
+  end
+  local remaining = waiting > 0 and 0 or math.max(0, limit - held)
+  local reset_after = last - now
+
+  if cost > MOST_MOVED or (cost > remaining and patience < math.huge) then
+    if cost > math.min(limit, MOST_MOVED) then return false, remaining, -1, reset_after end
+    local needed = held + waiting + cost - limit
+    return false, remaining, free_after(key, now, places + gone, held, last, needed, lease), reset_after
+  end
+
+  if cost > 0 then reset_after = math.max(reset_after, lease) end
+  local state = { name = name, cost = cost, ends_at = now + lease, gone = gone, places = places }
+  return true, math.max(0, remaining - cost), 0, reset_after, state, reset_after
+end
+
+-- Releases permits, or leaves the queue. What is free then goes to those who wait.
+local function refund(key, now, _, name, _, limit, lease)
+  local cost = held_by(key, now, name)
+  local place_ends_at = not cost and place_end(key, name)
+  if not cost and (not place_ends_at or place_ends_at <= now) then return nil end
+  local gone, _, last, places = count(key, now)
+  local state = { name = name, cost = cost or 0, gone = gone, places = places }
+  if places == 0 then return state, math.max(1, last - now) end
+  state.queue = { now = now, limit = limit, lease = lease }
+  return state, math.max(last - now, lease)
+end
+
+-- Renews the lease of permits, or of a place.
 local function renew(key, now, name, limit, lease)
   local cost = held_by(key, now, name)
-  if not cost then return nil end
-  local state = { name = name, cost = cost, ends_at = now + lease, gone = count_gone(key, now) }
-  return state, math.max(end_of(key, -1) - now, lease)
+  local order = not cost and redis.call('ZSCORE', key, name .. '?')
+  if not cost and not (order and place_end(key, name) > now) then return nil end
+  local gone, _, last, places = count(key, now)
+  local state = { name = name, cost = cost, ends_at = now + lease, gone = gone, places = places }
+  state.order = tonumber(order or nil)
+  return state, math.max(last - now, lease)
 end
 
 -- Returns: the arguments of ZADD or ZREM: the permits, each preceded by its score if `ends_at` is given.
@@ -74,14 +182,83 @@ local function permits_of(name, cost, ends_at)
   return unpack(permits)
 end
 
--- Adds permits before expired ones are removed: a server out of memory rejects the ZADD, so that the request fails
--- uncharged. Expired permits beyond the maximum are not counted, and later calls remove them.
-local function save(key, state, expires_ms)
-  local ends_at = state.ends_at and string.format(INTEGER, state.ends_at)
-  redis.call(ends_at and 'ZADD' or 'ZREM', key, permits_of(state.name, state.cost, ends_at))
-  if state.gone > 0 then
-    redis.call('ZREMRANGEBYRANK', key, 0, math.min(state.gone, MOST_MOVED) - 1)
+-- Reports to the process whose permits these are, which is the start of their name. A missing right to the channel is not
+-- an error.
+local function report_turn(key, name)
+  local prefix = string.match(key, '^[^{]*')
+  redis.pcall('PUBLISH', prefix .. 'turns:' .. string.match(name, '^[^-]*'), prefix .. name)
+end
+
+local function leave(key, name)
+  redis.call('ZREM', key, name .. '?', name .. '!')
+end
+
+-- Renews the lease of a place, if there is one.
+local function renew_place(key, name, ends_at)
+  redis.call('ZADD', key, 'XX', string.format(INTEGER, QUEUE + ends_at), name .. '!')
+end
+
+local function remove_expired_places(key, now)
+  local until_now = string.format(INTEGER, QUEUE + now)
+  local range = string.format(INTEGER, QUEUE)
+  for _, place in ipairs(redis.call('ZRANGE', key, range, until_now, 'BYSCORE', 'LIMIT', 0, MOST_PLACES)) do
+    leave(key, string.sub(place, 1, -2))
   end
+end
+
+-- Hands free permits to the places at the head of the queue.
+local function advance(key, own, now, limit, lease)
+  local _, held = count(key, now)
+  local free, moved, ends_at = limit - held, 0, string.format(INTEGER, now + lease)
+  while moved < MOST_MOVED do
+    local name, cost = place_at(key, 0)
+    if not name then return end
+    if place_end(key, name) > now then
+      if cost > free then return end
+      redis.call('ZADD', key, permits_of(name, cost, ends_at))
+      free, moved = free - cost, moved + cost
+      if name ~= own then report_turn(key, name) end
+    end
+    leave(key, name)
+    moved = moved + 1
+  end
+end
+
+local function remove_gone(key, gone, places)
+  if gone > 0 then
+    redis.call('ZREMRANGEBYRANK', key, places, places + math.min(gone, MOST_MOVED) - 1)
+  end
+end
+
+-- Adds the permits or the place of a name, or removes them without `ends_at`.
+local function put_own(key, state)
+  local name, ends_at = state.name, state.ends_at
+  if state.order then
+    local place_ends_at = string.format(INTEGER, QUEUE + ends_at)
+    redis.call('ZADD', key, string.format(INTEGER, state.order), name .. '?', place_ends_at, name .. '!')
+  elseif ends_at then
+    redis.call('ZADD', key, permits_of(name, state.cost, string.format(INTEGER, ends_at)))
+  elseif state.cost > 0 then
+    redis.call('ZREM', key, permits_of(name, state.cost))
+  end
+  if state.queue and not state.order then leave(key, name) end
+end
+
+-- Adds permits before expired ones are removed: a server out of memory rejects the ZADD, so that the request fails
+-- uncharged. Who may wait may have expired permits under the same name, which are removed first. Expired permits beyond
+-- the maximum are not counted, and later calls remove them.
+local function save(key, state, expires_ms)
+  local queue = state.queue
+  local is_first = not queue and not state.in_turn
+  if is_first then put_own(key, state) end
+  remove_gone(key, state.gone, state.places)
+  if queue then
+    if state.ends_at then renew_place(key, state.name, state.ends_at) end
+    remove_expired_places(key, queue.now)
+    if not state.ends_at then put_own(key, state) end
+    advance(key, state.name, queue.now, queue.limit, queue.lease)
+  end
+  if not is_first and state.ends_at then put_own(key, state) end
   redis.call('PEXPIRE', key, expires_ms)
 end
 

@@ -1,11 +1,12 @@
-import type { Next } from '../../contracts/algorithm.js';
+import type { Next, Step } from '../../contracts/algorithm.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
-import type { AlgorithmDefinition } from '../definition.js';
-import { durationOption } from '../option-checks.js';
+import type { AlgorithmDefinition, Numbers } from '../definition.js';
+import { durationOption, integer } from '../option-checks.js';
 import { allow, deny, NEVER } from '../result.js';
+import { shareOf } from '../share.js';
 import { concurrencyExamples } from './concurrency.examples.js';
 import lua from './concurrency.lua.js';
-import { HeldPermits } from './held-permits.js';
+import { HeldPermits, type Holder } from './held-permits.js';
 
 /** Options of `algorithm: 'concurrency'`, which has no window. */
 export interface ConcurrencyOptions {
@@ -15,22 +16,33 @@ export interface ConcurrencyOptions {
    * @default '30s'
    */
   readonly lease?: Duration;
+  /**
+   * How many holds of one subject can wait for permits at the same time, in all processes: an integer from 0 to 10,000.
+   * A hold that finds the queue full is denied at once.
+   * @default 1000
+   */
+  readonly queue?: number;
 }
 
-type ConcurrencyParameter = 'limit' | 'lease';
+type ConcurrencyParameter = 'limit' | 'lease' | 'queue';
 
 const DEFAULT_LEASE = 30e6;
+const DEFAULT_QUEUE = 1000;
 const MOST_HELD = 10_000;
+const MOST_WAITING = 10_000;
 
 /** Maximum number of permits of one lease: they are added and removed one by one, and no call moves more. */
 export const MOST_AT_ONCE = 1000;
 
-/** Number of holders that take as much memory as a key. */
+/** Number of holders or places that take as much memory as a key. */
 const HOLDERS_PER_SIZE = 2;
 
 /**
  * Concurrency: at most `limit` permits are held at any time. A permit is held under a name until it is released, or
  * until its lease ends because the holder has died. A late release frees no permit of another holder.
+ *
+ * A request with patience waits for its permits: it is allowed with a delay, after which it asks again under the same
+ * name. Meanwhile it has a place in a queue, first come, first served, which each of its requests renews.
  */
 export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, ConcurrencyParameter> & {
   readonly leases: true;
@@ -38,28 +50,38 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   name: 'concurrency',
   bound: 'at a time',
   examples: concurrencyExamples,
-  parameters: ['limit', 'lease'],
-  options: { lease: durationOption },
+  parameters: ['limit', 'lease', 'queue'],
+  options: { lease: durationOption, queue: integer(0, MOST_WAITING) },
   check({ limit, cost = 1 }) {
     if (limit > MOST_HELD) return `limit is ${limit}; allowed: at most ${MOST_HELD} permits held at a time`;
     if (cost <= MOST_AT_ONCE) return undefined;
     return `cost is ${cost}; allowed with concurrency: at most ${MOST_AT_ONCE} permits for one holder`;
   },
-  compile: ({ limit, lease }) => ({ limit, lease: parseDuration(lease) ?? DEFAULT_LEASE }),
+  share: ({ queue = DEFAULT_QUEUE }, processes) => ({ queue: shareOf(queue, processes) }),
+  compile: ({ limit, lease, queue = DEFAULT_QUEUE }) => ({
+    limit,
+    lease: parseDuration(lease) ?? DEFAULT_LEASE,
+    queue,
+  }),
   leases: true,
   lua,
 
-  step(state, now, cost, { limit, lease }, patience = 0, name = '') {
+  step(state, now, cost, parameters, patience = 0, name = '') {
+    const { limit, lease } = parameters;
     if (limit === 0) return NEVER;
 
     const holders = state ?? HeldPermits.none();
+    if (cost > 0 && cost <= Math.min(limit, MOST_AT_ONCE) && patience > 0 && patience < Infinity) {
+      return stepInTurn(holders, now, { name, permits: cost, endsAt: now + lease }, parameters);
+    }
     const held = holders.count(now);
-    const remaining = Math.max(0, limit - held);
-    const heldFor = held > 0 ? holders.lastEnd(now) - now : 0;
+    const waiting = holders.countWaiting(now);
+    const remaining = waiting > 0 ? 0 : Math.max(0, limit - held);
+    const heldFor = holders.lastEnd(now) - now;
 
     if (cost > MOST_AT_ONCE || (cost > remaining && patience < Infinity)) {
       if (cost > Math.min(limit, MOST_AT_ONCE)) return deny(remaining, null, heldFor);
-      return deny(remaining, freeingEnd(holders, now, held + cost - limit) - now, heldFor);
+      return deny(remaining, freeAfter(holders, now, held + waiting + cost - limit, lease), heldFor);
     }
 
     const resetAfter = cost > 0 ? Math.max(heldFor, lease) : heldFor;
@@ -67,29 +89,66 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
     return allow(Math.max(0, remaining - cost), 0, resetAfter, next, resetAfter);
   },
 
-  refund(state, now, _cost, _parameters, receipt) {
-    const holder = state.get(String(receipt), now);
-    return holder && next(state.remove(holder.name, now), now);
+  refund(state, now, _cost, parameters, receipt) {
+    const name = String(receipt);
+    const place = state.place(name);
+    if (!state.get(name, now) && !(place && place.endsAt > now)) return undefined;
+    return next(state.remove(name, now, parameters), now);
   },
 
   renew(state, now, { lease }, name) {
+    const endsAt = now + lease;
     const holder = state.get(name, now);
-    return holder && next(state.put({ ...holder, endsAt: now + lease }, now), now);
+    if (holder) return next(state.put({ ...holder, endsAt }, now), now);
+    const place = state.place(name);
+    return place && place.endsAt > now ? next(state.renewPlace({ ...place, endsAt }, now), now) : undefined;
   },
 
-  sizeOf: (state) => 2 + Math.floor(state.heldCount / HOLDERS_PER_SIZE),
+  sizeOf: (state) => 2 + Math.floor(state.size / HOLDERS_PER_SIZE),
 };
 
-/** Returns the instant at which enough leases have ended to free `needed` permits. */
-function freeingEnd(holders: HeldPermits, now: number, needed: number): number {
-  let missing = needed;
-  for (const { permits, endsAt } of holders.live(now)) {
-    missing -= permits;
-    if (missing <= 0) return endsAt;
+/** Decides a request that may wait: it takes its permits in its turn. Until then it has a place. */
+function stepInTurn(
+  holders: HeldPermits,
+  now: number,
+  asker: Holder,
+  parameters: Numbers<ConcurrencyParameter>,
+): Step<HeldPermits> {
+  const { limit, lease, queue } = parameters;
+  const { name, permits: cost } = asker;
+  const free = limit - holders.count(now);
+  const waiting = holders.countWaiting(now);
+  const heldFor = holders.lastEnd(now) - now;
+  const resetAfter = Math.max(heldFor, lease);
+  const taken = (remaining: number): Step<HeldPermits> => {
+    const state = holders.take(asker, now, parameters);
+    return { ...allow(remaining, 0, resetAfter, state, resetAfter), granted: state.granted };
+  };
+  const own = holders.get(name, now);
+  if (own) return taken(waiting > 0 ? 0 : Math.max(0, free));
+
+  const place = holders.place(name);
+  const { isReached, left, reached, blockedUntil } = holders.reach(now, free, name);
+  if (isReached && cost <= left) {
+    const behind = waiting - reached - (place && place.endsAt > now ? 1 : 0);
+    return taken(behind > 0 ? 0 : left - cost);
   }
-  return Infinity;
+  if (!place && waiting >= queue) {
+    return deny(0, freeAfter(holders, now, waiting + cost - free, lease), heldFor);
+  }
+  let delay = freeAfter(holders, now, holders.ahead(name) + cost - free, lease);
+  if (cost <= free) delay = Math.min(delay, blockedUntil - now);
+  const state = holders.wait(place ? { ...asker, permits: place.permits } : asker, now, parameters);
+  return { ...allow(0, delay, resetAfter, state, resetAfter), granted: state.granted };
+}
+
+/** Returns how long until some permits are free if nobody releases any, as far as that is known. */
+function freeAfter(holders: HeldPermits, now: number, needed: number, lease: number): number {
+  return Math.max(1, needed) > holders.count(now)
+    ? holders.lastEnd(now) - now + lease
+    : holders.freeingEnd(now, needed) - now;
 }
 
 function next(state: HeldPermits, now: number): Next<HeldPermits> {
-  return { state, expiresAfter: state.lastEnd(now) - now };
+  return { state, expiresAfter: state.lastEndOfAll(now) - now, granted: state.granted };
 }

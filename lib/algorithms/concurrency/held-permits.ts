@@ -1,45 +1,43 @@
-/** Permits held under one name. */
-export interface Holder {
-  readonly name: string;
-  readonly permits: number;
-  /** The instant at which the lease ends, in microseconds since the epoch. */
-  readonly endsAt: number;
+import { firstAfter, PermitTable, type Holder } from './permit-table.js';
+
+export type { Holder };
+
+/** What free permits do: how many there may be, and how long they are held. */
+export interface Supply {
+  readonly limit: number;
+  /** Microseconds. */
+  readonly lease: number;
 }
 
-interface Table {
-  /** Sorted by the end of the lease, earliest first. */
-  readonly byEnd: Holder[];
-  readonly byName: Map<string, Holder>;
-  /** Total number of permits in the table. */
-  permits: number;
-  version: number;
-  undo: () => void;
+/** How far free permits reach in the queue. */
+export interface Reach {
+  /** Whether they reach the place, or the end of the queue. */
+  readonly isReached: boolean;
+  /** Permits left. */
+  readonly left: number;
+  /** Number of places that they reach. */
+  readonly reached: number;
+  /** When the lease of the place ends that they do not reach. */
+  readonly blockedUntil: number;
 }
 
 /**
- * The holders of permits. Immutable for its user: a change returns a new view of one shared table, and is undone if an
- * older view is used, so that a change copies nothing. Only the newest view or the one before it can be used.
+ * The holders of permits, and those that wait for them. Immutable for its user: a change returns a new view of one
+ * shared table, and is undone if an older view is used, so that a change copies nothing. Only the newest view or the one
+ * before it can be used.
  */
 export class HeldPermits {
   private constructor(
-    private readonly table: Table,
+    private readonly table: PermitTable,
     private readonly version: number,
     /** Leases that had ended by this instant are removed for good. */
     private readonly purgedAt: number,
+    /** The names that the last change handed permits to. */
+    readonly granted: readonly string[] = [],
   ) {}
 
   static none(): HeldPermits {
-    return new HeldPermits(
-      { byEnd: [], byName: new Map(), permits: 0, version: 0, undo: () => undefined },
-      0,
-      0,
-    );
-  }
-
-  /** Iterates over the leases that have not ended, the earliest to end first. */
-  *live(now: number): Iterable<Holder> {
-    const { byEnd } = this.current();
-    for (let at = firstAfter(byEnd, now); at < byEnd.length; at++) yield byEnd[at]!;
+    return new HeldPermits(new PermitTable(), 0, 0);
   }
 
   /** Returns how many permits are held by leases that have not ended. */
@@ -50,72 +48,154 @@ export class HeldPermits {
     return count;
   }
 
-  /** Number of holders in memory, including those whose lease has ended. */
-  get heldCount(): number {
-    return this.table.byEnd.length;
+  /** Number of holders and places in memory, including those whose lease has ended. */
+  get size(): number {
+    return this.table.byEnd.length + this.table.places.length;
   }
 
-  /** Returns the instant at which the last lease ends; `now` if there is none. */
+  /** Number of places, including those whose lease has ended. */
+  get placeCount(): number {
+    return this.current().places.length;
+  }
+
+  /** Returns how many wait. */
+  countWaiting(now: number): number {
+    const { places } = this.current();
+    let count = 0;
+    for (const { endsAt } of places) if (endsAt > now) count += 1;
+    return count;
+  }
+
+  /** Returns the instant at which the last lease of permits ends; `now` if none is held. */
   lastEnd(now: number): number {
     return Math.max(now, this.current().byEnd.at(-1)?.endsAt ?? 0);
   }
 
+  /** Returns the instant at which the last lease ends, also those of places. */
+  lastEndOfAll(now: number): number {
+    return this.current().places.reduce((last, { endsAt }) => Math.max(last, endsAt), this.lastEnd(now));
+  }
+
+  /** Returns the instant at which enough leases have ended to free some permits; at most those that are held. */
+  freeingEnd(now: number, needed: number): number {
+    const { byEnd } = this.current();
+    let missing = Math.max(1, needed);
+    for (let at = firstAfter(byEnd, now); at < byEnd.length; at++) {
+      missing -= byEnd[at]!.permits;
+      if (missing <= 0) return byEnd[at]!.endsAt;
+    }
+    return Infinity;
+  }
+
   get(name: string, now: number): Holder | undefined {
-    const holder = this.current().byName.get(name);
+    const holder = this.current().holder(name);
     return holder && holder.endsAt > now ? holder : undefined;
+  }
+
+  /** Returns the place of a name, even if its lease has ended. */
+  place(name: string): Holder | undefined {
+    return this.current().place(name);
+  }
+
+  /** Returns the number of places ahead of a name; all places if it has none. */
+  ahead(name: string): number {
+    const table = this.current();
+    const place = table.place(name);
+    return place ? table.places.indexOf(place) : table.places.length;
+  }
+
+  /** Follows the queue from its head, as far as free permits reach, until the place of a name. */
+  reach(now: number, free: number, name: string): Reach {
+    let [left, reached] = [free, 0];
+    for (const { name: each, permits, endsAt } of this.current().places) {
+      if (each === name) break;
+      if (endsAt <= now) continue;
+      if (permits > left) return { isReached: false, left, reached, blockedUntil: endsAt };
+      left -= permits;
+      reached += 1;
+    }
+    return { isReached: true, left, reached, blockedUntil: Infinity };
   }
 
   /** Returns a view with a holder added or replaced, and without the leases that have ended. */
   put(holder: Holder, now: number): HeldPermits {
-    return this.change(holder.name, holder, now);
+    return this.change(now, (table) => table.setHolder(holder.name, holder));
   }
 
-  /** Returns a view without a holder, and without the leases that have ended. */
-  remove(name: string, now: number): HeldPermits {
-    return this.change(name, undefined, now);
+  /** Returns a view without a holder or a place. What is free then goes to those who wait. */
+  remove(name: string, now: number, supply: Supply): HeldPermits {
+    return this.change(now, (table) => {
+      table.setHolder(name, undefined);
+      table.setPlace(name, undefined);
+      return advance(table, now, supply, name);
+    });
   }
 
-  private change(name: string, holder: Holder | undefined, now: number): HeldPermits {
+  /** Returns a view in which free permits went to those who wait, and then the holder has its permits. */
+  take(holder: Holder, now: number, supply: Supply): HeldPermits {
+    return this.change(now, (table) => {
+      if (table.place(holder.name)) table.setPlace(holder.name, holder);
+      const granted = advance(table, now, supply, holder.name);
+      table.setPlace(holder.name, undefined);
+      table.setHolder(holder.name, holder);
+      return granted;
+    });
+  }
+
+  /** Returns a view in which free permits went to those who wait, and the holder then has a place behind them. */
+  wait(holder: Holder, now: number, supply: Supply): HeldPermits {
+    return this.change(now, (table) => {
+      if (table.place(holder.name)) table.setPlace(holder.name, holder);
+      const granted = advance(table, now, supply, holder.name);
+      table.setPlace(holder.name, holder);
+      return granted;
+    });
+  }
+
+  /** Returns a view in which the lease of a place ends at another instant. */
+  renewPlace(place: Holder, now: number): HeldPermits {
+    return this.change(now, (table) => table.setPlace(place.name, place));
+  }
+
+  private change(now: number, edit: (table: PermitTable) => readonly string[] | void): HeldPermits {
     const table = this.current();
-    const before = table.byName.get(name);
-    replace(table, before, holder);
-    table.undo = () => replace(table, holder, before);
-    table.version = this.version + 1;
-    return new HeldPermits(table, table.version, now);
+    table.begin(this.version + 1);
+    const granted = edit(table) ?? [];
+    return new HeldPermits(table, table.version, now, granted);
   }
 
   /** Returns the table in the state of this view. */
-  private current(): Table {
+  private current(): PermitTable {
     const { table } = this;
-    if (table.version > this.version) table.undo();
-    table.version = this.version;
+    if (table.version > this.version) table.undo(this.version);
     const ended = firstAfter(table.byEnd, this.purgedAt);
-    for (const holder of ended > 0 ? table.byEnd.slice(0, ended) : []) replace(table, holder, undefined);
+    if (ended > 0) {
+      for (const { name } of table.byEnd.slice(0, ended)) table.setHolder(name, undefined);
+      table.begin(this.version);
+    }
     return table;
   }
 }
 
-function replace(table: Table, before: Holder | undefined, after: Holder | undefined): void {
-  const { byEnd, byName } = table;
-  table.permits += (after?.permits ?? 0) - (before?.permits ?? 0);
-  if (before) {
-    byName.delete(before.name);
-    byEnd.splice(byEnd.indexOf(before, firstAfter(byEnd, before.endsAt - 1)), 1);
+/**
+ * Hands free permits to the places at the head of the queue, and removes the places whose lease has ended.
+ *
+ * @param own the name that needs no report
+ * @returns the names that were handed permits
+ */
+function advance(table: PermitTable, now: number, { limit, lease }: Supply, own: string): readonly string[] {
+  const granted: string[] = [];
+  for (const { name } of table.places.filter(({ endsAt }) => endsAt <= now)) table.setPlace(name, undefined);
+  let free = limit - table.permits + endedPermits(table, now);
+  for (let [head] = table.places; head && head.permits <= free; [head] = table.places) {
+    table.setPlace(head.name, undefined);
+    table.setHolder(head.name, { ...head, endsAt: now + lease });
+    free -= head.permits;
+    if (head.name !== own) granted.push(head.name);
   }
-  if (after) {
-    byName.set(after.name, after);
-    byEnd.splice(firstAfter(byEnd, after.endsAt), 0, after);
-  }
+  return granted;
 }
 
-/** Returns the first index whose lease ends after an instant. */
-function firstAfter(byEnd: readonly Holder[], instant: number): number {
-  let low = 0;
-  let high = byEnd.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (byEnd[middle]!.endsAt <= instant) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+function endedPermits({ byEnd }: PermitTable, now: number): number {
+  return byEnd.slice(0, firstAfter(byEnd, now)).reduce((sum, { permits }) => sum + permits, 0);
 }

@@ -1,7 +1,15 @@
 import type { Denied, Next, Patience, Step } from '../../contracts/algorithm.js';
 import type { Clock } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
-import type { Adjustment, BaseStore, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
+import type {
+  Adjustment,
+  BaseStore,
+  Counter,
+  DecideOptions,
+  Hit,
+  HitResult,
+  TurnFollower,
+} from '../../contracts/store.js';
 import { endsWithReset } from '../../contracts/undo.js';
 import { Entries } from './entries.js';
 
@@ -45,6 +53,7 @@ export class MemoryStore implements BaseStore {
   /** The instant of the last reset, and the number of resets at that instant. */
   private resetAt = 0;
   private resets = 0;
+  private readonly turnFollowers = new Set<TurnFollower>();
 
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options?: MemoryStoreOptions) {
@@ -70,7 +79,8 @@ export class MemoryStore implements BaseStore {
     let isDenied = false;
     for (let index = 0; index < hits.length; index += 1) {
       const hit = hits[index]!;
-      const step = this.stepOrBlock(hit, now, prefetch?.permits ?? hit.cost, patience);
+      const mayWait = hit.waits ? 1 : patience;
+      const step = this.stepOrBlock(hit, now, prefetch?.permits ?? hit.cost, mayWait);
       if (!step.allowed && !hit.shadow) isDenied = true;
       steps[index] = step;
     }
@@ -80,9 +90,8 @@ export class MemoryStore implements BaseStore {
       let step = steps[index]!;
       if (step.allowed && (dryRun || isDenied)) step = this.step(hit, now, 0);
       else if (!dryRun && hit.cost > 0) {
-        const { key, algorithm } = hit;
         if (!step.allowed) this.beginBlock(hit, step, now);
-        else this.entries.set(key, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
+        else this.save(hit, step, now);
       }
       const { allowed, remaining, retryAfter, resetAfter, delay } = step;
       const result = {
@@ -103,13 +112,12 @@ export class MemoryStore implements BaseStore {
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
     const now = this.now();
     return adjustments.map((adjustment) => {
-      const { key, algorithm, kind } = adjustment;
+      const { key, kind } = adjustment;
       const state = this.entries.get(key);
       if (state === undefined && kind !== 'charge') return false;
       if (endsWithReset(adjustment) && adjustment.chargedAt < this.resetOf(key)) return false;
       const next = nextOf(adjustment, state, now);
-      if (next)
-        this.entries.set(key, next.state, now + next.expiresAfter, algorithm.sizeOf?.(next.state) ?? 1);
+      if (next) this.save(adjustment, next, now);
       return next !== undefined;
     });
   }
@@ -125,9 +133,16 @@ export class MemoryStore implements BaseStore {
     return counters.map(({ key, block }) => {
       const expiresAt = this.entries.delete(key);
       if (expiresAt !== undefined) this.keepReset(key, expiresAt);
+      for (const follower of this.turnFollowers) follower.cleared(key);
       const blockedUntil = block && this.entries.delete(block.key);
       return [expiresAt, blockedUntil].some((until) => until !== undefined && !this.isOver(until));
     });
+  }
+
+  followTurns(_prefix: string, _instance: string, follower: TurnFollower): () => void {
+    this.turnFollowers.add(follower);
+    follower.trusted(true);
+    return () => this.turnFollowers.delete(follower);
   }
 
   async close(): Promise<void> {
@@ -158,6 +173,16 @@ export class MemoryStore implements BaseStore {
   /** Returns the instant of a counter's last reset; 0 if no earlier charge can be refunded anyway. */
   private resetOf(key: string): number {
     return (this.entries.get(resetKey(key)) as number | undefined) ?? 0;
+  }
+
+  private save(
+    { key, algorithm }: Counter,
+    { state, expiresAfter, granted }: Next<unknown>,
+    now: number,
+  ): void {
+    this.entries.set(key, state, now + expiresAfter, algorithm.sizeOf?.(state) ?? 1);
+    if (!granted || granted.length === 0) return;
+    for (const follower of this.turnFollowers) for (const lease of granted) follower.came(lease);
   }
 
   private step(

@@ -25,8 +25,9 @@ export class Announcements {
     private readonly keyPrefix: string,
   ) {}
 
-  follow(prefix: string, follower: Follower): void {
-    const channel = this.channelOf(prefix);
+  /** @param name the channel, without the user's `keyPrefix` */
+  follow(name: string, follower: Follower): void {
+    const channel = this.keyPrefix + name;
     const known = this.followers.get(channel);
     this.followers.set(channel, (known ?? new Set()).add(follower));
     for (const subscriber of this.subscribers.values()) void subscriber.subscribe(channel);
@@ -35,8 +36,8 @@ export class Announcements {
     this.isWatching = true;
   }
 
-  unfollow(prefix: string, follower: Follower): void {
-    const channel = this.channelOf(prefix);
+  unfollow(name: string, follower: Follower): void {
+    const channel = this.keyPrefix + name;
     const known = this.followers.get(channel);
     known?.delete(follower);
     if (known?.size !== 0) return;
@@ -47,14 +48,14 @@ export class Announcements {
 
   /** Whether every change of a counter is reported, because its server is subscribed to. */
   isFollowed(key: string): boolean {
-    if (this.keyPrefix.includes('{')) return false; // the Lua takes the text before the first brace as the prefix
+    if (!this.isUsable) return false;
     const subscriber = this.subscribers.get(this.site.servers.of(key));
-    return subscriber?.isSubscribed(this.channelOf(prefixOf(key))) ?? false;
+    return subscriber?.isSubscribed(this.channelOf(key)) ?? false;
   }
 
   /** Reports a change by this process immediately. */
   changed(key: string, isReset: boolean): void {
-    this.report(this.channelOf(prefixOf(key)), key, isReset);
+    this.report(this.channelOf(key), key, isReset);
   }
 
   close(): void {
@@ -62,9 +63,14 @@ export class Announcements {
     this.subscribers.clear();
   }
 
-  /** Returns the channel on which the Lua announces changes of the counters with a prefix. */
-  private channelOf(prefix: string): string {
-    return `${this.keyPrefix}${prefix}changes`;
+  /** Returns the channel on which the Lua announces changes of a counter. */
+  private channelOf(key: string): string {
+    return this.keyPrefix + changesOf(key.slice(0, key.indexOf('{')));
+  }
+
+  /** Whether the Lua finds the channel: it takes the text before the first brace as the prefix. */
+  private get isUsable(): boolean {
+    return !this.keyPrefix.includes('{');
   }
 
   /** Subscribes to every current server, and ends the subscriptions to others. */
@@ -98,7 +104,7 @@ export class Announcements {
   private trust(channels: readonly string[]): void {
     const subscribers = [...this.subscribers.values()];
     for (const channel of channels) {
-      const isTrusted = subscribers.some((subscriber) => subscriber.isSubscribed(channel));
+      const isTrusted = this.isUsable && subscribers.some((subscriber) => subscriber.isSubscribed(channel));
       for (const follower of this.followers.get(channel) ?? []) follower.trusted(isTrusted);
     }
   }
@@ -108,6 +114,12 @@ export class Announcements {
   }
 }
 
-function prefixOf(key: string): string {
-  return key.slice(0, key.indexOf('{'));
+/** Returns the channel of the changes of all counters with a key prefix. */
+export function changesOf(prefix: string): string {
+  return `${prefix}changes`;
+}
+
+/** Returns the channel of the turns of leases that a process waits for. */
+export function turnsOf(prefix: string, instance: string): string {
+  return `${prefix}turns:${instance}`;
 }

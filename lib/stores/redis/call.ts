@@ -181,7 +181,7 @@ export class Call {
     this.arguments.push(1, ...head);
     for (const hit of hits) {
       this.arguments.push(this.ruleOf(hit), permits ?? hit.cost);
-      if (hit.algorithm.leases) this.arguments.push(hit.lease ?? '');
+      if (hit.algorithm.leases) this.arguments.push(hit.lease ?? '', hit.waits ? 1 : 0);
     }
   }
 

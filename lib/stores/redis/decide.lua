@@ -6,7 +6,8 @@
 -- ARGV  see protocol.lua; the arguments are runs of requests that differ only in their keys, each with: times (number of
 --       requests), count (hits per request; if negative, mode and patience follow), mode (1: charge nothing; 2:
 --       prefetch), patience (microseconds; -1: unlimited; for mode 2: how long to store the receipts), and for each hit:
---       rule (index), cost (permits), lease (a name, only if the algorithm has leases)
+--       rule (index), cost (permits), and only if the algorithm has leases: lease (a name), waits (1: takes a place in
+--       the queue if permits are missing)
 -- Returns  now (microseconds), then three integers per hit: remaining (permits; if negative: none, and the subject is
 --          blocked for so many microseconds), wait (microseconds; from 0: allowed
 --          with this delay; -1: never allowed; below -1: allowed after -2 - wait), reset_after (microseconds); the
@@ -33,6 +34,7 @@ end
 
 local function step(hit, cost, patience)
   local rule = hit_rule[hit]
+  if hit_waits[hit] and cost > 0 then patience = 1 end
   return rule.step(hit_key[hit], now, cost, patience, hit_lease[hit], unpack(rule.parameters))
 end
 

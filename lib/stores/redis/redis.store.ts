@@ -12,8 +12,9 @@ import type {
   HitResult,
   SharedStore,
   StoreChange,
+  TurnFollower,
 } from '../../contracts/store.js';
-import { Announcements } from './announcements.js';
+import { Announcements, changesOf, turnsOf } from './announcements.js';
 import { announcersOf } from './announcers.js';
 import { Batches } from './batches.js';
 import { boundedParts, forEachPart } from './bounded-calls.js';
@@ -171,11 +172,28 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   follow(prefix: string, follower: Follower): void {
-    this.announcements.follow(prefix, follower);
+    this.announcements.follow(changesOf(prefix), follower);
   }
 
   unfollow(prefix: string, follower: Follower): void {
-    this.announcements.unfollow(prefix, follower);
+    this.announcements.unfollow(changesOf(prefix), follower);
+  }
+
+  followTurns(prefix: string, instance: string, follower: TurnFollower): () => void {
+    const turns: Follower = {
+      changed: (name) => follower.came(name.slice(prefix.length)),
+      trusted: (isTrusted) => follower.trusted(isTrusted),
+    };
+    const resets: Follower = {
+      changed: (key, isReset) => (isReset ? follower.cleared(key) : undefined),
+      trusted: () => undefined,
+    };
+    const channels = [
+      [turnsOf(prefix, instance), turns],
+      [changesOf(prefix), resets],
+    ] as const;
+    for (const [channel, each] of channels) this.announcements.follow(channel, each);
+    return () => channels.forEach(([channel, each]) => this.announcements.unfollow(channel, each));
   }
 
   isFollowed({ key }: Counter): boolean {

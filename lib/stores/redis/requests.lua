@@ -12,7 +12,7 @@ local next_argument, next_key
 -- The current run of requests: how many of them are left, and what they have in common. For a prefetch, `kept` is how
 -- long to store the receipts (microseconds).
 local left, count, width, charge, patience, kept
-local hit_rule, hit_cost, hit_lease = {}, {}, {}
+local hit_rule, hit_cost, hit_lease, hit_waits = {}, {}, {}, {}
 
 -- The current request: the position of its part of the reply, and of its keys.
 local start, first_key
@@ -37,8 +37,8 @@ local function read_run()
   width = kept and 2 * count or count
   for hit = 1, count do
     local rule = rules[arguments[at]]
-    hit_rule[hit], hit_cost[hit], hit_lease[hit], at = rule, arguments[at + 1], nil, at + 2
-    if rule.leases then hit_lease[hit], at = arguments[at], at + 1 end
+    hit_rule[hit], hit_cost[hit], hit_lease[hit], hit_waits[hit], at = rule, arguments[at + 1], nil, false, at + 2
+    if rule.leases then hit_lease[hit], hit_waits[hit], at = arguments[at], arguments[at + 1] == 1, at + 2 end
     if rule.block then width = width + 1 end
   end
   if patience < 0 then patience = math.huge end

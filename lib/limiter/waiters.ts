@@ -1,0 +1,185 @@
+import type { BaseStore, Store, TurnFollower } from '../contracts/store.js';
+import { LONGEST_TIMER_MS } from '../contracts/timer.js';
+import type { RuleHit } from '../rules/rule-hit.js';
+import { WaitingRequest, type Decided } from './waiting-request.js';
+
+/** While turns are not reported, a waiting request asks again this often. */
+const UNREPORTED_MS = 1000;
+const ASKS_PER_LEASE = 3;
+/** The largest part of the interval by which a request asks earlier, so that requests are spread. */
+const SPREAD = 0.5;
+const GOLDEN_RATIO = 0.618_033_988_749;
+
+/** How long a request waits for its turn. */
+export interface Wait {
+  /** Milliseconds, from 0. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A request that waits. */
+interface Waiter {
+  readonly keys: ReadonlySet<string>;
+  /** Ends the pause before it asks again, or the next one. */
+  readonly wake: () => void;
+}
+
+/**
+ * Decides requests that wait in the queue of a concurrency rule.
+ *
+ * The store holds the queue. It reports a lease that was handed its permits, and the request asks for it once more. A
+ * request also asks three times within its lease, which renews its place; when permits may expire that it is next to get;
+ * and every second while turns are not reported. See docs/adr/0053-the-queue-of-concurrency.md.
+ */
+export class Waiters implements TurnFollower {
+  private readonly waiting = new Map<string, Waiter>();
+  private readonly underWay = new Set<Promise<unknown>>();
+  private readonly ends: (() => void)[] = [];
+  private isFollowing = false;
+  private isTrusted = false;
+  private isClosed = false;
+  private turn = 0;
+
+  /**
+   * @param store decides, with all layers
+   * @param base reports turns
+   * @param instance what the names of this process's leases begin with
+   */
+  constructor(
+    private readonly store: Store<RuleHit>,
+    private readonly base: BaseStore,
+    private readonly prefix: string,
+    private readonly instance: string,
+  ) {}
+
+  /**
+   * Decides hits; those of leases with `waits` wait in their queues. When the time is over, all hits are decided once
+   * more without waiting.
+   *
+   * @throws the signal's reason if it aborts; all permits are released, and all places left
+   */
+  decide(hits: readonly RuleHit[], wait: Wait): Promise<Decided> {
+    const request = new WaitingRequest(this.store, hits);
+    if (this.isClosed || wait.timeoutMs === 0) return request.decideNow();
+    if (!this.isFollowing) {
+      this.isFollowing = true;
+      this.follow(this.base, this);
+    }
+    const decided = this.wait(request, wait);
+    this.underWay.add(decided);
+    return decided.finally(() => this.underWay.delete(decided));
+  }
+
+  came(lease: string): void {
+    this.waiting.get(lease)?.wake();
+  }
+
+  cleared(key: string): void {
+    for (const waiter of this.waiting.values()) if (waiter.keys.has(key)) waiter.wake();
+  }
+
+  trusted(isTrusted: boolean): void {
+    this.isTrusted = isTrusted;
+    this.wakeAll();
+  }
+
+  /** Lets every waiting request ask again, in the order of arrival. */
+  wakeAll(): void {
+    for (const waiter of this.waiting.values()) waiter.wake();
+  }
+
+  /** Follows the turns of the store that decides while the first one cannot. */
+  followFallback(store: BaseStore): void {
+    this.follow(store, {
+      came: (lease) => this.came(lease),
+      cleared: (key) => this.cleared(key),
+      trusted: () => undefined,
+    });
+  }
+
+  /** Ends every wait as if its time were over. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.wakeAll();
+    await Promise.allSettled(this.underWay);
+    for (const end of this.ends.splice(0)) end();
+  }
+
+  private follow(store: BaseStore, follower: TurnFollower): void {
+    const end = store.followTurns?.(this.prefix, this.instance, follower);
+    if (end) this.ends.push(end);
+  }
+
+  private async wait(request: WaitingRequest, { timeoutMs, signal }: Wait): Promise<Decided> {
+    const until = performance.now() + timeoutMs;
+    const pause = new Pause();
+    const waiter: Waiter = { keys: new Set(request.hits.map(({ key }) => key)), wake: pause.end };
+    signal?.addEventListener('abort', pause.end);
+    try {
+      this.register(request, waiter); // before it asks: its turn may come before the reply
+      await request.begin();
+      while (request.isWaiting && !signal?.aborted) {
+        await pause.last(Math.min(this.pauseOf(request), until - performance.now()));
+        if (signal?.aborted) break;
+        if (!this.isClosed && performance.now() < until) await this.ask(request, waiter);
+        else request.isDenied = true;
+        if (!request.isDenied) continue;
+        await request.leave();
+        return await request.decideNow();
+      }
+      if (!signal?.aborted) return request;
+      await request.leave();
+      throw signal.reason;
+    } finally {
+      signal?.removeEventListener('abort', pause.end);
+      this.unregister(request);
+    }
+  }
+
+  private async ask(request: WaitingRequest, waiter: Waiter): Promise<void> {
+    const { leases } = request;
+    await request.ask();
+    if (request.leases[0] === leases[0]) return;
+    for (const lease of leases) this.waiting.delete(lease);
+    this.register(request, waiter);
+  }
+
+  private register({ leases }: WaitingRequest, waiter: Waiter): void {
+    for (const lease of leases) this.waiting.set(lease, waiter);
+  }
+
+  private unregister({ leases }: WaitingRequest): void {
+    for (const lease of leases) this.waiting.delete(lease);
+  }
+
+  /** Milliseconds until a request asks again, unless its turn comes. */
+  private pauseOf({ delayMs, leaseMs, isLocal }: WaitingRequest): number {
+    this.turn = (this.turn + GOLDEN_RATIO) % 1;
+    const renewal = (leaseMs / ASKS_PER_LEASE) * (1 - SPREAD * this.turn);
+    return Math.min(delayMs, renewal, this.isTrusted && !isLocal ? Infinity : UNREPORTED_MS);
+  }
+}
+
+/** A pause that can be ended, also before it begins. */
+class Pause {
+  private isEnded = false;
+  private resolve: (() => void) | undefined;
+
+  readonly end = (): void => {
+    this.isEnded = true;
+    this.resolve?.();
+  };
+
+  async last(milliseconds: number): Promise<void> {
+    if (!this.isEnded) {
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.resolve = resolve;
+        timer = setTimeout(resolve, Math.min(Math.max(1, Math.ceil(milliseconds)), LONGEST_TIMER_MS));
+      });
+      clearTimeout(timer);
+      this.resolve = undefined;
+    }
+    this.isEnded = false;
+  }
+}
