@@ -25,8 +25,17 @@ const steps = fc.array(
   { minLength: 30, maxLength: 90, size: 'max' },
 );
 
-type Rule = { readonly limit: number; readonly lease: number; readonly queue: number };
-type Step = { readonly twelfths: number; readonly does: string; readonly cost: number; readonly who: number };
+interface Rule {
+  readonly limit: number;
+  readonly lease: number;
+  readonly queue: number;
+}
+interface Step {
+  readonly twelfths: number;
+  readonly does: string;
+  readonly cost: number;
+  readonly who: number;
+}
 
 describe('the queue of a concurrency rule', () => {
   const time = new VirtualTime();
