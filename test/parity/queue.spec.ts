@@ -25,11 +25,7 @@ const steps = fc.array(
   { minLength: 30, maxLength: 90, size: 'max' },
 );
 
-interface Rule {
-  readonly limit: number;
-  readonly lease: number;
-  readonly queue: number;
-}
+type Rule = Readonly<Record<'limit' | 'lease' | 'queue', number>>;
 interface Step {
   readonly twelfths: number;
   readonly does: string;
