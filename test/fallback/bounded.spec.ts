@@ -17,17 +17,17 @@ const reserve: Take = async (limiter, rule, cost) => {
   await reservation.settle(cost);
   return reservation.decision;
 };
-/** Takes, gives back, and takes again: only the second counts. */
+/** Takes permits, refunds them, and takes permits again: only the second charge counts. */
 const takeTwice: Take = async (limiter, rule, cost) => {
   await limiter.refund(await limiter.consume(rule, 'ann', { cost }), { onlyLast: true });
   return limiter.consume(rule, 'ann', { cost });
 };
-/** In virtual time nothing waits: the decision says for how long it would. */
+/** In virtual time, no request waits: the decision contains the delay. */
 const withPatience: Take = async (limiter, rule, cost) => {
   return limiter.decide(limiter.keyed(compileRule(rule)).hits('ann', cost), { patience: 2e6 });
 };
 
-/** What the processes allow of random requests, by whether the store or the fallback decided. */
+/** Returns what the processes allow of random requests, separately for the store and the fallback. */
 async function allowedBy(fleet: Fleet, kind: Bounded, rule: Rule, dice: Dice, { isLostAfter = 0 } = {}) {
   const allowed = { store: [] as Allowed[], fallback: [] as Allowed[] };
   const takes = [
@@ -57,7 +57,7 @@ const boundOf = ({ within, capacity = (limit) => limit }: Bounded, limit: number
   return (milliseconds: number) => within(milliseconds, most, Math.max(capacity(limit), processes));
 };
 
-// A team that lets each process go on alone wants to know the worst that an outage can let through.
+// A team that uses the fallback 'local' wants to know the most that an outage can allow.
 describe.each([1, 2, 4, 16])('%i processes without their store', (processes) => {
   it.each(EVERY_KIND)(
     'processes without their store together allow at most max(limit, processes) permits by $name',

@@ -2,34 +2,34 @@ import { ruleOf } from '../../lib/algorithms/example.js';
 import type { AnyRule } from '../../lib/index.js';
 import { rulesOfOthers } from '../support/examples.js';
 
-/** What one rule has allowed: permits from an instant on, in milliseconds. */
+/** A request that a rule has allowed: permits at an instant, in milliseconds. */
 export interface Allowed {
   readonly at: number;
   readonly permits: number;
 }
 
-/** A kind of rule, and the most permits that it may allow within a time. */
+/** A bound of a rule: the most permits that it may allow within a time. */
 export interface Bounded {
   readonly name: string;
-  /** @param limit permits a window */
+  /** @param limit permits per window */
   readonly rule: (limit: number) => AnyRule;
   /**
-   * @param most max(limit, processes): what counts as the limit of all processes together
-   * @param capacity the same of what can be had at once, which is the limit unless the rule has a burst
+   * @param most max(limit, processes): the limit of all processes together
+   * @param capacity the same for the permits available at once: the limit unless the rule has a burst
    */
   readonly within: (milliseconds: number, most: number, capacity: number) => number;
-  /** Whether requests of one permit are made only: a queue lets go a request of several at once. */
+  /** Whether all requests have a cost of 1: a queue lets a request of several permits continue at once. */
   readonly one?: boolean;
-  /** Whether it counts when a request was allowed, and not when its delay is over. */
+  /** Whether a request counts when it is allowed, and not when its delay is over. */
   readonly asAllowed?: boolean;
-  /** What can be had at once, if that is not the limit. */
+  /** The permits available at once, if that is not the limit. */
   readonly capacity?: (limit: number) => number;
 }
 
 export const WINDOW_MS = 10_000;
 const window = '10s';
 
-/** Any two instants that are less than a window apart. */
+/** Any two instants that are less than one window apart. */
 const anyWindow = (milliseconds: number, most: number): number =>
   milliseconds < WINDOW_MS ? most : most * (1 + Math.ceil((milliseconds + 1) / WINDOW_MS));
 
@@ -38,7 +38,7 @@ const eachWindow = (milliseconds: number, most: number): number =>
   most * (milliseconds === 0 ? 1 : 1 + Math.ceil((milliseconds + 1) / WINDOW_MS));
 
 const atARate = (milliseconds: number, most: number, capacity: number): number =>
-  capacity + (most * (milliseconds + 2)) / WINDOW_MS; // delays are rounded up to milliseconds
+  capacity + (most * (milliseconds + 2)) / WINDOW_MS; // Delays are rounded up to milliseconds.
 
 const WITHIN: Readonly<Record<string, Bounded['within']>> = {
   'any window': anyWindow,
@@ -140,7 +140,7 @@ const KNOWN: readonly Bounded[] = [
   },
 ];
 
-/** What an algorithm that is not listed above may allow, by its bound. */
+/** The bound of an algorithm that is not listed above, from its definition. */
 const OTHERS: readonly Bounded[] = rulesOfOthers(
   KNOWN.map(({ name }) => name.split(/[ ,]/)[0]!),
   { limit: 1, windowMs: WINDOW_MS },
@@ -154,7 +154,7 @@ const OTHERS: readonly Bounded[] = rulesOfOthers(
 
 export const EVERY_KIND: readonly Bounded[] = [...KNOWN, ...OTHERS];
 
-/** The first stretch of time in which more was allowed than may be; `undefined` if there is none. */
+/** Returns the first interval in which more than the bound was allowed; `undefined` if there is none. */
 export function firstExcess(
   allowed: readonly Allowed[],
   within: (milliseconds: number) => number,

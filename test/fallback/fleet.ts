@@ -2,13 +2,13 @@ import { MemoryStore, RateLimiter, type RateLimiterOptions } from '../../lib/ind
 import { VirtualTime } from '../support/virtual-store.js';
 import { SharedStore } from './shared-store.js';
 
-/** Processes that share a store in virtual time. */
+/** Several processes that share a store in virtual time. */
 export class Fleet {
   readonly time = new VirtualTime();
   readonly store = new SharedStore(this.time);
   readonly limiters: RateLimiter[] = [];
 
-  /** @param options what each process says; `instances` is the number of processes unless given */
+  /** @param options the options of each process; `instances` is the number of processes unless given */
   constructor(processes: number, options: Partial<RateLimiterOptions> = {}) {
     for (let nth = 0; nth < processes; nth++) {
       const fallback = new MemoryStore({ clock: this.time.clock, maxKeys: 100 });
@@ -16,7 +16,7 @@ export class Fleet {
     }
   }
 
-  /** All processes lose the store. */
+  /** Makes the store unavailable for all processes. */
   loseStore(): void {
     this.store.isGone = true;
   }

@@ -1,6 +1,6 @@
-// One of several processes with a Nest application (Express) that allows a client 100 requests a day. It sends its
-// port to its parent, and ends when the parent disconnects. `x-source` on a response is its decision's source;
-// GET /report is everything that the application has reported so far.
+// One of several processes with a Nest application (Express) that allows a client 100 requests per day. It sends its
+// port to its parent, and ends when the parent disconnects. A response has the source of its decision in `x-source`;
+// GET /report returns everything that the application has reported so far.
 import 'reflect-metadata';
 import { Controller, Get, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -41,7 +41,7 @@ function decorate(method, ...decorators) {
 
 const limits = RateLimitModule.forRoot({
   redis: process.argv[2],
-  timeout: 200, // A busy machine does not miss it.
+  timeout: 200, // Long enough for a busy machine.
   rules: { default: { limit: 100, window: '1d', algorithm: 'sliding-window-log' } },
   onDecision(decision, context) {
     context.switchToHttp().getResponse().setHeader('x-source', decision.source);
@@ -62,7 +62,7 @@ const meters = new MeterProvider({
 recordMetrics(app.get(RateLimitEvents), meters.getMeter('outage'));
 app.get(RateLimitEvents).on('decision', ({ decision }) => count(events, decision.source));
 
-/** How many decisions of each source OpenTelemetry exports. */
+/** Returns the number of decisions of each source that OpenTelemetry exports. */
 async function decisionsMetered() {
   exporter.reset();
   await meters.forceFlush();

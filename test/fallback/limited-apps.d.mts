@@ -2,37 +2,40 @@ import type { RateLimitHealthStatus } from '../../lib/index.js';
 
 export type Source = 'redis' | 'cache' | 'fallback';
 
-/** What a client receives. */
+/** The response to a client. */
 export interface Answer {
   readonly status: number;
-  /** Where the decision comes from, as `onDecision` has it. */
+  /** The source of the decision, as reported by `onDecision`. */
   readonly source: Source;
   /** The header `RateLimit-Policy`. */
   readonly policy: string | null;
 }
 
-/** How many decisions had which source. */
+/** Number of decisions by source. */
 export type Counts = Readonly<Partial<Record<Source, number>>>;
 
-/** What an application has reported since its start. */
+/** The reports of an application since its start. */
 export interface Report {
-  /** By `onDecision`. */
+  /** Reported by `onDecision`. */
   readonly decisions: Counts;
-  /** By the event `decision`. */
+  /** Reported by the event `decision`. */
   readonly events: Counts;
-  /** By OpenTelemetry's counter. */
+  /** Reported by the counter of OpenTelemetry. */
   readonly metrics: Counts;
   readonly health: RateLimitHealthStatus;
-  /** The package's own lines. */
+  /** The log lines of the package. */
   readonly log: readonly string[];
 }
 
-/** Processes with a Nest application each, which share a limit of 100 a day and a client. */
+/** Processes with a Nest application each, which share a limit of 100 per day and client. */
 export declare class LimitedApps {
   static start(processes: number, redis: string): Promise<LimitedApps>;
   untilCounted(): Promise<void>;
   useUp(permits: number, client: string): Promise<readonly Answer[]>;
-  /** The answers of each process to so many requests of a client, twenty at once every 100 ms. */
+  /**
+   * Sends a number of requests of a client to each process, twenty at once every 100 ms. Returns the responses of
+   * each process.
+   */
   ask(times: number, client: string): Promise<readonly (readonly Answer[])[]>;
   reports(): Promise<readonly Report[]>;
   close(): Promise<void>;

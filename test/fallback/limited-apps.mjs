@@ -1,4 +1,4 @@
-// Several processes with an application each, limited-app.mjs, on one Redis; see limited-apps.d.mts.
+// Several processes with one application each (limited-app.mjs) on one Redis; see limited-apps.d.mts.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,17 +19,20 @@ export class LimitedApps {
     return apps;
   }
 
-  /** Waits until Redis decides, and each application knows of all of them. */
+  /** Waits until Redis decides, and each application counts all of them. */
   async untilCounted() {
     const isCounted = ({ health: { instances, degraded } }) => instances === this.#all.length && !degraded;
     const areCounted = async () => {
-      await sleep(100); // What is asked for without a pause slows down what is waited for.
+      await sleep(100); // Polling without a pause would slow down what is waited for.
       return (await this.reports()).every(isCounted);
     };
     await until(areCounted, 'all processes to be counted by Redis', PATIENCE_MS);
   }
 
-  /** Sends requests of one client to the first application until Redis has allowed so many; returns the answers. */
+  /**
+   * Sends requests of one client to the first application until Redis has allowed a number of them; returns the
+   * responses.
+   */
   async useUp(permits, client) {
     const answers = [];
     let left = permits;
@@ -43,7 +46,7 @@ export class LimitedApps {
     return answers;
   }
 
-  /** The answers of each application to so many requests of one client. */
+  /** Returns the responses of each application to a number of requests of one client. */
   ask(times, client) {
     return Promise.all(this.#all.map((app) => answersOf(app, times, client)));
   }

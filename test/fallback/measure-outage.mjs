@@ -1,5 +1,4 @@
-// Measures what several processes allow together while Redis cannot decide, and prints it as a table, the medians
-// of five outages each:
+// Measures how many requests several processes allow together while Redis cannot decide. Prints a table with the medians of five outages each:
 //
 //   npm run build && node test/fallback/measure-outage.mjs
 import { startSharedServer, stopSharedServer } from '../support/redis/shared-server.mjs';
@@ -12,7 +11,7 @@ const OUTAGES = 5;
 
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
-await startSharedServer(); // Finds a server program, or fetches one.
+await startSharedServer(); // Finds a server program, or downloads one.
 await stopSharedServer();
 const server = await startRedisServer();
 console.log(

@@ -16,7 +16,7 @@ const queue: QueueRule = { limit: 8, window: '8s', algorithm: 'gcra' };
 const seats: ConcurrencyRule = { name: 'seats', algorithm: 'concurrency', limit: 8 };
 
 let fleet: Fleet;
-/** Four processes that have lost their store: each has two of eight permits. */
+/** Four processes whose store is unavailable: each has two of eight permits. */
 const lost = (): [RateLimiter, RateLimiter] => {
   fleet = new Fleet(4);
   fleet.loseStore();
@@ -25,7 +25,7 @@ const lost = (): [RateLimiter, RateLimiter] => {
 
 afterEach(() => fleet.close());
 
-// What a program asks for while Redis is gone must not seem to have worked where it has not.
+// An operation of a program must not appear successful while Redis cannot confirm it.
 describe('while the store cannot decide', () => {
   it('peek reports the share of the process without a charge while the store cannot decide', async () => {
     const [one] = lost();
@@ -60,7 +60,7 @@ describe('while the store cannot decide', () => {
     fleet.loseStore();
     expect(await one.refund(decision)).toBe(false);
     expect(errors).toEqual([['refund', new Error('the store is gone')]]);
-    expect(one.events.faults.size).toBe(0); // No request was decided by the fallback.
+    expect(one.events.faults.size).toBe(0); // The fallback decided no request.
   });
 
   it('acquire waits for a permit of the share and denies a wait that is too long at once', async () => {
@@ -133,7 +133,7 @@ describe('the number of processes', () => {
     fleet = new Fleet(2, { instances: 4 });
     const [one] = fleet.limiters;
     expect(one!.instanceCount).toBe(4);
-    await nextTurn(); // Two heartbeats are counted now.
+    await nextTurn(); // Two heartbeats are counted by now.
     expect(one!.instanceCount).toBe(4);
   });
 

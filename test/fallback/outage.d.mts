@@ -1,19 +1,22 @@
 import type { RedisServer } from '../support/redis/redis-server.mjs';
 import type { Answer, LimitedApps, Report } from './limited-apps.mjs';
 
-/** What happened to several applications in an outage, one of each a process. */
+/** What happened to several applications in an outage, with one entry per process. */
 export interface Outage {
-  /** The answers to a client: 40 that Redis allowed, from the first process, then 200 of each in the outage. */
+  /**
+   * The responses to a client: 40 that Redis allowed, from the first process, then 200 of each process during the
+   * outage.
+   */
   readonly answers: readonly (readonly Answer[])[];
-  /** What each process had reported before, and in the end of the outage. */
+  /** The reports of each process before and at the end of the outage. */
   readonly before: readonly Report[];
   readonly after: readonly Report[];
 }
 
-/** Each makes a Redis that has decided unable to decide, and returns what ends that. */
+/** Functions that make a Redis unable to decide. Each returns a function that ends the outage. */
 export declare const FAULTS: Readonly<Record<string, (server: RedisServer) => Promise<() => Promise<void>>>>;
 
-/** An outage from when all is well until Redis answers again. */
+/** Runs an outage, from a Redis that decides until it decides again. */
 export declare function outage(
   server: RedisServer,
   apps: LimitedApps,
@@ -21,7 +24,7 @@ export declare function outage(
   client: string,
 ): Promise<Outage>;
 
-/** How many requests were allowed: by Redis in all processes, by the fallback in each. */
+/** Returns the number of allowed requests: by Redis in all processes, by the fallback in each. */
 export declare function allowedIn(answers: Outage['answers']): {
   readonly redis: number;
   readonly fallback: readonly number[];

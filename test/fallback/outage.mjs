@@ -1,4 +1,4 @@
-// Outages of a Redis with several applications on it; see outage.d.mts.
+// Runs outages of a Redis with several applications; see outage.d.mts.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const USED_BEFORE = 40;

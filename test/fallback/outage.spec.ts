@@ -6,7 +6,7 @@ import { allowedIn, FAULTS, outage, sum, type Outage } from './outage.mjs';
 const LIMIT = 100;
 const PROCESSES = 4;
 const SHARE = LIMIT / PROCESSES;
-const REQUESTS = 200; // Of each process in an outage.
+const REQUESTS = 200; // The figures of each process in an outage.
 
 const policyOf = (source: string) => `"default";q=${source === 'fallback' ? SHARE : LIMIT};w=86400`;
 
@@ -16,7 +16,7 @@ function counted(answers: readonly Answer[]): Counts {
   return counts;
 }
 
-/** What was counted after an instant, of each source of which anything was. */
+/** Returns the number of decisions after an instant, for each source that has any. */
 function since(before: Counts, after: Counts): Counts {
   const more = Object.entries(after).map(([source, count]) => [
     source,
@@ -25,7 +25,7 @@ function since(before: Counts, after: Counts): Counts {
   return Object.fromEntries(more.filter(([, count]) => count !== 0)) as Counts;
 }
 
-/** What each process has answered and reported of an outage. */
+/** Returns the responses and reports of each process in an outage. */
 function processesIn({ answers, before, after }: Outage) {
   return answers.map((all, nth) => {
     const [was, is] = [before[nth]!, after[nth]!];
@@ -86,7 +86,7 @@ describe('four Nest applications with a limit of 100', () => {
       }
     });
 
-    if (fault.startsWith('starved')) return; // Redis may decide again for a moment.
+    if (fault.startsWith('starved')) return; // Redis may decide for a moment.
 
     it('four applications allow exactly 25 requests each and report the same fallback everywhere', () => {
       expect(allowedIn(seen.answers)).toEqual({ redis: 40, fallback: Array(PROCESSES).fill(SHARE) });
@@ -98,12 +98,12 @@ describe('four Nest applications with a limit of 100', () => {
         const reason = process.health.reason!;
         expect(process.health).toMatchObject({ status: 'up', degraded: true, instances: PROCESSES });
         expect(process.health.servers).toEqual([{ server: '', reason }]);
-        // The log has what the breaker opened by, health what it stays open by.
+        // The log has the error for which the breaker opened, health the error of its last probe.
         expect(process.log.at(-1)).toMatch(
           /^Redis could not decide \((no connection to )?Redis at .+\); until it does, each process limits in its memory, by its share of the limit\.$/,
         );
         expect(reason).toMatch(/^(no connection to )?Redis at /);
-        // The first timeout has a line of its own: the breaker opens after three.
+        // The first timeout is logged separately, because the breaker opens after three.
         expect(process.log.every((line) => line.startsWith('Redis could not decide'))).toBe(true);
       }
     });

@@ -14,7 +14,7 @@ import { Heartbeats } from '../support/heartbeats.js';
 import { sharedBy } from '../support/shared-by.js';
 import type { VirtualTime } from '../support/virtual-store.js';
 
-/** A store that several limiters share, in virtual time. It can go away, and then decides nothing any more. */
+/** A store that several limiters share, in virtual time. It can become unavailable. */
 export class SharedStore extends MemoryStore implements BaseStore {
   override readonly source = 'redis' as never;
   override readonly shared: Shared & null;

@@ -1,20 +1,21 @@
 import type { Redis } from 'ioredis';
 
-/** What is known of the keys of one algorithm, or of the blocks. */
+/** Figures about the keys of one algorithm, or about the blocks. */
 export interface Kind {
   keys: number;
-  /** Of all of them, as MEMORY USAGE counts. */
+  /** The total size, as returned by MEMORY USAGE. */
   bytes: number;
-  /** Keys that live for ever. */
+  /** Keys without an expiry. */
   leaked: string[];
-  /** The longest time that one of them has to live. */
+  /** The longest remaining time to live of these keys. */
   longestMs: number;
 }
 
 /**
- * Looks at every key of a server but that of the heartbeats, by the last word of its name, which is its algorithm or `block`.
+ * Reads every key of a server except those of the heartbeats. Keys are grouped by the last part of their name, which
+ * is the algorithm or `block`.
  *
- * @param kinds what an earlier look has found, to be added to
+ * @param kinds the figures of an earlier call, to which these are added
  */
 export async function takeCensus(
   redis: Redis,
@@ -43,19 +44,19 @@ function kindOf(name: string, kinds: Map<string, Kind>): Kind {
 }
 
 function count(kind: Kind, name: string, lifetime: number, bytes: number | null): void {
-  if (bytes === null) return; // gone meanwhile
+  if (bytes === null) return; // Expired meanwhile.
   kind.keys += 1;
   kind.bytes += bytes;
   kind.longestMs = Math.max(kind.longestMs, lifetime);
   if (lifetime === -1) kind.leaked.push(name);
 }
 
-/** The bytes that the server has in use. */
+/** Returns the bytes that the server uses. */
 export async function usedMemory(redis: Redis): Promise<number> {
   return numberIn(await redis.info('memory'), 'used_memory');
 }
 
-/** The scripts that the server remembers. */
+/** Returns the number of scripts that the server has cached. */
 export async function cachedScripts(redis: Redis): Promise<number> {
   return numberIn(await redis.info('memory'), 'number_of_cached_scripts');
 }

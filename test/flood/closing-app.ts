@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { outsideJest } from '../packaging/run-command.js';
 import type { Framework } from '../support/nest-app.js';
 
-/** Figures by their names. */
+/** Figures by name. */
 export type Said = Readonly<Record<string, number>>;
 
 const program = fileURLToPath(new URL('limited-app.mjs', import.meta.url));
 const running = new Set<ClosingApp>();
 
-/** The process of an app, with the built package, that closes when asked to. */
+/** The process of an application with the built package, which closes on request. */
 export class ClosingApp {
   port = 0;
   private readonly lines: AsyncIterator<string>;
@@ -23,7 +23,7 @@ export class ClosingApp {
     this.ended = once(child, 'exit');
   }
 
-  /** Ends what has not ended by itself: for `afterEach`. */
+  /** Stops the processes that are still running: for `afterEach`. */
   static async killAll(): Promise<void> {
     for (const app of running) {
       app.child.kill('SIGKILL');
@@ -41,14 +41,14 @@ export class ClosingApp {
     return app;
   }
 
-  /** What it says next. */
+  /** Returns the next message of the process. */
   async says(): Promise<Said> {
     const { done, value } = await this.lines.next();
     if (done) throw new Error('The app has ended; its reason stands above');
     return JSON.parse(value) as Said;
   }
 
-  /** Asks it to close, and gives its exit code and what it has said about its requests. */
+  /** Requests the shutdown. Returns the exit code and the figures about its requests. */
   async close(): Promise<{ code: unknown; said: Said }> {
     this.child.kill('SIGINT');
     const said = await this.says();

@@ -1,5 +1,4 @@
-// Closes its limiter and its store while a hundred hits are on their way, and says who answered them. Nothing
-// ends the process: it must do so by itself.
+// Closes its limiter and its store while a hundred hits are in flight, and prints the source of their decisions. Nothing stops the process: it has to exit when no handles are left.
 //
 //   node closing-store.mjs REDIS_URL PREFIX
 import { RateLimiter } from '../../dist/esm/index.js';

@@ -1,8 +1,8 @@
-/** Numbers that look random and are the same in every run (mulberry32). */
+/** Pseudo-random numbers that are the same in every run (mulberry32). */
 export class Dice {
   constructor(private state: number) {}
 
-  /** An integer from 0 to below a bound. */
+  /** Returns an integer from 0 to below a bound. */
   below(bound: number): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
@@ -14,7 +14,7 @@ export class Dice {
     return choices[this.below(choices.length)]!;
   }
 
-  /** So many of them in a row, from 0 to a number. */
+  /** Returns a list of consecutive numbers, starting at 0. */
   text(most: number, piece: () => string): string {
     return Array.from({ length: this.below(most + 1) }, piece).join('');
   }

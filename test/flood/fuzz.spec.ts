@@ -53,12 +53,12 @@ describe('clients that send Redis whatever they like', () => {
       expect(await strayAnswers(fuzz, limiter)).toEqual([]);
       expect(await cachedScripts(redis)).toBeLessThanOrEqual(SETS_OF_ALGORITHMS);
       expect(await redis.get('untouched')).toBe('by FLUSHALL');
-      expect(await redis.dbsize()).toBe(fuzz.charged + 2); // with `untouched` and the heartbeats
+      expect(await redis.dbsize()).toBe(fuzz.charged + 2); // Includes `untouched` and the heartbeats.
 
       const keys = new RedisKeys(server.url, '');
       const names = (await keys.names()).filter((name) => name !== 'untouched');
       keys.close();
-      // One hash tag, and nothing else that Redis Cluster or a terminal could take for something.
+      // One hash tag, and no other character that is special for Redis Cluster or a terminal.
       const strange = names.filter((name) => !/^fuzz:\{[!-z|~]{1,64}\}:[ -z|~]{1,220}$/.test(name));
       expect(strange).toEqual([]);
     },

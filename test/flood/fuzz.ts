@@ -7,20 +7,20 @@ import { wildSubject } from './wild-subjects.js';
 const LIMIT = 1000;
 const WEEK_MS = 604_800_000;
 
-/** A rule an algorithm, all with a thousand permits at once. */
+/** One rule per algorithm, all with a thousand permits at once. */
 const PLAIN: readonly Rule[] = plainRules({ limit: LIMIT, windowMs: WEEK_MS });
 
-/** What shares a call shares a script: there is one for each set of algorithms, whatever clients send. */
+/** Groups of hits that share a script: there is one script for each set of algorithms, whatever clients send. */
 export const SETS_OF_ALGORITHMS = 2 ** PLAIN.length;
 
-/** Every hit on a counter of its own. */
+/** Every hit is on a separate counter. */
 export interface Fuzz {
   readonly hits: readonly { readonly rule: Rule; readonly subject: Subject; readonly cost: number }[];
-  /** How many of them are charged, and so leave a key. */
+  /** The number of hits that are charged, and therefore create a key. */
   readonly charged: number;
 }
 
-/** Random subjects, names and costs: no subject is asked about twice by rules of one name and algorithm. */
+/** Random subjects, names and costs. No subject occurs twice with rules of the same name and algorithm. */
 export function fuzzOf(count: number, seed: number): Fuzz {
   const dice = new Dice(seed);
   const rules = Array.from({ length: 300 }, () => ({ ...dice.oneOf(PLAIN), name: wildName(dice) }));
@@ -36,14 +36,14 @@ export function fuzzOf(count: number, seed: number): Fuzz {
   return { hits: all, charged: all.filter(({ cost }) => cost > 0).length };
 }
 
-/** From 1 to 64 printable ASCII characters, many of them with a meaning in keys. */
+/** From 1 to 64 printable ASCII characters, many of which are special in keys. */
 function wildName(dice: Dice): string {
   const character = () =>
     dice.oneOf(['{', '}', ':', '@', '%', '%3A', 'a', ' ', String.fromCharCode(32 + dice.below(95))]);
   return `${dice.oneOf('ab{:')}${dice.text(20, character)}`.slice(0, 64);
 }
 
-/** Asks for all of them, and tells which answers are not those of a counter that nobody else has charged. */
+/** Decides all hits, and returns the decisions that are not those of an unused counter. */
 export async function strayAnswers({ hits }: Fuzz, limiter: RateLimiter): Promise<object[]> {
   const strays: object[] = [];
   await flood(hits.length, async (nth) => {

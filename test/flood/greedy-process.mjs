@@ -1,6 +1,6 @@
-// One life of a process that asks for ten times what it may have, until it is killed: goes from subject to
-// subject, asks for each as often as the task `{ url, prefix, rules, lease, subjects, begin, burst }` says, at
-// once and while it holds a permit, and tells its parent how many it was given.
+// A process that requests ten times its limit until it is killed. It goes from subject to subject, requests permits
+// of each as often as the task `{ url, prefix, rules, lease, subjects, begin, burst }` states, at once and while it
+// holds a permit, and reports to its parent how many it got.
 import { RateLimiter } from '../../dist/esm/index.js';
 import { RedisStore } from '../../dist/esm/redis.js';
 
@@ -8,7 +8,7 @@ const { url, prefix, rules, lease, subjects, begin, burst } = JSON.parse(process
 const store = new RedisStore({ redis: url, timeout: 10_000 });
 const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
 
-process.once('disconnect', () => process.exit(1)); // Nobody listens any more.
+process.once('disconnect', () => process.exit(1)); // The parent has ended.
 let next = begin;
 await Promise.all(Array.from({ length: 4 }, askForEver));
 
@@ -16,7 +16,7 @@ async function askForEver() {
   for (;;) {
     const subject = next++ % subjects;
     const rule = subject % rules.length;
-    await limiter.hold(lease, String(subject)); // Never released: the process will have died.
+    await limiter.hold(lease, String(subject)); // Never released, because the process is killed.
     const sentAt = Date.now();
     const asked = Array.from({ length: burst }, () => limiter.consume(rules[rule], String(subject)));
     const decisions = await Promise.all(asked);

@@ -77,7 +77,7 @@ describe('processes killed while they send ten times the limit', () => {
   it(
     'killed processes leave no block and no permit after their time',
     async () => {
-      // The heartbeats of those that were killed count for 15 seconds.
+      // The heartbeats of killed processes count for 15 seconds.
       await until(async () => (await redis.dbsize()) === 0, 'every key to be gone', 60_000);
       const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
       const refused: number[] = [];

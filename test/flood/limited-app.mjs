@@ -1,6 +1,6 @@
-// A Nest app on REDIS_URL that says its port, how many requests it holds back, and how many it has received
-// and answered when it has closed, as it does when asked to (SIGINT). Nothing ends the process: it must do so
-// by itself.
+// A Nest application on REDIS_URL that reports its port, the number of requests that it delays, and, after its
+// shutdown (on SIGINT), the number of requests received and answered. Nothing stops the process: it has to exit when
+// no handles are left.
 import 'reflect-metadata';
 import { Controller, Get, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -30,7 +30,7 @@ function decorate(method, rule) {
 }
 
 class App {}
-// A deadline that a busy machine does not miss, unless Redis does.
+// A deadline that only a failed Redis exceeds, not a busy machine.
 const limits = RateLimitModule.forRoot({ redis: REDIS_URL, timeout: 1000 });
 Module({ imports: [limits], controllers: [Routes] })(App);
 
@@ -48,7 +48,7 @@ server.prependListener('request', ({ url }, response) => {
 
 process.once('SIGINT', async () => {
   const closed = app.close();
-  // What is slow ends when the app has begun to close, and not before.
+  // Slow requests end after the shutdown has begun, and not before.
   server.once('close', () => console.log(JSON.stringify({ received, answered })));
   while (server.listening) await new Promise((resolve) => setImmediate(resolve));
   for (const answer of waiting) answer();

@@ -3,32 +3,35 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ConcurrencyRule, Rule } from '../../lib/index.js';
 
-/** What each life asks for. */
+/** The options of each process. */
 export interface Task {
   readonly url: string;
   readonly prefix: string;
-  /** Each subject is asked about one of them, by turns. */
+  /** The rules, one of which is used for each subject in turn. */
   readonly rules: readonly Rule[];
-  /** What it holds when it is killed. */
+  /** The permits that a process holds when it is killed. */
   readonly lease: ConcurrencyRule;
   readonly subjects: number;
-  /** How often it asks for a subject at once. */
+  /** The number of simultaneous requests for a subject. */
   readonly burst: number;
 }
 
-/** How long the dying goes on. */
+/** The duration of the test. */
 export interface Span {
-  /** How many lives there are at the least. */
+  /** The minimum number of processes. */
   readonly lives: number;
-  /** There are more until then, as `performance.now()` tells the time. */
+  /** More processes are started until this time, by `performance.now()`. */
   readonly endsAt: number;
-  /** How many bursts a life gets done. */
+  /** The number of bursts of a process. */
   readonly bursts: number;
-  /** Is called after each death. */
+  /** Called after each kill. */
   readonly died: () => Promise<unknown>;
 }
 
-/** What a process was told about one subject, by the clock of this machine, which is the server's too. */
+/**
+ * The decisions that a process reported about one subject, by the clock of this machine, which is also that of the
+ * server.
+ */
 export interface Burst {
   readonly subject: number;
   readonly rule: number;
@@ -41,10 +44,10 @@ export interface Burst {
 const program = fileURLToPath(new URL('greedy-process.mjs', import.meta.url));
 
 /**
- * One process after another, each killed (SIGKILL) as it goes through the subjects, the next one going on
- * from there.
+ * Runs one process after another. Each is killed (SIGKILL) while it goes through the subjects, and the next one
+ * continues from there.
  *
- * @returns all that they have told
+ * @returns all reported decisions
  */
 export async function liveAndDie(task: Task, { lives, endsAt, bursts, died }: Span): Promise<Burst[]> {
   const told: Burst[] = [];
@@ -62,7 +65,7 @@ async function oneLife(task: Task & { readonly begin: number }, bursts: number):
     told.push(burst);
     if (told.length === bursts) child.kill('SIGKILL');
   });
-  // What it has told before its death may arrive after it: 'disconnect' comes last.
+  // Messages may arrive after the kill: 'disconnect' comes last.
   const [[, signal]] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')]);
   if (signal !== 'SIGKILL') throw new Error('The process ended by itself; its reason stands above');
   return told;

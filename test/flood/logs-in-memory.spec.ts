@@ -10,11 +10,11 @@ interface Sample {
 
 const CLIENTS = scaled(100_000, 1000);
 const MAX_KEYS = scaled(100_000, 10_000);
-/** What docs/operations.md says that a key of `maxKeys` takes at most. */
+/** The most that a key of `maxKeys` takes, as docs/operations.md states. */
 const BYTES_PER_KEY = 750;
-/** What the code of the first requests takes, once it is compiled. */
+/** The heap that the code of the first requests takes after it is compiled. */
 const NOISE_BYTES = 2 * 1024 * 1024;
-/** A full log takes 22 KB, so that unbounded ones would be more than twice as much as may be. */
+/** A full log takes 22 KB, so unbounded logs would take more than twice the allowed memory. */
 const SIZE_OF_FULL_LOG = 63;
 
 const program = fileURLToPath(new URL('memory-log-flood.mjs', import.meta.url));
@@ -26,7 +26,7 @@ it(
     const samples = JSON.parse(await runCommand('.', process.execPath, ...asked)) as Sample[];
     const heaps = samples.map(({ heap }) => heap);
     expect(Math.max(...heaps)).toBeLessThan(MAX_KEYS * BYTES_PER_KEY + NOISE_BYTES);
-    // Nor are more of them forgotten than have to be.
+    // No more keys are deleted than necessary.
     expect(samples.at(-1)!.keys).toBeGreaterThanOrEqual(Math.floor(MAX_KEYS / SIZE_OF_FULL_LOG / 1.1));
     tell('memory store, logs', { clients: CLIENTS, keys: samples.at(-1)!.keys, heaps });
   },

@@ -13,7 +13,7 @@ const renewed = new Set<string>();
 const lost: number[] = [];
 let store: RedisStore;
 
-/** The store, as one sees it who notes what is renewed. */
+/** A store that records renewals. */
 const watched = (): BaseStore =>
   Object.create(store, {
     adjust: {

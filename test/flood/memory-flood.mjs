@@ -1,5 +1,4 @@
-// Lets clients, each another one, into a limiter on the memory store, and prints after each of ten parts of
-// them the keys held and the bytes of heap, garbage aside.
+// Sends requests of many different clients to a limiter with the memory store. After each tenth of them, prints the number of keys and the bytes of heap after a garbage collection.
 //
 //   node --expose-gc memory-flood.mjs CLIENTS MAX_KEYS
 import { setImmediate as turn } from 'node:timers/promises';
@@ -23,7 +22,7 @@ for (let part = 0; part < 10; part++) {
   for (let nth = (part * clients) / 10; nth < ((part + 1) * clients) / 10; nth++) {
     const rule = rules[nth % rules.length];
     await limiter.consume(rule, `client-${nth}`);
-    if (nth % 2 === 0) await limiter.consume(rule, `client-${nth}`); // denied, and blocked
+    if (nth % 2 === 0) await limiter.consume(rule, `client-${nth}`); // Denied, and blocked.
     most = Math.max(most, store.size);
     if (nth % 1000 === 0) await turn();
   }

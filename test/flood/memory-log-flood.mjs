@@ -1,5 +1,4 @@
-// Lets clients by the default algorithm into a limiter on the memory store, each as often as the limit says, a
-// hundred of them at a time, and prints after each tenth the keys held and the bytes of heap, garbage aside.
+// Sends requests of many clients to a limiter with the memory store and the default algorithm, up to the limit of each client, a hundred clients at a time. After each tenth of them, prints the number of keys and the bytes of heap after a garbage collection.
 //
 //   node --expose-gc memory-log-flood.mjs CLIENTS MAX_KEYS
 import { setImmediate as turn } from 'node:timers/promises';

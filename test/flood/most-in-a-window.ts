@@ -1,18 +1,18 @@
 import type { Burst } from './lives.js';
 
-/** The most permits that a subject was surely given in one window that is aligned to the clock. */
+/** Returns the most permits that a subject certainly got in one window that is aligned to the clock. */
 export function mostOnTheClock(bursts: readonly Burst[], window: number): number {
   const given = new Map<string, number>();
   for (const { subject, sentAt, answeredAt, admitted } of bursts) {
     const index = Math.floor(sentAt / window);
-    if (Math.floor(answeredAt / window) !== index) continue; // Nobody knows which window it was.
+    if (Math.floor(answeredAt / window) !== index) continue; // The window is unknown.
     const place = `${subject} in ${index}`;
     given.set(place, (given.get(place) ?? 0) + admitted);
   }
   return Math.max(...given.values());
 }
 
-/** The most permits that a subject was surely given within any time as long as a window. */
+/** Returns the most permits that a subject certainly got within any interval of the length of a window. */
 export function mostInAny(bursts: readonly Burst[], window: number): number {
   const subjects = new Set(bursts.map(({ subject }) => subject));
   let most = 0;
@@ -23,7 +23,7 @@ export function mostInAny(bursts: readonly Burst[], window: number): number {
   return most;
 }
 
-/** The permits given since a burst began, of bursts that were over before a window had passed. */
+/** Returns the permits since the start of a burst, for bursts that ended within one window. */
 function givenFrom({ sentAt }: Burst, own: readonly Burst[], window: number): number {
   const within = own.filter((burst) => burst.sentAt >= sentAt && burst.answeredAt < sentAt + window);
   return within.reduce((sum, { admitted }) => sum + admitted, 0);

@@ -33,7 +33,7 @@ describe.each(FRAMEWORKS)('an app that closes under load, on %s', (framework) =>
     return key === undefined ? 0 : redis.zcard(key);
   };
 
-  /** Asks one request after another until the app takes no more, and counts the answers. */
+  /** Sends requests in sequence until the application accepts no more, and counts the responses. */
   async function askOn(port: number): Promise<number> {
     for (let answers = 0; ; answers++) {
       try {

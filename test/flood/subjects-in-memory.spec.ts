@@ -10,7 +10,7 @@ interface Sample {
 
 const CLIENTS = scaled(1_000_000, 300_000);
 const MAX_KEYS = 10_000;
-/** A leak of eight bytes a client is more; the cache of keys, which fills and is cleared, is less. */
+/** A leak of eight bytes per client would be more. The cache of keys, which fills and is cleared, takes less. */
 const NOISE_BYTES = 8 * 1024 * 1024;
 
 const program = fileURLToPath(new URL('memory-flood.mjs', import.meta.url));

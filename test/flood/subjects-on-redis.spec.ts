@@ -13,10 +13,10 @@ import { flood, PATIENCE_MS, scaled, tell } from './scale.js';
 const CLIENTS = scaled(1_000_000, 40_000);
 const BRIEF_CLIENTS = scaled(100_000, 8000);
 
-/** What a key costs the server besides itself: its entries in the tables of keys and of expiry times. */
+/** The memory of a key besides MEMORY USAGE: its entries in the tables of keys and of expiry times. */
 const TABLES_BYTES = 128;
 
-/** The bytes of a key that docs/algorithms state for times of a permit of 1,000 s or more, short numbers or not. */
+/** The bytes of a key that docs/algorithms states for an interval of 1,000 s or more between permits. */
 function statedBytes(algorithm: string, isShort: boolean): number {
   const text = textOf(`docs/algorithms/${algorithm}.md`);
   const patterns = [
@@ -64,7 +64,7 @@ describe('a flood of clients, each another one', () => {
       });
       expect(admitted).toBe(CLIENTS);
       const bytesAKey = ((await usedMemory(redis)) - before) / CLIENTS;
-      expect(await redis.dbsize()).toBe(CLIENTS + 1); // with the heartbeats
+      expect(await redis.dbsize()).toBe(CLIENTS + 1); // Includes the heartbeats.
 
       const census = await takeCensus(redis);
       const stated = rules.map(({ algorithm }) => statedBytes(algorithm!, isShort));
@@ -91,7 +91,7 @@ describe('a flood of clients, each another one', () => {
         if (!(await ask())) denied += 1;
       });
       expect(denied).toBeGreaterThan(0);
-      await limiter.close(); // Or it would renew what it holds.
+      await limiter.close(); // Otherwise it would renew its leases.
       await until(async () => (await redis.dbsize()) === 0, 'every key to be gone', 60_000);
     },
     PATIENCE_MS,

@@ -14,27 +14,27 @@ const json = (dice: Dice, depth = 0): unknown => {
   return dice.below(2) === 0 ? values : Object.fromEntries(values.map((value) => [dice.oneOf(WORDS), value]));
 };
 
-/** What clients send who are up to something; and who are not. */
+/** Subjects that malicious clients could send, and ordinary ones. */
 const KINDS: readonly Kind[] = [
   (dice) => dice.text(40, () => String.fromCharCode(dice.below(256))), // bytes
-  (dice) => dice.text(20, () => String.fromCharCode(dice.below(0x10000))), // lone surrogates among them
+  (dice) => dice.text(20, () => String.fromCharCode(dice.below(0x10000))), // Including lone surrogates.
   (dice) => dice.text(4, () => dice.oneOf(['\ud800', '\ud801', '\udc00', '\ufffd', '\u{10000}'])),
   (dice) => `*${dice.below(3)}\r\n${dice.text(3, () => `$${dice.below(9)}\r\n${dice.oneOf(WORDS)}\r\n`)}`, // RESP
   (dice) => dice.text(8, () => dice.oneOf(LUA)),
   (dice) => JSON.stringify(json(dice)),
   (dice) => dice.text(6, () => dice.oneOf('{}#|:@%')),
   (dice) => dice.text(6, () => dice.oneOf(EMOJI)),
-  (dice) => dice.text(8, () => dice.oneOf('ab1|')), // tuples in text
+  (dice) => dice.text(8, () => dice.oneOf('ab1|')), // Texts that look like encoded tuples.
   (dice) => `10.${dice.below(256)}.${dice.below(256)}.${dice.below(256)}`,
   (dice) => `user-${dice.below(1e6)}`,
-  (dice) => 'x'.repeat(60 + dice.below(10)), // around the 64 that stand as they are
+  (dice) => 'x'.repeat(60 + dice.below(10)), // Lengths around 64, up to which subjects stay readable.
   (dice) => 'y'.repeat(dice.below(200) === 0 ? 100_000 + dice.below(1000) : 200 + dice.below(1000)),
 ];
 
 /**
- * Another subject, such as text, a tuple, or an earlier subject as its key spells it or split in two.
+ * Returns another subject, such as a text, a tuple, or an earlier subject in its encoded form or split in two.
  *
- * @param earlier what is to be mistaken for it
+ * @param earlier the subjects that it could be mistaken for
  */
 export function wildSubject(dice: Dice, earlier: Subject = ''): Subject {
   const text = () => dice.oneOf(KINDS)(dice);

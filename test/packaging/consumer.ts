@@ -8,7 +8,7 @@ import { packageRoot } from './tarball.js';
 
 const NPM_INSTALL = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--no-package-lock'];
 
-/** A user's project in a folder of its own, with the packed package installed. */
+/** A user's project in a separate folder, with the packed package installed. */
 export class Consumer {
   private constructor(private readonly folder: string) {}
 
@@ -21,12 +21,12 @@ export class Consumer {
     return new Consumer(folder);
   }
 
-  /** Compiles the project with the TypeScript that it has installed, declarations of packages included. */
+  /** Compiles the project with its own TypeScript, including the declarations of packages. */
   async compile(...options: string[]): Promise<void> {
     await this.node('node_modules/typescript/bin/tsc', '--skipLibCheck', 'false', ...options);
   }
 
-  /** Runs the project's specs with a Jest that is configured in no way. */
+  /** Runs the project's specs with a Jest without configuration. */
   async runSpecs(...nodeOptions: string[]): Promise<void> {
     await this.node(...nodeOptions, join(packageRoot, 'node_modules/jest/bin/jest.js'), '--rootDir', '.');
   }
@@ -36,7 +36,7 @@ export class Consumer {
     await this.node(join('node_modules', program), ...args);
   }
 
-  /** What a CommonJS program prints. */
+  /** Returns the output of a CommonJS program. */
   async run(program: string): Promise<string> {
     const options = ['--enable-source-maps', '--input-type=commonjs'];
     return runCommand(this.folder, process.execPath, ...options, '--eval', program);
@@ -76,7 +76,7 @@ export class ConsumerApp {
     return fetch(`${this.url}${path}`);
   }
 
-  /** Asks the application to close; resolves with the exit code once nothing keeps its process alive. */
+  /** Requests the shutdown of the application; resolves with the exit code when its process has ended. */
   async close(): Promise<number> {
     const exited = once(this.child, 'exit');
     this.child.send('close');

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const SCRIPT = new URL('../../scripts/embed-lua.mjs', import.meta.url).pathname;
 const folders: string[] = [];
 
-/** Embeds Lua files of these names and texts; returns the folder. */
+/** Embeds Lua files with these names and texts; returns the folder. */
 async function embed(files: Record<string, string>): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'embed-lua-'));
   folders.push(folder);

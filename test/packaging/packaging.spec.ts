@@ -9,7 +9,7 @@ import { filesIn, packageRoot, packTarball } from './tarball.js';
 
 jest.setTimeout(300_000);
 
-/** The subpaths of package.json, each with the name of its built file. */
+/** The subpaths in package.json, each with the name of its built file. */
 const { exports } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
   exports: object;
 };

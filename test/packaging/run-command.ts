@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-/** What a command prints on stdout; rejects with all that it printed if it fails. */
+/** Returns the stdout of a command; rejects with its whole output if it fails. */
 export function runCommand(cwd: string, command: string, ...args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { cwd, env: outsideJest(), maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
@@ -10,7 +10,7 @@ export function runCommand(cwd: string, command: string, ...args: string[]): Pro
   });
 }
 
-/** The environment as a user's shell has it. */
+/** The environment of a user's shell, without the variables of npm. */
 export function outsideJest(): NodeJS.ProcessEnv {
   return { ...process.env, JEST_WORKER_ID: undefined, NODE_ENV: undefined, NODE_OPTIONS: undefined };
 }

@@ -6,7 +6,7 @@ import { runCommand } from './run-command.js';
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Packs the package as `npm publish` would, build included, into a folder of its own. */
+/** Packs the package as `npm publish` would, including the build, into a separate folder. */
 export async function packTarball(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'packed-'));
   await runCommand(packageRoot, 'npm', 'pack', '--pack-destination', folder);
@@ -14,7 +14,7 @@ export async function packTarball(): Promise<string> {
   return join(folder, name!);
 }
 
-/** The paths of the files in a tarball, as a user finds them in the package's folder. */
+/** Returns the paths of the files in a tarball, relative to the package's folder. */
 export async function filesIn(tarball: string): Promise<string[]> {
   const list = await runCommand(packageRoot, 'tar', '-tzf', tarball);
   return list

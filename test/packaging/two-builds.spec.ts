@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { runScript } from '../docs/run-script.js';
 
-// A CommonJS application may import a library that was written as ES modules: both builds run in one process.
+// A CommonJS application may import a library that is written as ES modules: then both builds run in one process.
 it.each([
   ['esm', 'cjs'],
   ['cjs', 'esm'],

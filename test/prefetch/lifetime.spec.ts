@@ -29,7 +29,7 @@ describe('a prefetch', () => {
     return limiter;
   }
 
-  /** Permits that are left, by what the store says. */
+  /** Returns the remaining permits according to the store. */
   const left = async (limiter: RateLimiter) => (await limiter.peek(rule, 'ann')).remaining;
 
   beforeEach(async () => {
@@ -101,7 +101,7 @@ describe('a prefetch', () => {
     await one.consume(rule, 'ann');
     await one.reset(rule, 'ann');
     expect(await one.consume(rule, 'ann')).toMatchObject({ source: 'redis', remaining: 99 });
-    // From now on the other's resets are told to it.
+    // From now on, it receives the resets of the other one.
     await until(async () => {
       await other.reset(rule, 'ann');
       return (await one.consume(rule, 'ann')).source === 'redis';
@@ -127,7 +127,7 @@ describe('a prefetch', () => {
       source: 'redis',
     } as const;
     const once = { name: 'lost', until: Infinity };
-    // By its name, once; what was found is not asked for again.
+    // Refunded once by its name; a receipt that was found is not looked up again.
     expect(await store.adjust([{ ...refund, once }])).toEqual([true]);
     expect(await left(limiter)).toBe(50);
     expect(await store.adjust([{ ...refund, once }])).toEqual([false]);

@@ -9,7 +9,7 @@ import { VirtualTime } from '../support/virtual-store.js';
 
 const prefetch = { permits: 5, ttl: '1s' } as const;
 
-/** Every way of counting whose permits can be taken ahead. */
+/** Every algorithm that supports prefetch. */
 const RULES: readonly Rule[] = prefetching(
   [
     ...examplesFor({ limit: 12, windowMs: 2000 }).map(({ rule }) => rule as Rule),

@@ -10,7 +10,7 @@ interface Holder {
   permits: number;
 }
 
-/** What happens so many twelfths of a lease after the last time. */
+/** An event, a number of twelfths of a lease after the previous one. */
 const moves = fc.array(
   fc.record({
     after: fc.nat(11),
@@ -46,7 +46,7 @@ describe('concurrency, while holders renew, release and crash', () => {
         expect(held).toBeLessThanOrEqual(limit);
         expect(twin.peek(now, 0).remaining).toBeLessThanOrEqual(limit - held);
       }
-      // The dead are gone a lease later, and only they.
+      // Permits of dead processes expire one lease later, and no others.
       for (let third = 0; third < 4; third++) {
         now += LEASE / 3;
         for (const { lease } of living) expect(twin.renew(now, lease)).toBe(true);

@@ -18,7 +18,7 @@ describe('the states of a memory store', () => {
     const write = fc.tuple(fc.constant('set' as const), key, fc.integer({ min: 1, max: 9 }));
     const other = fc.tuple(fc.constantFrom('get' as const, 'delete' as const), key, fc.constant(0));
     const property = fc.property(fc.array(fc.oneof(write, write, other), { maxLength: 60 }), (steps) => {
-      const entries = new Entries(7, () => false); // So small that each is moved to the front each time.
+      const entries = new Entries(7, () => false); // So small that each key is moved to the front at each access.
       let used: [key: string, size: number][] = [];
       for (const [what, name, size] of steps) {
         const known = used.find(([each]) => each === name);

@@ -7,7 +7,7 @@ import { Twin } from '../support/twin.js';
 
 const PERMITS = 1_000_000;
 
-/** The epoch of today, in microseconds, where a double has two bits left for fractions; on the grid of 7 s. */
+/** A current time in microseconds, at which a double has two bits left for fractions; a multiple of 7 s. */
 const ORIGIN = 1_700_000_043_000_000;
 
 it.each(STEADY_PACES)(

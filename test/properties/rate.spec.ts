@@ -4,7 +4,7 @@ import { minus, permitsIn, plus, spanOf } from '../../lib/algorithms/rate.js';
 
 const EXACT = 2 ** 53;
 
-/** Any rate that a rule may have, from 1 per 366 days to a billion per microsecond, and permits of it. */
+/** Any rate that a rule can have, from 1 per 366 days to a billion per microsecond, with a number of permits. */
 const rate = fc
   .record({
     permits: fc.oneof(fc.nat(100), fc.nat(1_000_000_000)),

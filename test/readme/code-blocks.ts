@@ -11,7 +11,7 @@ export interface CodeBlock {
 
 const root = new URL('../../', import.meta.url);
 
-/** The path on this machine of a file of the repository. */
+/** The absolute path of a file of the repository. */
 export function pathOf(file: string): string {
   return fileURLToPath(new URL(file, root));
 }
@@ -20,7 +20,7 @@ export function textOf(file: string): string {
   return readFileSync(pathOf(file), 'utf8');
 }
 
-/** The fenced blocks of a file in some languages, from top to bottom. */
+/** The fenced blocks of a file with one of these languages, from top to bottom. */
 export function codeBlocks(file: string, ...languages: string[]): CodeBlock[] {
   const text = textOf(file);
   return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)]

@@ -11,7 +11,7 @@ const sessions = PAGES.flatMap((page) => sessionsOf(codeBlocks(page, 'sh', 'cons
 const successful = sessions.filter(({ curls }) => curls.length > 0);
 const failing = sessions.filter(({ start }) => start.prints.includes('Error'));
 
-/** Output without times, which differ from run to run. */
+/** Removes times from an output, because they differ from run to run. */
 function timeless(output: string): string {
   return output
     .replace(/(;t=|Retry-After: |try again in |"retryAfterMs":)\d+/gi, '$1…')
@@ -22,7 +22,7 @@ function statusesIn(output: string): string {
   return /^HTTP\/1.1 (\d+)/.exec(output)?.[1] ?? output;
 }
 
-/** A comment names statuses; the output below a command lists headers that curl prints among others. */
+/** A comment contains statuses. The output below a command contains some of the headers that curl prints. */
 function expectPrinted(printed: string, { place, line, prints }: Command): void {
   const said = { place, line, printed: timeless(printed).split('\n') };
   if (/^[\d ]+$/.test(prints)) {
@@ -34,7 +34,7 @@ function expectPrinted(printed: string, { place, line, prints }: Command): void 
 
 afterEach(stopPrograms);
 
-// A line copied from a README prints what the README states, with Redis and without.
+// A command copied from a README prints what the README states, with Redis and without.
 describe.each(['memory', 'redis'])('the READMEs against the sample app, counting in %s', (kind) => {
   const place = () =>
     kind === 'redis'

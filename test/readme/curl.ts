@@ -1,19 +1,19 @@
-/** A curl line, read. */
+/** A parsed curl command. */
 interface CurlLine {
   readonly urls: readonly string[];
   readonly method: string;
   readonly headers: [name: string, value: string][];
   readonly body: string | undefined;
-  /** `-i`: prints status and headers too. */
+  /** `-i`: prints status and headers as well. */
   readonly include: boolean;
-  /** `-w`, printed after each response; `-o /dev/null` leaves nothing else. */
+  /** `-w`: printed after each response; `-o /dev/null` suppresses everything else. */
   readonly codesOnly: boolean;
 }
 
 /**
- * What curl prints for a line of the README, its requests sent by `fetch`, since curl may not be here.
+ * Returns what curl would print for a command of the README. `fetch` sends the requests, because curl may be missing.
  *
- * @param origin in the place of `localhost:3000`
+ * @param origin replaces `localhost:3000`
  */
 export async function curl(line: string, origin: string): Promise<string> {
   const { urls, method, headers, body, include, codesOnly } = readCurl(line);
@@ -34,7 +34,7 @@ function head({ status, statusText, headers }: Response): string {
   );
 }
 
-/** @throws for an option that no line has had so far */
+/** @throws for an option that no command has used before */
 function readCurl(line: string): CurlLine {
   const words = Array.from(line.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain!);
   const given = new Map<string, string[]>();
@@ -60,7 +60,7 @@ function readCurl(line: string): CurlLine {
   };
 }
 
-/** `[1-3]` in a URL is a request for each number. */
+/** Expands `[1-3]` in a URL to a request for each number. */
 function repeated(url: string): string[] {
   const range = /\[(\d+)-(\d+)\]/.exec(url);
   if (!range) return [url];

@@ -41,7 +41,7 @@ const unregistered = RateLimitModule.forRoot({ registerGuard: false });
 
 afterEach(closeApps);
 
-// Who follows the README's order limits users; in the other order everyone would be without a user.
+// The order of the guards in the README limits users; in the other order, no request has a user.
 describe('a rule by user', () => {
   it.each([
     [200, 'in the root module', { imports: [limits], providers: [auth], controllers: [Plain] }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { codeBlocks } from './code-blocks.js';
 
-/** What every Nest application has. */
+/** The packages of every Nest application. */
 const OF_NEST = ['@nestjs/common', '@nestjs/core'];
 
 describe('the installation in README.md', () => {

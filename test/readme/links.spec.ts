@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { pathOf, textOf } from './code-blocks.js';
 
-/** Pages of the package on npm. */
+/** The pages in the published package. */
 const shipped = [
   'README.md',
   'CHANGELOG.md',
@@ -16,9 +16,9 @@ const { files } = JSON.parse(textOf('package.json')) as { files: string[] };
 const inPackage = [...files, 'README.md', 'LICENSE', 'package.json'];
 
 interface Target {
-  /** As in the page. */
+  /** The link as written on the page. */
   readonly link: string;
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
   readonly anchor: string | undefined;
 }
@@ -43,7 +43,7 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-/** The algorithm that CONTRIBUTING.md adds as an example. */
+/** The algorithm in the example of CONTRIBUTING.md. */
 const EXAMPLE = 'lib/algorithms/adaptive/';
 
 const linksOf = (targets: readonly Target[]): string[] => targets.map(({ link }) => link);

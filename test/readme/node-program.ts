@@ -5,13 +5,17 @@ import { pathOf } from './code-blocks.js';
 
 /** A Node program that runs beside the spec. */
 export interface NodeProgram {
-  /** Everything that it has printed so far. */
+  /** Its output so far. */
   printed(): string;
-  /** Waits until it has printed something, and gives the match. @throws if it ends before */
+  /**
+   * Waits for an output that matches a pattern, and returns the match.
+   *
+   * @throws if the program ends before
+   */
   said(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Waits until it has ended, and gives its exit code, `null` if a signal ended it. */
+  /** Waits until it has ended, and returns its exit code, `null` if a signal ended it. */
   ended: Promise<number | null>;
-  /** Asks it to end, as Ctrl-C does, and waits. */
+  /** Interrupts it, as Ctrl-C does, and waits for its end. */
   stop(): Promise<void>;
 }
 
@@ -20,8 +24,8 @@ const running = new Set<NodeProgram>();
 /**
  * Runs a built file of the repository.
  *
- * @param variables on top of an environment that has no settings of the developer's own
- * @throws if it has not been built
+ * @param variables added to an environment without settings of the developer
+ * @throws if the file is not built
  */
 export function runProgram(file: string, variables: Readonly<Record<string, string>> = {}): NodeProgram {
   if (!existsSync(pathOf(file))) {
@@ -64,12 +68,12 @@ export function runProgram(file: string, variables: Readonly<Record<string, stri
   return program;
 }
 
-/** Ends every program that the spec has left running: for `afterEach`. */
+/** Stops every program that is still running: for `afterEach`. */
 export async function stopPrograms(): Promise<void> {
   await Promise.all([...running].map((program) => program.stop()));
 }
 
-/** A port that nobody listens on, for a program that does not tell which one it was given. */
+/** Returns a free port for a program that does not report its port. */
 export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, () => {

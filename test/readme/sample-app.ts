@@ -1,13 +1,13 @@
 import { runProgram, type NodeProgram } from './node-program.js';
 
-/** The built sample app, listening. */
+/** The built sample application while it runs. */
 export interface SampleApp {
   /** Such as `http://localhost:34567`. */
   readonly origin: string;
   readonly program: NodeProgram;
 }
 
-/** Starts the sample app on a free port and waits until it says that it listens. */
+/** Starts the sample application on a free port and waits until it listens. */
 export async function startSampleApp(variables: Readonly<Record<string, string>> = {}): Promise<SampleApp> {
   const program = runProgram('dist/sample-app/main.js', { PORT: '0', ...variables });
   const [origin] = await program.said(/http:\/\/localhost:\d+(?= lists)/);

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import ts from 'typescript';
 import { pathOf, type CodeBlock } from './code-blocks.js';
 
-/** What a snippet uses without saying where it comes from: an editor adds these imports. */
+/** Names that a snippet uses without an import: an editor adds these imports. */
 const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   '@nestjs/common': [
     'CanActivate',
@@ -39,18 +39,18 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   './app.module.js': ['AppModule'],
 };
 
-/** What a snippet takes from the one above it. */
+/** Names that a snippet takes from the one above it. */
 const ABOVE = {
   AuthGuard: 'declare const AuthGuard: new () => import("@nestjs/common").CanActivate;',
   LoginController: 'declare const LoginController: new () => object;',
 };
 
-/** A snippet as a file that could lie in the sample app. */
+/** A snippet as a file of the sample application. */
 export function fileOf({ place }: CodeBlock): string {
   return pathOf(`sample-app/snippet-${basename(place).replace(/\W+/g, '-')}.ts`);
 }
 
-/** The snippet with what it leaves out, all before its first line, whose number stays. */
+/** Returns the snippet with the missing imports in front of its first line, so that line numbers stay. */
 export function completed({ text }: CodeBlock): string {
   const isUsed = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(text);
   const isOwn = (name: string): boolean =>
@@ -65,7 +65,7 @@ export function completed({ text }: CodeBlock): string {
   return [...imports, ...declared, 'export {};', text].join(' ');
 }
 
-/** What the compiler has against snippets, those who import the package as `nestjs-redis-rate-limit` do. */
+/** Returns the compiler errors of snippets that import the package as `nestjs-redis-rate-limit`. */
 export function problemsOf(blocks: readonly CodeBlock[]): string[] {
   const files = new Map(blocks.map((block) => [fileOf(block), block]));
   const program = ts.createProgram([...files.keys()], compilerOptions(), hostOf(files));
@@ -79,14 +79,14 @@ export function problemsOf(blocks: readonly CodeBlock[]): string[] {
   });
 }
 
-/** The snippet as JavaScript. */
+/** Returns the snippet as JavaScript. */
 export function transpiled(block: CodeBlock): string {
   const options = { ...compilerOptions(), module: ts.ModuleKind.ESNext, sourceMap: false };
   return ts.transpileModule(completed(block), { compilerOptions: options, fileName: fileOf(block) })
     .outputText;
 }
 
-/** Those of the repository, with the package as it is in lib. */
+/** The compiler options of the repository, with the package resolved to lib. */
 function compilerOptions(): ts.CompilerOptions {
   const { config } = ts.readConfigFile(pathOf('tsconfig.json'), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, pathOf('.'));

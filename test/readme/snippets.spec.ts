@@ -22,7 +22,7 @@ const snippets = [
 ];
 const written: string[] = [];
 
-/** Runs a snippet as a file of the built sample app, its Redis that of the tests. */
+/** Runs a snippet as a file of the built sample application, with the Redis of the tests. */
 function run(block: CodeBlock, variables: Record<string, string> = {}): NodeProgram {
   const file = fileOf(block).replace(pathOf('sample-app/'), 'dist/sample-app/').replace(/\.ts$/, '.js');
   const script = transpiled(block)

@@ -20,7 +20,10 @@ const TABLES = {
 
 const START = Date.UTC(2030, 0, 1);
 
-/** When a sixth request is allowed, of 5 a minute, after five at 0:59; tried second by second. */
+/**
+ * The time at which a sixth request is allowed, with a limit of 5 per minute and five requests at 0:59. Tries each
+ * second.
+ */
 async function sixthRequest(rule: { algorithm: AlgorithmName; align?: 'clock' }): Promise<string> {
   let second = 59;
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => START + second * 1000 }) });
@@ -30,7 +33,7 @@ async function sixthRequest(rule: { algorithm: AlgorithmName; align?: 'clock' })
   return `${Math.floor(second / 60)}:${String(second % 60).padStart(2, '0')}`;
 }
 
-// The tables agree with the source and with what the limiter decides.
+// The tables are compared with the source and with decisions of the limiter.
 describe('the tables of README.md and docs/configuration.md', () => {
   it.each(Object.entries(TABLES))(
     'the tables name each %s and its default as in the source',

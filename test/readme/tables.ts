@@ -1,10 +1,10 @@
 import ts from 'typescript';
 import { textOf } from './code-blocks.js';
 
-/** A row of a Markdown table: its cells by the column's title, without backquotes. */
+/** A row of a Markdown table: its cells by the title of the column, without backquotes. */
 export type Row = Readonly<Record<string, string>>;
 
-/** The table of a file that begins with a column of this title. */
+/** Returns the table of a file whose first column has this title. */
 export function tableOf(file: string, title: string): Row[] {
   const lines = textOf(file).split('\n');
   const start = lines.findIndex((line) => cellsOf(line)[0] === title);
@@ -25,7 +25,7 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** The members of a type in a source file, not those of their own, each with its `@default`, `''` if it has none. */
+/** Returns the members of a type in a source file, without nested ones, each with its `@default`, or `''`. */
 export function membersOf(file: string, type: string): Map<string, string> {
   const source = ts.createSourceFile(file, textOf(file), ts.ScriptTarget.Latest, true);
   const members = new Map<string, string>();

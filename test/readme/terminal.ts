@@ -1,21 +1,21 @@
 import type { CodeBlock } from './code-blocks.js';
 
-/** A command of a terminal session, and what the session says that it prints. */
+/** A command of a terminal session, and its expected output. */
 export interface Command {
   readonly place: string;
   readonly line: string;
   readonly prints: string;
 }
 
-/** Commands that belong together: those up to the next `npm start`, which starts the app for them. */
+/** Commands that belong together: those up to the next `npm start`, which starts the application for them. */
 export interface Session {
   readonly start: Command;
   readonly curls: readonly Command[];
 }
 
 /**
- * The commands of a block: in `console` those after `$ `, each with the lines below it as output; in `sh`
- * every line, with the comment at its end as output.
+ * The commands of a block. In `console`, a command follows `$ `, and the lines below it are its output. In `sh`,
+ * every line is a command, and the comment at its end is its output.
  */
 export function commandsOf({ place, language, text }: CodeBlock): Command[] {
   if (language === 'sh') {
@@ -33,7 +33,10 @@ export function commandsOf({ place, language, text }: CodeBlock): Command[] {
     });
 }
 
-/** The sessions in blocks, from top to bottom. Lines that neither start the app nor ask it are left out. */
+/**
+ * Returns the sessions in blocks, from top to bottom, without lines that neither start the application nor send
+ * requests.
+ */
 export function sessionsOf(blocks: readonly CodeBlock[]): Session[] {
   const sessions: { start: Command; curls: Command[] }[] = [];
   for (const command of blocks.flatMap(commandsOf)) {
@@ -43,7 +46,7 @@ export function sessionsOf(blocks: readonly CodeBlock[]): Session[] {
   return sessions;
 }
 
-/** The variables in front of a command: `A=1 B=2 npm start`. */
+/** The variables before a command: `A=1 B=2 npm start`. */
 export function variablesOf({ line }: Command): Record<string, string> {
   const assignments = line.matchAll(/\b([A-Z_]+)=(\S*) /g);
   return Object.fromEntries(Array.from(assignments, ([, name = '', value = '']) => [name, value]));

@@ -7,13 +7,13 @@ interface Quota {
   readonly window: Duration;
 }
 
-/** A limit by every algorithm that slides: no window of any position holds more, or it refills evenly. */
+/** A limit with every algorithm that slides: it enforces the limit in any window, or refills evenly. */
 export function everySlidingRule(quota: Quota): Rule[] {
   const sliding = DEFINITIONS.filter(({ bound }) => bound !== 'each window').map(({ name }) => name);
   return everyRule(quota).filter(({ algorithm }) => sliding.includes(algorithm!));
 }
 
-/** A limit by every algorithm there is. */
+/** A limit with every algorithm. */
 export function everyRule({ limit, window }: Quota): Rule[] {
   return plainRules({ limit, windowMs: parseDuration(window)! / 1000 });
 }

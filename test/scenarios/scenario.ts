@@ -11,12 +11,12 @@ import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { STORES, VirtualTime } from '../support/virtual-store.js';
 
-/** A limiter in virtual time, as one application would have it. */
+/** A limiter in virtual time, as an application would have it. */
 export interface Scenario {
   readonly limiter: RateLimiter;
-  /** Sets the time to so many milliseconds after a full minute. */
+  /** Sets the time to a number of milliseconds after a full minute. */
   goTo(at: number): void;
-  /** Asks so many times at once, and tells how many were admitted. */
+  /** Sends a number of requests at once. Returns how many were allowed. */
   admittedOf(times: number, rule: Rule, subject?: Subject): Promise<number>;
 }
 

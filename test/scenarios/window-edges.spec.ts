@@ -22,7 +22,7 @@ scenario('1,000 a minute, asked 1,000 times on each side of the edge of a minute
     expect(await acrossTheEdge({ ...quota, algorithm: 'fixed-window', align: 'clock' })).toBe(2000);
   });
 
-  // The counter estimates, and rounds down: one more.
+  // The counter is an estimate and rounds down, so it allows one more.
   it.each(everySlidingRule(quota))(
     '$algorithm allows 1,000 requests at the edge of a window, or one more if it is an estimate',
     async (rule) => {
