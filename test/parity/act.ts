@@ -1,6 +1,6 @@
 import type { Adjustment, DecideOptions, Hit, Store } from '../../lib/index.js';
 
-/** Asks a store, and tells all that it answered: one answer a hit or an amendment. */
+/** Performs a step on a store, and returns everything that the store returned: one result per hit or adjustment. */
 export type Act = (store: Store) => Promise<readonly unknown[]>;
 
 export const nothing: Act = async () => [];
@@ -12,7 +12,7 @@ export function silent(act: (store: Store) => Promise<void>): Act {
   };
 }
 
-/** Requests that are made in one turn of the event loop, which a store may decide by one call. */
+/** Sends requests in one turn of the event loop, which a store may decide with one call. */
 export function decide(requests: readonly (readonly Hit[])[], options: DecideOptions): Act {
   return async (store) => {
     const outcomes = await Promise.all(requests.map((hits) => store.decide(hits, options)));

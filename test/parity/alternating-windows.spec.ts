@@ -24,7 +24,7 @@ describe.each(STORES)('a fixed window on %s', (kind) => {
   });
 });
 
-/** How many of ten requests a second are allowed in an hour, where versions with these windows take turns. */
+/** Returns how many of ten requests per second are allowed in an hour, if versions with these windows alternate. */
 async function allowedInHour(algorithm: string, windows: readonly string[]): Promise<number> {
   const time = new VirtualTime();
   const store = new MemoryStore({ clock: time.clock });
@@ -48,7 +48,8 @@ describe('100 an hour and 100 a second, by turns, ten times a second', () => {
     { algorithm: 'fixed-window', most: 100, why: 'the limit' },
     { algorithm: 'gcra', most: 199, why: 'the burst, and one each 36 s' },
     { algorithm: 'token-bucket', most: 199, why: 'the burst, and one each 36 s' },
-    // What the docs call steady traffic after a burst: here 14 of the 60 minutes lie in the clock's next hour.
+    // What the documentation calls steady traffic after a burst: here, 14 of the 60 minutes are in the clock's next
+    // hour.
     {
       algorithm: 'sliding-window-counter',
       most: 124,

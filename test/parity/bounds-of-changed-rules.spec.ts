@@ -4,7 +4,7 @@ import { MemoryStore, type HitResult } from '../../lib/index.js';
 import { VirtualTime } from '../support/virtual-store.js';
 import { counterOf, lengthOf, RULES_OF, story, type Hit, type Version } from './changing-rule.js';
 
-// That Redis decides the same, changed-windows.spec.ts plays.
+// changed-windows.spec.ts checks that Redis decides the same.
 
 const START = 1_700_000_040_000_000;
 
@@ -12,11 +12,11 @@ interface Charge {
   /** Microseconds. */
   readonly at: number;
   readonly cost: number;
-  /** When its version says that all is had again. */
+  /** When the full limit is available, according to its version. */
   readonly resetAt: number;
 }
 
-/** Plays a story; tells what was allowed. */
+/** Plays a story. Returns the allowed requests. */
 async function play(name: string, deployed: readonly Version[], hits: readonly Hit[]): Promise<Charge[]> {
   const time = new VirtualTime();
   const store = new MemoryStore({ clock: time.clock });
@@ -45,7 +45,7 @@ const run = (name: string, check: (charges: readonly Charge[], deployed: readonl
     { seed: Number(process.env['PARITY_SEED'] ?? 20_240_229), numRuns: 300, endOnFailure: true },
   );
 
-/** Every two charges: what was allowed from the first to the second, and the time between. */
+/** Every two charges: what was allowed from the first to the second, and the time between them. */
 function* spans(charges: readonly Charge[]): Generator<{ sum: number; time: number }> {
   for (const [first, { at }] of charges.entries()) {
     let sum = 0;
@@ -60,15 +60,16 @@ const largest = (deployed: readonly Version[], figure: (version: Version) => num
   Math.max(...deployed.map(figure));
 
 describe('versions with other windows, limits and bursts on one counter', () => {
-  // A rate allows in any time t what it says for itself: burst + rate x t. No change adds to that, since permits
-  // that are converted stay as many, rounded up, and come back at the fastest rate in use at most.
+  // A rate allows in any time t at most its own bound: burst + rate x t. A change adds nothing, since converted
+  // permits stay as many, rounded up, and become available at most at the fastest rate in use.
   it.each(['gcra', 'leaky-bucket', 'token-bucket'])(
     '%s: versions with different rules allow at most the largest burst plus the fastest rate in any time',
     (name) =>
       run(name, (charges, deployed) => {
         const fastest = largest(deployed, (version) => version.limit / lengthOf(name, version));
         const burst = largest(deployed, (version) => version.burst + (name === 'leaky-bucket' ? 1 : 0));
-        // Tokens by the interval come a window's worth at a time, up to that much earlier than one by one.
+        // With `refill: 'interval'`, the tokens of a whole window are added at once, so up to a window earlier than
+        // one by one.
         const interval =
           name === 'token-bucket'
             ? largest(deployed, ({ limit, isInterval }) => (isInterval ? limit : 0))
@@ -80,8 +81,8 @@ describe('versions with other windows, limits and bursts on one counter', () => 
     120_000,
   );
 
-  // A window allows the limit until it ends, whoever asks in it: also where a version's own is longer and ends sooner,
-  // as one on the clock's grid may.
+  // A window allows the limit until it ends, for all versions. This includes a version with a longer window that ends
+  // sooner, because it is aligned to the clock.
   it.each(['fixed-window', 'calendar window'])(
     '%s: versions with different rules allow at most the largest limit until the last reported end of a window',
     (name) =>

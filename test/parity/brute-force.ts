@@ -1,20 +1,20 @@
 import type { DrawnRule } from './drawn-rule.js';
 
 /**
- * What each algorithm promises, told a second time and as naively as it can be: from the bare list
- * of what was admitted, in integers of any size, and without a line of lib/.
+ * Independent models of the algorithms, as simple as possible: they decide from the list of allowed requests, with
+ * BigInt, and without any code of lib/.
  */
 export interface Admitted {
   readonly at: bigint;
   readonly cost: bigint;
 }
 
-/** A drawn rule in integers of any size. */
+/** A random rule with BigInt fields. */
 export type Terms = {
   readonly [Field in keyof DrawnRule]: DrawnRule[Field] extends number ? bigint : DrawnRule[Field];
 };
 
-/** How many permits may be had at once, given what was admitted so far, oldest first. */
+/** Returns how many permits are available, given the allowed requests, oldest first. */
 export type Model = (admitted: readonly Admitted[], now: bigint, terms: Terms) => bigint;
 
 export function termsOf(rule: DrawnRule): Terms {

@@ -9,7 +9,7 @@ const EPOCH_WEEKDAY = 4;
 const formats = new Map<string, Intl.DateTimeFormat>();
 const dates = new Map<string, readonly number[]>();
 
-/** Month, day and year as a wall calendar in that time zone says, once it has been looked at. */
+/** Returns month, day and year on a calendar in that time zone. Cached. */
 function dateAt(at: bigint, timeZone = 'UTC'): readonly number[] {
   const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en-US', { timeZone });
   const date =
@@ -23,7 +23,7 @@ function dateAt(at: bigint, timeZone = 'UTC'): readonly number[] {
   return date;
 }
 
-/** A number that all instants of one window have, and no others. */
+/** Returns a number that all instants of one window share, and no others. */
 function windowOf(at: bigint, { unit, timeZone, anchor = 1 }: CalendarSketch): number {
   const [month, day, year] = dateAt(at, timeZone) as [number, number, number];
   const days = Date.UTC(year, month - 1, day) / DAY;
@@ -37,7 +37,7 @@ function windowOf(at: bigint, { unit, timeZone, anchor = 1 }: CalendarSketch): n
   }
 }
 
-/** All that came on a date of this day, week or month. */
+/** Returns all requests on a date of this day, week or month. */
 export const calendarWindow: Model = (admitted, now, { limit, calendar }) => {
   const current = windowOf(now, calendar);
   return limit - sum(admitted.filter(({ at }) => windowOf(at, calendar) === current));

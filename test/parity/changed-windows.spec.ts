@@ -17,7 +17,7 @@ interface Charge {
   readonly version: Version;
 }
 
-/** How long the counter of a version lives on after a charge: as the docs of its algorithm say. */
+/** Returns how long the state of a version is kept after a charge, as documented for its algorithm. */
 function longestWait(name: string, version: Version): number {
   const length = lengthOf(name, version);
   const rate = length / version.limit;
@@ -25,12 +25,13 @@ function longestWait(name: string, version: Version): number {
     case 'sliding-window-counter':
       return 2 * length;
     case 'sliding-window-cells':
-      // Of one cell: the rest of it, once more a cell, and the window.
+      // For cells: the rest of the cell, one more cell, and the window.
       return 3 * length;
     case 'token-bucket':
     case 'gcra':
     case 'leaky-bucket':
-      // As long as the most that any version admits at once takes to come back, and a window by the interval.
+      // The time until the most permits that any version allows at once are available again, and a window with
+      // `refill: 'interval'`.
       return rate * 14 + length;
     case 'token-bucket that warms up':
       return 3 * length * 4 + version.burst * 1e6;
@@ -74,7 +75,7 @@ describe('versions of an application with different windows and limits on one co
     return (await store.decide([hit], {}))[0]!;
   }
 
-  /** Plays a story; tells what was charged, and every lie. */
+  /** Plays a story. Returns the charges, and every wrong wait. */
   async function play(
     name: string,
     { deployed, hits }: { deployed: readonly Version[]; hits: readonly Hit[] },
@@ -133,14 +134,15 @@ describe('versions of an application with different windows and limits on one co
     120_000,
   );
 
-  /** While the longest window is in use: the most that is admitted in it. */
+  /** While the longest window is in use: the most permits that are allowed in it. */
   function mostInLongest(name: string, charges: readonly Charge[], deployed: readonly Version[]): string[] {
     const longest = Math.max(...deployed.map((version) => lengthOf(name, version)));
     const most = Math.max(...deployed.map(({ limit }) => limit));
     const lies: string[] = [];
     for (const [first, { at, version }] of charges.entries()) {
       if (lengthOf(name, version) < longest) continue;
-      // In the window that begins with a charge by the longest, by whomever.
+      // In the window that begins with a charge by the version with the longest window, whichever version the
+      // requests use.
       const within = charges.slice(first).filter((charge) => charge.at < at + longest);
       const sum = within.reduce((total, { cost }) => total + cost, 0);
       if (sum > most * FACTOR[name]!) lies.push(`${sum} of ${most} in ${longest} from ${at}`);
@@ -148,7 +150,7 @@ describe('versions of an application with different windows and limits on one co
     return lies;
   }
 
-  /** Algorithms that bound any window, and by how much: an estimate allows up to twice the limit. */
+  /** Algorithms with a bound for any window, as a multiple of the limit: an estimate allows up to twice the limit. */
   const FACTOR: Readonly<Record<string, number>> = Object.fromEntries(
     DEFINITIONS.filter(({ bound }) => bound === 'any window').map(({ name, exact = true }) => [
       name,

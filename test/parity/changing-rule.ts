@@ -4,7 +4,7 @@ import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { AnyRule, Counter } from '../../lib/index.js';
 import { rulesOfOthers } from '../support/examples.js';
 
-/** What two versions of an application may have in common and not. */
+/** The fields of a rule in which two versions of an application may differ. */
 export interface Version {
   readonly limit: number;
   /** Seconds. */
@@ -28,9 +28,12 @@ export const versions: fc.Arbitrary<Version> = fc.record({
 
 /** One request of a story. */
 export interface Hit {
-  /** Which version of the application gets the request. */
+  /** The version of the application that receives the request. */
   readonly version: number;
-  /** Twelfths of the shortest window since the last one, or until the last denial says to come back. */
+  /**
+   * The time since the last request in twelfths of the shortest window, or until the wait of the last denial has
+   * passed.
+   */
   readonly after: number | 'retry' | 'long';
   readonly cost: number;
 }
@@ -49,18 +52,18 @@ const hits = fc.array(
   { minLength: 40, maxLength: 90, size: 'max' },
 );
 
-/** Versions that are deployed side by side, and the requests that they get. */
+/** Versions that run side by side, and the requests that they receive. */
 export const story = fc.record({ deployed: fc.tuple(versions, versions, versions), hits });
 
 const DAY = 86_400e6;
 const UNITS = { day: DAY, week: 7 * DAY, month: 31 * DAY };
 
-/** How long a version's window is, in microseconds. */
+/** Returns the length of a version's window, in microseconds. */
 export function lengthOf(name: string, { window, unit }: Version): number {
   return name === 'calendar window' ? UNITS[unit] : window * 1e6;
 }
 
-/** The rules that a version may make of each algorithm, by what they are called in a report. */
+/** The rules that a version may have with each algorithm, by their name in a report. */
 const KNOWN: Record<string, (version: Version) => AnyRule> = {
   'fixed-window': ({ limit, window, isAligned }) => {
     return {
@@ -94,7 +97,9 @@ const KNOWN: Record<string, (version: Version) => AnyRule> = {
   concurrency: ({ limit, window }) => ({ algorithm: 'concurrency', limit, lease: `${window}s` }),
 };
 
-/** The rules that a version may make of each algorithm: of those not listed above, the plainest. */
+/**
+ * The rules that a version may have with each algorithm; for algorithms that are not listed above, the first example.
+ */
 export const RULES_OF: Readonly<Record<string, (version: Version) => AnyRule>> = {
   ...KNOWN,
   ...Object.fromEntries(

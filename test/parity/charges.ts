@@ -2,12 +2,12 @@ import type { Adjustment, Hit, Result } from '../../lib/index.js';
 import { adjust, type Act } from './act.js';
 import type { AmendDeed } from './random-timeline.js';
 
-/** Debt beyond it would leave the integers that a double holds exactly. */
+/** Debt beyond this would exceed the exact integers of a double. */
 export const MOST_OWED = 20;
 
 type Charge = Hit & Omit<Adjustment, 'kind'>;
 
-/** What requests have been charged, the newest first, by the rules as they were then. */
+/** The charges of the requests, the newest first, with the rules at that time. */
 export class Charges {
   private readonly requests: (readonly Charge[])[] = [];
 
@@ -22,7 +22,7 @@ export class Charges {
     if (charged.length > 0) this.requests.unshift(charged);
   }
 
-  /** What a deed asks of a store about the request that it means; nothing if there is none. */
+  /** Returns the adjustments for the request that a step refers to; empty if there is none. */
   adjust(deed: AmendDeed): Act {
     const request = this.requests[deed.charge] ?? [];
     switch (deed.does) {
@@ -38,7 +38,7 @@ export class Charges {
   }
 }
 
-/** Charges what the work has cost in the end: what was too much goes back, what was too little is owed. */
+/** Settles the actual cost: refunds the difference, or charges the overrun as debt. */
 function settle(request: readonly Charge[], actual: number): Act {
   const reserved = request.filter(({ algorithm }) => !algorithm.leases);
   const back = reserved.filter(({ cost }) => cost > actual);
@@ -47,7 +47,7 @@ function settle(request: readonly Charge[], actual: number): Act {
     ...back.map((charge) => as('refund')({ ...charge, cost: charge.cost - actual })),
     ...owed.map((charge) => as('charge')({ ...charge, cost: actual - charge.cost })),
   ]);
-  // A debt is told from a refund, so that the tally shows whether there were any.
+  // Debt and refunds are counted separately, so that the tally shows whether both occurred.
   return async (store) =>
     (await act(store)).map((done, index) => (index < back.length ? done : { isCharged: done }));
 }
@@ -56,7 +56,7 @@ function as(kind: Adjustment['kind']): (charge: Charge) => Adjustment {
   return (charge) => ({ ...charge, kind });
 }
 
-/** Whether one of the rules that are enforced has denied the request. */
+/** Whether one of the enforced rules has denied the request. */
 export function isDenied(hits: readonly Hit[], results: readonly Result[]): boolean {
   return hits.some(({ shadow }, index) => !shadow && !results[index]!.allowed);
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { calendars } from './random-calendar.js';
 import type { CalendarSketch } from './rule-sketch.js';
 
-/** The fields of a rule, of which each algorithm takes its own. Times are microseconds. */
+/** The fields of a random rule. Each algorithm uses some of them. Times are in microseconds. */
 export interface DrawnRule {
   limit: number;
   window: number;

@@ -6,10 +6,10 @@ import { RATE_TWINS } from './rate-twins.js';
 import type { TwinUnderTest } from './twin-under-test.js';
 import { WINDOW_TWINS } from './window-twins.js';
 
-/** Every algorithm with every option that it has. */
+/** Every algorithm with each of its options. */
 export const EVERY_TWIN: readonly TwinUnderTest[] = [...WINDOW_TWINS, ...RATE_TWINS, ...otherTwins()];
 
-/** The plain rule of each algorithm that the lists leave out: all is checked but the model, of which there is none. */
+/** The first example of each algorithm that the lists do not contain. It has all checks except those of a model. */
 function otherTwins(): TwinUnderTest[] {
   const listed = [...WINDOW_TWINS, ...RATE_TWINS].map(({ name }) => name.split(/[ ,]/)[0]!);
   return rulesOfOthers(listed, { limit: 1, windowMs: 1000 }).map(({ name, definition, example }) => ({
@@ -22,7 +22,7 @@ function otherTwins(): TwinUnderTest[] {
   }));
 }
 
-/** Checks a twin on its timelines, so many of them. */
+/** Checks a reference implementation on a number of timelines. */
 export function checkTimelines(
   { timelines = forwardTimelines, atMost = Infinity }: TwinUnderTest,
   check: (timeline: ForwardTimeline) => void,

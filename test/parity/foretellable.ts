@@ -1,6 +1,6 @@
 import type { Timeline } from './random-timeline.js';
 
-/** A timeline without what an algorithm may not foretell: that it is about to be another, for one. */
+/** Returns a timeline without the steps whose effect an algorithm cannot predict, such as a change of its rule. */
 export function foretellable(timeline: Timeline): Timeline {
   const steps = timeline.steps
     .filter(({ does }) => does !== 'change')
@@ -11,7 +11,10 @@ export function foretellable(timeline: Timeline): Timeline {
   return { ...timeline, skew: 0, steps: isCalendar ? steps.filter(isWithinKnownWindows) : steps };
 }
 
-/** Windows of a calendar are known around now; debt and clocks that reach further are reckoned with, roughly. */
+/**
+ * The starts of calendar windows are known around the current time. For debt and clocks beyond that, the result is an
+ * estimate.
+ */
 function isWithinKnownWindows(step: Timeline['steps'][number]): boolean {
   if (step.after === 'twelfths' && step.twelfths < 0) return false;
   if (step.does === 'settle') return step.actual === 0;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { NOMINAL_LENGTHS } from '../../lib/algorithms/calendar-length.js';
 import { drawnRules, type DrawnRule } from './drawn-rule.js';
 
-/** One rule and its hits by a clock that only goes forward. */
+/** One rule and its hits with a clock that never steps back. */
 export interface ForwardTimeline {
   rule: DrawnRule;
   hits: { at: number; cost: number }[];
@@ -11,7 +11,7 @@ export interface ForwardTimeline {
 const START = 1_700_000_040_000_000;
 const DAY = 86_400e6;
 
-/** In twelfths of the window, and some microseconds, or a day. */
+/** In twelfths of the window, plus some microseconds or a day. */
 const gap = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ twelfths: 0, more: 0 }) },
   { weight: 3, arbitrary: fc.record({ twelfths: fc.constant(0), more: fc.nat(3000) }) },
@@ -20,7 +20,7 @@ const gap = fc.oneof(
   { weight: 1, arbitrary: fc.record({ twelfths: fc.nat(12), more: fc.constantFrom(0, DAY - 1, DAY) }) },
 );
 
-/** In twelfths of the limit, so that large limits are reached, too, and some permits more. */
+/** In twelfths of the limit, so that large limits are reached as well, plus some permits. */
 const cost = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ twelfths: 0, more: 1 }) },
   { weight: 3, arbitrary: fc.record({ twelfths: fc.constant(0), more: fc.nat(5) }) },
@@ -44,12 +44,12 @@ function timelines(
 
 export const forwardTimelines = timelines(drawnRules);
 
-/** At most a permit a microsecond: the unit in which instants are told apart. */
+/** At most one permit per microsecond, which is the precision of instants. */
 export const unhurriedTimelines = timelines(
   drawnRules.map((rule) => ({ ...rule, limit: Math.min(rule.limit, rule.window) })),
 );
 
-/** The same with windows of some microseconds, where all that is rounded shows. */
+/** The same with windows of some microseconds, where rounding is visible. */
 export const closeTimelines = timelines(
   drawnRules.map(({ limit, window, ...rule }) => {
     const short = 2 + (window % 30);
@@ -57,7 +57,7 @@ export const closeTimelines = timelines(
   }),
 );
 
-/** Windows as long as the calendar's, near odd days; but a date that comes twice is too odd for a model. */
+/** Calendar windows near irregular days, but not near a date that occurs twice, which the model does not support. */
 export const calendarTimelines = timelines(
   drawnRules
     .filter(({ calendar }) => calendar.timeZone !== 'America/St_Johns')
@@ -65,5 +65,5 @@ export const calendarTimelines = timelines(
   ({ calendar }) => calendar.near,
 );
 
-/** Fixed, so that a failure comes back; PARITY_SEED draws others. */
+/** Fixed, so that a failure can be repeated; PARITY_SEED selects another one. */
 export const FORWARD = { seed: Number(process.env['PARITY_SEED'] ?? 20_240_229), numRuns: 500 };

@@ -4,7 +4,7 @@ import { concurrency } from '../../lib/algorithms/concurrency/concurrency.js';
 import { Twin } from '../support/twin.js';
 import { FORWARD } from './forward-timeline.js';
 
-/** Whoever holds permits: until it releases them, or a lease after it renewed for the last time. */
+/** The holders of permits: each holds them until it releases them, or for one lease after its last renewal. */
 interface Holder {
   readonly name: string;
   readonly permits: number;
@@ -19,7 +19,7 @@ const limits = fc.record({
   lease: fc.constantFrom(3, 12, 1000, 7777, 30e6, 3600e6),
 });
 
-/** No further apart than a third of a lease: with each, all holders that live renew. */
+/** At most a third of a lease apart: all live holders renew at each. */
 const events = fc.array(
   fc.record({
     twelfths: fc.oneof(fc.constant(0), fc.nat(4)),

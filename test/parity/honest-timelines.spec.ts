@@ -25,9 +25,9 @@ describe('when to come again: after refunds, debts, blocks and steps of the cloc
 });
 
 /**
- * Plays a timeline in memory, and asks again at each instant that a denial has named.
+ * Plays a timeline in memory, and repeats a denied request at the instant that its denial reported.
  *
- * @throws Error that shows the timeline up to the first that was wrong
+ * @throws Error that shows the timeline up to the first wrong wait
  */
 async function expectHonesty(timeline: Timeline, tally: Tally): Promise<void> {
   const play = new Play(timeline, '');
@@ -47,7 +47,7 @@ async function expectHonesty(timeline: Timeline, tally: Tally): Promise<void> {
     if (allowed || retryAfter === null) continue;
     const early = await play.foretell(retryAfter - 1, step, store);
     const onTime = await play.foretell(retryAfter, step, store);
-    // What the rule says when a block has ended is the rule's business, see ADR 7.
+    // The decision of the rule after a block is checked elsewhere, see ADR 7.
     const isBlocked = retryAfter !== unblocked[0]!.retryAfter;
     const isLetIn = isBlocked ? onTime.allowed === onTime.unblocked.allowed : onTime.allowed;
     if (early.allowed || !isLetIn) throw new Error(['A lie:', ...story].join('\n'));

@@ -8,7 +8,7 @@ const DAY = 86_400e6;
 describe.each(EVERY_TWIN)('the times reported by $name', (algorithm) => {
   const { name, create, capacity, atFirst } = algorithm;
 
-  /** Expects that no timeline makes the check tell of a lie. */
+  /** Expects that no timeline finds a wrong wait. */
   function expectNoLies(check: (timeline: ForwardTimeline, tell: (lie: string) => void) => void): void {
     checkTimelines(algorithm, (timeline) => {
       const lies: string[] = [];
@@ -28,7 +28,7 @@ describe.each(EVERY_TWIN)('the times reported by $name', (algorithm) => {
           if (twin.peek(at + waited, cost).allowed)
             tell(`${at}: ${cost} fit after ${waited}, not ${retryAfter}`);
         }
-        // Who waits until its bucket has been forgotten starts again with less.
+        // A client that waits until its bucket counts as new starts with fewer permits.
         const longer = atFirst ? [] : [retryAfter + rule.window / 3, retryAfter + rule.window];
         for (const waited of [retryAfter, rounded, ...longer]) {
           if (!twin.peek(at + Math.floor(waited), cost).allowed)
@@ -54,13 +54,13 @@ describe.each(EVERY_TWIN)('the times reported by $name', (algorithm) => {
   });
 
   it('the full limit is available when reported and not before', () => {
-    // A queue that hits may join only so far is full again a little before it is empty.
+    // A queue with `maxDelay` can be full again shortly before it is empty.
     const isExact = name !== 'leaky-bucket with a longest delay';
     expectNoLies(({ rule, hits }, tell) => {
       const twin = create(rule);
       for (const { at, cost } of hits) {
         const { allowed, resetAfter } = twin.hit(at, cost);
-        if (atFirst && !(allowed && cost > 0)) continue; // A new subject that only asks stays new.
+        if (atFirst && !(allowed && cost > 0)) continue; // A new subject whose requests are all denied stays new.
         const isFull = (after: number) => twin.peek(at + after, 0).remaining === capacity(rule);
         if (!isFull(resetAfter)) tell(`${at}: is not full after ${resetAfter}`);
         if (isExact && resetAfter > 0 && isFull(resetAfter - 1)) tell(`${at}: is full before ${resetAfter}`);

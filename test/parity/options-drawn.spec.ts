@@ -14,7 +14,7 @@ function drawn(name: AlgorithmName): readonly object[] {
 describe('the options of random timelines', () => {
   it.each(names)('random timelines have every option of %s in some rules, and omit it in others', (name) => {
     const rules = drawn(name);
-    // Permits are prefetched by a layer, not by the store: see test/prefetch.
+    // A layer prefetches permits, not the store: see test/prefetch.
     const isOfStores = (option: string): boolean => option !== 'prefetch';
     const own = Object.keys(algorithms[name].options).filter(isOfStores);
     for (const option of [...own, ...ofEveryRule]) {

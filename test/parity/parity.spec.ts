@@ -11,7 +11,7 @@ import { replay } from './replay.js';
 import { Tally, type Event } from './tally.js';
 
 const STEPS = 10_000;
-/** How often all that can happen has to, at least. */
+/** The minimum number of times that each kind of event has to occur. */
 const OFTEN = 50;
 const OFTEN_IN_A_MIX = 15;
 const seed = Number(process.env['PARITY_SEED'] ?? 20_240_229);
@@ -23,7 +23,8 @@ describe(`Lua and the reference implementation on random timelines (PARITY_SEED=
   let twin: MemoryStore;
 
   beforeAll(async () => {
-    // The memory store sweeps by the real time; a key swept before the clock steps back is one that Redis has.
+    // The memory store deletes expired keys in real time. If the clock steps back after that, Redis still has the
+    // key.
     jest.useFakeTimers({ doNotFake: [...STILL_REAL] });
     lua = await openRedisStore({ clock: time.clock });
     twin = new MemoryStore({ clock: time.clock });
@@ -57,7 +58,7 @@ describe(`Lua and the reference implementation on random timelines (PARITY_SEED=
   }
 });
 
-/** What has to happen with an algorithm, if its timelines are to say something. */
+/** The kinds of events that have to occur with an algorithm, so that its timelines are meaningful. */
 function eventsOf({ queues, leases }: { queues?: boolean; leases?: boolean }): Event[] {
   const always: Event[] = ['let in', 'denied', 'denied for ever', 'blocked', 'given back'];
   if (leases) return [...always, 'renewed', 'given back, nobody behind'];

@@ -9,7 +9,7 @@ type Consume = Pick<Deed & { does: 'consume' }, 'costs' | 'patience'>;
 
 const DAY = 86_400e6;
 
-/** A timeline as it is played: its rules, the time, and what has been charged. */
+/** The state of a timeline that is being played: its rules, the time, and the charges. */
 export class Play {
   readonly rules: PlayedRules;
   /** Microseconds since the epoch. */
@@ -24,9 +24,9 @@ export class Play {
     this.now = this.rules.start;
   }
 
-  /** Lets the time of a gap go by, and tells how much that is. */
+  /** Advances the time by a gap. Returns its length. */
   pass(gap: Gap & Pick<Deed, 'does'>): number {
-    // On a server, nothing happens in the microsecond of a reset but that.
+    // On a server, nothing else happens in the microsecond of a reset.
     const isApart = gap.does === 'reset' || this.wasReset;
     this.wasReset = gap.does === 'reset';
     const microseconds = this.microsecondsUntil(gap) + (isApart ? 1 : 0);
@@ -34,7 +34,7 @@ export class Play {
     return microseconds;
   }
 
-  /** What a step asks of any store. */
+  /** The calls that a step makes to any store. */
   prepare(deed: Deed): Act {
     const { rules, now } = this;
     this.asked = undefined;
@@ -57,7 +57,7 @@ export class Play {
     }
   }
 
-  /** How requests will be decided after so many microseconds if nothing happens meanwhile: the first hit. */
+  /** Returns the decisions after a number of microseconds, if nothing happens meanwhile: of the first hit. */
   async foretell(wait: number, deed: Consume, store: Store): Promise<Result & { unblocked: Result }> {
     this.now += wait;
     const [verdict] = await this.consume(deed, true)(store);
@@ -66,7 +66,7 @@ export class Play {
     return { ...(verdict as Result), unblocked: unblocked! };
   }
 
-  /** How each hit that is asked about now would be decided if nobody was blocked. */
+  /** Returns the decision of each hit as if no subject were blocked. */
   async unblocked(store: Store): Promise<readonly Result[]> {
     if (!this.asked) return [];
     const { requests, ask } = this.asked;
@@ -74,7 +74,7 @@ export class Play {
     return store.decide(hits, { ...ask, dryRun: true });
   }
 
-  /** Remembers what an answer has charged, and when it said to come back; tells whether all was denied. */
+  /** Records the charges of a result and its waits; returns whether all hits were denied. */
   note(answers: readonly unknown[]): boolean {
     if (!this.asked || this.asked.ask.dryRun) return false;
     const results = answers as readonly Result[];

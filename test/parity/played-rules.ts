@@ -3,10 +3,10 @@ import type { Timeline } from './random-timeline.js';
 import type { RuleSketch } from './rule-sketch.js';
 import { changed, compileSketch, lengthOf, toRule } from './sketched-rule.js';
 
-/** An instant near which nothing is odd, in microseconds. */
+/** An instant, in microseconds, without irregular days nearby. */
 const ORDINARY = 1_700_000_040_000_000;
 
-/** The rules of a timeline as they are now, and their counters. Instants are microseconds. */
+/** The current rules of a timeline, and their counters. Instants are in microseconds. */
 export class PlayedRules {
   private readonly sketches: RuleSketch[];
   private compiled;
@@ -20,7 +20,7 @@ export class PlayedRules {
     this.compiled = this.sketches.map(compileSketch);
   }
 
-  /** When the timeline starts: near an odd day if there is a calendar. */
+  /** The start of the timeline: near an irregular day if there is a calendar. */
   get start(): number {
     return this.sketches.find(({ algorithm }) => algorithm === 'fixed-window')?.calendar?.near ?? ORDINARY;
   }
@@ -30,12 +30,12 @@ export class PlayedRules {
     return this.sketches.flatMap((_, index) => [this.key(index), blockOf(this.key(index))]);
   }
 
-  /** The rules, a line each. */
+  /** Describes the rules, one per line. */
   get told(): string[] {
     return this.sketches.map((sketch) => `  ${JSON.stringify(toRule(sketch))}`);
   }
 
-  /** So much of the first rule's window. */
+  /** Returns a part of the first rule's window. */
   share(twelfths: number): number {
     return Math.floor((lengthOf(this.sketches[0]!) * twelfths) / 12);
   }
@@ -54,7 +54,7 @@ export class PlayedRules {
     });
   }
 
-  /** The counters, each with a block whether its rule has one now or not. */
+  /** Returns the counters, each with a block, whether or not its rule has one. */
   blockable(now: number): Counter[] {
     return this.counters(now).map((counter) => ({
       ...counter,
@@ -62,7 +62,7 @@ export class PlayedRules {
     }));
   }
 
-  /** A request, by which each rule is hit once. */
+  /** Returns a request: one hit per rule. */
   hits(now: number, cost: number | undefined, atMost = Infinity): Hit[] {
     return this.counters(now).map((counter, index) => {
       const { algorithm, shadow, cost: own } = this.compiled[index]!;

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 
-/** When something happens, told so that a shrunk timeline still meets the edges at which limiters fail. */
+/** When an event happens, in a form that keeps the critical edges when a timeline is shrunk. */
 export type Gap =
   | { after: 'microseconds'; microseconds: number }
-  /** So much of the first rule's window: 12 is all of it. Negative: the clock steps back. */
+  /** A part of the first rule's window: 12 is all of it. Negative: the clock steps back. */
   | { after: 'twelfths'; twelfths: number; nudge: number }
-  /** When the last answer said to retry, or that all is reset, and some microseconds off. */
+  /** At the retry or reset instant of the last result, plus or minus some microseconds. */
   | { after: 'retry' | 'reset'; nudge: number }
-  /** A day after that, when a full bucket is forgotten. */
+  /** One day after that, when a full bucket counts as new. */
   | { after: 'memory'; nudge: number };
 
 const nudge = fc.integer({ min: -1, max: 1 });

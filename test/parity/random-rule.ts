@@ -8,7 +8,7 @@ const limit = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(0, 100, 1000, 99_991, 1_000_000, 1_000_000_000) },
 );
 
-/** Whole milliseconds, in microseconds: short, odd and long ones, too. */
+/** Whole milliseconds, in microseconds: short, irregular and long ones. */
 const window = fc
   .oneof(
     fc.constantFrom(1, 2, 3, 7, 333, 1000, 1500, 7000, 9973, 60e3, 3600e3, 604_800e3),
@@ -22,7 +22,7 @@ const burst = fc.oneof(
   fc.constant(1_000_000),
 );
 
-/** A value once in so many times, and else none. */
+/** A value in one of several cases, otherwise none. */
 function once<Value>(inSoMany: number, value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> {
   return fc.oneof(
     { weight: inSoMany - 1, arbitrary: fc.constant(undefined) },
@@ -30,7 +30,7 @@ function once<Value>(inSoMany: number, value: fc.Arbitrary<Value>): fc.Arbitrary
   );
 }
 
-/** Every option that any algorithm has; which of them are said, its algorithm decides. */
+/** The options of all algorithms. The algorithm of the rule decides which of them apply. */
 export function rules(algorithm: fc.Arbitrary<AlgorithmName>): fc.Arbitrary<RuleSketch> {
   return fc.record({
     algorithm,

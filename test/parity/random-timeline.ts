@@ -4,30 +4,33 @@ import { gaps, type Gap } from './random-gap.js';
 import { rules } from './random-rule.js';
 import type { RuleSketch } from './rule-sketch.js';
 
-/** How long a hit may wait: not at all, for ever, or so many twelfths of the first rule's window. */
+/** How long a hit may wait: not at all, without limit, or a number of twelfths of the first rule's window. */
 export type Patience = 'none' | 'endless' | number;
 
-/** To what one of the requests so far has been charged, counted from the newest. */
+/** Refers to the charge of an earlier request, counted from the newest. */
 export type AmendDeed =
-  /** At most so many permits of each rule, at least 1. */
+  /** At most this many permits of each rule, at least 1. */
   | { does: 'refund' | 'refund-last' | 'renew'; charge: number; permits: number }
-  /** The work has cost so many permits in the end; 0 cancels it. */
+  /** The actual cost in permits; 0 cancels the reservation. */
   | { does: 'settle'; charge: number; actual: number };
 
-/** What happens. Without a cost, each rule takes its own. */
+/** The events. Without a cost, each rule uses its own. */
 export type Deed =
-  /** One request a cost, all in one turn of the event loop. */
+  /** One request per cost, all in one turn of the event loop. */
   | { does: 'consume'; costs: (number | undefined)[]; patience: Patience }
   | { does: 'peek'; cost: number | undefined }
   | AmendDeed
-  /** So many twelfths of the first rule's window. */
+  /** A number of twelfths of the first rule's window. */
   | { does: 'block'; index: number; twelfths: number }
   | { does: 'reset' }
   | { does: 'change'; index: number; to: RuleSketch };
 
 export interface Timeline {
   rules: RuleSketch[];
-  /** So many twelfths of the first rule's window the caller's clock is fast, which calendars are asked by. */
+  /**
+   * The caller's clock, which selects calendar windows, is fast by this number of twelfths of the first rule's
+   * window.
+   */
   skew: number;
   steps: (Gap & Deed)[];
 }
@@ -85,7 +88,7 @@ function deed(names: fc.Arbitrary<AlgorithmName>, ruleCount: number): fc.Arbitra
   );
 }
 
-/** Random rules of these algorithms, asked together, and what is done to them. */
+/** Random rules of these algorithms that are decided together, and the events on them. */
 export function timelines(
   algorithms: readonly AlgorithmName[],
   count: { minLength: number; maxLength: number },

@@ -2,11 +2,14 @@ import { atLeastZero, larger, smaller, type Admitted, type Model, type Terms } f
 
 const DAY = 86_400_000_000n;
 
-/** The instant at which the queue is empty, in 1/limit of a microsecond; one more than may wait fits. */
+/**
+ * The instant at which the queue is empty, in 1/limit of a microsecond. A request fits if at most the queue waits
+ * before it.
+ */
 export const leakyBucket: Model = (admitted, now, terms) =>
   queue(admitted, now, terms, (terms.burst - 1n) * terms.window);
 
-/** The same, where nobody is held longer than so long: some go at once, and count as ahead of their time. */
+/** The same with a maximum delay: some requests are not delayed, and count as ahead of their time. */
 export const delayingLeakyBucket: Model = (admitted, now, terms) => {
   const { limit, window, burst, delayAfter, maxDelay } = terms;
   const held = smaller(delayAfter, burst - 1n) * window + maxDelay * limit;
@@ -25,14 +28,14 @@ function queue(
   return room < 0n ? 0n : room / window + 1n;
 }
 
-/** The theoretical arrival time, counted in 1/limit of a microsecond: a permit takes `window` of them. */
+/** The theoretical arrival time, in 1/limit of a microsecond: a permit takes `window` of them. */
 export const gcra: Model = (admitted, now, { limit, window, burst }) => {
   let tat = 0n;
   for (const { at, cost } of admitted) tat = larger(tat, at * limit) + cost * window;
   return (burst * window - atLeastZero(tat - now * limit)) / window;
 };
 
-/** A vessel of burst x window drops that gains `limit` drops a microsecond; a permit is `window` drops. */
+/** A bucket of burst x window units that gains `limit` units per microsecond; a permit is `window` units. */
 export const tokenBucket: Model = (admitted, now, { limit, window, burst }) => {
   let drops = burst * window;
   let last = 0n;
@@ -43,7 +46,7 @@ export const tokenBucket: Model = (admitted, now, { limit, window, burst }) => {
   return drops / window;
 };
 
-/** The same vessel, which a day after it was full is a new one, with less in it. */
+/** The same bucket, which counts as new one day after it was full, with fewer permits. */
 export const newTokenBucket: Model = (admitted, now, { limit, window, burst, ...terms }) => {
   const full = burst * window;
   const atFirst = smaller(terms.initial, burst) * window;
@@ -57,7 +60,7 @@ export const newTokenBucket: Model = (admitted, now, { limit, window, burst, ...
   return drops! / window;
 };
 
-/** Gets `limit` permits whenever a window is over; the first of them starts when a full one is taken of. */
+/** Gets `limit` permits at the end of each window; the first window starts with a charge of a full bucket. */
 export const intervalBucket: Model = (admitted, now, { limit, window, burst }) => {
   let tokens = burst;
   let start = 0n;

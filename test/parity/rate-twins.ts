@@ -14,7 +14,7 @@ const initialOf = ({ burst, initial }: Pick<DrawnRule, 'burst' | 'initial'>): nu
   Math.min(burst, initial);
 const undelayedOf = ({ burst, delayAfter }: DrawnRule): number => Math.min(burst - 1, delayAfter);
 
-/** The algorithms that let permits through at a rate, with every refill and every delay. */
+/** The algorithms that allow requests at a rate, with every refill and every delay. */
 export const RATE_TWINS: readonly TwinUnderTest[] = [
   {
     name: 'token-bucket',

@@ -6,12 +6,12 @@ import { closeTimelines, FORWARD, unhurriedTimelines } from './forward-timeline.
 import { playRefunds, refundedTimelines, type Permits, type RefundedTimeline } from './refunded-timeline.js';
 import type { TwinUnderTest } from './twin-under-test.js';
 
-/** Runs: what a refund gives too much shows only late in the life of its charge. */
+/** Long timelines, because the effect of a wrong refund appears only late in the life of a charge. */
 const MANY = 2000;
 
 const rounded = fc.oneof(unhurriedTimelines, closeTimelines);
 
-/** At most two come at a time, so that a charge may wear off for some windows. */
+/** At most two permits at a time, so that a charge can expire gradually over some windows. */
 const slow = unhurriedTimelines.map(({ rule, hits }) => {
   return { rule: { ...rule, limit: Math.min(rule.limit, 2) }, hits };
 });
@@ -20,12 +20,12 @@ const BUCKETS = EVERY_TWIN.filter(({ name }) => /^(token-bucket( by the interval
   (algorithm) => ({ ...algorithm, timelines: algorithm.name.includes('interval') ? slow : rounded }),
 );
 
-/** They find a charge again, each by itself; but from the first hit on, a window starts with that hit. */
+/** These algorithms find the charge of a receipt separately. Here, a window starts with the first hit. */
 const BY_CHARGE = EVERY_TWIN.filter(({ name }) => /clock|calendar|sliding|concurrency|leaky/.test(name));
 
 /**
- * They know only until when a charge lasts by its receipt. A refund lets those behind it end earlier, which
- * their receipts do not tell: if they are given back, too, as much of them may come back as has worn off.
+ * Here, a receipt contains only when a charge expires. A refund lets later charges expire earlier, but their receipts
+ * do not change: if they are refunded as well, up to the expired part of the charge can be refunded again.
  */
 const BY_INSTANT = EVERY_TWIN.filter(({ name }) => /^(token-bucket|gcra)$/.test(name));
 
@@ -69,7 +69,7 @@ function checkRefunds(
   fc.assert(fc.property(refundedTimelines(algorithm), check), { ...FORWARD, numRuns });
 }
 
-/** The spans of time in which more came than the burst and what the rate brings. */
+/** Returns the intervals in which more permits were charged than the burst and the rate allow. */
 function tooMuch(came: readonly Permits[], { name }: TwinUnderTest, rule: DrawnRule): string[] {
   const beyond: string[] = [];
   for (const [index, { at: start }] of came.entries()) {
@@ -83,9 +83,9 @@ function tooMuch(came: readonly Permits[], { name }: TwinUnderTest, rule: DrawnR
   return beyond;
 }
 
-/** The most permits that come in so many microseconds. */
+/** The most permits that become available in a number of microseconds. */
 function broughtIn(time: number, name: string, { limit, window }: DrawnRule): number {
   if (!name.includes('interval')) return Number((BigInt(limit) * BigInt(time)) / BigInt(window));
-  // What is left of a charge is known no finer than by the window, so that nearly one more comes back.
+  // The rest of a charge is known only per window, so that almost one permit too many can be refunded.
   return limit * (Math.floor(time / window) + 1) + limit - 1;
 }

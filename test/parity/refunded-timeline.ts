@@ -3,7 +3,7 @@ import type { Receipt } from '../../lib/index.js';
 import { unhurriedTimelines, type ForwardTimeline } from './forward-timeline.js';
 import type { TwinUnderTest } from './twin-under-test.js';
 
-/** A timeline in which some hits are followed by a refund. */
+/** A timeline in which some hits are refunded. */
 export interface RefundedTimeline extends ForwardTimeline {
   refunds: ({ charge: number; isHalf: boolean } | undefined)[];
 }
@@ -16,7 +16,7 @@ export interface Permits {
 
 const LONGEST = 80;
 
-/** Seldom enough that charges wear off before. */
+/** Rare enough that charges expire partly before. */
 const refund = fc.oneof(
   { weight: 3, arbitrary: fc.constant(undefined) },
   { weight: 1, arbitrary: fc.record({ charge: fc.nat(9), isHalf: fc.boolean() }) },
@@ -30,23 +30,23 @@ export function refundedTimelines({
     .map(([timeline, refunds]) => ({ ...timeline, refunds }));
 }
 
-/** What a charge can be given back by, as a store makes it. */
+/** Returns the receipt of a charge, as a store creates it. */
 export function receiptOf(name: string, lease: string, endsAt: number): Receipt {
   return name.startsWith('concurrency') ? lease : endsAt;
 }
 
-/** What has become of it. */
+/** The state of the charges. */
 export interface Played {
-  /** What is left of each charge in the end. */
+  /** The remaining permits of each charge at the end. */
   kept: Permits[];
-  /** Every charge as it came, and every refund as permits below 0. */
+  /** Every charge, and every refund as negative permits. */
   ledger: Permits[];
 }
 
 /**
- * Plays it, each charge given back once at most.
+ * Plays the timeline; each charge is refunded at most once.
  *
- * @param inAnyOrder if not, nothing is given back that lay behind a charge when that was given back
+ * @param inAnyOrder if not set, a charge is not refunded if an earlier charge was refunded after it
  */
 export function playRefunds(
   { name, create }: TwinUnderTest,

@@ -6,9 +6,9 @@ import type { AnyTwin } from './twin-under-test.js';
 
 const RUNS = 150;
 
-/** The time that a cold start has cost is not given back, and its permits are all there or none. */
+/** The additional time of a cold start is not refunded, and its permits are refunded all or none. */
 const NOT_COLD = EVERY_TWIN.filter(({ name }) => name !== 'token-bucket that warms up');
-/** Who has been charged is no new subject any more. */
+/** A subject that was charged once is no longer new. */
 const NEVER_NEW = NOT_COLD.filter(({ atFirst }) => !atFirst);
 
 const remainingOf = (twin: AnyTwin, at: number) => twin.peek(at, 0).remaining;

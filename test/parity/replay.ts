@@ -6,7 +6,7 @@ import { Play } from './play.js';
 import type { Timeline } from './random-timeline.js';
 import type { Tally } from './tally.js';
 
-/** Two stores that should not be told apart. */
+/** Two stores that are expected to decide equally. */
 export interface Pair {
   time: VirtualTime;
   lua: Store;
@@ -14,7 +14,7 @@ export interface Pair {
 }
 
 /**
- * Plays a timeline on both stores, on keys of its own.
+ * Plays a timeline on both stores, on separate keys.
  *
  * @throws Error that shows the timeline up to the first step in which they differ
  */
@@ -39,5 +39,5 @@ export async function replay(timeline: Timeline, { time, lua, twin }: Pair, tall
     tally.note(step, expected, unblocked);
     if (step.does === 'change') story.push(...play.rules.told);
   }
-  await Promise.all([lua, twin].map((store) => store.reset(play.rules.blockable(play.now)))); // Leaves nothing behind.
+  await Promise.all([lua, twin].map((store) => store.reset(play.rules.blockable(play.now)))); // Deletes the keys.
 }

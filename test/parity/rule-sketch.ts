@@ -1,6 +1,6 @@
 import type { AlgorithmName, CalendarWindow } from '../../lib/index.js';
 
-/** A rule as chance draws it: not every one may be said. Durations are whole milliseconds, in microseconds. */
+/** A random rule, which may be invalid. Durations are whole milliseconds, in microseconds. */
 export interface RuleSketch {
   algorithm: AlgorithmName;
   limit: number;
@@ -8,18 +8,18 @@ export interface RuleSketch {
   cost: number;
   burst: number | undefined;
   align: 'first-hit' | 'clock' | undefined;
-  /** The calendar's window in the place of `window`, where the algorithm knows calendars. */
+  /** The calendar window that replaces `window`, if the algorithm supports calendars. */
   calendar: CalendarSketch | undefined;
   cells: number | undefined;
   refill: 'continuous' | 'interval' | undefined;
   initial: number | undefined;
-  /** In the place of the bucket's other options. */
+  /** Replaces the bucket's other options. */
   warmUp: number | undefined;
   delayAfter: number | undefined;
   maxDelay: number | undefined;
-  /** Whether the lease is as long as the window; else it is the default. */
+  /** Whether the lease is as long as the window; otherwise it is the default. */
   lease: boolean;
-  /** How long a denial blocks; 0: only who is told to. */
+  /** How long a denial blocks; 0: only `block()` blocks. */
   block: number | undefined;
   shadow: boolean;
 }
@@ -28,6 +28,6 @@ export interface CalendarSketch {
   unit: CalendarWindow;
   timeZone: string | undefined;
   anchor: number | undefined;
-  /** An instant near which the time zone has an odd day, in microseconds since the epoch. */
+  /** An instant near which the time zone has an irregular day, in microseconds since the epoch. */
   near: number;
 }

@@ -6,10 +6,10 @@ import { ms } from '../support/milliseconds.js';
 
 const LONGEST_REFILL = 3660 * 86_400e6;
 const MOST_HELD = 40;
-/** Its square is the largest that a double holds exactly. */
+/** Its square is the largest exact integer of a double. */
 const MOST_WARM = 94_000_000;
 
-/** The sketch's algorithm with those of its options that belong to it, brought to what may be said. */
+/** Returns the algorithm of the sketch with those of its options that the algorithm has, adjusted to valid values. */
 export function sayable(sketch: RuleSketch): AnyRule {
   const { algorithm, limit, cells } = sketch;
   const window = ms(sketch.window / 1000);
@@ -36,7 +36,7 @@ export function sayable(sketch: RuleSketch): AnyRule {
   }
 }
 
-/** An example of the algorithm, which one chance decides, brought to the limit and the window. */
+/** Returns a random example of the algorithm, with the limit and the window of the sketch. */
 function plainOrExample({ algorithm, limit, window, cells = 0 }: RuleSketch): AnyRule {
   const definition = algorithms[algorithm];
   const example = definition.examples[cells % definition.examples.length]!;
@@ -80,7 +80,7 @@ function leakyBucket(sketch: RuleSketch): AnyRule {
   };
 }
 
-/** Left to the default where that may be said. */
+/** Left at the default where the rule is valid without it. */
 function burst(sketch: RuleSketch): { burst?: number } {
   const most = burstOf(sketch, sketch.limit);
   return sketch.burst === undefined && most === sketch.limit ? {} : { burst: most };

@@ -6,7 +6,7 @@ import type { RuleSketch } from './rule-sketch.js';
 import { sayable } from './sayable-rule.js';
 import { ms } from '../support/milliseconds.js';
 
-/** The nearest rule that may be said: a burst that comes back some day, and a cost that can fit. */
+/** Returns the nearest valid rule: with a burst that becomes available again, and a cost that can fit. */
 export function toRule(sketch: RuleSketch): AnyRule {
   const rule = { ...sayable(sketch), ...penalty(sketch) };
   const { capacity } = compileRule(rule);
@@ -17,12 +17,12 @@ export function compileSketch(sketch: RuleSketch): CompiledRule {
   return compileRule(toRule(sketch));
 }
 
-/** How long its window is as a rule, in microseconds. */
+/** Returns the length of its window as a rule, in microseconds. */
 export function lengthOf({ algorithm, calendar, window }: RuleSketch): number {
   return algorithm === 'fixed-window' && calendar ? NOMINAL_LENGTHS[calendar.unit] : window;
 }
 
-/** Another rule by the same script, as a live change may make it: its keys stay. */
+/** Returns another rule with the same script, as after a live change: its keys stay the same. */
 export function changed(sketch: RuleSketch, to: RuleSketch): RuleSketch {
   const { algorithm, calendar, warmUp } = sketch;
   return {

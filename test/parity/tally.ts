@@ -1,7 +1,7 @@
 import type { Result } from '../../lib/index.js';
 import type { Deed } from './random-timeline.js';
 
-/** What can happen in a timeline. */
+/** The kinds of events in a timeline. */
 export type Event =
   | 'let in'
   | 'held back'
@@ -21,7 +21,7 @@ const AMENDED: Partial<Record<Deed['does'], Event>> = {
   settle: 'settled for less',
 };
 
-/** How often what happened, so that stores do not agree only because nothing does. */
+/** Counts the events, so that stores do not agree only because nothing happens. */
 export class Tally {
   private readonly counts = new Map<Event, number>();
 
@@ -29,7 +29,7 @@ export class Tally {
     return this.counts.get(event) ?? 0;
   }
 
-  /** @param unblocked how hits would have been decided if nobody was blocked */
+  /** @param unblocked the decisions of the hits as if no subject were blocked */
   note({ does }: Deed, answers: readonly unknown[], unblocked: readonly Result[]): void {
     for (const [index, answer] of answers.entries()) {
       const event =

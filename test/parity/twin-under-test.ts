@@ -17,14 +17,14 @@ export interface AnyTwin {
 export interface TwinUnderTest {
   readonly name: string;
   readonly create: (rule: DrawnRule) => AnyTwin;
-  /** The most that it gives at once. */
+  /** The most permits that are available at once. */
   readonly capacity: (rule: DrawnRule) => number;
-  /** The most that it gives a new subject at once, where that is less. */
+  /** The most permits that are available to a new subject, if that is less. */
   readonly atFirst?: (rule: DrawnRule) => number;
-  /** What it admits, worked out a second time; absent if nobody has. */
+  /** The independent model of the algorithm, if there is one. */
   readonly model?: Model;
-  /** Other rules and instants than the usual. */
+  /** Replaces the usual rules and instants. */
   readonly timelines?: fc.Arbitrary<ForwardTimeline>;
-  /** The most timelines to try where they take their time. */
+  /** The maximum number of timelines, if they are slow. */
   readonly atMost?: number;
 }

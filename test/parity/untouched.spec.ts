@@ -36,7 +36,7 @@ describe('denials and peeks', () => {
     expect(denied).toBeGreaterThan(500);
   });
 
-  /** Plays a timeline on Redis, and tells how many denials there were. */
+  /** Plays a timeline on Redis. Returns the number of denials. */
   async function denialsWithoutTrace(timeline: Timeline): Promise<number> {
     const play = new Play(timeline, uniquePrefix());
     let denied = 0;
@@ -48,7 +48,7 @@ describe('denials and peeks', () => {
         await act(store);
         continue;
       }
-      await Promise.all(play.rules.keys.map((key) => redis.persist(key))); // Any write would give it an end.
+      await Promise.all(play.rules.keys.map((key) => redis.persist(key))); // Any write would set an expiry.
       const before = await contents(play.rules.keys);
       const isDenied = play.note(await act(store));
       if (isDenied || step.does === 'peek') expect(await contents(play.rules.keys)).toEqual(before);
@@ -58,7 +58,7 @@ describe('denials and peeks', () => {
     return denied;
   }
 
-  /** Byte by byte, with the time that each key has to live. */
+  /** Every byte, and the time to live of each key. */
   async function contents(keys: readonly string[]): Promise<readonly unknown[]> {
     const entries = keys.map(async (key) => [
       (await redis.dumpBuffer(key))?.toString('hex'),
@@ -68,7 +68,7 @@ describe('denials and peeks', () => {
   }
 });
 
-/** The block of a denial is meant to stay. */
+/** A denial is supposed to write its block. */
 function withoutBlocks(timeline: Timeline): Timeline {
   const steps = timeline.steps.filter(({ does }) => does !== 'change');
   return { ...timeline, steps, rules: timeline.rules.map((rule) => ({ ...rule, block: undefined })) };

@@ -1,8 +1,8 @@
 import { atLeastZero, larger, smaller, type Model } from './brute-force.js';
 
 /**
- * Guava's line: a permit takes T = window / limit from the lower half of what is stored, and from the
- * upper half a time that rises to 3 T. Whoever finds nothing under way goes at once.
+ * Guava's line: a permit takes T = window / limit in the lower half of the stored permits, and a time that rises to 3
+ * T in the upper half. A request proceeds at once if no other one is in progress.
  */
 export const warmUpBucket: Model = (admitted, now, { limit, window, warmUp }) => {
   // Both in 1/limit of a microsecond.
@@ -19,11 +19,11 @@ export const warmUpBucket: Model = (admitted, now, { limit, window, warmUp }) =>
 };
 
 /**
- * The area between the line and that of the full rate, over what is spent of what is stored, in
- * microseconds: twice the mean height of a trapezium, whose line rises by 4 in a whole warm-up.
+ * The area between the line and that of the full rate, over the part of the stored permits that is used, in
+ * microseconds: twice the mean height of a trapezium, whose line rises by 4 over a whole warm-up.
  */
 function surcharge(stored: bigint, spent: bigint, warmUp: bigint): bigint {
-  const height = (level: bigint) => atLeastZero(2n * level - warmUp); // above the half, in half microseconds
+  const height = (level: bigint) => atLeastZero(2n * level - warmUp); // The part above the middle, in half microseconds.
   const [high, low] = [height(stored), height(stored - spent)];
   return ceil((high + low) * (high - low), 2n * warmUp);
 }

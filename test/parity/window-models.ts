@@ -1,6 +1,6 @@
 import { atLeastZero, smaller, sum, type Model } from './brute-force.js';
 
-/** A window starts at the first hit after the one before it ended. */
+/** A window starts with the first hit after the end of the previous one. */
 export const fixedWindowFromFirstHit: Model = (admitted, now, { limit, window }) => {
   let start: bigint | undefined;
   let used = 0n;
@@ -14,15 +14,17 @@ export const fixedWindowFromFirstHit: Model = (admitted, now, { limit, window })
   return start === undefined || now >= start + window ? limit : limit - used;
 };
 
-/** All that came since the last multiple of the window. */
+/** All requests since the last multiple of the window. */
 export const fixedWindowOnTheClock: Model = (admitted, now, { limit, window }) =>
   limit - sum(admitted.filter(({ at }) => at / window === now / window));
 
-/** All that came within the window that ends now. */
+/** All requests in the window that ends now. */
 export const slidingWindowLog: Model = (admitted, now, { limit, window }) =>
   limit - sum(admitted.filter(({ at }) => at > now - window));
 
-/** All of this window of the clock, and of the one before as much as lies within the sliding one. */
+/**
+ * All requests of the current window of the clock, and the part of the previous ones that the sliding window covers.
+ */
 export const slidingWindowCounter: Model = (admitted, now, { limit, window }) => {
   const cell = now / window;
   const left = (cell + 1n) * window - now;
@@ -31,13 +33,16 @@ export const slidingWindowCounter: Model = (admitted, now, { limit, window }) =>
   return atLeastZero(limit - current - (previous * left) / window);
 };
 
-/** All that came since the start of the last cell but so many: a cell counts whole. */
+/**
+ * All requests since the start of the cell that is a number of cells older than the current one: a cell counts in
+ * full.
+ */
 export const slidingWindowCells: Model = (admitted, now, { limit, window, ...terms }) => {
   const cells = smaller(terms.cells, smaller(limit, window));
   const oldest = (now * cells) / window - cells;
   return limit - sum(admitted.filter(({ at }) => (at * cells) / window >= oldest));
 };
 
-/** The same with as many cells as a rule has that does not say. */
+/** The same with the default number of cells. */
 export const slidingWindowTenCells: Model = (admitted, now, terms) =>
   slidingWindowCells(admitted, now, { ...terms, cells: 10n });

@@ -13,7 +13,7 @@ import * as models from './window-models.js';
 
 const limitOf = ({ limit }: DrawnRule): number => limit;
 
-/** The algorithms that count what came in a window, in every alignment. */
+/** The algorithms that count in a window, with every alignment. */
 export const WINDOW_TWINS: readonly TwinUnderTest[] = [
   {
     name: 'fixed-window from the first hit',
@@ -38,7 +38,7 @@ export const WINDOW_TWINS: readonly TwinUnderTest[] = [
     capacity: limitOf,
     model: calendarWindow,
     timelines: calendarTimelines,
-    atMost: 40, // Reckoning the windows of an instant takes a while.
+    atMost: 40, // Calculating the windows of an instant is slow.
   },
   {
     name: 'sliding-window-log',

@@ -4,7 +4,7 @@ const COUNT = 'an integer from 0 to 1000000000';
 const DURATION = 'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
 const OR_FUNCTION = ', or a function of the ExecutionContext';
 
-/** What the messages of `RateLimitConfigError` say is allowed, field by field. */
+/** The allowed values in messages of `RateLimitConfigError`, by field. */
 export const ALLOWED = {
   limit: `${COUNT}${OR_FUNCTION}`,
   window: `${DURATION}${OR_FUNCTION}`,
@@ -21,7 +21,7 @@ export const ALLOWED = {
   rules: 'an object of rules by their names, such as { login: { limit: 5 } }',
   options:
     'redis, rules, onDemand, overrides, defaults, headers, body, onDecision, prefix, onStoreError, health, instances, denyCache, timeout, functions, maxKeys, warnings',
-  /** Numbers and times that are no functions. */
+  /** Numbers and durations that are not functions. */
   count: COUNT,
   duration: DURATION,
 } as const;
@@ -29,7 +29,7 @@ export const ALLOWED = {
 const FIELDS =
   'name, algorithm, limit, cost, block, mode, per, onStoreError, trial, by, scope, onMissingSubject, count, skipIf, allowList, ipv6Prefix';
 
-/** The fields that a rule on a route may have, by its algorithm. */
+/** The fields of a rule on a route, by its algorithm. */
 export const FIELDS_OF = {
   'fixed-window': `${FIELDS}, align, timeZone, anchor, prefetch, window`,
   'sliding-window-log': `${FIELDS}, window`,

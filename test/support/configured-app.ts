@@ -30,7 +30,7 @@ class Routes {
   order() {}
 }
 
-/** The parts of an app whose overrides are what `read` finds in the configuration. */
+/** Returns the parts of an application whose overrides are those that `read` returns from the configuration. */
 export async function configuredBy(
   config: ConfigModuleOptions,
   read: (config: ConfigService) => RateLimitModuleOptions['overrides'],
@@ -52,13 +52,13 @@ export function fromFile(rateLimit: object) {
 
 const environment = { ...process.env };
 
-/** Overrides read from the environment, to which these variables have been added. */
+/** Overrides read from the environment with these additional variables. */
 export function fromVariables(variables: Record<string, string>) {
   Object.assign(process.env, variables);
   return configuredBy({}, (config) => overridesFromEnv(config));
 }
 
-/** Overrides read from a `.env` file of this text. */
+/** Overrides read from a `.env` file with this text. */
 export async function fromDotEnv(text: string) {
   const folder = mkdtempSync(join(tmpdir(), 'dot-env-'));
   const envFilePath = join(folder, '.env');
@@ -70,7 +70,7 @@ export async function fromDotEnv(text: string) {
   }
 }
 
-/** Takes back the variables that tests have set: for `afterEach`. */
+/** Removes the variables that tests have set: for `afterEach`. */
 export function restoreEnvironment(): void {
   for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
 }

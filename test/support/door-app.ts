@@ -6,7 +6,7 @@ import { uniquePrefix } from './redis/shared-redis.js';
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** Stands for the application's authentication: believes whatever JSON `x-user` says. */
+/** Replaces the application's authentication: accepts any JSON in `x-user`. */
 @Injectable()
 class BelievingGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -18,11 +18,11 @@ class BelievingGuard implements CanActivate {
 }
 
 export interface Door extends TestApp {
-  /** The statuses that these clients get one after another. */
+  /** Returns the statuses of requests that these clients send in sequence. */
   knock(...clients: Headers[]): Promise<number[]>;
 }
 
-/** An app whose only route, `/`, lets each subject of a rule in once. */
+/** Starts an application whose only route, `/`, allows each subject of a rule one request. */
 export async function startDoor(rule: RouteRule, setup: AppSetup): Promise<Door> {
   @Controller()
   class DoorController {
@@ -46,17 +46,17 @@ export async function startDoor(rule: RouteRule, setup: AppSetup): Promise<Door>
   return { ...app, knock };
 }
 
-/** The headers of a client at an IP address, for an app that trusts proxies. */
+/** Returns the headers of a client at an IP address, for an application that trusts proxies. */
 export function clientAt(ip: string, more: Headers = {}): Headers {
   return { 'x-forwarded-for': ip, ...more };
 }
 
-/** The headers of a client whom the application will take for this user. */
+/** Returns the headers of a client that the application accepts as this user. */
 export function userAs(user: unknown): Headers {
   return clientAt('10.0.0.1', { 'x-user': JSON.stringify(user) });
 }
 
-/** What a client says in a header, as a resolver reads it. */
+/** Returns the value of a client's header, as a resolver reads it. */
 export function said(context: ExecutionContext, header: string): string | undefined {
   return context.switchToHttp().getRequest<{ headers: Headers }>().headers[header];
 }

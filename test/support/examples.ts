@@ -6,7 +6,7 @@ import { compileRule } from '../../lib/rules/compile-rule.js';
 
 type Definition = AlgorithmDefinition<object, unknown, string>;
 
-/** A rule of an algorithm's examples, named by its algorithm and variant. */
+/** A rule of an algorithm's examples. Its name contains the algorithm and the variant. */
 export interface ExampleRule {
   readonly name: string;
   readonly definition: Definition;
@@ -27,26 +27,26 @@ export function examplesFor(quota: ExampleQuota): ExampleRule[] {
   );
 }
 
-/** The rules for `consume` that allow a new subject the whole limit at once. */
+/** The rules for `consume` that allow a new subject the full limit at once. */
 export function rulesAtOnce(quota: ExampleQuota): Rule[] {
   return examplesFor(quota)
     .filter(({ definition, example }) => !definition.leases && example.allAtOnce !== false)
     .map(({ rule }) => rule as Rule);
 }
 
-/** The plainest rule of each algorithm for `consume`, each of which allows a new subject the whole limit at once. */
+/** The first such rule of each algorithm for `consume`. */
 export function plainRules(quota: ExampleQuota): Rule[] {
   return examplesFor(quota)
     .filter(({ definition, example }) => !definition.leases && example.variant === '')
     .map(({ rule }) => rule as Rule);
 }
 
-/** Those of some rules that can prefetch permits, with prefetch. */
+/** Returns the rules that support prefetch, with prefetch. */
 export function prefetching(rules: readonly Rule[], prefetch: object): Rule[] {
   return rules.map((rule) => ({ ...rule, prefetch }) as Rule).filter(compiles);
 }
 
-/** Whether a rule is valid: not every example has every option and every limit. */
+/** Whether a rule is valid: not every example supports every option and every limit. */
 export function compiles(rule: Rule): boolean {
   try {
     compileRule(rule);
@@ -56,7 +56,7 @@ export function compiles(rule: Rule): boolean {
   }
 }
 
-/** The plainest rule of each algorithm that some names leave out, for a limit. */
+/** Returns the first example of each algorithm that a list of names does not contain, for a limit. */
 export function rulesOfOthers(names: readonly string[], quota: ExampleQuota): ExampleRule[] {
   const isPlain = ({ example }: ExampleRule) => example.variant === '';
   return examplesFor(quota).filter((each) => isPlain(each) && !names.includes(each.definition.name));

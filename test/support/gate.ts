@@ -1,12 +1,12 @@
 /** A gate at which handlers wait until the test opens it. */
 export class Gate {
-  /** How many have come, waiting or not. */
+  /** Number of handlers that have arrived so far. */
   arrived = 0;
-  /** The most that have waited at one time. */
+  /** The most handlers that have waited at the same time. */
   most = 0;
   private readonly waiting = new Set<() => void>();
 
-  /** How many wait now. */
+  /** Number of handlers that wait now. */
   get inside(): number {
     return this.waiting.size;
   }
@@ -19,7 +19,7 @@ export class Gate {
     });
   }
 
-  /** Lets go on who waits now; who comes later waits again. */
+  /** Lets the waiting handlers continue; later ones wait again. */
   open(): void {
     for (const resolve of this.waiting) resolve();
     this.waiting.clear();

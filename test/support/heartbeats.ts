@@ -1,12 +1,12 @@
 import type { Heartbeat } from '../../lib/index.js';
 
-/** What heartbeat.lua does, in TypeScript: counts the processes whose heartbeat has not expired. */
+/** heartbeat.lua in TypeScript: counts the processes whose heartbeat has not expired. */
 export class Heartbeats {
   private readonly until = new Map<string, number>();
 
   /**
    * @param now microseconds
-   * @returns how many processes are alive
+   * @returns the number of live processes
    */
   beat({ instance, duration }: Pick<Heartbeat, 'instance' | 'duration'>, now: number): number {
     if (duration > 0) this.until.set(instance, now + duration);

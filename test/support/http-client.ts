@@ -2,13 +2,13 @@ import { request } from 'node:http';
 
 export interface Question {
   readonly method?: string;
-  /** Sent as it stands: nothing is decoded, encoded or normalised. */
+  /** Sent unchanged, without decoding, encoding or normalization. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** An HTTP response, read to its end. */
+/** A complete HTTP response. */
 export interface Answer {
   readonly status: number;
   /** By lowercase name. */
@@ -17,9 +17,9 @@ export interface Answer {
 }
 
 /**
- * Sends a request on a connection of its own and reads the whole response.
+ * Sends a request over a separate connection and reads the whole response.
  *
- * @param to a port of 127.0.0.1, or the path of a unix socket
+ * @param to a port of 127.0.0.1, or the path of a Unix socket
  */
 export function send(
   to: number | string,
@@ -48,7 +48,7 @@ export function send(
   });
 }
 
-/** Everything that the response's headers say about limits, by lowercase name. */
+/** Returns the response's headers about limits, by lowercase name. */
 export function limitHeaders({ headers }: Answer): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => name === 'retry-after' || name.includes('ratelimit')),

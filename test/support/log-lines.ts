@@ -5,13 +5,13 @@ type Level = 'log' | 'warn' | 'error';
 export interface LogLine {
   readonly level: Level;
   readonly message: string;
-  /** Who logs: the name that the Logger was made with. */
+  /** The context: the name of the Logger. */
   readonly context: string;
 }
 
 const FORM = 'Redis runs the limiter as ';
 
-/** A logger for a Nest app that keeps the lines. */
+/** A logger for a Nest application that records the lines. */
 export class LogLines implements LoggerService {
   readonly lines: LogLine[] = [];
 
@@ -27,14 +27,14 @@ export class LogLines implements LoggerService {
     this.keep('error', message, rest);
   }
 
-  /** What the package itself has logged, without the form of the Lua: every application on Redis logs it. */
+  /** Returns the lines of this package, without the form of the Lua, which every application on Redis logs. */
   ours(): { level: Level; message: string }[] {
     return this.lines
       .filter(({ context, message }) => context === 'RateLimit' && !message.startsWith(FORM))
       .map(({ level, message }) => ({ level, message }));
   }
 
-  /** The lines that state in which form Redis runs the Lua. */
+  /** Returns the lines that state in which form Redis runs the Lua. */
   forms(): string[] {
     return this.lines.filter(({ message }) => message.startsWith(FORM)).map(({ message }) => message);
   }

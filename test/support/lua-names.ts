@@ -1,12 +1,12 @@
 import luaparse from 'luaparse';
 
-/** What a Lua text does with names that it should not. */
+/** Problems with the names in a Lua text. */
 export interface LuaNames {
-  /** Names that are read and that no `local` declares. */
+  /** Names that are read but not declared with `local`. */
   readonly free: readonly string[];
-  /** Names that are assigned and that no `local` declares. */
+  /** Names that are assigned but not declared with `local`. */
   readonly assigned: readonly string[];
-  /** Locals that are never read; parameters and `_` are not counted. */
+  /** Locals that are never read, without parameters and `_`. */
   readonly unused: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import type { Duration } from '../../lib/index.js';
 
-/** So many milliseconds, as a rule has them. */
+/** Returns a number of milliseconds as a duration for rules. */
 export function ms(milliseconds: number): Duration {
   return `${milliseconds}ms`;
 }

@@ -17,34 +17,38 @@ export const SETUPS = FRAMEWORKS.flatMap((framework) => STORES.map((kind) => ({ 
 
 export interface AppSetup {
   readonly framework: Framework;
-  /** Stands in for the module's store, which closes with the app. */
+  /** Replaces the module's store. It is closed with the application. */
   readonly store?: Store;
-  /** Which proxies the framework trusts; `true` lets a test be any client. @default false */
+  /**
+   * The proxies that the framework trusts; with `true`, a test can be any client.
+   *
+   * @default false
+   */
   readonly trustProxy?: boolean | string | string[] | number | ((address: string, hop: number) => boolean);
-  /** Listens on a unix socket at this path instead of a port. */
+  /** Listens on a Unix socket at this path instead of a port. */
   readonly socketPath?: string;
-  /** Overrides providers before the app is made. */
+  /** Overrides providers before the application is created. */
   readonly prepare?: (builder: TestingModuleBuilder) => TestingModuleBuilder;
-  /** Changes the app before it starts. */
+  /** Changes the application before it starts. */
   readonly configure?: (app: INestApplication) => void;
 }
 
-/** An app that listens on a free port of 127.0.0.1. */
+/** An application that listens on a free port of 127.0.0.1. */
 export interface TestApp {
   readonly app: INestApplication;
   readonly logs: LogLines;
   readonly port: number;
   send(question: Question): Promise<Answer>;
   get(path: string, headers?: Question['headers']): Promise<Answer>;
-  /** Gets as the client of an IP address, for an app that trusts proxies. */
+  /** Sends a GET request as the client with an IP address, for an application that trusts proxies. */
   getFrom(ip: string, path: string): Promise<Answer>;
   close(): Promise<void>;
 }
 
-/** A number of hops is refused by Fastify's types, and trusts no proxy. */
+/** The types of Fastify do not allow a number of hops, and Fastify trusts no proxy with one. */
 type FastifyTrust = Exclude<NonNullable<AppSetup['trustProxy']>, number>;
 
-/** Fastify told to take the spellings of a URL that Express takes by itself, and more. */
+/** Fastify with options that accept the forms of a URL that Express accepts by default, and more. */
 const LENIENT = { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, caseSensitive: false };
 
 const running = new Set<INestApplication>();
@@ -68,7 +72,7 @@ export async function startApp(metadata: ModuleMetadata, setup: AppSetup): Promi
   };
 }
 
-/** Starts to listen, and returns the port: 0 for a unix socket. */
+/** Starts the server. Returns the port, or 0 for a Unix socket. */
 async function listen(app: INestApplication, socketPath?: string): Promise<number> {
   if (socketPath === undefined) {
     await app.listen(0, '127.0.0.1');
@@ -84,7 +88,7 @@ async function listen(app: INestApplication, socketPath?: string): Promise<numbe
   return 0;
 }
 
-/** Closes every app that the test has started and not closed: for `afterEach`. */
+/** Closes every application that is still open: for `afterEach`. */
 export async function closeApps(): Promise<void> {
   await Promise.all([...running].map(closeOnce));
 }
@@ -93,7 +97,7 @@ async function closeOnce(app: INestApplication): Promise<void> {
   if (running.delete(app)) await app.close();
 }
 
-/** The message with which an app of these parts refuses to start. */
+/** Returns the error message with which an application of these parts does not start. */
 export async function refusalToStart(metadata: ModuleMetadata): Promise<string> {
   try {
     await startApp(metadata, { framework: 'express' });

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** What Linux counts the time in that a host takes from the machine, in milliseconds. */
+/** The unit, in milliseconds, in which Linux counts the time that a host takes from the machine. */
 const TICK_MS = 10;
 
 /**
- * Measures from now on for how long processes did not run that could have: other processes had the processors, or
- * the host gave the machine none. No deadline can be kept for a server that is not run.
+ * Measures from now on how long processes were ready to run but did not run, because other processes used the
+ * processors or the host did not run the machine. A server that does not run cannot keep a deadline.
  *
- * @param pids those of the moment; a process that begins later counts from its beginning
- * @returns how long so far, of all together, in milliseconds; `Infinity` where the system does not say
+ * @param pids those of the moment; a process that starts later counts from its start
+ * @returns the total time of all processes so far, in milliseconds; `Infinity` where the system does not report it
  */
 export function notRunSince(pids: () => readonly number[]): () => number {
   if (!existsSync('/proc/self/schedstat')) return () => Infinity;
@@ -17,7 +17,7 @@ export function notRunSince(pids: () => readonly number[]): () => number {
   return () => pids().reduce((sum, pid) => sum + waitOf(pid) - (before.get(pid) ?? 0), stolenMs() - stolen);
 }
 
-/** Ready to run, and not run. */
+/** Ready to run, but not running. */
 function waitOf(pid: number): number {
   const [, nanoseconds] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
   return Number(nanoseconds) / 1e6;

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** A client on a connection of its own, which it may drop whenever it likes. */
+/** A client with a separate connection, which it can close at any time. */
 export interface RawClient {
-  /** All that the server has sent so far. */
+  /** Everything that the server has sent so far. */
   readonly received: () => string;
-  /** Drops the connection. */
+  /** Closes the connection. */
   hangUp(): void;
 }
 
-/** Sends GET requests to a local port one behind the other, without waiting for an answer to any. */
+/** Sends pipelined GET requests to a local port, without waiting for responses. */
 export async function askAndWait(port: number, ...paths: string[]): Promise<RawClient> {
   const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => undefined); // A server may well mind that we hang up.
+  socket.on('error', () => undefined); // The server may reset a connection that the client has closed.
   await once(socket, 'connect');
   let received = '';
   socket.setEncoding('utf8').on('data', (text: string) => (received += text));

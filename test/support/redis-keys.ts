@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-/** Reads and marks the keys under a prefix, as somebody would who looks at the server. */
+/** Reads and marks the keys with a prefix, like an operator who inspects the server. */
 export class RedisKeys {
   readonly redis: Redis;
 
@@ -11,7 +11,7 @@ export class RedisKeys {
     this.redis = new Redis(url);
   }
 
-  /** Without that of the heartbeats, which comes with the first process and goes with the last. */
+  /** Without the key of the heartbeats, which exists while any process runs. */
   async names(): Promise<string[]> {
     const names: string[] = [];
     let cursor = '0';
@@ -23,17 +23,17 @@ export class RedisKeys {
     return [...new Set(names)].filter((name) => !name.includes('{instances}')).sort();
   }
 
-  /** Milliseconds that each key has to live: -1 for ever. */
+  /** The time to live of each key in milliseconds; -1 without an expiry. */
   async lifetimes(): Promise<number[]> {
     return Promise.all((await this.names()).map((name) => this.redis.pttl(name)));
   }
 
-  /** Lets every key live for ever, so that any write that gives it a lifetime shows. */
+  /** Removes the expiry of every key, so that any write that sets one is visible. */
   async persist(): Promise<void> {
     for (const name of await this.names()) await this.redis.persist(name);
   }
 
-  /** Every key by its name: all that is in it, byte by byte, and its lifetime. */
+  /** Every key by its name, with its bytes and its time to live. */
   async contents(): Promise<Record<string, { dump: string; lifetime: number }>> {
     const entries = (await this.names()).map(async (name) => {
       const dump = (await this.redis.dumpBuffer(name)).toString('hex');

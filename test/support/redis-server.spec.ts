@@ -85,7 +85,7 @@ describe("a spec's own Redis server", () => {
     expect(existsSync(folder)).toBe(true);
     owner.kill('SIGKILL');
     await until(() => !existsSync(folder), 'the orphan to be cleaned up');
-    // The port is free a moment later.
+    // The port becomes free a moment later.
     let heir: RedisServer | undefined;
     const inherits = async () =>
       (heir = await startRedisServer({ port }).catch(() => undefined)) !== undefined;

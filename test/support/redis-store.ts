@@ -4,10 +4,10 @@ import { redisUrl, uniquePrefix } from './redis/shared-redis.js';
 import { until } from './redis/until.mjs';
 
 /**
- * A store on Redis that has answered: nothing that keeps this process busy meanwhile fails its first hit.
+ * Opens a store that has already received a reply, so that work of this process cannot delay its first hit.
  *
- * @param options.redis where the server is; the shared one unless given
- * @param options.clock the server's time unless given
+ * @param options.redis the server; by default the shared one
+ * @param options.clock by default the server's time
  */
 export async function openRedisStore(
   options: { redis?: RedisConnection; clock?: Clock } = {},

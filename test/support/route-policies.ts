@@ -2,7 +2,10 @@ import type { Type } from '@nestjs/common';
 import { RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { startApp, type Framework } from './nest-app.js';
 
-/** What the routes of these controllers answer in `RateLimit-Policy`, each asked once; all must answer 200. */
+/**
+ * Returns the `RateLimit-Policy` of the routes of these controllers. Sends one request to each, which must return
+ * 200.
+ */
 export async function policiesOf(
   framework: Framework,
   controllers: Type[],

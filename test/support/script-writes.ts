@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 
-/** A command that a script called, and that changes what is stored. */
+/** A command in a script that changes stored data. */
 export interface ScriptWrite {
   name: string;
   args: string[];
@@ -10,9 +10,8 @@ export interface ScriptWrite {
 const READS = new Set(['mget', 'lindex', 'time']);
 
 /**
- * What scripts wrote during an action, in the server's order.
- *
- * It sees every client of the server, so use a server of the spec's own.
+ * Returns the writes of scripts during an action, in the server's order. It records all clients of the server, so use
+ * a separate server.
  */
 export async function recordScriptWrites(
   url: string,

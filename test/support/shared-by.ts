@@ -1,6 +1,6 @@
 import type { SharedStore } from '../../lib/index.js';
 
-/** Makes a store in memory look as if other processes used it: they are counted by `heartbeat`. */
+/** Makes a memory store look as if it were shared by several processes, which `heartbeat` counts. */
 export function sharedBy(heartbeat: SharedStore['heartbeat']): SharedStore & null {
   const shared: SharedStore = {
     timeout: 50,

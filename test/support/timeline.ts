@@ -1,11 +1,11 @@
 import { expect } from '@jest/globals';
 import type { RuleDecision } from '../../lib/index.js';
 
-/** The part of a decision that a timeline shows. */
+/** The fields of a decision in a timeline. */
 export type Answer = Pick<RuleDecision, 'allowed' | 'remaining' | 'retryAfterMs' | 'resetAfterMs'>;
 
 /**
- * Asks for permits at an instant.
+ * Requests permits at an instant.
  *
  * @param at milliseconds since the timeline's start, fractions allowed
  */
@@ -14,9 +14,7 @@ export type DecideOptions = (at: number, cost: number) => Answer | Promise<Answe
 const COLUMNS = ['at', 'cost', '|', 'allowed', 'remaining', 'retry', 'reset'];
 
 /**
- * Plays a table of hits in its order and expects exactly the answers that it tells.
- *
- * All times are in milliseconds; `never` is a retry that will not help. A diff shows both tables whole.
+ * Plays a table of hits in order, and expects exactly the decisions in the table. All times are in milliseconds; `never` means that waiting does not help. A failure shows a diff of the full tables.
  *
  * @example
  * await expectTimeline(ask, `

@@ -7,9 +7,7 @@ import type { DecideOptions } from './timeline.js';
 type Serving<Options extends object, State, Parameter extends string> = Variant<Options, State, Parameter>;
 
 /**
- * One key of an algorithm's twin, whose state it keeps between hits as a store would.
- *
- * Instants are microseconds.
+ * One key of an algorithm's reference implementation, with its state, as in a store. Instants are in microseconds.
  */
 export class Twin<Options extends object, State, Parameter extends string> {
   state: State | undefined;
@@ -17,18 +15,18 @@ export class Twin<Options extends object, State, Parameter extends string> {
   private parametersAt: (now: number) => Readonly<Record<Parameter, number>>;
   private leases = 0;
 
-  /** @param parameters those that are not what the rule says: durations of less than a millisecond */
+  /** @param parameters those that differ from the rule: durations of less than a millisecond */
   constructor(
     definition: AlgorithmDefinition<Options, State, Parameter>,
     rule: Quota & Options,
     private readonly parameters: Partial<Readonly<Record<Parameter, number>>> = {},
   ) {
-    // What serves the rule has the state and the parameters that its twin is asked by.
+    // The algorithm that evaluates the rule defines the state and the parameters.
     this.algorithm = (definition.resolve?.(rule) ?? definition) as Serving<Options, State, Parameter>;
     this.parametersAt = this.compile(rule);
   }
 
-  /** From now on the rule is another, as after a live change. */
+  /** Replaces the rule, as after a live change. */
   change(rule: Quota & Options): void {
     this.parametersAt = this.compile(rule);
   }
@@ -46,9 +44,9 @@ export class Twin<Options extends object, State, Parameter extends string> {
   }
 
   /**
-   * Gives permits of a charge back.
+   * Refunds permits of a charge.
    *
-   * @returns whether there was anything to give back
+   * @returns whether there was a charge to refund
    */
   refund(now: number, cost: number, receipt: Receipt, onlyLast = false): boolean {
     if (this.state === undefined) return false;
@@ -57,7 +55,7 @@ export class Twin<Options extends object, State, Parameter extends string> {
     return next !== undefined;
   }
 
-  /** Lets a lease last anew; tells whether it was still there. */
+  /** Renews a lease. Returns whether it still existed. */
   renew(now: number, lease: string): boolean {
     if (this.state === undefined) return false;
     const next = this.algorithm.renew?.(this.state, now, this.parametersAt(now), lease);
@@ -65,12 +63,12 @@ export class Twin<Options extends object, State, Parameter extends string> {
     return next !== undefined;
   }
 
-  /** The name under which the next hit is held, if the algorithm has leases. */
+  /** The name of the next hit's lease, if the algorithm has leases. */
   get lease(): string {
     return `lease-${this.leases}`;
   }
 
-  /** The twin as a timeline asks it: in milliseconds since an instant, given in milliseconds. */
+  /** Returns the function that timelines call: its times are milliseconds since an instant, given in milliseconds. */
   since(start: number): DecideOptions {
     return (at, cost) => {
       const { allowed, remaining, retryAfter, resetAfter } = this.hit(toMicroseconds(start + at), cost);

@@ -5,7 +5,7 @@ import { redisUrl } from './redis/shared-redis.js';
 export const STORES = ['memory', 'redis'] as const;
 export type StoreKind = (typeof STORES)[number];
 
-/** A clock that stands still until it is told to go on. It starts on a full minute. */
+/** A clock that advances only on request. It starts on a full minute. */
 export class VirtualTime {
   now = 1_700_000_040_000;
   readonly clock = (): number => this.now;
@@ -15,7 +15,7 @@ export class VirtualTime {
   }
 }
 
-/** A store in virtual time. On Redis, give the module a `uniquePrefix()`. */
+/** A store in virtual time. On Redis, use a `uniquePrefix()` in the module. */
 export function virtualStore(kind: StoreKind, { clock }: VirtualTime): BaseStore {
   return kind === 'memory'
     ? new MemoryStore({ clock })

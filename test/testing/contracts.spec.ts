@@ -24,7 +24,7 @@ describe.each(names)('the algorithm %s', (name) => {
 });
 
 describe('the contracts', () => {
-  /** Runs tests that are defined, and returns the titles of those that fail. */
+  /** Runs the defined tests, and returns the titles of those that fail. */
   async function failing(
     define: (it: (title: string, test: () => unknown) => void) => void,
   ): Promise<string[]> {

@@ -8,28 +8,28 @@ import { startRedisServer, type RedisServer } from '../support/redis/redis-serve
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { sourceOf, topologyContract, whyRefused } from './topology.js';
 
-/** What docs/operations.md says about access: the user, and what a cluster takes besides. */
+/** The user in docs/operations.md, and the additional rights on a cluster. */
 const [access = ''] = /## Access\n[^]*?End of access/.exec(textOf('docs/operations.md')) ?? [];
 const [, user = ''] = /^(user limiter .*)$/m.exec(access) ?? [];
 const [, CLUSTER_RIGHTS = ''] = /On Cluster, add `([^`]+)`/.exec(access) ?? [];
 
-/** Scripts, what it takes to connect, and to hear of changes by other processes. */
+/** Rights for scripts, for connecting, and for changes by other processes. */
 const CLIENT_RIGHTS = ['+evalsha', '+eval', '+info', '+ping', '+subscribe', '+unsubscribe'];
 const FUNCTION_RIGHTS = ['+fcall', '+function|load', '+function|list', '+function|delete'];
 
 const USER = user.replaceAll('rl:', 't:');
-/** As on Redis 6.2. */
+/** Like Redis 6.2. */
 const USER_WITHOUT_FUNCTIONS = FUNCTION_RIGHTS.reduce(
   (rights, right) => rights.replace(` ${right}`, ''),
   USER,
 );
 const credentials = { username: 'limiter', password: 'secret' };
 
-/** What servers have refused: the command, key or channel of each. */
+/** The commands, keys and channels that servers have rejected. */
 async function refusals(...servers: RedisServer[]): Promise<unknown[]> {
   const logs = await Promise.all(servers.map((server) => askServer(server, 'ACL', 'LOG')));
   const objects = (logs.flat() as unknown[][]).map((fields) => fields[fields.indexOf('object') + 1]);
-  return objects.filter((object) => !String(object).startsWith('client|')); // What ioredis says of itself.
+  return objects.filter((object) => !String(object).startsWith('client|')); // The commands with which ioredis sends its name.
 }
 
 topologyContract(

@@ -37,7 +37,7 @@ const GUARDED: readonly Guarded[] = [
   },
 ];
 
-/** What a user's client is made of, without what ioredis keeps about its connections there. */
+/** The options of a user's client, without the state of its connections that ioredis stores there. */
 const optionsOf = ({ options }: Cluster) => ({ ...options, redisOptions: { ...options.redisOptions } });
 
 describe.each(GUARDED)("a user's Cluster with $name", (guarded) => {
@@ -79,7 +79,7 @@ describe.each(GUARDED)("a user's Cluster with $name", (guarded) => {
   });
 });
 
-/** The port of a node as the cluster tells it to clients: nothing listens there. */
+/** The port of a node as the cluster announces it to clients: no server listens there. */
 const announced = (port: number) => port + 20_000;
 
 describe("a user's Cluster behind addresses of its own", () => {

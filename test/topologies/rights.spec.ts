@@ -21,7 +21,7 @@ class Routes {
 type Rules = NonNullable<RateLimitModuleOptions['rules']>;
 
 const NAMES = Object.keys(algorithms) as AlgorithmName[];
-/** A rule of every algorithm; none denies or is refused anything on a fresh counter. */
+/** A rule with every algorithm. On a new counter, none of them denies, and the server rejects nothing. */
 const EVERY = Object.fromEntries(
   NAMES.map((algorithm) => [
     algorithm,
@@ -46,7 +46,7 @@ describe('a user of Redis with a missing right', () => {
     await grant('reset', 'on', '>s3cret', '~*', '&*', '+@all', ...commands.map((name) => `-${name}`));
   }
 
-  /** How often the server has refused something. */
+  /** Returns how often the server has rejected a command. */
   async function refusals(): Promise<number> {
     const entries = (await askServer(server, 'ACL', 'LOG')) as unknown[][];
     return entries.reduce((sum, fields) => sum + Number(fields[fields.indexOf('count') + 1]), 0);
@@ -118,7 +118,7 @@ describe('a user of Redis with a missing right', () => {
   it('the breaker stays open for missing rights when the server is first reached after the start', async () => {
     await server.kill();
     const { limiter, errors, turns, health } = await start(EVERY);
-    await server.restart(); // with the rights of its configuration
+    await server.restart(); // With the rights in its configuration.
     await until(
       async () => (await health()).reason?.includes('LSET') === true,
       'the cause to be known',

@@ -5,14 +5,14 @@ import { storeContract } from '../contract/store-contract.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 
-/** Servers that run for one suite, and the way to them. */
+/** The servers of a suite, and how to connect to them. */
 export interface Topology {
   redis: RedisConnection;
   stop(): Promise<void>;
 }
 
 /**
- * Runs the whole store contract on servers that are not set up like the shared one.
+ * Runs the whole store contract on servers that are configured differently from the shared one.
  *
  * @param more tests of this topology, while its servers run
  */
@@ -32,7 +32,7 @@ export function topologyContract<Servers extends Topology>(
   });
 }
 
-/** Why a limiter cannot work there, as the application's log would say; undefined if it can. */
+/** Returns why a limiter cannot work there, as the application would log it; `undefined` if it works. */
 export async function whyRefused(
   redis: RedisConnection,
   prefix = uniquePrefix(),
@@ -40,7 +40,7 @@ export async function whyRefused(
   const store = new RedisStore({ redis, timeout: 10_000 });
   const limiter = new RateLimiter({ store, prefix });
   try {
-    await limiter.reset({ limit: 1, window: '1m' }, 'ann'); // Tells, where a hit goes by the fallback.
+    await limiter.reset({ limit: 1, window: '1m' }, 'ann'); // Reports the source of the decision.
     return undefined;
   } catch (error) {
     return String(error);
@@ -49,7 +49,7 @@ export async function whyRefused(
   }
 }
 
-/** What decides a request of one key, such as one on a slot that moves: `redis` or `fallback`. */
+/** What decides a request with one key, such as a key in a moving slot: `redis` or `fallback`. */
 export async function sourceOf(redis: RedisConnection, prefix: string): Promise<string> {
   const store = new RedisStore({ redis, timeout: 10_000 });
   const limiter = new RateLimiter({ store, prefix });

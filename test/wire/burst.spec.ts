@@ -11,13 +11,13 @@ const PATIENCE_MS = 120_000;
 
 const DEFAULT_TIMEOUT_MS = 50;
 /**
- * A machine that is busy with other work may not run Redis for longer than the default: where a deadline passed with
- * load on, Redis had had 0.0 ms of a processor since the call was written. A deadline can leave out only time in which
- * its own process did not run, and does.
+ * On a busy machine, Redis may not run for longer than the default timeout: where a deadline passed under load, Redis
+ * had had 0.0 ms of processor time since the call was written. A deadline can exclude only the time in which its own
+ * process did not run.
  */
 const TIMEOUT_MS = 1000;
 
-/** How many decisions were allowed or denied, by what decided. */
+/** Returns how many requests were allowed or denied, by source. */
 function tally(decisions: readonly Decision[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { allowed, source } of decisions) {
@@ -37,7 +37,7 @@ describe('many calls in one turn of the event loop', () => {
 
   afterAll(() => server.stop());
 
-  /** @param isWarm whether the first connection stands before the burst */
+  /** @param isWarm whether there is a connection before the burst */
   async function burst(
     calls: number,
     subjectOf: (call: number) => string,

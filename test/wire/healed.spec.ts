@@ -6,7 +6,7 @@ import { startRedisServer, type RedisServer } from '../support/redis/redis-serve
 import { until } from '../support/redis/until.mjs';
 
 const rule: Rule = { limit: 1000, window: '1h' };
-/** The promise is 3 s; before, it took up to 10 s. */
+/** The guarantee is 3 s; before, it took up to 10 s. */
 const PATIENCE_MS = 6000;
 
 describe('a network that loses every packet, and heals', () => {
@@ -40,7 +40,7 @@ describe('a network that loses every packet, and heals', () => {
       'a new connection',
       20_000,
     );
-    proxy.each(() => undefined); // What was lost stays lost; new connections are whole.
+    proxy.each(() => undefined); // Lost packets stay lost; new connections work.
     const healedAt = performance.now();
     await until(async () => (await source()) === 'redis', 'Redis to decide', PATIENCE_MS);
     if (process.env['SHOW']) console.log(`used again after ${Math.round(performance.now() - healedAt)} ms`);

@@ -14,7 +14,7 @@ class Routes {
 
 afterEach(closeApps);
 
-// A machine that is busy with other work may not run Redis for longer than the default of 50 ms: see burst.spec.ts.
+// On a busy machine, Redis may not run for longer than the default timeout of 50 ms: see burst.spec.ts.
 const TIMEOUT_MS = 500;
 
 describe.each(FRAMEWORKS)('a burst of requests, on %s', (framework) => {

@@ -37,7 +37,7 @@ describe('a refund with a reply after the deadline', () => {
 
   const remaining = async () => (await patient.peek(RULE, 'ann')).remaining;
 
-  /** Has one limiter refund what the other was granted, and the server answer when that one has given up. */
+  /** Has one limiter refund a charge of the other, with a reply that arrives after the deadline. */
   async function refundLate(maxmemory: string) {
     const decision = await patient.consume(RULE, 'ann', { cost: 4 });
     expect([decision.source, decision.remaining]).toEqual(['redis', 6]);
@@ -59,7 +59,7 @@ describe('a refund with a reply after the deadline', () => {
     await until(async () => (await remaining()) === 10, 'the permits to be given back');
     await patient.consume(RULE, 'ann', { cost: 4 });
     await hasty.close();
-    await hastyStore.close(); // what waits is tried once more
+    await hastyStore.close(); // Waiting refunds are tried once more.
     expect(await remaining()).toBe(6);
   });
 });

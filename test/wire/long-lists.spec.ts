@@ -64,7 +64,7 @@ describe('a process that holds very much', () => {
       expect(Math.max(...renewals)).toBeLessThanOrEqual(100);
       expect(lost).toEqual([]);
       await Promise.all(permits.map((permit) => permit.release()));
-      // That of the heartbeats is left.
+      // The key of the heartbeats remains.
       expect((await askInfo(server, 'INFO', 'keyspace')).get('db0')).toMatch(/^keys=1,/);
     },
     PATIENCE_MS,

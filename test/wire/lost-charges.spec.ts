@@ -41,7 +41,7 @@ describe('a cost above the reservation', () => {
 
   const charged = async (rule: Rule): Promise<number> => 1000 - (await observer.peek(rule, 'ann')).remaining;
 
-  /** A reservation that Redis has decided, unless this machine is too busy for its deadline. */
+  /** Returns a reservation that Redis has decided. A busy machine may need several attempts. */
   async function reserve(rule: Rule) {
     for (;;) {
       const reservation = await limiter.reserve(rule, 'ann', { cost: 2 });
@@ -66,7 +66,7 @@ describe('a cost above the reservation', () => {
       await until(async () => (await peek()).source === 'redis', 'Redis to decide', PATIENCE_MS);
       await until(async () => (await charged(rule)) === before + 7, 'the charge to be made', PATIENCE_MS);
       await limiter.close();
-      await store.close(); // Tries what is left once more.
+      await store.close(); // Tries pending charges once more.
       expect(await charged(rule)).toBe(before + 7);
     },
     PATIENCE_MS,

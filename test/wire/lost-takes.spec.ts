@@ -17,7 +17,7 @@ const rules = prefetching(plainRules({ limit: LIMIT, windowMs: 604_800_000 }), {
   ttl: '1d',
 });
 
-/** What is lost while a hit is decided. */
+/** What is lost during a decision. */
 type Event = 'reply' | 'request' | undefined;
 
 const cuts = fc.constantFrom<Event>(undefined, 'reply', 'request');
@@ -58,7 +58,7 @@ describe('prefetched permits of a call on a closed connection', () => {
       PATIENCE_MS,
     );
 
-  /** Takes permits ahead; the server charges them, and its reply goes nowhere. */
+  /** Prefetches permits; the server charges them, and its reply is lost. */
   async function loseTake(rule: Rule, subject: string): Promise<void> {
     await decides();
     proxy.each((connection) => connection.cutNextReply(0));
@@ -95,7 +95,7 @@ describe('prefetched permits of a call on a closed connection', () => {
               cut === 'reply' ? connection.cutNextReply(0) : connection.cutNextRequest(),
             );
           }
-          // 20 of 50 at a time, so that every third hit takes others, and gives the rest back.
+          // 20 of 50 at a time, so that every third hit prefetches more, and refunds the rest.
           const { allowed } = await own.consume(rule, subject, { cost: 20 });
           if (allowed) used += 20;
           if (cut) proxy.each(() => undefined);

@@ -49,7 +49,7 @@ describe('permits of a call without a reply', () => {
   const free = async (): Promise<number> => (await observer.peek(HELD, 'ann')).remaining;
   const left = async (): Promise<number> => (await observer.peek({ ...AHEAD }, 'ann')).remaining;
 
-  /** Stops the server until the calls are answered without it, which a busy machine may delay. */
+  /** Pauses the server until the fallback has decided the calls, which a busy machine may delay. */
   async function stall(milliseconds: number, calls: () => Promise<unknown>): Promise<void> {
     await server.pause();
     await Promise.all([calls(), sleep(milliseconds)]).finally(() => server.resume());
@@ -90,7 +90,7 @@ describe('permits of a call without a reply', () => {
   it(
     'a concurrency permit is released when the connection closes before the reply',
     async () => {
-      // The server gets the call, and its reply goes nowhere.
+      // The server receives the call, and its reply is lost.
       proxy.each((connection) => connection.cutNextReply(0));
       await Promise.all(Array.from({ length: PERMITS }, () => limiter.hold(HELD, 'ann')));
       proxy.each(() => undefined);
@@ -119,8 +119,8 @@ describe('permits of a call without a reply', () => {
       await until(async () => (await blocked.peek(HELD, 'ann')).source === 'redis', 'Redis to decide');
       await server.pause();
       const held = blocked.hold(HELD, 'ann');
-      await sleep(10); // It is on the wire.
-      await setImmediate(); // From here on timers come before replies.
+      await sleep(10); // The call is written.
+      await setImmediate(); // From here on, timers run before replies are read.
       process.kill(server.pid, 'SIGCONT');
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10_500);
       expect((await held).decision.source).toBe('redis');

@@ -3,24 +3,24 @@ import { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.mjs';
 import { until } from './until.mjs';
 
-/** A connection to look after a server with: over its Unix socket, where it asks for no certificate. */
+/** A connection to inspect a server: over its Unix socket, which requires no certificate. */
 export function openAdmin({ folder, url }: RedisServer): Redis {
   const password = decodeURIComponent(new URL(url).password);
   const redis = new Redis({
     path: join(folder, 'redis.sock'),
     ...(password && { password }),
-    enableReadyCheck: false, // It answers while it loads, or is cut off from its cluster.
+    enableReadyCheck: false, // The server replies while it loads, or while it is disconnected from its cluster.
     retryStrategy: () => null,
     commandTimeout: 5000,
   });
-  redis.on('error', () => undefined); // The command tells.
+  redis.on('error', () => undefined); // The error of the command contains the reason.
   return redis;
 }
 
 /**
- * A server's answer to one command, over a connection of its own.
+ * Returns the reply of a server to one command, over a separate connection.
  *
- * @throws when the server is down or does not answer within 5 s
+ * @throws if the server is down or does not reply within 5 s
  */
 export async function askServer(server: RedisServer, command: string, ...args: string[]): Promise<unknown> {
   const redis = openAdmin(server);
@@ -31,7 +31,7 @@ export async function askServer(server: RedisServer, command: string, ...args: s
   }
 }
 
-/** The fields of INFO or CLUSTER INFO by their names. */
+/** The fields of INFO or CLUSTER INFO by name. */
 export async function askInfo(
   server: RedisServer,
   ...command: [string, ...string[]]
@@ -40,7 +40,7 @@ export async function askInfo(
   return new Map(Array.from(lines, ([, name = '', value = '']) => [name, value]));
 }
 
-/** Waits until a replica has its master's data and gets what is written from now on. */
+/** Waits until a replica has its master's data and receives further writes. */
 export async function untilInSync(replica: RedisServer): Promise<void> {
   const isInSync = async () =>
     (await askInfo(replica, 'INFO', 'replication')).get('master_link_status') === 'up';

@@ -5,8 +5,8 @@ import type { RedisServer } from './redis-server.mjs';
 const SLOTS = 16_384;
 
 /**
- * Makes a cluster of servers that run in cluster mode and are empty, and waits until all of them say that
- * it is whole, and the replicas are in sync.
+ * Creates a cluster of empty servers in cluster mode, and waits until all of them report a complete cluster and the
+ * replicas are in sync.
  *
  * @param replicas one for each master, in their order, or none
  */
@@ -26,7 +26,7 @@ async function giveSlots(master: RedisServer, index: number, masters: number): P
   const first = Math.round((index * SLOTS) / masters);
   const end = Math.round(((index + 1) * SLOTS) / masters);
   const slots = Array.from({ length: end - first }, (_, offset) => String(first + offset));
-  await askServer(master, 'CLUSTER', 'ADDSLOTS', ...slots); // ADDSLOTSRANGE is unknown to Redis 6.
+  await askServer(master, 'CLUSTER', 'ADDSLOTS', ...slots); // Redis 6 does not have ADDSLOTSRANGE.
 }
 
 async function meet(nodes: RedisServer[]): Promise<void> {
@@ -44,7 +44,7 @@ async function follow(replica: RedisServer, master: RedisServer): Promise<void> 
   await askServer(replica, 'CLUSTER', 'REPLICATE', await clusterId(master));
 }
 
-/** The name that a node has in its cluster. */
+/** Returns the name of a node in its cluster. */
 export async function clusterId(node: RedisServer): Promise<string> {
   return String(await askServer(node, 'CLUSTER', 'MYID'));
 }

@@ -2,9 +2,9 @@ import { askInfo, askServer } from './ask-server.js';
 import type { RedisServer } from './redis-server.mjs';
 import { until } from './until.mjs';
 
-/** A cluster as one of its nodes sees it. */
+/** A cluster as seen by one of its nodes. */
 export interface ClusterView {
-  /** Whether this node serves: it is in touch with most masters, and every slot has one. */
+  /** Whether this node serves requests: it reaches most masters, and every slot is assigned. */
   isOk: boolean;
   nodes: NodeView[];
 }
@@ -14,15 +14,15 @@ export interface NodeView {
   port: number;
   /** The name of its master, if it is a replica. */
   master: string | undefined;
-  /** Whether it has not joined yet, or is taken for down. */
+  /** Whether it has not joined yet, or is considered down. */
   isMissing: boolean;
-  /** The first and the last of each run of slots that it serves. */
+  /** The first and the last slot of each range that it serves. */
   slots: [first: number, last: number][];
 }
 
 const SETTLED_MS = 30_000;
 
-/** Asks a node how it sees its cluster. */
+/** Reads the view of a node. */
 export async function askView(node: RedisServer): Promise<ClusterView> {
   const info = await askInfo(node, 'CLUSTER', 'INFO');
   const lines = String(await askServer(node, 'CLUSTER', 'NODES'))
@@ -31,7 +31,7 @@ export async function askView(node: RedisServer): Promise<ClusterView> {
   return { isOk: info.get('cluster_state') === 'ok', nodes: lines.map(readNode) };
 }
 
-/** Waits until the nodes that are up see their cluster like this. */
+/** Waits until the running nodes have a view that meets a condition. */
 export async function untilViews(
   nodes: readonly RedisServer[],
   holds: (views: readonly ClusterView[]) => boolean,
@@ -41,7 +41,7 @@ export async function untilViews(
   await until(isSeen, what, SETTLED_MS);
 }
 
-/** Whether all slots are served, and the nodes agree by whom, and who replicates whom. */
+/** Whether all slots are served, and the nodes agree on masters and replicas. */
 export function isWhole(views: readonly ClusterView[]): boolean {
   return views.every(({ isOk }) => isOk) && new Set(views.map(mapOf)).size === 1;
 }
@@ -64,7 +64,7 @@ function readNode(line: string): NodeView {
     port: Number(/:(\d+)@/.exec(address)?.[1]),
     master: marks.includes('master') ? undefined : master,
     isMissing: link !== 'connected' || marks.includes('handshake') || marks.includes('fail'),
-    // In brackets are slots on the move, once more.
+    // Moving slots are listed a second time, in brackets.
     slots: ranges.filter((range) => !range.startsWith('[')).map(readRange),
   };
 }

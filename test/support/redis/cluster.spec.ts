@@ -23,7 +23,7 @@ describe("a spec's own cluster", () => {
     await cluster.close();
   });
 
-  /** The master of the slot, and another. */
+  /** The master of the slot, and another one. */
   async function ownerAndOther(): Promise<[RedisServer, RedisServer]> {
     const owner = await cluster.ownerOf(slot);
     return [owner, cluster.nodes.slice(0, 3).find((node) => node !== owner)!];

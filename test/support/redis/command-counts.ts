@@ -1,12 +1,11 @@
 import type { Redis } from 'ioredis';
 
-/** Calls by command, in lower case, a subcommand as `script|load`. */
+/** Number of calls by command in lower case; a subcommand as `script|load`. */
 export type CommandCounts = Map<string, number>;
 
 /**
- * How often each command ran since the server started, whoever sent it, inside scripts too.
- *
- * The INFO that asks is left out. Use a server of the spec's own: others use the shared one meanwhile.
+ * Returns how often each command ran since the start of the server, by any client, including those in scripts,
+ * without this INFO. Use a separate server, because other specs use the shared one meanwhile.
  */
 export async function commandCounts(redis: Redis): Promise<CommandCounts> {
   const stats = await redis.info('commandstats');
@@ -16,13 +15,13 @@ export async function commandCounts(redis: Redis): Promise<CommandCounts> {
   return counts;
 }
 
-/** The calls between two counts; commands that did not run are absent. */
+/** Returns the calls between two counts; commands that did not run are absent. */
 export function addedCounts(before: CommandCounts, after: CommandCounts): CommandCounts {
   const added = [...after].map(([command, calls]) => [command, calls - (before.get(command) ?? 0)] as const);
   return new Map(added.filter(([, calls]) => calls > 0));
 }
 
-/** The calls during an action. To leave out what scripts call, use `recordCommands`. */
+/** Returns the calls during an action. `recordCommands` leaves out those of scripts. */
 export async function countCommands(redis: Redis, action: () => Promise<unknown>): Promise<CommandCounts> {
   const before = await commandCounts(redis);
   await action();

@@ -7,7 +7,7 @@ import { findProgram } from './redis-binary.mjs';
 const CACHE = fileURLToPath(new URL('../../../.cache/redis-servers/', import.meta.url));
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
-/** Packages that a server needs besides its own; the rest of what apt would install is for an installed system. */
+/** Packages that a server needs in addition to its own. The other dependencies of apt are for an installed system. */
 const NEEDED = /^(lib|zlib|redis|valkey)/;
 
 /**
@@ -44,7 +44,7 @@ export function unpackDebianServer({ package: name, program, release }) {
   return executable;
 }
 
-/** Runs apt-get on lists and a cache of its own, as if no package were installed. */
+/** Runs apt-get with separate lists and a separate cache, as if no package were installed. */
 function prepareApt(folder, release) {
   for (const each of ['lists/partial', 'cache/archives/partial', 'packages', 'root']) {
     mkdirSync(join(folder, each), { recursive: true });
@@ -68,13 +68,13 @@ function prepareApt(folder, release) {
   try {
     apt(['update', '-qq']);
   } catch (error) {
-    // One repository of several may be out of reach while the one that matters is not.
+    // One of several repositories may be unreachable, while the needed one is available.
     if (!/^[EW]: .*(fetch|download)/im.test(String(error.stderr))) throw error;
   }
   return apt;
 }
 
-/** Another release of Debian, from the mirror that this machine already uses. */
+/** The sources of another Debian release, from the mirror that this machine already uses. */
 function sourcesOf(folder, release) {
   const format = '$(REPO_URI) $(ORIGIN) $(CODENAME)';
   const targets = execFileSync('apt-get', ['indextargets', '--format', format], { encoding: 'utf8' });
@@ -107,7 +107,7 @@ function writeProgram(building, folder, program) {
   const libraries = dirname(found.find((path) => path.endsWith('libc.so.6')) ?? '');
   const usr = join('root', 'usr', libraries.slice(libraries.indexOf('lib')));
   const path = [libraries, usr].map((each) => join('$here', each)).join(':');
-  // Paths relative to the program itself: the project's folder may be moved or copied.
+  // Paths are relative to the program, because the project's folder may be moved or copied.
   const lines = [
     '#!/bin/sh',
     'here=$(cd "$(dirname "$0")" && pwd)',

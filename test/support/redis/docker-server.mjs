@@ -3,13 +3,13 @@ import { lastWill } from './last-will.mjs';
 import { answersPing } from './ping.mjs';
 import { until } from './until.mjs';
 
-/** Tells whether the Docker daemon answers. */
+/** Whether the Docker daemon replies. */
 export function dockerRuns() {
   return spawnSync('docker', ['info'], { stdio: 'ignore', timeout: 10_000 }).status === 0;
 }
 
 /**
- * Starts Redis 7 in a container, its port mapped on 127.0.0.1.
+ * Starts Redis 7 in a container, with its port mapped to 127.0.0.1.
  *
  * @returns {Promise<{ url: string, stop: () => Promise<void> }>}
  */

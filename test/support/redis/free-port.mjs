@@ -2,10 +2,9 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Finds a port that is free on 127.0.0.1, with the cluster bus port 10,000 above it.
- *
- * It stays below 32768, where systems begin to lend ports to outgoing connections: one of those could take
- * the port of a server that is down, and a client that reconnects could even connect to itself.
+ * Returns a port that is free on 127.0.0.1, with a free cluster bus port 10,000 above it. It is below 32768, where
+ * systems start to assign ports to outgoing connections: one of those could take the port of a stopped server, and a
+ * client that reconnects could even connect to itself.
  *
  * @returns {Promise<number>}
  */

@@ -2,7 +2,7 @@ import embedLua from '../embed-lua.mjs';
 import { serverVersion } from './server-version.mjs';
 import { startSharedServer } from './shared-server.mjs';
 
-/** Runs once before all specs: embeds the Lua sources and gets the Redis server that the specs share. */
+/** Runs once before all specs: embeds the Lua files and starts the Redis server that the specs share. */
 export default async function globalSetup() {
   embedLua();
   try {

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Has a command run when this process is gone, however it went: done, interrupted or killed.
- *
- * A shell waits for the end of a pipe that the system closes with this process. An 'exit' listener would not
- * do: Jest gives specs a copy of `process` that never emits it, and SIGKILL skips it.
+ * Runs a command when this process has ended for any reason: normally, interrupted or killed. A shell waits for the
+ * end of a pipe that the system closes with this process. An 'exit' listener would not be enough: Jest gives specs a
+ * copy of `process` that never emits it, and SIGKILL skips it.
  *
  * @param {string[]} command
- * @returns {() => void} revokes the will
+ * @returns {() => void} cancels the command
  */
 export function lastWill(command) {
   const script = 'while read -r _; do :; done; exec "$@"';

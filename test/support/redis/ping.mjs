@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
 /**
- * Tells whether a Redis server answers PING within 200 ms; one that asks for a password first counts.
+ * Whether a Redis server replies to PING within 200 ms. An error reply about a missing password counts as a reply.
  *
  * @param {import('node:net').NetConnectOpts} address of a Unix socket, or of a host and port
  * @returns {Promise<boolean>}

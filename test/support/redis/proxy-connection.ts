@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What becomes of a chunk of replies: all of it unless a test wants otherwise. */
+/** What happens to a chunk of replies: it is forwarded unless a test changes that. */
 type Pass = (replies: Buffer) => void;
 
 /**
- * A client's connection through the proxy, and what a test does to it.
- *
- * The next reply is what the server sends next in one go: one reply as long as one command is under way.
+ * A client's connection through the proxy, which a test can disturb. The next reply is the next chunk that the server
+ * sends: one reply as long as one command is in flight.
  */
 export class ProxyConnection {
   private readonly pass: Pass = (replies) => void this.client.write(replies);
@@ -27,37 +26,37 @@ export class ProxyConnection {
       [client, server],
       [server, client],
     ] as const) {
-      side.on('error', () => undefined); // Its close says enough.
+      side.on('error', () => undefined); // The close event is sufficient.
       side.on('close', () => other.destroy());
     }
   }
 
-  /** Replies come so many milliseconds later from now on. */
+  /** Delays replies by a number of milliseconds from now on. */
   delay(milliseconds: number): void {
     this.delayMs = milliseconds;
   }
 
-  /** The next reply never comes, though the command has run; the one after it comes in its place. */
+  /** Drops the next reply although the command has run; the following reply is assigned to this command. */
   dropNextReply(): void {
     this.next = () => undefined;
   }
 
-  /** The next request never arrives, and the connection ends. */
+  /** Drops the next request, and closes the connection. */
   cutNextRequest(): void {
     this.takesRequests = false;
   }
 
-  /** The next reply breaks off after so many bytes, though the command has run, and the connection ends. */
+  /** Forwards only some bytes of the next reply although the command has run, and closes the connection. */
   cutNextReply(afterBytes: number): void {
     this.next = (replies) => this.client.end(replies.subarray(0, afterBytes));
   }
 
-  /** The client gets these bytes, as if the server had sent them. */
+  /** Sends these bytes to the client, as if they were from the server. */
   inject(bytes: string | Buffer): void {
     this.client.write(bytes);
   }
 
-  /** Nothing passes in either direction until `resume`. */
+  /** Forwards nothing in either direction until `resume`. */
   stall(): void {
     this.client.pause();
     this.server.pause();
@@ -74,14 +73,14 @@ export class ProxyConnection {
     this.server.resume();
   }
 
-  /** Whatever is sent from now on is lost, in both directions, and the connection stays open: a black hole. */
+  /** Drops everything in both directions from now on, and keeps the connection open: a black hole. */
   lose(): void {
     this.isLossy = true;
   }
 
-  /** Ends the connection with a TCP reset, as a machine does that has been started anew. */
+  /** Ends the connection with a TCP reset, like a machine that was restarted. */
   reset(): void {
-    // A socket that is ending already cannot be reset any more.
+    // A socket that is already closing cannot be reset.
     if (this.client.readableEnded || this.client.writableEnded) this.client.destroy();
     else this.client.resetAndDestroy();
   }

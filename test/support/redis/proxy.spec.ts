@@ -23,11 +23,11 @@ describe('a proxy in front of Redis', () => {
   });
 
   afterEach(async () => {
-    await proxy.close(); // The clients give up.
+    await proxy.close(); // The clients stop trying to connect.
     await direct.unlink(key);
   });
 
-  /** A client that gives up instead of trying again. */
+  /** Creates a client that does not reconnect. */
   async function connected(): Promise<Redis> {
     const url = new URL(redisUrl());
     [url.hostname, url.port] = [proxy.host, String(proxy.port)];

@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { ProxyConnection } from './proxy-connection.js';
 
-/** Starts a way to a server, on 127.0.0.1, on which a test can disturb what passes. */
+/** Starts a proxy to a server on 127.0.0.1 that a test can disturb. */
 export async function startProxy(target: { host: string; port: number }): Promise<Proxy> {
   const listener = createServer().listen(0, '127.0.0.1');
   await once(listener, 'listening');
   return new Proxy(listener, target);
 }
 
-/** A way to a server. Close it in `afterAll`. */
+/** A proxy to a server. Close it in `afterAll`. */
 export class Proxy {
   readonly host: string;
   readonly port: number;
-  /** How many connections there have been. */
+  /** Number of connections so far. */
   accepted = 0;
   private readonly open = new Set<ProxyConnection>();
   private treat: (connection: ProxyConnection) => void = () => undefined;
@@ -26,27 +26,28 @@ export class Proxy {
     listener.on('connection', (client) => this.accept(client, connect(target)));
   }
 
-  /** Without a password, if the server asks for one. */
+  /** Without the password of the server. */
   get url(): string {
     return `redis://${this.host}:${this.port}`;
   }
 
-  /** The connections that are open, the oldest first. */
+  /** The open connections, the oldest first. */
   get connections(): readonly ProxyConnection[] {
     return [...this.open];
   }
 
   /**
-   * Does something to every connection that is open, and to each that is opened, until told otherwise.
+   * Applies an action to every open connection, and to each new one, until the returned function is called.
    *
-   * @example proxy.each((connection) => connection.stall()); // Accepts, and never answers.
+   * @example
+   * proxy.each((connection) => connection.stall()); // Accepts connections, and never replies.
    */
   each(treat: (connection: ProxyConnection) => void): void {
     this.treat = treat;
     this.open.forEach(treat);
   }
 
-  /** Ends all connections, and takes no more. */
+  /** Closes all connections, and accepts no new ones. */
   async close(): Promise<void> {
     const closed = once(this.listener, 'close');
     this.listener.close();

@@ -1,24 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 
-/** A command as a client sent it: its name in lower case, control and other odd bytes as MONITOR escapes them. */
+/**
+ * A command as sent by a client: its name in lower case, with control characters and other unusual bytes as MONITOR
+ * escapes them.
+ */
 export interface RecordedCommand {
   name: string;
   args: string[];
 }
 
 /**
- * The commands that clients sent during an action, in the server's order, without those that scripts called.
- *
- * Heartbeats are left out: they come when they are due. It sees every client of the server, so use a server of the spec's own. A client that connects during the
- * action is recorded with its handshake: connect it before.
+ * Returns the commands that clients sent during an action, in the server's order, without those in scripts.
+ * Heartbeats are left out, because they are sent by a timer. It records all clients of the server, so use a separate
+ * server. A client that connects during the action is recorded with its handshake, so connect it before.
  */
 export async function recordCommands(
   url: string,
   action: () => Promise<unknown>,
 ): Promise<RecordedCommand[]> {
   const marker = new Redis(url, { retryStrategy: () => null });
-  await marker.ping(); // Its handshake is over before the recording begins.
+  await marker.ping(); // The handshake is complete before the recording starts.
   const monitor = await marker.monitor();
   const recorded: RecordedCommand[] = [];
   const token = randomUUID();

@@ -1,12 +1,12 @@
 /**
- * Finds the server program: REDIS_SERVER_BIN, else `redis-server` or `valkey-server` on the PATH.
+ * Finds the server program: REDIS_SERVER_BIN, otherwise `redis-server` or `valkey-server` on the PATH.
  *
- * @throws when REDIS_SERVER_BIN names no program
+ * @throws if REDIS_SERVER_BIN is not a program
  */
 export function findRedisBinary(): string | undefined;
 
 /**
  * Finds the server programs on the PATH besides the one of `findRedisBinary`, such as `valkey-server` or
- * `redis-server-6.2`, each once whatever links lead there.
+ * `redis-server-6.2`, each once even if several links lead to it.
  */
 export function findOtherBinaries(): string[];

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 /**
- * The lines of a server's redis.conf. Of two lines for one setting the later holds.
+ * Returns the lines of a server's redis.conf. If a setting occurs twice, the later line applies.
  *
  * @param {{ port: number, folder: string }} place
  * @param {import('./redis-server.mjs').RedisServerOptions} options
@@ -15,14 +15,14 @@ export function redisConfig({ port, folder }, { config = [], password, tls, repl
     `dir ${folder}`,
     'save ""',
     'appendonly no',
-    'repl-diskless-sync-delay 0', // By default a first replica waits 5 s for others to come.
+    'repl-diskless-sync-delay 0', // By default, the first replica waits 5 s for others.
   ];
   if (password)
     lines.push(`requirepass ${JSON.stringify(password)}`, `masterauth ${JSON.stringify(password)}`);
   if (tls) lines.push('port 0', `tls-port ${port}`, 'tls-auth-clients no');
   if (tls) lines.push(`tls-cert-file ${join(folder, 'cert.pem')}`, `tls-key-file ${join(folder, 'key.pem')}`);
   if (tls) lines.push(`tls-ca-cert-file ${join(folder, 'cert.pem')}`, 'tls-cluster yes');
-  // As on a server before Redis 7, so that the limiter's Lua runs as scripts.
+  // Like a server before Redis 7, so that the limiter's Lua runs as scripts.
   if (process.env.RL_FUNCTIONS === 'off' && !sentinel)
     lines.push('rename-command FCALL ""', 'rename-command FUNCTION ""');
   if (replicaOf) lines.push(`replicaof ${replicaOf.host} ${replicaOf.port}`);

@@ -6,7 +6,7 @@ import { answersPing } from './ping.mjs';
 import { findRedisBinary } from './redis-binary.mjs';
 import { until } from './until.mjs';
 
-/** One run of a server program in a folder of its own. */
+/** One process of a server program, in a separate folder. */
 export class RedisProcess {
   #child;
   #exited;
@@ -19,7 +19,7 @@ export class RedisProcess {
     this.#folder = folder;
     const args = [join(folder, 'redis.conf'), ...(sentinel ? ['--sentinel'] : [])];
     this.#child = spawn(binary, args, { stdio: ['ignore', log, log] });
-    this.#child.unref(); // A server that nobody stops must not keep its owner from ending.
+    this.#child.unref(); // A server that is not stopped must not keep its parent running.
     closeSync(log);
     const clean = 'kill -KILL "$1"; rm -rf "$2"';
     const revokeWill = lastWill(['sh', '-c', clean, 'sh', String(this.pid), folder]);
@@ -30,7 +30,7 @@ export class RedisProcess {
     return this.#child.pid;
   }
 
-  /** Waits until this process answers PING; its own socket tells it from another server on the port. */
+  /** Waits until this process replies to PING; its Unix socket distinguishes it from another server on the port. */
   async ready() {
     const address = { path: join(this.#folder, 'redis.sock') };
     await until(
@@ -40,7 +40,7 @@ export class RedisProcess {
     if (this.#hasExited()) throw new Error(`The Redis server ended at its start: ${this.#log()}`);
   }
 
-  /** Stops it in its tracks and waits until the system says so: no command is answered after this. */
+  /** Stops it (SIGSTOP) and waits until the system confirms it: no command is executed after this. */
   async pause() {
     this.#child.kill('SIGSTOP');
     const stat = `/proc/${this.pid}/stat`;
@@ -53,7 +53,7 @@ export class RedisProcess {
   }
 
   async kill() {
-    this.#child.ref(); // Nothing else may hold the process until the answer is in.
+    this.#child.ref(); // No other process may use it until it has replied.
     this.#child.kill('SIGKILL');
     await this.#exited;
   }

@@ -7,7 +7,7 @@ import { RedisProcess } from './redis-process.mjs';
 import { selfSigned } from './self-signed.mjs';
 
 /**
- * Starts a Redis server of the caller's own on 127.0.0.1, without persistence; see redis-server.d.mts.
+ * Starts a separate Redis server on 127.0.0.1, without persistence; see redis-server.d.mts.
  *
  * @param {import('./redis-server.mjs').RedisServerOptions} options
  */
@@ -19,13 +19,13 @@ export async function startRedisServer({ port, ...options } = {}) {
       return server;
     } catch (error) {
       await server.stop();
-      // Another program can take the port between the look and the start.
+      // Another program can take the port between the check and the start.
       if (--attemptsLeft === 0 || !/Address already in use/.test(error.message)) throw error;
     }
   }
 }
 
-/** The server behind the documented interface: a port and a folder that outlive its processes. */
+/** A server with the documented interface: its port and folder outlive its processes. */
 class RedisServer {
   host = '127.0.0.1';
   folder = mkdtempSync(join(tmpdir(), 'redis-test-'));

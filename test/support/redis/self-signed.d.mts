@@ -1,2 +1,2 @@
-/** Makes a certificate for 127.0.0.1 and localhost that is its own authority, with a key of its own, in PEM. */
+/** Creates a self-signed certificate for 127.0.0.1 and localhost, with a new key, in PEM. */
 export function selfSigned(): { certificate: string; key: string };

@@ -5,9 +5,8 @@ const COMMON_NAME = objectId('550403');
 const SUBJECT_ALT_NAME = objectId('551d11');
 
 /**
- * Makes a certificate for 127.0.0.1 and localhost that is its own authority, with a key of its own.
- *
- * Written out in DER (RFC 5280), since Node makes keys but no certificates, and not every machine has openssl.
+ * Creates a self-signed certificate for 127.0.0.1 and localhost, with a new key. Encoded in DER here (RFC 5280),
+ * because Node creates keys but no certificates, and openssl may be missing.
  *
  * @returns {{ certificate: string, key: string }} in PEM
  */

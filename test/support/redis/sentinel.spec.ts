@@ -10,7 +10,7 @@ describe("a spec's own sentinels", () => {
   beforeAll(async () => {
     group = await startSentinel();
     redis = new Redis({ ...group.options, maxRetriesPerRequest: null });
-    redis.on('error', () => undefined); // Nobody answers until the failover is done.
+    redis.on('error', () => undefined); // No server replies until the failover is complete.
   });
 
   afterAll(async () => {

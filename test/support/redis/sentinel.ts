@@ -5,16 +5,16 @@ import { until } from './until.mjs';
 const NAME = 'main';
 const SETTLED_MS = 30_000;
 
-/** After how many milliseconds a server that does not answer is down to a sentinel. */
+/** Milliseconds after which a sentinel considers a server that does not reply as down. */
 const DOWN_AFTER = {
-  /** So that a machine that is too busy for a while does not look like a dead server. */
+  /** Long enough that a server on a busy machine is not considered down. */
   calm: '30000',
   hasty: '1000',
 };
 
 /**
- * Starts a master, two replicas and three sentinels, and waits until each knows all others and the
- * replicas are in sync.
+ * Starts a master, two replicas and three sentinels, and waits until each of them knows all others and the replicas
+ * are in sync.
  */
 export async function startSentinel(): Promise<SentinelGroup> {
   const servers: RedisServer[] = [];
@@ -50,7 +50,7 @@ function watchOver({ host, port }: RedisServer): string[] {
   ];
 }
 
-/** A master and two replicas, watched by three sentinels that decide by a majority. Close it in `afterAll`. */
+/** A master and two replicas, monitored by three sentinels that decide by majority. Close it in `afterAll`. */
 export class SentinelGroup {
   /** @param servers the master, then its replicas */
   constructor(
@@ -58,20 +58,20 @@ export class SentinelGroup {
     readonly sentinels: readonly RedisServer[],
   ) {}
 
-  /** What ioredis connects to the master with, whichever it is. */
+  /** The ioredis options that connect to the current master. */
   get options(): { sentinels: { host: string; port: number }[]; name: string } {
     return { sentinels: this.sentinels.map(({ host, port }) => ({ host, port })), name: NAME };
   }
 
-  /** The server that the first of the sentinels names as the master. */
+  /** Returns the server that the first sentinel reports as the master. */
   async master(): Promise<RedisServer> {
     const [port] = await this.everySentinel(masterPort);
     return this.servers.find((server) => server.port === port)!;
   }
 
   /**
-   * Kills the master. Resolves to it once it is gone, so that it can be restarted: about ten seconds after
-   * that the sentinels make it a replica.
+   * Kills the master. Resolves to it when it has ended, so that it can be restarted: about ten seconds after that,
+   * the sentinels make it a replica.
    */
   async killMaster(): Promise<RedisServer> {
     const master = await this.master();
@@ -80,9 +80,8 @@ export class SentinelGroup {
   }
 
   /**
-   * Waits until all sentinels name another master than this one, which is not up; resolves to it.
-   *
-   * Only from here on do they hurry to notice: by themselves it takes them half a minute.
+   * Waits until all sentinels report another master than this one, which is down; resolves to the new master. Only
+   * this call speeds up the detection, which takes half a minute otherwise.
    */
   async untilReplaced({ port: old }: RedisServer): Promise<RedisServer> {
     const isReplaced = async () => {
@@ -96,7 +95,7 @@ export class SentinelGroup {
     return this.master();
   }
 
-  /** Ends all of it. */
+  /** Stops all servers. */
   async close(): Promise<void> {
     await Promise.all([...this.sentinels, ...this.servers].map((server) => server.stop()));
   }
@@ -117,7 +116,7 @@ async function masterPort(sentinel: RedisServer): Promise<number> {
   return Number((address as string[])[1]);
 }
 
-/** A sentinel fails over only when it has met the other two, and to a replica that it knows. */
+/** A sentinel fails over only when it knows the other two, and only to a replica that it knows. */
 async function knowsAll(sentinel: RedisServer): Promise<boolean> {
   const info = await askInfo(sentinel, 'INFO', 'sentinel');
   return /status=ok,.*slaves=2,sentinels=3/.test(info.get('master0') ?? '');

@@ -1,16 +1,16 @@
 import { Redis } from 'ioredis';
 
 /**
- * Asks a server for its name and version, such as `Redis 7.0.15`.
+ * Returns the name and version of a server, such as `Redis 7.0.15`.
  *
  * @param {string} url
  * @returns {Promise<string>}
- * @throws when nothing answers there
+ * @throws if no server replies there
  */
 export async function serverVersion(url) {
   const redis = new Redis(url, { lazyConnect: true, connectTimeout: 5_000, retryStrategy: () => null });
   let reason;
-  redis.on('error', (error) => (reason = error)); // connect() rejects with less: that the connection is closed.
+  redis.on('error', (error) => (reason = error)); // The error of connect() contains less: only that the connection is closed.
   try {
     await redis.connect();
     const info = await redis.info('server');

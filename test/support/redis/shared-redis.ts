@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * The URL of the server that all specs share. It may be the developer's own (TEST_REDIS_URL): never flush it,
- * keep to a `uniquePrefix()`.
+ * The URL of the server that all specs share. It may be the developer's own (TEST_REDIS_URL): never flush it, and use
+ * only keys with a `uniquePrefix()`.
  */
 export function redisUrl(): string {
   const url = process.env.TEST_REDIS_URL_ACTIVE;
@@ -10,7 +10,7 @@ export function redisUrl(): string {
   return url;
 }
 
-/** A key prefix that no other call returns, such as `t:6f1c09b2ad44:`, so that specs never meet. */
+/** Returns a key prefix that no other call returns, such as `t:6f1c09b2ad44:`, so that specs never share keys. */
 export function uniquePrefix(): string {
   return `t:${randomBytes(6).toString('hex')}:`;
 }

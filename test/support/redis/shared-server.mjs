@@ -6,10 +6,10 @@ import { startRedisServer } from './redis-server.mjs';
 let shared;
 
 /**
- * Starts the one server that all specs share, unless TEST_REDIS_URL names one, which is used as it is.
+ * Starts the server that all specs share, unless TEST_REDIS_URL names one, which is then used.
  *
  * @returns {Promise<{ url: string, source: string }>} source: where the server comes from
- * @throws when there is no way to a server here, saying how to get one
+ * @throws if there is no server, with the ways to get one
  */
 export async function startSharedServer() {
   shared = await obtainServer();
@@ -21,10 +21,10 @@ export async function stopSharedServer() {
   await shared?.server?.stop();
 }
 
-/** A server program comes before Docker: many specs start servers of their own. */
+/** A server program is preferred to Docker, because many specs start their own servers. */
 async function obtainServer() {
   const { program, problem } = obtainProgram();
-  if (program) process.env.REDIS_SERVER_BIN = program; // For the workers.
+  if (program) process.env.REDIS_SERVER_BIN = program; // For the workers of Jest.
   if (process.env.TEST_REDIS_URL) return { url: process.env.TEST_REDIS_URL, source: 'TEST_REDIS_URL' };
   if (program) return started(await startRedisServer(), program);
   if (dockerRuns()) return started(await startDockerServer(), 'Docker, redis:7');

@@ -2,13 +2,13 @@ import type { Redis } from 'ioredis';
 import { openAdmin } from './ask-server.js';
 import type { RedisServer } from './redis-server.mjs';
 
-/** Moves slots from a master to another step by step, so that a test can look at what clients get between. */
+/** Moves slots from one master to another step by step, so that a test can observe clients in between. */
 export class SlotMover {
   private readonly source: Redis;
   private readonly target: Redis;
   private readonly others: readonly Redis[];
 
-  /** @param masters all of the cluster, to be told who serves a slot */
+  /** @param masters all masters of the cluster, which must know the owner of a slot */
   constructor(
     from: RedisServer,
     private readonly to: RedisServer,
@@ -20,13 +20,13 @@ export class SlotMover {
     this.others = masters.filter((master) => master !== from && master !== to).map(openAdmin);
   }
 
-  /** From now on the source sends clients to the target (ASK) for keys that it does not have. */
+  /** From now on, the source redirects clients to the target (ASK) for keys that it does not have. */
   async begin(slot: number): Promise<void> {
     await this.target.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', this.ids.from);
     await this.source.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', this.ids.to);
   }
 
-  /** Moves these keys, or all that the slot has. */
+  /** Moves these keys, or all keys of the slot. */
   async moveKeys(slot: number, keys?: string[]): Promise<void> {
     if (keys) return this.migrate(keys);
     for (;;) {
@@ -36,9 +36,9 @@ export class SlotMover {
     }
   }
 
-  /** From now on the target serves the slot, and the others send clients there (MOVED). */
+  /** From now on, the target serves the slot, and the other masters redirect clients there (MOVED). */
   async finish(slot: number): Promise<void> {
-    // The target first, or the two would for a moment send clients to one another.
+    // The target first, because otherwise both would redirect clients to each other for a moment.
     for (const node of [this.target, this.source, ...this.others]) {
       await node.call('CLUSTER', 'SETSLOT', slot, 'NODE', this.ids.to);
     }

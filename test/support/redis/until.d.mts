@@ -1,8 +1,9 @@
 /**
- * Resolves as soon as the condition holds, looking again every few milliseconds.
+ * Resolves as soon as the condition is met; checks it every few milliseconds.
  *
- * @param what said in the error when it never holds
- * @param timeoutMs @default 10_000
+ * @param what describes the condition in the error if it is never met
+ * @param timeoutMs
+ * @default 10_000
  */
 export function until(
   condition: () => boolean | Promise<boolean>,

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Resolves as soon as the condition holds, looking again every few milliseconds.
+ * Resolves as soon as the condition is met; checks it every few milliseconds.
  *
  * @param {() => boolean | Promise<boolean>} condition
- * @param {string} what said in the error when it never holds
+ * @param {string} what describes the condition in the error if it is never met
  * @param {number} timeoutMs
  */
 export async function until(condition, what, timeoutMs = 10_000) {
