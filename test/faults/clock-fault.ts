@@ -1,15 +1,16 @@
-import type { Fault } from './fault.js';
+import type { ServerFault } from './fault.js';
 import type { Site } from './site.js';
 
 const HOUR_MS = 3_600_000;
 const STEPS = [HOUR_MS, -HOUR_MS, 1000, -1000, 2 * HOUR_MS];
 
 /** The server's own clock cannot be stepped without root: the application's stands in for it. */
-export const clockFault: Fault<Site> = {
+export const clockFault: ServerFault = {
   name: 'the clock steps by up to 3 h, back and forth',
   deciding: 'redis',
   breaker: 'any',
   hasOwnClock: true,
+  clock: { ahead: 2 * HOUR_MS, steps: 2 },
   make: async () => undefined,
   goOn: step,
   heal: ({ application }) => application.step(0),
@@ -18,7 +19,6 @@ export const clockFault: Fault<Site> = {
 async function step({ application }: Site): Promise<void> {
   for (const milliseconds of STEPS) {
     await application.step(milliseconds);
-    const { asked } = (await application.figures()).phases['during']!;
-    await application.until(({ phases }) => phases['during']!.asked > asked + 100, 'more hits');
+    await application.more(100);
   }
 }

@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { clockFault } from './clock-fault.js';
-import type { Fault } from './fault.js';
+import { FAULTS_OF_A_SERVER } from './every-fault.js';
+import type { ServerFault } from './fault.js';
 import { runFault, type Run } from './run-fault.js';
 import { PATIENCE_MS, scaled } from './scale.js';
-import { serverFaults } from './server-faults.js';
-import type { Site } from './site.js';
 import { printTable } from './table.js';
-import { wayFaults } from './way-faults.js';
-
-const FAULTS: readonly Fault<Site>[] = [...serverFaults, ...wayFaults, clockFault];
 
 /** A guest of load.mjs may have as much. */
 const LIMIT = 5;
@@ -21,9 +16,9 @@ const LEEWAY_MS = 25;
 /** The cache of keys (32,768 at most) fills in a full run, and is cleared. */
 const LEEWAY_BYTES = scaled(12e6, 4e6);
 
-const runs = new Map<Fault<Site>, Run>();
+const runs = new Map<ServerFault, Run>();
 
-describe.each(FAULTS)('$name', (fault) => {
+describe.each(FAULTS_OF_A_SERVER)('$name', (fault) => {
   let run: Run;
   let phases: [string, Run['during']][];
 

@@ -1,10 +1,10 @@
 import { notRunSince } from '../support/not-run.js';
 import { until } from '../support/redis/until.mjs';
 import type { Application } from './started-application.js';
-import type { Fault } from './fault.js';
+import type { ServerFault } from './fault.js';
 import type { Figures, PhaseFigures, Rest, Turn } from './figures.js';
 import { PATIENCE_MS, scaled } from './scale.js';
-import { openSite, type Site } from './site.js';
+import { openSite } from './site.js';
 
 /** Hits that a fault is met with. */
 const HITS = scaled(3000, 400);
@@ -30,7 +30,7 @@ export interface Run extends Figures {
 }
 
 /** Runs an application into a fault and out of it. */
-export async function runFault(fault: Fault<Site>): Promise<Run> {
+export async function runFault(fault: ServerFault): Promise<Run> {
   const site = await openSite(fault);
   const { application } = site;
   try {
@@ -72,7 +72,7 @@ async function decidesAgain(application: Application, phase: string): Promise<vo
   await application.until(isSo, 'Redis to decide every hit', PATIENCE_MS);
 }
 
-function isMet({ breaker }: Fault<Site>): (figures: Figures) => boolean {
+function isMet({ breaker }: ServerFault): (figures: Figures) => boolean {
   return (figures) => {
     const { decided } = figures.phases['during']!;
     return decided >= HITS && (breaker === 'any' || figures.breaker.at(-1)?.state === 'open');

@@ -5,19 +5,19 @@ import { askServer, openAdmin } from '../support/redis/ask-server.js';
 import { hasFunctions } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
-import type { Fault } from './fault.js';
+import type { ServerFault } from './fault.js';
 import { onlyFull, scaled } from './scale.js';
 import type { Place } from './site.js';
 
 const FALLBACK = { deciding: 'fallback', breaker: 'once' } as const;
 
-const FUNCTIONS_LOST: readonly Fault[] = [
+const FUNCTIONS_LOST: readonly ServerFault[] = [
   lost('FUNCTION FLUSH every 50 ms', scaled(400, 20), 50, (admin) => admin.call('FUNCTION', 'FLUSH')),
   lost('FUNCTION DELETE every 50 ms', scaled(400, 20), 50, deleteLibrary),
 ];
 
 /** Faults of the server itself. */
-export const serverFaults: readonly Fault[] = [
+export const serverFaults: readonly ServerFault[] = [
   {
     name: 'kill -9, restart with its append-only file',
     ...FALLBACK,
@@ -85,7 +85,7 @@ export const serverFaults: readonly Fault[] = [
   },
 ];
 
-function stopped(milliseconds: number): Fault {
+function stopped(milliseconds: number): ServerFault {
   return {
     name: `SIGSTOP for ${milliseconds / 1000} s`,
     ...FALLBACK,
@@ -96,7 +96,12 @@ function stopped(milliseconds: number): Fault {
 }
 
 /** The server loses the limiter's Lua again and again. */
-function lost(name: string, times: number, everyMs: number, lose: (admin: Redis) => Promise<unknown>): Fault {
+function lost(
+  name: string,
+  times: number,
+  everyMs: number,
+  lose: (admin: Redis) => Promise<unknown>,
+): ServerFault {
   const goOn = async ({ admin }: Place): Promise<void> => {
     for (let time = 0; time < times; time++) {
       await lose(admin);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '../support/redis/until.mjs';
+import type { Application } from './started-application.js';
 import type { Shutdown } from './figures.js';
 import { PATIENCE_MS, tell } from './scale.js';
 import { openSite, type Site } from './site.js';
@@ -8,7 +9,7 @@ import { openSite, type Site } from './site.js';
 const LONGEST_MS = 55 + 25;
 
 describe('an application that shuts down under load', () => {
-  let site: Site;
+  let site: Site<Application>;
   beforeEach(async () => {
     site = await openSite({ isProxied: true });
     await site.application.start();

@@ -32,9 +32,17 @@ export interface Place {
   close(): Promise<void>;
 }
 
+/** What makes requests at a place. */
+export interface Load {
+  /** Its own clock is wrong by so many milliseconds from now on. */
+  step(milliseconds: number): Promise<void>;
+  /** Waits until it has made so many more requests. */
+  more(requests: number): Promise<void>;
+}
+
 /** An application, its server, and the way between them. */
-export interface Site extends Place {
-  readonly application: Application;
+export interface Site<Running extends Load = Load> extends Place {
+  readonly application: Running;
 }
 
 /** Starts a server and a proxy in front of it. */
@@ -59,7 +67,7 @@ export async function openPlace({ server: options, isProxied }: Ground): Promise
 }
 
 /** Starts an application on a server of its own. */
-export async function openSite(ground: Ground): Promise<Site> {
+export async function openSite(ground: Ground): Promise<Site<Application>> {
   const place = await openPlace(ground);
   try {
     const application = await startApplication(place.url, ground.hasOwnClock);

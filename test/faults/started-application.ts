@@ -53,6 +53,11 @@ export class Application {
     await until(async () => isSo(await this.figures()), what, timeoutMs);
   }
 
+  async more(hits: number): Promise<void> {
+    const { asked } = (await this.figures()).phases['during']!;
+    await this.until(({ phases }) => phases['during']!.asked > asked + hits, 'more hits');
+  }
+
   async kill(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     this.child.kill('SIGKILL');

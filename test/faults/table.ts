@@ -1,9 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { findRedisBinary } from '../support/redis/redis-binary.mjs';
-import type { Fault } from './fault.js';
+import type { ServerFault } from './fault.js';
 import type { Run } from './run-fault.js';
 import { tell } from './scale.js';
-import type { Site } from './site.js';
 
 const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
   'p50 / p99 / longest wait, ms': ({ during: { wait } }) =>
@@ -20,7 +19,7 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
 };
 
 /** Prints a Markdown table of runs, for docs/reliability.md. */
-export function printTable(runs: ReadonlyMap<Fault<Site>, Run>): void {
+export function printTable(runs: ReadonlyMap<ServerFault, Run>): void {
   const titles = ['fault', ...Object.keys(COLUMNS)];
   const rows = Array.from(runs, ([{ name }, run]) => [
     name,

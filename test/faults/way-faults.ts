@@ -1,14 +1,14 @@
 import type { Proxy } from '../support/redis/proxy.js';
 import type { ProxyConnection } from '../support/redis/proxy-connection.js';
 import { until } from '../support/redis/until.mjs';
-import type { Fault } from './fault.js';
+import type { ServerFault } from './fault.js';
 import { scaled } from './scale.js';
 
 const RESETS = scaled(1000, 100);
 const GARBAGE = Buffer.from([0xff, 0x00, 0x17, 0x80, 0x0d, 0x0a, 0xfe, 0x0d, 0x0a]);
 
 /** Faults of the way to the server. */
-export const wayFaults: readonly Fault[] = [
+export const wayFaults: readonly ServerFault[] = [
   { ...slower(5), deciding: 'redis', breaker: 'any' },
   { ...slower(45), deciding: 'either', breaker: 'any' },
   { ...slower(500), deciding: 'fallback', breaker: 'once' },
@@ -30,6 +30,13 @@ export const wayFaults: readonly Fault[] = [
     breaker: 'once',
   },
   {
+    ...disturbed('black hole: every packet is lost, no connection is closed', (connection) =>
+      connection.lose(),
+    ),
+    deciding: 'fallback',
+    breaker: 'once',
+  },
+  {
     name: `${RESETS} connection resets`,
     deciding: 'either',
     breaker: 'any',
@@ -40,7 +47,7 @@ export const wayFaults: readonly Fault[] = [
   },
 ];
 
-type Way = Omit<Fault, 'deciding' | 'breaker'>;
+type Way = Omit<ServerFault, 'deciding' | 'breaker'>;
 
 function slower(milliseconds: number): Way {
   return {

@@ -6,7 +6,7 @@ import { Handshake } from './handshake.js';
 /** Tracks whether a client is connected, and why not: a command without a connection does not report the reason. */
 export class ConnectionState implements ClientState {
   readonly isTls: boolean;
-  wasConnected = false;
+  wasConnected: boolean;
   private readonly handshake: Handshake;
   /** Why the last connection ended, or could not be established. */
   private error: Error | undefined;
@@ -17,6 +17,7 @@ export class ConnectionState implements ClientState {
     const { tls, redisOptions } = client.options ?? {};
     this.isTls = Boolean(tls ?? redisOptions?.tls);
     this.handshake = new Handshake(client);
+    this.wasConnected = this.isReady; // A Cluster that a URL led to is connected already.
     client.on('error', (error) => {
       // ioredis 5 also reports errors of its own commands.
       if (!lacksConnection(error)) this.gaveUp(this.refusal ?? error);

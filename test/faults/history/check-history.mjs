@@ -5,20 +5,30 @@
 //
 // A history is one JSON object a line; `at` and the other instants are milliseconds of one clock:
 //
-//   { kind: 'rule', rule, type, limit, windowMs }    type: 'any-window' (at most `limit` in any window of `windowMs`) or
-//                                                    'held' (at most `limit` held at a time)
-//   { kind: 'request', process, rule, subject, permit, sentAt, answeredAt, allowed, source }
-//   { kind: 'release', process, rule, subject, permit, sentAt, endedAt }    `permit` names the request that took it
-//   { kind: 'fault', from, to, forgets, fallback }   while it was on Redis may not have decided; `forgets`: Redis lost
-//                                                    its state; `fallback`: the most that all processes together may
-//                                                    allow a subject by the fallback, for a rule of limit L: 'L', or a number
+//   { kind: 'processes', count }      how many processes share the limits, as each of them knows
+//   { kind: 'rule', rule, limit, windowMs, leaseMs, blockMs, prefetch, fallback }
+//                                     at most `limit` permits in any window of `windowMs`; without it, held at a time,
+//                                     for `leaseMs` unless they are renewed.
+//                                     `blockMs`: how long a denial blocks. `prefetch: { permits, ttlMs }`: what a process
+//                                     takes ahead. `fallback`: 'local' (unless given), 'allow' or 'deny'
+//   { kind: 'request', process, rule, subject, permit, cost, sentAt, answeredAt, allowed, source }
+//   { kind: 'return', process, rule, subject, permit, sentAt, endedAt, made }
+//                                     a release or a refund of what the request of this name took; `made`: what the
+//                                     limiter answered to a refund
+//   { kind: 'fault', from, to, lost, clock, servers }
+//                                     `lost: { from, to, subjects }`: Redis may have lost what it charged then, of these
+//                                     subjects or of all. `clock: { ahead, steps }`: by how many milliseconds the clock
+//                                     stepped at most, and how often forward. `servers`: how many decide, 1 unless given
 //   { kind: 'report', process, at, event: 'storeError' }    a call failed or was lost; other reports are not looked at
 //   { kind: 'charged', rule, subject, at, used }     permits that Redis had charged, read when all was quiet
 import { readFileSync } from 'node:fs';
 import { argv, exit } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { checkHeld } from './check-held.mjs';
-import { checkWindows } from './check-windows.mjs';
+import { byFallback, byRedis } from './charges.mjs';
+import { checkBlocks } from './check-blocks.mjs';
+import { checkCharged, checkReturns } from './check-charged.mjs';
+import { checkLimit } from './check-limit.mjs';
+import { Fault } from './fault-bounds.mjs';
 import { LostCalls } from './lost-calls.mjs';
 
 /** The lines of a history as objects. */
@@ -31,13 +41,22 @@ export function parseHistory(text) {
 
 /** Every promise that a history breaks, one sentence each. */
 export function violationsIn(history) {
-  const faults = history.filter(({ kind }) => kind === 'fault');
-  const lostCalls = new LostCalls(history);
+  const fault = new Fault(history.find(({ kind }) => kind === 'fault'));
+  const processes = history.find(({ kind }) => kind === 'processes')?.count ?? 1;
+  const lostCalls = new LostCalls(history, fault);
   const rules = history.filter(({ kind }) => kind === 'rule');
-  return rules.flatMap((rule) => {
-    const check = rule.type === 'held' ? checkHeld : checkWindows;
-    return subjectsOf(rule, history).flatMap((lines) => check(rule, lines, faults, lostCalls));
-  });
+  return rules.flatMap((rule) =>
+    subjectsOf(rule, history).flatMap((lines) => {
+      const of = { rule, lines, fault, lostCalls, processes };
+      const sides = [byRedis(of), ...byFallback(of)];
+      return [
+        ...sides.flatMap(checkLimit),
+        ...sides.flatMap(checkBlocks),
+        ...checkCharged(of),
+        ...checkReturns(of),
+      ];
+    }),
+  );
 }
 
 /** The lines of a rule, a list for each subject. */

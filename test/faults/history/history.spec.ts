@@ -1,80 +1,57 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { EVERY_FAULT } from '../every-fault.js';
 import { PATIENCE_MS } from '../scale.js';
-import { serverFaults } from '../server-faults.js';
-import { wayFaults } from '../way-faults.js';
 import { violationsIn, type HistoryLine } from './check-history.mjs';
+import { contradictionsIn } from './check-reports.mjs';
 import { recordFault } from './record-fault.js';
 
-interface Report {
-  readonly kind: 'report';
-  readonly at: number;
-  readonly process: number;
-  readonly by: 'log' | 'event' | 'health' | 'process';
-  readonly level?: string;
-  readonly message?: string;
-  readonly event?: string;
-  readonly call?: string;
-  readonly state?: string;
-  readonly status?: string;
-  readonly degraded?: boolean;
-  readonly askedAt?: number;
-}
+type Request = Readonly<{
+  kind: string;
+  process: number;
+  rule: string;
+  source: string;
+  cost: number;
+  allowed: boolean;
+}>;
 
-/** How long health stays degraded after a decision that failed. */
-const DEGRADED_FOR_MS = 10_000;
-
-describe.each([...serverFaults, ...wayFaults])('$name', (fault) => {
+describe.each(EVERY_FAULT)('$name', (fault) => {
   let history: HistoryLine[];
-  let reports: Report[];
-  let decidedByFallback: number;
+  let requests: Request[];
 
   beforeAll(async () => {
     history = await recordFault(fault);
-    reports = history.filter(({ kind }) => kind === 'report') as unknown as Report[];
-    decidedByFallback = history.filter(({ source }) => source === 'fallback').length;
+    requests = history.filter(({ kind }) => kind === 'request') as unknown as Request[];
   }, 4 * PATIENCE_MS);
+
+  const has = (which: Partial<Request>) =>
+    requests.some((each) => Object.entries(which).every(([name, value]) => each[name as 'rule'] === value));
 
   it('the histories of two processes satisfy every guarantee during a fault', () => {
     expect(violationsIn(history)).toEqual([]);
   });
 
-  it('a fault is reported by log, event and health if the fallback decided any request', () => {
-    const reporters = new Set(
-      reports
-        .filter(({ by, level, degraded }) => (by === 'log' ? level !== 'log' : by !== 'health' || degraded))
-        .map(({ by }) => by),
-    );
-    expect(reporters).not.toContain('process');
-    if (decidedByFallback > 0) expect([...reporters].toSorted()).toEqual(['event', 'health', 'log']);
+  it('log, events and health report the same fault, in words, once for each change and each kind of error', () => {
+    expect(contradictionsIn(history)).toEqual([]);
   });
 
-  it('a fault is logged in words, once for each change of state and each kind of error', () => {
-    for (const own of byProcess()) {
-      const lines = own.filter(({ by }) => by === 'log').map(({ message = '' }) => message);
-      const changes = own.filter(({ by, event }) => by === 'event' && event === 'breaker').length;
-      expect(lines.length).toBeLessThanOrEqual(changes + new Set(lines).size);
-      for (const line of lines) expect(line).not.toMatch(/enableOfflineQueue|\d\.\d{3,}/);
+  it('a history of a fault has requests of every kind that the checker examines', () => {
+    const processes = [...new Set(requests.map((request) => request.process))];
+    expect(processes).toHaveLength(2);
+    for (const process of processes) {
+      for (const source of fault.deciding === 'fallback' ? ['redis', 'fallback'] : ['redis']) {
+        for (const rule of ['log', 'gcra', 'fixed', 'bucket', 'jobs']) {
+          const allowed = [true, false].map((isAllowed) =>
+            has({ process, rule, source, allowed: isAllowed }),
+          );
+          expect([process, rule, source, ...allowed]).toEqual([process, rule, source, true, true]);
+        }
+      }
     }
+    for (const rule of ['short', 'blocking'])
+      expect([rule, has({ rule, allowed: false })]).toEqual([rule, true]);
+    expect(has({ source: 'redis', allowed: true, cost: 2 })).toBe(true);
+    expect(has({ rule: 'ahead', source: 'cache', allowed: true })).toBe(true);
+    expect(history.some(({ kind, made }) => kind === 'return' && made === true)).toBe(true);
+    expect(history.filter(({ kind }) => kind === 'charged').length).toBeGreaterThan(20);
   });
-
-  it('health is degraded while the breaker is open and for 10 s after a decision of the fallback', () => {
-    for (const own of byProcess()) {
-      const last = own.findLastIndex(({ by }) => by === 'health');
-      const { status, degraded, askedAt = 0, at } = own[last]!;
-      const turn = own.slice(0, last).findLastIndex(({ event }) => event === 'breaker');
-      if ((own[turn]?.at ?? 0) > askedAt) continue; // The breaker turned while health was asked for.
-      const failures = own.slice(turn + 1, last).filter(({ call }) => call === 'decision');
-      const hasFailedAfter = (instant: number) =>
-        own[turn]?.state === 'open' || failures.some((failure) => failure.at > instant);
-      expect(status).toBe('up');
-      if (hasFailedAfter(at - DEGRADED_FOR_MS)) expect(degraded).toBe(true);
-      if (!hasFailedAfter(askedAt - DEGRADED_FOR_MS)) expect(degraded).toBe(false);
-    }
-  });
-
-  /** The reports of each process. */
-  function byProcess(): Report[][] {
-    const processes = new Set(reports.map(({ process }) => process));
-    return [...processes].map((each) => reports.filter(({ process }) => process === each));
-  }
 });

@@ -1,68 +1,84 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../../support/redis/until.mjs';
-import type { Fault } from '../fault.js';
 import { PATIENCE_MS, scaled } from '../scale.js';
-import { closeWith, openPlace, type Place } from '../site.js';
-import type { HistoryLine } from './check-history.mjs';
+import type { Load } from '../site.js';
+import type { Stage, StagedFault } from '../stage.js';
+import { violationsIn, type HistoryLine } from './check-history.mjs';
 import { ruleLines } from './recorded-rules.mjs';
 import { Recorder } from './recorder.js';
 
 const PROCESSES = 2;
 /** Requests that each process makes while a fault is on. */
-const REQUESTS = scaled(3000, 400);
+const REQUESTS = scaled(3000, 600);
 
 /** Decisions in a row, of each process: before a fault, and after it to show what is left of it. */
 const BEFORE = 200;
 const AFTER = 1000;
 
-/** As in recording-application.mjs. */
+/** How long permits that no request has used may be charged after all requests: see docs/adr/0022-lost-calls.md. */
+const SETTLED_MS = 10_000;
+
+/** As in history-file.mjs. */
 const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 /** Runs two applications into a fault and out of it, and returns what they wrote down, the rules and the fault. */
-export async function recordFault(fault: Fault): Promise<HistoryLine[]> {
-  const place = await openPlace(fault);
+export async function recordFault(fault: StagedFault): Promise<HistoryLine[]> {
+  const stage = await fault.open();
   const folder = await mkdtemp(join(tmpdir(), 'history-'));
-  place.whenClosed(() => rm(folder, { recursive: true }));
+  const recorders: Recorder[] = [];
   try {
-    const recorders = await startAll(place, folder);
+    await startAll(recorders, { redis: stage.redis, hasOwnClock: fault.hasOwnClock ?? false }, folder);
     const from = now();
-    await meet(fault, place, recorders);
+    await meet(stage, recorders);
     const to = now();
     await untilEach(recorders, ({ inARow }) => inARow >= AFTER, 'Redis to decide again');
     await Promise.all(recorders.map((recorder) => recorder.quiet()));
-    await recorders[0]!.charged(subjectsIn((await readAll(recorders)).flat()));
-    const histories = await Promise.all(recorders.map((recorder) => recorder.end()));
-    const { forgets = false } = fault;
-    return [...ruleLines(), { kind: 'fault', from, to, forgets, fallback: 'L' }, ...histories.flat()];
+    const histories = await Promise.all(recorders.map((recorder) => recorder.read()));
+    const requests = [...ruleLines(), { kind: 'processes', count: PROCESSES }, ...histories.flat()];
+    const history = [...requests, faultLine(fault, stage, { from, to }, requests)];
+    const charged = await settled(recorders[0]!, history);
+    await Promise.all(recorders.map((recorder) => recorder.end()));
+    const all = [...history, ...charged];
+    await keep(fault.name, all);
+    return all;
   } finally {
-    await place.close();
+    await Promise.all(recorders.map((recorder) => recorder.kill()));
+    await stage.close();
+    await rm(folder, { recursive: true });
   }
 }
 
-async function startAll(place: Place, folder: string): Promise<Recorder[]> {
-  const recorders = await Promise.all(
-    Array.from({ length: PROCESSES }, (_, nth) =>
-      Recorder.start(place.url, join(folder, `${nth}.jsonl`), PROCESSES),
-    ),
-  );
-  for (const recorder of recorders) closeWith(place, recorder);
+/** Starts the applications one by one into a list, and waits until Redis decides for each. */
+async function startAll(
+  recorders: Recorder[],
+  options: { redis: unknown; hasOwnClock: boolean },
+  folder: string,
+): Promise<void> {
+  const start = async (nth: number): Promise<void> => {
+    const file = join(folder, `${nth}.jsonl`);
+    recorders.push(await Recorder.start({ ...options, file, instances: PROCESSES }));
+  };
+  await Promise.all(Array.from({ length: PROCESSES }, (_, nth) => start(nth)));
   await untilEach(recorders, ({ inARow }) => inARow >= BEFORE, 'Redis to decide');
-  return recorders;
 }
 
 /** Makes the fault, waits until each process has made requests while it is on, and ends it. */
-async function meet(fault: Fault, place: Place, recorders: readonly Recorder[]): Promise<void> {
-  await fault.make(place);
-  const before = await Promise.all(recorders.map((recorder) => recorder.progress()));
-  await fault.goOn?.(place);
-  await untilEach(
-    recorders,
-    ({ requests }, nth) => requests >= before[nth]!.requests + REQUESTS,
-    `${REQUESTS} requests`,
-  );
-  await fault.heal(place);
+async function meet(stage: Stage, recorders: readonly Recorder[]): Promise<void> {
+  const more = async (requests: number): Promise<void> => {
+    const before = await Promise.all(recorders.map((recorder) => recorder.progress()));
+    const isMore: Condition = (progress, nth) => progress.requests >= before[nth]!.requests + requests;
+    await untilEach(recorders, isMore, `${requests} requests`);
+  };
+  const step = async (milliseconds: number): Promise<void> => {
+    await Promise.all(recorders.map((recorder) => recorder.step(milliseconds)));
+  };
+  const load: Load = { more, step };
+  await stage.make(load);
+  await stage.goOn(load);
+  await more(REQUESTS);
+  await stage.heal(load);
 }
 
 type Condition = (progress: Awaited<ReturnType<Recorder['progress']>>, nth: number) => boolean;
@@ -73,15 +89,33 @@ async function untilEach(recorders: readonly Recorder[], isSo: Condition, what: 
   }
 }
 
-function readAll(recorders: readonly Recorder[]): Promise<HistoryLine[][]> {
-  return Promise.all(recorders.map((recorder) => recorder.read()));
+function faultLine(
+  { forgets, losesMs, clock }: StagedFault,
+  { servers, mayLose }: Stage,
+  { from, to }: { from: number; to: number },
+  history: readonly HistoryLine[],
+): HistoryLine {
+  const known = new Set(history.flatMap(({ subject }) => (typeof subject === 'string' ? [subject] : [])));
+  const subjects = mayLose && [...known].filter(mayLose);
+  const lost = (forgets || losesMs !== undefined) && { from: forgets ? 0 : from - losesMs!, to, subjects };
+  return { kind: 'fault', from, to, servers, ...(lost && { lost }), ...(clock && { clock }) };
 }
 
-/** Every subject with a counter that Redis can be asked about, but for those of rules whose window ends meanwhile. */
-function subjectsIn(history: readonly HistoryLine[]): [string, string][] {
-  const known = new Map<string, [string, string]>();
-  for (const { kind, rule, subject } of history as { kind: string; rule: string; subject: string }[]) {
-    if (kind === 'request' && subject.startsWith('guest-')) known.set(`${rule} ${subject}`, [rule, subject]);
+/** What Redis has charged when it has had the time to release what nobody uses: lines of a history. */
+async function settled(recorder: Recorder, history: readonly HistoryLine[]): Promise<HistoryLine[]> {
+  const others = new Set(violationsIn(history));
+  const deadline = now() + SETTLED_MS;
+  for (;;) {
+    const charged = await recorder.charged();
+    const found = violationsIn([...history, ...charged]).filter((each) => !others.has(each));
+    if (found.length === 0 || now() > deadline) return charged;
   }
-  return [...known.values()];
+}
+
+/** Writes a history to the folder that `HISTORY_DIR` names, if any. */
+async function keep(name: string, history: readonly HistoryLine[]): Promise<void> {
+  const folder = process.env['HISTORY_DIR'];
+  if (!folder) return;
+  const file = join(folder, `${name.replaceAll(/\W+/g, '-')}.jsonl`);
+  await writeFile(file, history.map((line) => `${JSON.stringify(line)}\n`).join(''));
 }

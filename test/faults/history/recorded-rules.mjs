@@ -1,35 +1,73 @@
 /** No window ends while a fault is on. */
 const quota = { limit: 5, window: '1d' };
+/** Their requests take 1 to 3 permits, and some are refunded. */
+const COSTLY = ['log', 'gcra', 'fixed', 'bucket'];
 
-/** Rules that requests are counted by; each of the first four gets a fresh subject every 12 requests. */
+/** Rules that requests are counted by. Those with a window of a day get a fresh subject every 12 requests. */
 export const RULES = [
   { ...quota, name: 'log', algorithm: 'sliding-window-log' },
   { ...quota, name: 'gcra', algorithm: 'gcra' },
   { ...quota, name: 'fixed', algorithm: 'fixed-window' },
   { ...quota, name: 'bucket', algorithm: 'token-bucket' },
-  { name: 'second', algorithm: 'sliding-window-log', limit: 20, window: '1s' },
+  { ...quota, name: 'strict', algorithm: 'fixed-window', onStoreError: 'deny' },
+  { ...quota, name: 'open', algorithm: 'fixed-window', onStoreError: 'allow' },
+  { ...quota, name: 'ahead', algorithm: 'gcra', limit: 12, prefetch: { permits: 3, ttl: '250ms' } },
+  { name: 'short', algorithm: 'sliding-window-log', limit: 20, window: '500ms' },
+  { name: 'blocking', algorithm: 'sliding-window-log', limit: 5, window: '100ms', block: '300ms' },
 ];
 
 export const JOBS = { name: 'jobs', algorithm: 'concurrency', limit: 2, lease: '60s' };
+/** Who takes and releases them. */
+export const POOL = 'pool';
+/** Whom the rules without a window of a day count. */
+export const EVERYBODY = 'all';
 
 const REQUESTS_A_SUBJECT = 12;
+const COSTS = [1, 1, 2, 1, 3, 1];
+const REFUND_EVERY = 5;
 
-/** The subject of the nth request of a process: the same for the nth request of every process. */
-export function subjectOf({ name }, turn) {
-  if (name === 'second') return 'all';
-  return `guest-${Math.floor(turn / RULES.length / REQUESTS_A_SUBJECT)}`;
+/** How many requests of the same rule there were before the nth of a process. */
+const roundOf = (turn) => Math.floor(turn / RULES.length);
+
+/** The nth request of a process: the same for the nth of every process. */
+export function requestOf(turn) {
+  const rule = RULES[turn % RULES.length];
+  const round = roundOf(turn);
+  const isCostly = COSTLY.includes(rule.name);
+  return {
+    rule,
+    subject: rule.window === '1d' ? guest(Math.floor(round / REQUESTS_A_SUBJECT)) : EVERYBODY,
+    cost: isCostly ? COSTS[round % COSTS.length] : 1,
+    isRefunded: isCostly && round % REFUND_EVERY === 0,
+  };
 }
+
+/** The nth subject of a rule with a window of a day. */
+export function guest(nth) {
+  return `guest-${nth}`;
+}
+
+const MILLISECONDS = {
+  '100ms': 100,
+  '250ms': 250,
+  '300ms': 300,
+  '500ms': 500,
+  '60s': 60_000,
+  '1d': 86_400_000,
+};
 
 /** The rules as lines of a history. */
 export function ruleLines() {
   return [
-    ...RULES.map(({ name, limit, window }) => ({
+    ...RULES.map(({ name, limit, window, block, prefetch, onStoreError }) => ({
       kind: 'rule',
       rule: name,
-      type: 'any-window',
       limit,
-      windowMs: window === '1s' ? 1000 : 86_400_000,
+      windowMs: MILLISECONDS[window],
+      blockMs: MILLISECONDS[block],
+      prefetch: prefetch && { permits: prefetch.permits, ttlMs: MILLISECONDS[prefetch.ttl] },
+      fallback: onStoreError,
     })),
-    { kind: 'rule', rule: JOBS.name, type: 'held', limit: JOBS.limit },
+    { kind: 'rule', rule: JOBS.name, limit: JOBS.limit, leaseMs: MILLISECONDS[JOBS.lease] },
   ];
 }

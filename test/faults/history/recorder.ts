@@ -13,6 +13,17 @@ export interface Progress {
   readonly inARow: number;
 }
 
+export interface RecorderOptions {
+  /** What the application connects with: a URL, or options of ioredis. */
+  readonly redis: unknown;
+  /** Where it writes its history. */
+  readonly file: string;
+  /** How many processes share the limits. */
+  readonly instances: number;
+  /** Whether its own clock decides, and not the server's. */
+  readonly hasOwnClock: boolean;
+}
+
 /** An application that writes down its requests and its reports, as its parent sees it. */
 export class Recorder {
   private constructor(
@@ -23,29 +34,32 @@ export class Recorder {
   ) {}
 
   /** Starts one of several applications on a server; it makes requests from then on. */
-  static async start(url: string, file: string, instances: number): Promise<Recorder> {
-    const child = fork(program, [JSON.stringify({ url, file, instances })]);
+  static async start(options: RecorderOptions): Promise<Recorder> {
+    const child = fork(program, [JSON.stringify(options)]);
     const ended = once(child, 'exit').then((): never => {
       throw new Error('The application ended.');
     });
     ended.catch(() => undefined);
     await Promise.race([once(child, 'message'), ended]);
-    return new Recorder(child, file, ended);
+    return new Recorder(child, options.file, ended);
   }
 
   progress = (): Promise<Progress> => this.command('progress');
+  /** Ends its requests, and has it write down what there was. */
   quiet = (): Promise<void> => this.command('quiet');
-  charged = (subjects: readonly (readonly [rule: string, subject: string])[]): Promise<void> =>
-    this.command('charged', subjects);
+  /** Its own clock is wrong by so many milliseconds from now on. */
+  step = (milliseconds: number): Promise<void> => this.command('step', milliseconds);
+  /** What Redis has charged: lines of a history. */
+  charged = (): Promise<HistoryLine[]> => this.command('charged');
 
-  /** Ends the application, and reads what it wrote. */
-  async end(): Promise<HistoryLine[]> {
+  /** Ends the application. */
+  async end(): Promise<void> {
     const ended = once(this.child, 'exit');
     await this.command('end');
     await ended;
-    return this.read();
   }
 
+  /** What it had written down when it became quiet. */
   async read(): Promise<HistoryLine[]> {
     return parseHistory(await readFile(this.file, 'utf8'));
   }

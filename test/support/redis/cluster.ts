@@ -74,6 +74,13 @@ export class RedisCluster {
     return server;
   }
 
+  /** Whether a master serves a slot now. */
+  async slotsOf({ port }: RedisServer): Promise<(slot: number) => boolean> {
+    const { nodes } = await askView(this.up[0]!);
+    const master = nodes.find((node) => node.port === port)!;
+    return (slot) => serves(master, slot);
+  }
+
   /** Waits until all slots are served, and the nodes that are up agree on their roles. */
   async untilWhole(): Promise<void> {
     await untilViews(this.nodes, isWhole, 'the cluster to be whole');

@@ -1,0 +1,15 @@
+import { clockFault } from './clock-fault.js';
+import type { ServerFault } from './fault.js';
+import { serverFaults } from './server-faults.js';
+import { onOneServer, type StagedFault } from './stage.js';
+import { topologyFaults } from './topology-faults.js';
+import { wayFaults } from './way-faults.js';
+
+/** The faults of one server, and of the way to it. */
+export const FAULTS_OF_A_SERVER: readonly ServerFault[] = [...serverFaults, ...wayFaults, clockFault];
+
+/** Every fault of the suite. */
+export const EVERY_FAULT: readonly StagedFault[] = [
+  ...FAULTS_OF_A_SERVER.map(onOneServer),
+  ...topologyFaults,
+];

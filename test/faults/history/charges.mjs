@@ -1,0 +1,107 @@
+// Makes of the lines of one subject what Redis, and what the memory of each process, has charged.
+
+/** The fallback counts by `Date.now`, which rounds down: what it takes for a window may lack as much. */
+const RESOLUTION_MS = 1;
+
+const isOfFallback = ({ source }) => source === 'fallback';
+const never = [Infinity, Infinity];
+
+/**
+ * One side that counts the permits of a subject: Redis, or the memory of a process.
+ *
+ * `charges` are what it has charged, each with the time in which it surely counts and that in which it may; `requests`
+ * what it decided, in order; `limit` what it may allow; `bound` that and what the fault adds; `lingering` what may be
+ * missing from it though no request has used it.
+ */
+export function byRedis({ rule, lines, fault, lostCalls, processes }) {
+  const { windowMs = Infinity, limit, prefetch } = rule;
+  const returns = returnsIn(lines);
+  const requests = requestsIn(lines);
+  const taken = requests
+    .filter((request) => request.allowed && !isOfFallback(request))
+    .map((request) => {
+      const { cost, sentAt, answeredAt } = request;
+      const returned = returns.get(request.permit);
+      const surelyTo = Math.min(sentAt + windowMs, returned?.sentAt ?? Infinity);
+      const windowEnd = answeredAt + windowMs + fault.lateMs;
+      const returnedBy = returned ? Math.min(windowEnd, lostCalls.returnedBy(returned)) : windowEnd;
+      const isReturned = returnedBy < windowEnd;
+      return { request, cost, surely: [answeredAt, surelyTo], possibly: [sentAt, returnedBy], isReturned };
+    });
+  // A call without an answer may have been run; then it counts, or what it holds is given back.
+  const lost = requests.filter(isOfFallback).map((request) => {
+    const over = lostCalls.overAfter(request);
+    const to = rule.windowMs === undefined ? over : over + windowMs + fault.lateMs;
+    return { request, cost: request.cost, surely: never, possibly: [request.sentAt, to], runBy: over };
+  });
+  const mostLost = sum(taken.filter(({ request }) => fault.mayLose(rule, request)));
+  return {
+    name: 'Redis',
+    rule,
+    fault,
+    requests: requests.filter((request) => !isOfFallback(request)),
+    charges: [...taken, ...lost],
+    limit,
+    bound: limit * fault.windowsWithinOne(rule) + Math.min(limit, mostLost) + fault.permitsOfSteps(rule),
+    lingering: (prefetch ? processes * prefetch.permits : 0) + fault.permitsOfSteps(rule),
+  };
+}
+
+/** What each process decided by its fallback: with its share of the limit, at least 1, or with none. */
+export function byFallback({ rule, lines, processes }) {
+  const { windowMs = Infinity, limit, fallback = 'local' } = rule;
+  const share = Math.max(1, Math.floor(limit / processes));
+  const returns = returnsIn(lines);
+  const decided = requestsIn(lines).filter(isOfFallback);
+  return [...new Set(decided.map(({ process }) => process))].map((process) => {
+    const requests = decided.filter((request) => request.process === process);
+    const charges = requests
+      .filter(({ allowed }) => allowed)
+      .map((request) => {
+        const { cost, sentAt, answeredAt } = request;
+        const returned = returns.get(request.permit);
+        const surelyTo = Math.min(sentAt + windowMs - RESOLUTION_MS, returned?.sentAt ?? Infinity);
+        const possiblyTo = Math.min(answeredAt + windowMs + RESOLUTION_MS, returned?.endedAt ?? Infinity);
+        return { request, cost, surely: [answeredAt, surelyTo], possibly: [sentAt, possiblyTo] };
+      });
+    const bound = { local: share, allow: Infinity, deny: 0 }[fallback];
+    return {
+      name: `the fallback of process ${process}`,
+      rule,
+      requests,
+      charges,
+      limit: bound,
+      bound,
+      lingering: 0,
+    };
+  });
+}
+
+/** The permits of charges. */
+export function sum(charges) {
+  return charges.reduce((total, { cost }) => total + cost, 0);
+}
+
+/** The permits that may count at some time while a request was decided, but for its own. */
+export function mostUsedAt({ charges }, { permit, sentAt, answeredAt, source }) {
+  // A denial is cached for a second at most; a refund ends it sooner if its message arrives.
+  const cachedMs = source === 'cache' ? 1000 : 0;
+  return sum(
+    charges.filter(({ request, possibly: [from, to], isReturned }) => {
+      return from < answeredAt && to + (isReturned ? cachedMs : 0) > sentAt && request.permit !== permit;
+    }),
+  );
+}
+
+/** Whether a request may have been denied because the limit was used up. */
+export function mayBeFull(side, request) {
+  return mostUsedAt(side, request) + side.lingering + request.cost > side.limit;
+}
+
+export function requestsIn(lines) {
+  return lines.filter(({ kind }) => kind === 'request').toSorted((a, b) => a.sentAt - b.sentAt);
+}
+
+export function returnsIn(lines) {
+  return new Map(lines.filter(({ kind }) => kind === 'return').map((line) => [line.permit, line]));
+}

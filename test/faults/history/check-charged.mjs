@@ -1,0 +1,33 @@
+// Checks what Redis has charged when all was quiet, and what it answered to refunds.
+import { byRedis, requestsIn, returnsIn, sum } from './charges.mjs';
+
+/** What Redis has allowed is still charged, and nothing is charged that was not asked for or was given back. */
+export function checkCharged(of) {
+  const { rule, lines, fault } = of;
+  const reads = lines.filter(({ kind }) => kind === 'charged');
+  if (reads.length === 0) return [];
+  const { charges } = byRedis(of);
+  return reads.flatMap(({ subject, at, used }) => {
+    const counts = ([from, to]) => from <= at && to > at;
+    const slack = fault.permitsOfSteps(rule);
+    const kept = charges.filter(({ request, surely }) => counts(surely) && !fault.mayLose(rule, request));
+    const least = sum(kept) - slack;
+    const most = sum(charges.filter(({ possibly }) => counts(possibly))) + slack;
+    const name = `${rule.rule} of ${subject}: Redis has charged ${used}`;
+    if (used < least) return [`${name}, but allowed ${least}`];
+    if (used > most) return [`${name}, but at most ${most} may be`];
+    return [];
+  });
+}
+
+/** A refund fails only if a call failed meanwhile, or if the charge may be gone. */
+export function checkReturns({ rule, lines, fault, lostCalls }) {
+  const returns = returnsIn(lines);
+  return requestsIn(lines).flatMap((request) => {
+    const returned = returns.get(request.permit);
+    if (returned?.made !== false || request.source === 'fallback') return [];
+    const isOver = returned.endedAt >= request.sentAt + (rule.windowMs ?? Infinity);
+    if (isOver || fault.mayLose(rule, request) || lostCalls.mayHaveLost(returned)) return [];
+    return [`${rule.rule} of ${request.subject}: a refund at ${returned.sentAt} was not made`];
+  });
+}

@@ -1,0 +1,3 @@
+import type { HistoryLine } from './check-history.mjs';
+
+export function contradictionsIn(history: readonly HistoryLine[]): string[];
