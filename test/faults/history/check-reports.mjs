@@ -5,7 +5,7 @@
 //
 //   { kind: 'report', process, at, by: 'log', level, message }
 //   { kind: 'report', process, at, by: 'event', event: 'breaker', state, server }
-//   { kind: 'report', process, at, by: 'event', event: 'storeError', call, message }
+//   { kind: 'report', process, at, by: 'event', event: 'storeError', call, server, message }
 //   { kind: 'report', process, at, by: 'health', askedAt, status, degraded, reason }    when it changes, and at the end
 //   { kind: 'report', process, at, by: 'process', message }    an unhandled rejection
 
@@ -108,22 +108,26 @@ function loggedTwice({ log }) {
   return problems;
 }
 
-/** At the end health is degraded if a breaker is open, or for a while after a decision that failed, and only then. */
-function unlikeLast({ reports }) {
+/**
+ * At the end health is degraded if the breaker of a server is open, or for a while after a decision that failed since it
+ * closed, and only then.
+ */
+function unlikeLast({ reports, log }) {
   const last = reports.findLastIndex(({ by }) => by === 'health');
   if (last < 0) return ['health was not asked'];
   const { status, degraded, askedAt, at } = reports[last];
-  const before = reports.slice(0, last).filter(({ by }) => by === 'event');
-  const turn = before.findLastIndex(({ event }) => event === 'breaker');
-  if (before[turn]?.at > askedAt) return []; // The breaker turned while health was asked for.
-  const turns = before.filter(({ event }) => event === 'breaker');
-  const open = new Set();
-  for (const { state, server } of turns) state === 'open' ? open.add(server) : open.delete(server);
-  const failures = before.slice(turn + 1).filter(({ call }) => call === 'decision');
-  const hasFailedAfter = (instant) => open.size > 0 || failures.some((failure) => failure.at > instant);
+  const events = reports.slice(0, last).filter(({ by }) => by === 'event');
+  const turns = events.filter(({ event }) => event === 'breaker');
+  if (turns.at(-1)?.at > askedAt) return []; // A breaker turned while health was asked for.
+  const lastTurns = new Map(turns.map((turn) => [turn.server, turn]));
+  const isOpen = [...lastTurns.values()].some(({ state }) => state === 'open');
+  const failures = events.filter(
+    ({ call, server, at: failedAt }) => call === 'decision' && !(lastTurns.get(server)?.at >= failedAt),
+  );
+  const hasFailedAfter = (instant) => isOpen || failures.some((failure) => failure.at > instant);
   const problems = status === 'up' ? [] : [`health was ${status}`];
   if (hasFailedAfter(at - DEGRADED_FOR_MS) && !degraded) problems.push('health was not degraded');
-  if (!hasFailedAfter(askedAt - DEGRADED_FOR_MS) && degraded)
+  if (!hasFailedAfter(askedAt - DEGRADED_FOR_MS) && degraded && !log.some(isOfFlapping))
     problems.push('health was degraded though no decision had failed');
   return problems;
 }

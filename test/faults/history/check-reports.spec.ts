@@ -11,7 +11,8 @@ const report = (at: number, by: string, what: HistoryLine): HistoryLine => ({
 });
 const log = (at: number, message: string, level = 'warn') => report(at, 'log', { level, message });
 const breaker = (at: number, state: string) => report(at, 'event', { event: 'breaker', state, server: '' });
-const failed = (at: number) => report(at, 'event', { event: 'storeError', call: 'decision' });
+const failed = (at: number, server = '') =>
+  report(at, 'event', { event: 'storeError', call: 'decision', server });
 const health = (at: number, degraded: boolean, change: HistoryLine = {}) =>
   report(at, 'health', {
     askedAt: at,
@@ -42,6 +43,10 @@ describe('the checker of reports', () => {
       [BY_FALLBACK, failed(10), log(10, ONCE), health(11, true)],
     ],
     ['health that is degraded after a decision that failed', [...FAULT, failed(50), health(60, true)]],
+    [
+      'health that is degraded after a decision of another server than the one that is well again',
+      [...FAULT, failed(25, 'other'), health(60, true)],
+    ],
     ['health that is well again after 10 s', [...FAULT, failed(50), health(20_000, false)]],
     [
       'one line where a server decides and fails in turn',

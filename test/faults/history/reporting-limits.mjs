@@ -35,7 +35,7 @@ export async function startLimits({ redis, instances, hasOwnClock }, history) {
   const events = app.get(RateLimitEvents);
   events.on('breaker', ({ state, server }) => report('event', { event: 'breaker', state, server }));
   events.on('storeError', ({ error, call }) =>
-    report('event', { event: 'storeError', call, message: String(error) }),
+    report('event', { event: 'storeError', call, server: error.server, message: String(error) }),
   );
 
   let known = '';
