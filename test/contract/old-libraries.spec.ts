@@ -1,68 +1,98 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import { RedisStore } from '../../lib/redis.js';
 import { library } from '../../lib/stores/redis/library.js';
-import { askServer } from '../support/redis/ask-server.js';
+import { askServer, openAdmin } from '../support/redis/ask-server.js';
 import { hasFunctions } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
 import { VirtualTime } from '../support/virtual-store.js';
 
 const HOUR = 3_600_000;
-const OLD = 'nestjs_redis_rate_limit_000000000000';
+const OURS = library().name;
+const OTHER = 'nestjs_redis_rate_limit_000000000000';
 const UNRELATED = 'nestjs_redis_rate_limit_of_others';
 
-(hasFunctions ? describe : describe.skip)('old libraries', () => {
+(hasFunctions ? describe : describe.skip)('libraries of several releases on one server', () => {
   let server: RedisServer;
   let store: RedisStore;
-  const time = new VirtualTime();
+  let admin: Redis;
+  let time: VirtualTime;
 
   beforeEach(async () => {
+    time = new VirtualTime();
     server = await startRedisServer();
+    admin = openAdmin(server);
     store = new RedisStore({ redis: server.url, clock: time.clock, timeout: 10_000, connectTimeout: 30_000 });
-    for (const name of [OLD, UNRELATED]) {
-      const code = `#!lua name=${name}\nredis.register_function('${name}_decide', function() return 1 end)`;
-      await askServer(server, 'FUNCTION', 'LOAD', code);
-    }
+    await load(library().text.replaceAll(OURS, OTHER));
+    await load(`#!lua name=${UNRELATED}\nredis.register_function('unrelated', function() return 1 end)`);
   });
 
   afterEach(async () => {
     await store.close();
+    admin.disconnect();
     await server.stop();
   });
 
+  const load = (text: string) => admin.call('FUNCTION', 'LOAD', text);
   const beat = () => store.heartbeat({ key: 'rl:{instances}', instance: 'a', duration: 15e6 });
-  const named = (name: string) => askServer(server, 'ZSCORE', 'rl:{instances}:libraries', name);
-  const at = () => String(time.now * 1000);
+  /** The heartbeat of a process with another prefix and another release. */
+  const beatOfOther = () => {
+    const key = 'other:{instances}';
+    return admin.call('FCALL', `${OTHER}_heartbeat`, 1, key, time.now * 1000, '[]', '["b",15000000]');
+  };
+  const inquiries = async () => {
+    const stats = await admin.info('commandstats');
+    return Number(/cmdstat_function\|list:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+  };
   const names = async () =>
-    ((await askServer(server, 'FUNCTION', 'LIST')) as unknown[][])
+    ((await admin.call('FUNCTION', 'LIST')) as unknown[][])
       .map((fields) => fields[fields.indexOf('library_name') + 1])
       .sort();
 
-  /** Sends a heartbeat one hour later, which records the library in use. */
+  /** A heartbeat an hour later, with which the process looks for libraries that no process uses. */
   async function hourly(): Promise<void> {
     time.advance(HOUR);
+    const before = await inquiries();
     await beat();
-    await until(async () => (await named(library().name)) === at(), 'the library to be named');
+    await until(async () => (await inquiries()) > before, 'the process to look for old libraries');
+    await beat(); // Its reply comes after those of the look.
   }
 
-  it('a library of another release is deleted a day after a process has named it last', async () => {
+  it('a library that processes of another prefix use is never deleted, and a day after their last call it is', async () => {
     await beat();
-    const all = [OLD, library().name, UNRELATED].sort();
-    await hourly();
-    for (let hour = 0; hour < 5; hour++) await hourly();
-    await askServer(server, 'ZADD', 'rl:{instances}:libraries', at(), OLD); // Records a library like the heartbeat of a process that uses it.
+    const all = [OTHER, OURS, UNRELATED].sort();
+    for (let hour = 0; hour < 60; hour++) {
+      await beatOfOther();
+      await hourly();
+    }
+    expect(await names()).toEqual(all);
     for (let hour = 0; hour < 23; hour++) await hourly();
     expect(await names()).toEqual(all);
     await hourly();
-    await until(async () => (await names()).length === 2, 'the old library to be deleted');
-    expect(await names()).toEqual([library().name, UNRELATED].sort());
+    await until(async () => (await names()).length === 2, 'the library to be deleted');
+    expect(await names()).toEqual([OURS, UNRELATED].sort());
   });
 
-  it('heartbeats continue for a user who may not list libraries', async () => {
+  it('a library is kept for a day after the server has started again, which forgets when it was last called', async () => {
+    await beat();
+    for (let hour = 0; hour < 20; hour++) await hourly();
+    const dump = await admin.callBuffer('FUNCTION', 'DUMP');
+    await admin.call('FUNCTION', 'RESTORE', dump as Buffer, 'REPLACE'); // As from the data of the server.
+    for (let hour = 0; hour < 24; hour++) await hourly();
+    expect(await names()).toContain(OTHER);
+    await hourly();
+    await until(async () => !(await names()).includes(OTHER), 'the library to be deleted');
+  });
+
+  it('heartbeats continue for a user who may not list libraries, and nothing is deleted', async () => {
     await askServer(server, 'ACL', 'SETUSER', 'default', '-function|list');
     await beat();
-    time.advance(HOUR);
-    expect(await beat()).toBe(1);
-    expect(await named(library().name)).toBeNull();
+    for (let hour = 0; hour < 30; hour++) {
+      time.advance(HOUR);
+      expect(await beat()).toBe(1);
+    }
+    await askServer(server, 'ACL', 'SETUSER', 'default', '+function|list');
+    expect(await names()).toContain(OTHER);
   });
 });

@@ -214,7 +214,7 @@ export class CallSender {
   /** Counts a failure if it concerns the server. A moving slot does not. */
   private noteFailure(server: string, call: Call, fault: StoreFault): void {
     // A server that rejects a heartbeat, for lack of rights or memory, may still decide.
-    const decides = call.main !== 'heartbeat' && call.main !== 'libraries';
+    const decides = call.main !== 'heartbeat';
     if (opensAtOnce(fault) && (decides || fault.kind === 'connection')) this.open(server, call, fault);
     if (this.closing) return;
     const circuit = this.circuits.of(server);

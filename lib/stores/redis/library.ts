@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { everyAlgorithm } from '../../algorithms/registry.js';
+import idle from './idle.lua.js';
 import { assemble, EVERY_MAIN, type Main } from './script.js';
 
 const PREFIX = 'nestjs_redis_rate_limit_';
@@ -30,27 +31,44 @@ export function isLimiterLibrary(name: string): boolean {
   return LIMITER_LIBRARY.test(name);
 }
 
+/** Returns the function of a library of any release that reports for how long no process has called the others. */
+export function idleFunctionOf(name: string): string {
+  return `${name}_idle`;
+}
+
 function assembleLibrary(): Library {
   const body = assemble(EVERY_MAIN, everyAlgorithm);
-  const name = `${PREFIX}${createHash('sha256').update(body).digest('hex').slice(0, 12)}`;
-  const functionOf = (main: Main, isFull = false): string => `${name}_${main}${isFull ? '_full' : ''}`;
-  const text = [
+  const hash = createHash('sha256').update(textOf(PREFIX, body)).digest('hex');
+  const name = `${PREFIX}${hash.slice(0, 12)}`;
+  return { name, text: textOf(name, body), functionOf: (main, isFull) => functionOf(name, main, isFull) };
+}
+
+function textOf(name: string, body: string): string {
+  return [
     `#!lua name=${name}`,
+    idle.text,
     // Global names cannot be read while a library loads, so the first call defines all functions.
     'local functions',
     'local function define()',
     body,
     `return { ${EVERY_MAIN.map((main) => `${main} = ${main}, ${main}_full = when_full(${main})`).join(', ')} }`,
     'end',
+    registration(idleFunctionOf(name), "'no-writes'", 'idle'),
     ...EVERY_MAIN.flatMap((main) => [
-      registration(functionOf(main), main, ''),
-      registration(functionOf(main, true), `${main}_full`, "'allow-oom'"),
+      registration(functionOf(name, main), '', counted(main)),
+      registration(functionOf(name, main, true), "'allow-oom'", counted(`${main}_full`)),
     ]),
   ].join('\n');
-  return { name, text, functionOf };
 }
 
-function registration(name: string, main: string, flags: string): string {
-  const callback = `function(...)\n  functions = functions or define()\n  return functions.${main}(...)\nend`;
+function functionOf(name: string, main: Main, isFull = false): string {
+  return `${name}_${main}${isFull ? '_full' : ''}`;
+}
+
+function counted(main: string): string {
+  return `function(...)\n  calls, functions = calls + 1, functions or define()\n  return functions.${main}(...)\nend`;
+}
+
+function registration(name: string, flags: string, callback: string): string {
   return `redis.register_function{ function_name = '${name}', flags = { ${flags} }, callback = ${callback} }`;
 }

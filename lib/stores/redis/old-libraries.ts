@@ -1,62 +1,70 @@
-import { Call } from './call.js';
 import type { StoreClient } from './connection.js';
-import { isLimiterLibrary, type Library } from './library.js';
+import { idleFunctionOf, isLimiterLibrary, type Library } from './library.js';
 
 const HOUR_MS = 3_600_000;
+/** How long a library is kept that no process calls, in microseconds. */
+const UNUSED_FOR = 24 * 3600e6;
 
 interface AdminClient extends StoreClient {
   call(command: string, ...args: string[]): Promise<unknown>;
 }
 
 /**
- * Deletes libraries of other releases that no process has reported for a day. A process reports its own library once an
- * hour, with a heartbeat. If a library is deleted too early, the next call that needs it loads it again.
+ * Deletes libraries of other releases that no process has called for a day, whatever its prefix: each library counts its
+ * calls, and every process sends a heartbeat every few seconds. See docs/adr/0048-idle-libraries.md.
  */
 export class OldLibraries {
-  private namedAt: number;
+  private sweptAt: number;
 
   /**
    * @param library the library of this process; absent if it runs scripts
-   * @param run runs a call
    * @param stopwatch a monotonic clock: milliseconds since an arbitrary instant
    */
   constructor(
     private readonly site: { readonly client: StoreClient },
     private readonly library: Library | undefined,
-    private readonly run: (call: Call) => Promise<unknown>,
     private readonly stopwatch: () => number,
   ) {
-    this.namedAt = stopwatch();
+    this.sweptAt = stopwatch();
   }
 
   /**
-   * Reports the library and deletes old ones, if an hour has passed. A server that does not permit it keeps them.
+   * Deletes old libraries, if an hour has passed. A server that does not permit it keeps them.
    *
-   * @param heartbeats the key of the heartbeats
+   * @param now microseconds since the epoch; `''` for the server's time
    */
-  async sweep(heartbeats: string, now: number | ''): Promise<void> {
-    if (!this.library || this.stopwatch() - this.namedAt < HOUR_MS) return;
-    this.namedAt = this.stopwatch();
+  async sweep(now: number | ''): Promise<void> {
+    if (!this.library || this.stopwatch() - this.sweptAt < HOUR_MS) return;
+    this.sweptAt = this.stopwatch();
     const { client } = this.site;
     const masters = (client.nodes?.('master') ?? [client]) as readonly AdminClient[];
-    const others = await this.othersOn(masters);
-    const call = new Call(now, 'libraries');
-    call.keys.add(`${heartbeats}:libraries`);
-    call.add(this.library.name, ...others);
-    const old = (await this.run(call)) as readonly number[];
-    const names = old.map((number) => others[number - 1]!);
-    const deletions = masters.flatMap((master) =>
-      names.map((name) => master.call('FUNCTION', 'DELETE', name)),
-    );
-    await Promise.allSettled(deletions);
+    const mastersWith = new Map<string, AdminClient[]>();
+    const find = async (master: AdminClient): Promise<void> => {
+      for (const name of await this.othersOn(master)) {
+        mastersWith.set(name, [...(mastersWith.get(name) ?? []), master]);
+      }
+    };
+    await Promise.all(masters.map(find));
+    const swept = Array.from(mastersWith, ([name, some]) => deleteIfUnused(name, some, now));
+    await Promise.allSettled(swept);
   }
 
-  /** Returns the libraries of other releases on any of the servers. */
-  private async othersOn(masters: readonly AdminClient[]): Promise<readonly string[]> {
-    const lists = await Promise.all(masters.map((master) => master.call('FUNCTION', 'LIST')));
-    const names = (lists.flat() as readonly (readonly unknown[])[]).map(
-      (fields) => fields[fields.indexOf('library_name') + 1] as string,
-    );
-    return [...new Set(names)].filter((name) => isLimiterLibrary(name) && name !== this.library!.name);
+  /** Returns the libraries of other releases on a server. */
+  private async othersOn(master: AdminClient): Promise<readonly string[]> {
+    const list = (await master.call('FUNCTION', 'LIST')) as readonly (readonly unknown[])[];
+    const names = list.map((fields) => fields[fields.indexOf('library_name') + 1] as string);
+    return names.filter((name) => isLimiterLibrary(name) && name !== this.library!.name);
   }
+}
+
+/** Deletes a library if no master was asked to run it for a day: a process may use only some of them. */
+async function deleteIfUnused(
+  name: string,
+  masters: readonly AdminClient[],
+  now: number | '',
+): Promise<void> {
+  const idle = masters.map((master) => master.call('FCALL', idleFunctionOf(name), '0', String(now)));
+  const unused = await Promise.all(idle);
+  if (!unused.every((time) => Number(time) >= UNUSED_FOR)) return;
+  await Promise.all(masters.map((master) => master.call('FUNCTION', 'DELETE', name)));
 }

@@ -88,7 +88,7 @@ export class RedisStore implements BaseStore, SharedStore {
     this.sender = new CallSender(this.site, bounds, lua, (form) =>
       this.formListeners.forEach((each) => each(form)),
     );
-    this.oldLibraries = new OldLibraries(this.site, lua, (call) => this.sender.run(call), this.stopwatch);
+    this.oldLibraries = new OldLibraries(this.site, lua, this.stopwatch);
     this.batches = new Batches(
       () => this.now(),
       (call) => this.sender.run(call),
@@ -165,7 +165,7 @@ export class RedisStore implements BaseStore, SharedStore {
 
   async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {
     if (this.closing) return 0;
-    this.oldLibraries.sweep(key, this.now()).catch(() => undefined);
+    this.oldLibraries.sweep(this.now()).catch(() => undefined);
     const alive = await this.run(this.call('heartbeat', [key], instance, duration));
     if (typeof alive === 'number') return alive;
     throw this.sender.faultOn(key, failureIn(alive) ?? alive);

@@ -67,12 +67,13 @@ describe('the library of functions', () => {
       match[1],
       match[2],
     ]);
-    expect(registered).toEqual(
-      EVERY_MAIN.flatMap((main) => [
+    expect(registered).toEqual([
+      [`${name}_idle`, "'no-writes'"],
+      ...EVERY_MAIN.flatMap((main) => [
         [functionOf(main), ''],
         [functionOf(main, true), "'allow-oom'"],
       ]),
-    );
+    ]);
     expect(registered.every(([each]) => each!.startsWith(`${name}_`))).toBe(true);
   });
 });

@@ -5,11 +5,10 @@ import block from './block.lua.js';
 import call from './call.lua.js';
 import decide from './decide.lua.js';
 import heartbeat from './heartbeat.lua.js';
-import libraries from './libraries.lua.js';
 import reset from './reset.lua.js';
 import rights from './rights.lua.js';
 
-const MAINS = { decide, adjust, block, reset, heartbeat, libraries, rights };
+const MAINS = { decide, adjust, block, reset, heartbeat, rights };
 
 /** The name of the Lua function that a call runs. */
 export type Main = keyof typeof MAINS;
