@@ -173,10 +173,10 @@ describe('strictestFirst', () => {
     const soon = { ...DENIED, rule: 'soon', retryAfterMs: 5 };
     const few = { ...ALLOWED, rule: 'few', remaining: 1 };
     const slow = { ...ALLOWED, rule: 'slow', resetAfterMs: 17_001 };
-    const twin = { ...ALLOWED, rule: 'twin' };
-    const decision = answer(never, ALLOWED, twin, few, slow, soon, DENIED);
+    const reference = { ...ALLOWED, rule: 'reference' };
+    const decision = answer(never, ALLOWED, reference, few, slow, soon, DENIED);
     const names = strictestFirst(decision).map(({ rule, allowed }) => (allowed ? rule : `!${rule}`));
-    expect(names).toEqual(['!never', '!default', '!soon', 'few', 'slow', 'default', 'twin']);
+    expect(names).toEqual(['!never', '!default', '!soon', 'few', 'slow', 'default', 'reference']);
   });
 });
 

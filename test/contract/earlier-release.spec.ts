@@ -80,8 +80,8 @@ describe('a counter that an earlier release has written', () => {
     'a counter of %s from an earlier release decides as before and continues in the current format',
     async (_, earlier) => {
       const { rule, tail = rule.algorithm, state } = earlier;
-      const twin = new MemoryStore({ clock: time.clock });
-      const expected = new RateLimiter({ store: twin, prefix });
+      const reference = new MemoryStore({ clock: time.clock });
+      const expected = new RateLimiter({ store: reference, prefix });
       for (const [at, cost] of [
         [0, 2],
         [1000, 1],
@@ -115,7 +115,7 @@ describe('a counter that an earlier release has written', () => {
         });
       }
       await expected.close();
-      await twin.close();
+      await reference.close();
     },
   );
 });

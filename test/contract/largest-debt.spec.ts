@@ -28,16 +28,16 @@ const rules: fc.Arbitrary<Rule> = fc
 describe('debt, however large', () => {
   const time = new VirtualTime();
   let lua: RedisStore;
-  let twin: MemoryStore;
+  let reference: MemoryStore;
 
   beforeAll(async () => {
     lua = await openRedisStore({ clock: time.clock });
-    twin = new MemoryStore({ clock: time.clock });
+    reference = new MemoryStore({ clock: time.clock });
   });
 
   afterAll(async () => {
     await lua.close();
-    await twin.close();
+    await reference.close();
   });
 
   it('debt from repeatedly settling a billion permits is never lost and is the same in both stores', async () => {
@@ -53,7 +53,7 @@ describe('debt, however large', () => {
         const ask = async (cost: number, patience: number) => {
           const hit = { ...counterOf(key, rule, time.now * 1000), cost };
           const said = await lua.decide([hit], { patience });
-          const expected = twin.decide([hit], { patience });
+          const expected = reference.decide([hit], { patience });
           const figures = ([result]: typeof said) => {
             const { allowed, remaining, retryAfter, resetAfter, delay } = result!;
             return { allowed, remaining, retryAfter, resetAfter, delay };
@@ -72,7 +72,9 @@ describe('debt, however large', () => {
         // The debt that the largest limits repay within one second may be repaid.
         const isLongest = rule.window === `${LONGEST_WINDOW_MS}ms`;
         if (isLongest && rule.limit < 10_000) expect(peek.allowed).toBe(false);
-        await Promise.all([lua, twin].map((store) => store.reset([counterOf(key, rule, time.now * 1000)])));
+        await Promise.all(
+          [lua, reference].map((store) => store.reset([counterOf(key, rule, time.now * 1000)])),
+        );
       }),
       { seed: 7, numRuns: 400, endOnFailure: true },
     );

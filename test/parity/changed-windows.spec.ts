@@ -48,17 +48,17 @@ function longestWait(name: string, version: Version): number {
 describe('versions of an application with different windows and limits on one counter', () => {
   const time = new VirtualTime();
   let lua: RedisStore;
-  let twin: MemoryStore;
+  let reference: MemoryStore;
 
   beforeAll(async () => {
     jest.useFakeTimers({ doNotFake: [...STILL_REAL] });
     lua = await openRedisStore({ clock: time.clock });
-    twin = new MemoryStore({ clock: time.clock });
+    reference = new MemoryStore({ clock: time.clock });
   });
 
   afterAll(async () => {
     await lua.close();
-    await twin.close();
+    await reference.close();
   });
 
   async function ask(
@@ -97,7 +97,8 @@ describe('versions of an application with different windows and limits on one co
       else if (after !== 'retry') now += Math.floor((shortest * after) / 12);
 
       const verdicts: Result[] = [];
-      for (const store of [twin, lua]) verdicts.push(await ask(store, key, name, version, now, asked, nth));
+      for (const store of [reference, lua])
+        verdicts.push(await ask(store, key, name, version, now, asked, nth));
       const [expected, said] = verdicts.map(({ allowed, remaining, retryAfter, resetAfter, delay }) => {
         return { allowed, remaining, retryAfter, resetAfter, delay };
       });
@@ -114,7 +115,7 @@ describe('versions of an application with different windows and limits on one co
       }
     }
     await Promise.all(
-      [twin, lua].map((store) => store.reset([counterOf(key, RULES_OF[name]!(deployed[0]!), now)])),
+      [reference, lua].map((store) => store.reset([counterOf(key, RULES_OF[name]!(deployed[0]!), now)])),
     );
     return { charges, lies };
   }

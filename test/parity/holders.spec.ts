@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { concurrency } from '../../lib/algorithms/concurrency/concurrency.js';
-import { Twin } from '../support/twin.js';
+import { Reference } from '../support/reference.js';
 import { FORWARD } from './forward-timeline.js';
 
 /** The holders of permits: each holds them until it releases them, or for one lease after its last renewal. */
@@ -36,14 +36,14 @@ describe('held permits', () => {
   it('a concurrency limit holds exactly while permits are renewed, released and lost', () => {
     let deaths = 0;
     const property = fc.property(limits, events, ({ limit, lease }, steps) => {
-      const twin = new Twin(concurrency, { limit, window: 0 }, { lease });
+      const reference = new Reference(concurrency, { limit, window: 0 }, { lease });
       const lies: string[] = [];
       let holders: readonly Holder[] = [];
       let now = START;
       for (const { twelfths, does, cost, who } of steps) {
         now += Math.floor((lease * twelfths) / 12);
         for (const { name, isAlive } of holders) {
-          if (isAlive && !twin.renew(now, name)) lies.push(`${now}: ${name} has lost its permits`);
+          if (isAlive && !reference.renew(now, name)) lies.push(`${now}: ${name} has lost its permits`);
         }
         holders = holders
           .map((holder) => (holder.isAlive ? { ...holder, endsAt: now + lease } : holder))
@@ -52,19 +52,19 @@ describe('held permits', () => {
         const free = limit - permitsOf(holders);
         const chosen = holders[who % holders.length];
         if (does === 'hold') {
-          const { lease: name } = twin;
-          const { allowed } = twin.hit(now, cost);
+          const { lease: name } = reference;
+          const { allowed } = reference.hit(now, cost);
           if (allowed !== cost <= free) lies.push(`${now}: ${cost} of ${free}: ${allowed}`);
           if (allowed) holders = [...holders, { name, permits: cost, isAlive: true, endsAt: now + lease }];
         } else if (chosen && does === 'release') {
-          if (!twin.refund(now, chosen.permits, chosen.name))
+          if (!reference.refund(now, chosen.permits, chosen.name))
             lies.push(`${now}: ${chosen.name} held nothing`);
           holders = holders.filter((holder) => holder !== chosen);
         } else if (chosen) {
           deaths++;
           holders = holders.map((holder) => (holder === chosen ? { ...holder, isAlive: false } : holder));
         }
-        const { remaining } = twin.peek(now, 0);
+        const { remaining } = reference.peek(now, 0);
         if (remaining !== limit - permitsOf(holders)) lies.push(`${now}: ${remaining} left`);
       }
       expect(lies).toEqual([]);

@@ -20,19 +20,19 @@ const names = Object.keys(algorithms) as AlgorithmName[];
 describe(`Lua and the reference implementation on random timelines (PARITY_SEED=${seed})`, () => {
   const time = new VirtualTime();
   let lua: RedisStore;
-  let twin: MemoryStore;
+  let reference: MemoryStore;
 
   beforeAll(async () => {
     // The memory store deletes expired keys in real time. If the clock steps back after that, Redis still has the
     // key.
     jest.useFakeTimers({ doNotFake: [...STILL_REAL] });
     lua = await openRedisStore({ clock: time.clock });
-    twin = new MemoryStore({ clock: time.clock });
+    reference = new MemoryStore({ clock: time.clock });
   });
 
   afterAll(async () => {
     await lua.close();
-    await twin.close();
+    await reference.close();
   });
 
   it.each(names)(
@@ -52,7 +52,7 @@ describe(`Lua and the reference implementation on random timelines (PARITY_SEED=
 
   async function agreed(timeline: fc.Arbitrary<Timeline>): Promise<Tally> {
     const tally = new Tally();
-    const property = fc.asyncProperty(timeline, (drawn) => replay(drawn, { time, lua, twin }, tally));
+    const property = fc.asyncProperty(timeline, (drawn) => replay(drawn, { time, lua, reference }, tally));
     await fc.assert(property, { seed, numRuns: Math.ceil(STEPS / STEPS_AT_LEAST) });
     return tally;
   }

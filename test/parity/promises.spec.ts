@@ -4,19 +4,19 @@ import { gcra } from '../../lib/algorithms/gcra/gcra.js';
 import { leakyBucket } from '../../lib/algorithms/leaky-bucket/leaky-bucket.js';
 import { tokenBucket } from '../../lib/algorithms/token-bucket/token-bucket.js';
 import type { Result } from '../../lib/index.js';
-import { Twin } from '../support/twin.js';
+import { Reference } from '../support/reference.js';
 import type { DrawnRule } from './drawn-rule.js';
-import { checkTimelines, EVERY_TWIN } from './every-twin.js';
+import { checkTimelines, EVERY_REFERENCE } from './every-reference.js';
 import { FORWARD, forwardTimelines } from './forward-timeline.js';
 import { ms } from '../support/milliseconds.js';
 
 describe('guarantees of algorithms', () => {
-  it.each(EVERY_TWIN.filter(({ name }) => /log|cells/.test(name)))(
+  it.each(EVERY_REFERENCE.filter(({ name }) => /log|cells/.test(name)))(
     '$name: no window at any position exceeds the limit',
     (algorithm) => {
       checkTimelines(algorithm, ({ rule, hits }) => {
-        const twin = algorithm.create(rule);
-        const admitted = hits.filter(({ at, cost }) => twin.hit(at, cost).allowed);
+        const reference = algorithm.create(rule);
+        const admitted = hits.filter(({ at, cost }) => reference.hit(at, cost).allowed);
         const held = admitted.map(({ at: end }) => {
           const within = admitted.filter(({ at }) => at > end - rule.window && at <= end);
           return within.reduce((sum, { cost }) => sum + cost, 0);
@@ -29,13 +29,13 @@ describe('guarantees of algorithms', () => {
   it('leaky-bucket: any two requests leave no closer together than the rate permits', () => {
     const property = fc.property(forwardTimelines, fc.boolean(), ({ rule, hits }, isHurried) => {
       const quota = { ...quotaOf(rule), burst: rule.burst - 1 };
-      const twin = new Twin(
+      const reference = new Reference(
         leakyBucket,
         isHurried ? { ...quota, maxDelay: ms(rule.maxDelay / 1000) } : quota,
       );
       const released: { at: number; cost: number }[] = [];
       for (const { at, cost } of hits) {
-        const { allowed, delay } = twin.hit(at, cost);
+        const { allowed, delay } = reference.hit(at, cost);
         if (allowed && cost > 0) released.push({ at: at + delay, cost });
       }
       const tooClose: string[] = [];
@@ -55,8 +55,8 @@ describe('guarantees of algorithms', () => {
 
   it('token-bucket and gcra: the same rate and burst give the same decisions and figures', () => {
     const property = fc.property(forwardTimelines, ({ rule, hits }) => {
-      const bucket = new Twin(tokenBucket, quotaOf(rule));
-      const cells = new Twin(gcra, quotaOf(rule));
+      const bucket = new Reference(tokenBucket, quotaOf(rule));
+      const cells = new Reference(gcra, quotaOf(rule));
       const said = hits.map(({ at, cost }) => figures(cells.hit(at, cost)));
       expect(said).toEqual(hits.map(({ at, cost }) => figures(bucket.hit(at, cost))));
     });

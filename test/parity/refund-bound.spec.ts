@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { DrawnRule } from './drawn-rule.js';
-import { EVERY_TWIN } from './every-twin.js';
+import { EVERY_REFERENCE } from './every-reference.js';
 import { closeTimelines, FORWARD, unhurriedTimelines } from './forward-timeline.js';
 import { playRefunds, refundedTimelines, type Permits, type RefundedTimeline } from './refunded-timeline.js';
-import type { TwinUnderTest } from './twin-under-test.js';
+import type { ReferenceUnderTest } from './reference-under-test.js';
 
 /** Long timelines, because the effect of a wrong refund appears only late in the life of a charge. */
 const MANY = 2000;
@@ -16,18 +16,18 @@ const slow = unhurriedTimelines.map(({ rule, hits }) => {
   return { rule: { ...rule, limit: Math.min(rule.limit, 2) }, hits };
 });
 
-const BUCKETS = EVERY_TWIN.filter(({ name }) => /^(token-bucket( by the interval)?|gcra)$/.test(name)).map(
-  (algorithm) => ({ ...algorithm, timelines: algorithm.name.includes('interval') ? slow : rounded }),
-);
+const BUCKETS = EVERY_REFERENCE.filter(({ name }) =>
+  /^(token-bucket( by the interval)?|gcra)$/.test(name),
+).map((algorithm) => ({ ...algorithm, timelines: algorithm.name.includes('interval') ? slow : rounded }));
 
 /** These algorithms find the charge of a receipt separately. Here, a window starts with the first hit. */
-const BY_CHARGE = EVERY_TWIN.filter(({ name }) => /clock|calendar|sliding|concurrency|leaky/.test(name));
+const BY_CHARGE = EVERY_REFERENCE.filter(({ name }) => /clock|calendar|sliding|concurrency|leaky/.test(name));
 
 /**
  * Here, a receipt contains only when a charge expires. A refund lets later charges expire earlier, but their receipts
  * do not change: if they are refunded as well, up to the expired part of the charge can be refunded again.
  */
-const BY_INSTANT = EVERY_TWIN.filter(({ name }) => /^(token-bucket|gcra)$/.test(name));
+const BY_INSTANT = EVERY_REFERENCE.filter(({ name }) => /^(token-bucket|gcra)$/.test(name));
 
 describe('refunds', () => {
   it.each(BUCKETS)('$name: refunds never allow the burst twice beyond the refunded permits', (algorithm) => {
@@ -61,7 +61,7 @@ describe('refunds', () => {
 });
 
 function checkRefunds(
-  algorithm: TwinUnderTest,
+  algorithm: ReferenceUnderTest,
   check: (timeline: RefundedTimeline) => void,
   runs = FORWARD.numRuns,
 ): void {
@@ -70,7 +70,7 @@ function checkRefunds(
 }
 
 /** Returns the intervals in which more permits were charged than the burst and the rate allow. */
-function tooMuch(came: readonly Permits[], { name }: TwinUnderTest, rule: DrawnRule): string[] {
+function tooMuch(came: readonly Permits[], { name }: ReferenceUnderTest, rule: DrawnRule): string[] {
   const beyond: string[] = [];
   for (const [index, { at: start }] of came.entries()) {
     let permits = 0;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Receipt } from '../../lib/index.js';
 import { unhurriedTimelines, type ForwardTimeline } from './forward-timeline.js';
-import type { TwinUnderTest } from './twin-under-test.js';
+import type { ReferenceUnderTest } from './reference-under-test.js';
 
 /** A timeline in which some hits are refunded. */
 export interface RefundedTimeline extends ForwardTimeline {
@@ -24,7 +24,7 @@ const refund = fc.oneof(
 
 export function refundedTimelines({
   timelines = unhurriedTimelines,
-}: TwinUnderTest): fc.Arbitrary<RefundedTimeline> {
+}: ReferenceUnderTest): fc.Arbitrary<RefundedTimeline> {
   return fc
     .tuple(timelines, fc.array(refund, { minLength: LONGEST, maxLength: LONGEST }))
     .map(([timeline, refunds]) => ({ ...timeline, refunds }));
@@ -49,17 +49,17 @@ export interface Played {
  * @param inAnyOrder if not set, a charge is not refunded if an earlier charge was refunded after it
  */
 export function playRefunds(
-  { name, create }: TwinUnderTest,
+  { name, create }: ReferenceUnderTest,
   { rule, hits, refunds }: RefundedTimeline,
   inAnyOrder: boolean,
 ): Played {
-  const twin = create(rule);
+  const reference = create(rule);
   const charges: { at: number; permits: number; kept: number; receipt: Receipt }[] = [];
   const ledger: Permits[] = [];
   let open: typeof charges = [];
   for (const [index, { at, cost }] of hits.entries()) {
-    const receipt = twin.lease;
-    const { allowed, resetAfter } = twin.hit(at, cost);
+    const receipt = reference.lease;
+    const { allowed, resetAfter } = reference.hit(at, cost);
     if (allowed && cost > 0) {
       const charge = { at, permits: cost, kept: cost, receipt: receiptOf(name, receipt, at + resetAfter) };
       charges.push(charge);
@@ -72,7 +72,7 @@ export function playRefunds(
     open = inAnyOrder ? open.filter((other) => other !== charge) : open.slice(open.indexOf(charge) + 1);
     const back =
       isHalf && typeof charge.receipt === 'number' ? Math.ceil(charge.permits / 2) : charge.permits;
-    if (!twin.refund(at, back, charge.receipt)) continue;
+    if (!reference.refund(at, back, charge.receipt)) continue;
     charge.kept -= back;
     ledger.push({ at, permits: -back });
   }

@@ -10,7 +10,7 @@ import type { Tally } from './tally.js';
 export interface Pair {
   time: VirtualTime;
   lua: Store;
-  twin: Store;
+  reference: Store;
 }
 
 /**
@@ -18,7 +18,11 @@ export interface Pair {
  *
  * @throws Error that shows the timeline up to the first step in which they differ
  */
-export async function replay(timeline: Timeline, { time, lua, twin }: Pair, tally: Tally): Promise<void> {
+export async function replay(
+  timeline: Timeline,
+  { time, lua, reference }: Pair,
+  tally: Tally,
+): Promise<void> {
   const play = new Play(timeline, uniquePrefix());
   const story = ['rules:', ...play.rules.told];
   for (const step of timeline.steps) {
@@ -26,18 +30,18 @@ export async function replay(timeline: Timeline, { time, lua, twin }: Pair, tall
     time.now = play.now / 1000;
 
     const act = play.prepare(step);
-    const unblocked = await play.unblocked(twin);
-    const expected = await act(twin);
+    const unblocked = await play.unblocked(reference);
+    const expected = await act(reference);
     const said = await act(lua);
     story.push(...expected.map((answer) => `  ${JSON.stringify(answer)}`));
     if (!isDeepStrictEqual(said, expected)) {
       throw new Error(
-        ['Lua and its twin differ.', ...story, 'But Lua said:', JSON.stringify(said)].join('\n'),
+        ['Lua and its reference differ.', ...story, 'But Lua said:', JSON.stringify(said)].join('\n'),
       );
     }
     play.note(expected);
     tally.note(step, expected, unblocked);
     if (step.does === 'change') story.push(...play.rules.told);
   }
-  await Promise.all([lua, twin].map((store) => store.reset(play.rules.blockable(play.now)))); // Deletes the keys.
+  await Promise.all([lua, reference].map((store) => store.reset(play.rules.blockable(play.now)))); // Deletes the keys.
 }

@@ -3,7 +3,7 @@ import { leakyBucket } from '../../lib/algorithms/leaky-bucket/leaky-bucket.js';
 import { tokenBucket } from '../../lib/algorithms/token-bucket/token-bucket.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import { STEADY_PACES } from '../contract/steady-paces.js';
-import { Twin } from '../support/twin.js';
+import { Reference } from '../support/reference.js';
 
 const PERMITS = 1_000_000;
 
@@ -31,7 +31,7 @@ it.each(STEADY_PACES)(
 );
 
 it('leaky-bucket delays the last of a million queued permits for exactly the time that the others take', () => {
-  const queue = new Twin(leakyBucket, { limit: 3, window: 7e6, queue: PERMITS });
+  const queue = new Reference(leakyBucket, { limit: 3, window: 7e6, queue: PERMITS });
   let off = 0;
   for (let hit = 0; hit <= PERMITS; hit++) {
     if (queue.hit(0, 1).delay !== Math.ceil((hit * 7e6) / 3)) off++;
@@ -40,7 +40,7 @@ it('leaky-bucket delays the last of a million queued permits for exactly the tim
 }, 120_000);
 
 it('a warm token-bucket does not drift by a microsecond over a million permits', () => {
-  const warm = new Twin(tokenBucket, { limit: 3, window: 7e6, warmUp: '60s' });
+  const warm = new Reference(tokenBucket, { limit: 3, window: 7e6, warmUp: '60s' });
   warm.hit(ORIGIN, 30, Infinity);
   const warmAt = warm.hit(ORIGIN, 1, Infinity).delay;
   let off = 0;

@@ -1,38 +1,38 @@
 import { describe, expect, it } from '@jest/globals';
-import { Twin } from '../../../test/support/twin.js';
+import { Reference } from '../../../test/support/reference.js';
 import { concurrency } from './concurrency.js';
 
 describe('concurrency, 3 permits with leases of 30 s', () => {
-  const twinOf = () => new Twin(concurrency, { limit: 3, window: 0 });
+  const referenceOf = () => new Reference(concurrency, { limit: 3, window: 0 });
 
   it('returns the permits of a lease together when it ends', () => {
-    const twin = twinOf();
-    expect(twin.hit(0, 2)).toMatchObject({ allowed: true, remaining: 1, resetAfter: 30e6 });
-    expect(twin.hit(10e6, 1)).toMatchObject({ allowed: true, remaining: 0, resetAfter: 30e6 });
+    const reference = referenceOf();
+    expect(reference.hit(0, 2)).toMatchObject({ allowed: true, remaining: 1, resetAfter: 30e6 });
+    expect(reference.hit(10e6, 1)).toMatchObject({ allowed: true, remaining: 0, resetAfter: 30e6 });
     const denied = { allowed: false, remaining: 0, retryAfter: 20e6, resetAfter: 30e6 };
-    expect(twin.hit(10e6, 2)).toMatchObject(denied);
-    expect(twin.hit(10e6, 3)).toMatchObject({ ...denied, retryAfter: 30e6 });
-    expect(twin.hit(10e6, 4)).toMatchObject({ ...denied, retryAfter: null });
-    expect(twin.hit(30e6 - 1, 1)).toMatchObject({ allowed: false, retryAfter: 1 });
-    expect(twin.hit(30e6, 2)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(reference.hit(10e6, 2)).toMatchObject(denied);
+    expect(reference.hit(10e6, 3)).toMatchObject({ ...denied, retryAfter: 30e6 });
+    expect(reference.hit(10e6, 4)).toMatchObject({ ...denied, retryAfter: null });
+    expect(reference.hit(30e6 - 1, 1)).toMatchObject({ allowed: false, retryAfter: 1 });
+    expect(reference.hit(30e6, 2)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
   it('returns the permits of a lease at its release', () => {
-    const twin = twinOf();
-    const { lease } = twin;
-    twin.hit(0, 2);
-    expect(twin.refund(1e6, 2, lease)).toBe(true);
-    expect(twin.peek(1e6, 0)).toMatchObject({ remaining: 3, resetAfter: 0 });
-    expect(twin.refund(1e6, 2, lease)).toBe(false);
+    const reference = referenceOf();
+    const { lease } = reference;
+    reference.hit(0, 2);
+    expect(reference.refund(1e6, 2, lease)).toBe(true);
+    expect(reference.peek(1e6, 0)).toMatchObject({ remaining: 3, resetAfter: 0 });
+    expect(reference.refund(1e6, 2, lease)).toBe(false);
   });
 
   it('extends a lease at each renewal, and never one that has ended', () => {
-    const twin = twinOf();
-    const { lease } = twin;
-    twin.hit(0, 3);
-    expect(twin.renew(29e6, lease)).toBe(true);
-    expect(twin.peek(30e6, 1)).toMatchObject({ allowed: false, retryAfter: 29e6 });
-    expect(twin.renew(59e6, lease)).toBe(false);
-    expect(twin.peek(59e6, 3)).toMatchObject({ allowed: true });
+    const reference = referenceOf();
+    const { lease } = reference;
+    reference.hit(0, 3);
+    expect(reference.renew(29e6, lease)).toBe(true);
+    expect(reference.peek(30e6, 1)).toMatchObject({ allowed: false, retryAfter: 29e6 });
+    expect(reference.renew(59e6, lease)).toBe(false);
+    expect(reference.peek(59e6, 3)).toMatchObject({ allowed: true });
   });
 });

@@ -1,12 +1,12 @@
 import { describe, it } from '@jest/globals';
 import { expectTimeline } from '../../../test/support/timeline.js';
-import { Twin } from '../../../test/support/twin.js';
+import { Reference } from '../../../test/support/reference.js';
 import { fixedWindow, type FixedWindowOptions } from './fixed-window.js';
 
 const NOON = Date.UTC(2024, 0, 1, 12);
 
 function threePerTenSeconds(options: FixedWindowOptions = {}) {
-  return new Twin(fixedWindow, { limit: 3, window: 10e6, ...options });
+  return new Reference(fixedWindow, { limit: 3, window: 10e6, ...options });
 }
 
 describe('fixed-window, 3 per 10 s', () => {

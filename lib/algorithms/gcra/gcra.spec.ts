@@ -1,12 +1,12 @@
 import { describe, it } from '@jest/globals';
 import { expectTimeline } from '../../../test/support/timeline.js';
-import { Twin } from '../../../test/support/twin.js';
+import { Reference } from '../../../test/support/reference.js';
 import { gcra } from './gcra.js';
 
 const NOON = Date.UTC(2024, 0, 1, 12);
 
 describe('gcra, 1 per second, burst 4', () => {
-  const onePerSecond = () => new Twin(gcra, { limit: 1, window: 1e6, burst: 4 });
+  const onePerSecond = () => new Reference(gcra, { limit: 1, window: 1e6, burst: 4 });
 
   it('lets a burst through after a pause, and then one hit every second', async () => {
     await expectTimeline(
@@ -40,7 +40,7 @@ describe('gcra, 1 per second, burst 4', () => {
 describe('gcra without a burst of its own', () => {
   it('lets the whole limit through at once, and then spreads it over the window', async () => {
     await expectTimeline(
-      new Twin(gcra, { limit: 3, window: 7e6 }).since(NOON),
+      new Reference(gcra, { limit: 3, window: 7e6 }).since(NOON),
       `
              at  cost | allowed  remaining  retry  reset
               0     3 | yes              0      0   7000

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectTimeline } from '../../../test/support/timeline.js';
-import { Twin } from '../../../test/support/twin.js';
+import { Reference } from '../../../test/support/reference.js';
 import { slidingWindowCells } from './sliding-window-cells.js';
 
 const NOON = Date.UTC(2024, 0, 1, 12);
 const NOON_US = NOON * 1000;
 
 describe('sliding-window-cells, 6 per 10 s in cells of 2 s', () => {
-  const sixPerTenSeconds = () => new Twin(slidingWindowCells, { limit: 6, window: 10e6, cells: 5 });
+  const sixPerTenSeconds = () => new Reference(slidingWindowCells, { limit: 6, window: 10e6, cells: 5 });
 
   it('returns the permits of a cell together, a window after the cell has ended', async () => {
     await expectTimeline(
@@ -27,32 +27,32 @@ describe('sliding-window-cells, 6 per 10 s in cells of 2 s', () => {
   });
 
   it('refunds permits of the cell that charged them, until that cell expires', () => {
-    const twin = sixPerTenSeconds();
-    twin.hit(NOON_US, 2);
-    twin.hit(NOON_US + 2e6, 3);
-    expect(twin.refund(NOON_US + 3e6, 1, NOON_US + 12e6)).toBe(true);
-    expect(twin.peek(NOON_US + 3e6, 0)).toMatchObject({ remaining: 2, resetAfter: 11e6 });
-    expect(twin.peek(NOON_US + 12e6, 0)).toMatchObject({ remaining: 3 });
-    expect(twin.refund(NOON_US + 12e6, 1, NOON_US + 12e6)).toBe(false);
-    expect(twin.refund(NOON_US + 12e6, 3, NOON_US + 14e6)).toBe(true);
-    expect(twin.peek(NOON_US + 12e6, 0)).toMatchObject({ remaining: 6, resetAfter: 0 });
+    const reference = sixPerTenSeconds();
+    reference.hit(NOON_US, 2);
+    reference.hit(NOON_US + 2e6, 3);
+    expect(reference.refund(NOON_US + 3e6, 1, NOON_US + 12e6)).toBe(true);
+    expect(reference.peek(NOON_US + 3e6, 0)).toMatchObject({ remaining: 2, resetAfter: 11e6 });
+    expect(reference.peek(NOON_US + 12e6, 0)).toMatchObject({ remaining: 3 });
+    expect(reference.refund(NOON_US + 12e6, 1, NOON_US + 12e6)).toBe(false);
+    expect(reference.refund(NOON_US + 12e6, 3, NOON_US + 14e6)).toBe(true);
+    expect(reference.peek(NOON_US + 12e6, 0)).toMatchObject({ remaining: 6, resetAfter: 0 });
   });
 
   it('keeps what a shorter window counted when the window becomes longer', () => {
-    const twin = sixPerTenSeconds();
-    twin.hit(NOON_US, 6);
-    twin.change({ limit: 6, window: 60e6, cells: 6 });
+    const reference = sixPerTenSeconds();
+    reference.hit(NOON_US, 6);
+    reference.change({ limit: 6, window: 60e6, cells: 6 });
     // The permits count as if they had been taken at the end of their cell, at 1.999999 s. That cell now ends
     // at 10 s.
-    expect(twin.peek(NOON_US + 2e6, 1)).toMatchObject({ allowed: false, retryAfter: 68e6 });
-    expect(twin.peek(NOON_US + 70e6, 6)).toMatchObject({ allowed: true });
+    expect(reference.peek(NOON_US + 2e6, 1)).toMatchObject({ allowed: false, retryAfter: 68e6 });
+    expect(reference.peek(NOON_US + 70e6, 6)).toMatchObject({ allowed: true });
   });
 });
 
 describe('sliding-window-cells, 3 per 10 s in three cells', () => {
   it('divides the window to the microsecond', async () => {
     await expectTimeline(
-      new Twin(slidingWindowCells, { limit: 3, window: 10e6, cells: 3 }).since(NOON),
+      new Reference(slidingWindowCells, { limit: 3, window: 10e6, cells: 3 }).since(NOON),
       `
               at  cost | allowed  remaining  retry  reset
         3333.333     3 | yes              0      0  10001

@@ -1,12 +1,12 @@
 import { describe, it } from '@jest/globals';
 import { expectTimeline } from '../../../test/support/timeline.js';
-import { Twin } from '../../../test/support/twin.js';
+import { Reference } from '../../../test/support/reference.js';
 import { slidingWindowCounter } from './sliding-window-counter.js';
 
 const NOON = Date.UTC(2024, 0, 1, 12);
 
 describe('sliding-window-counter, 10 per 10 s', () => {
-  const tenPerTenSeconds = () => new Twin(slidingWindowCounter, { limit: 10, window: 10e6 });
+  const tenPerTenSeconds = () => new Reference(slidingWindowCounter, { limit: 10, window: 10e6 });
 
   it('counts the previous window by the share of it that still lies within the sliding one', async () => {
     await expectTimeline(
@@ -65,7 +65,7 @@ describe('sliding-window-counter, 122,002,280 per week', () => {
   // 122,002,279 permits x 604,800,000,000 µs exceed 2^53, so the product is rounded.
   it('lets in at the edge of a window who was told to wait until then', async () => {
     await expectTimeline(
-      new Twin(slidingWindowCounter, { limit: 122_002_280, window: 604_800e6 }).since(onTheGrid),
+      new Reference(slidingWindowCounter, { limit: 122_002_280, window: 604_800e6 }).since(onTheGrid),
       `
               at       cost | allowed  remaining      retry       reset
                0          1 | yes      122002279          0   604800010

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectTimeline } from '../../../test/support/timeline.js';
-import { Twin } from '../../../test/support/twin.js';
+import { Reference } from '../../../test/support/reference.js';
 import { slidingWindowLog } from './sliding-window-log.js';
 
 const NOON = Date.UTC(2024, 0, 1, 12);
 
 describe('sliding-window-log, 3 per 10 s', () => {
-  const threePerTenSeconds = () => new Twin(slidingWindowLog, { limit: 3, window: 10e6 });
+  const threePerTenSeconds = () => new Reference(slidingWindowLog, { limit: 3, window: 10e6 });
 
   it('gives each permit back exactly a window after it was taken', async () => {
     await expectTimeline(
@@ -58,12 +58,12 @@ describe('sliding-window-log, 3 per 10 s', () => {
 
 describe('sliding-window-log under steady load', () => {
   it('keeps at most the hits of one window in memory', () => {
-    const twin = new Twin(slidingWindowLog, { limit: 100, window: 1e6 });
+    const reference = new Reference(slidingWindowLog, { limit: 100, window: 1e6 });
     let largest = 0;
     let denied = 0;
     for (let hit = 0; hit < 1000; hit++) {
-      if (!twin.hit(hit * 10_000, 1).allowed) denied++;
-      largest = Math.max(largest, held(twin.state));
+      if (!reference.hit(hit * 10_000, 1).allowed) denied++;
+      largest = Math.max(largest, held(reference.state));
     }
     expect(denied).toBe(0);
     // Expired entries are removed from the arrays when they are more than half of them.

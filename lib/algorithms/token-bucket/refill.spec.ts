@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectTimeline } from '../../../test/support/timeline.js';
-import { Twin } from '../../../test/support/twin.js';
+import { Reference } from '../../../test/support/reference.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import type { Rule } from '../../index.js';
 import type { Quota } from '../definition.js';
@@ -9,7 +9,7 @@ import { tokenBucket, type TokenBucketOptions } from './token-bucket.js';
 const NOON = Date.UTC(2024, 0, 1, 12);
 const DAY = 86_400e6;
 
-const bucket = (rule: Quota & TokenBucketOptions) => new Twin(tokenBucket, rule);
+const bucket = (rule: Quota & TokenBucketOptions) => new Reference(tokenBucket, rule);
 
 describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
   const quota = { limit: 3, window: 10e6, refill: 'interval' } as const;
@@ -74,11 +74,11 @@ describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
   });
 
   it('takes debt out of what comes', async () => {
-    const twin = bucket(quota);
+    const reference = bucket(quota);
     const step = tokenBucket.step(undefined, NOON * 1000, 8, tokenBucket.compile(quota), Infinity);
-    if (step.allowed) twin.state = step.state;
+    if (step.allowed) reference.state = step.state;
     await expectTimeline(
-      twin.since(NOON),
+      reference.since(NOON),
       `
          at  cost | allowed  remaining  retry  reset
           0     1 | no               0  20000  30000
@@ -103,15 +103,15 @@ describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
   });
 
   it('is filled as before when the rule changes how it is refilled, until it is full', () => {
-    const twin = bucket({ limit: 3, window: 10e6 });
-    twin.hit(0, 3);
-    expect(twin.peek(5e6, 0).remaining).toBe(1);
-    twin.change(quota);
-    expect(twin.peek(6_666_666, 2)).toMatchObject({ allowed: false, retryAfter: 1 });
-    expect(twin.hit(6_666_667, 2).allowed).toBe(true);
-    expect(twin.peek(10e6, 0).remaining).toBe(1);
-    expect(twin.peek(19_999_999, 0).remaining).toBe(1);
-    expect(twin.peek(20e6, 0).remaining).toBe(3);
+    const reference = bucket({ limit: 3, window: 10e6 });
+    reference.hit(0, 3);
+    expect(reference.peek(5e6, 0).remaining).toBe(1);
+    reference.change(quota);
+    expect(reference.peek(6_666_666, 2)).toMatchObject({ allowed: false, retryAfter: 1 });
+    expect(reference.hit(6_666_667, 2).allowed).toBe(true);
+    expect(reference.peek(10e6, 0).remaining).toBe(1);
+    expect(reference.peek(19_999_999, 0).remaining).toBe(1);
+    expect(reference.peek(20e6, 0).remaining).toBe(3);
   });
 });
 

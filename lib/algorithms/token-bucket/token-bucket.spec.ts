@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectTimeline } from '../../../test/support/timeline.js';
-import { Twin } from '../../../test/support/twin.js';
+import { Reference } from '../../../test/support/reference.js';
 import { tokenBucket } from './token-bucket.js';
 
 const NOON = Date.UTC(2024, 0, 1, 12);
 
 describe('token-bucket, 1 per second, burst 4', () => {
-  const onePerSecond = () => new Twin(tokenBucket, { limit: 1, window: 1e6, burst: 4 });
+  const onePerSecond = () => new Reference(tokenBucket, { limit: 1, window: 1e6, burst: 4 });
 
   it('starts full, empties at once and refills one by one', async () => {
     await expectTimeline(
@@ -39,29 +39,29 @@ describe('token-bucket, 1 per second, burst 4', () => {
 
 describe('a refund of token-bucket behind which others came', () => {
   it('refunds the rest of the charge, and a part of a token as time', () => {
-    const twin = new Twin(tokenBucket, { limit: 1, window: 1e6, burst: 10 });
-    twin.hit(0, 5);
-    twin.hit(250_000, 1);
-    expect(twin.refund(500_000, 5, 5e6)).toBe(true);
+    const reference = new Reference(tokenBucket, { limit: 1, window: 1e6, burst: 10 });
+    reference.hit(0, 5);
+    reference.hit(250_000, 1);
+    expect(reference.refund(500_000, 5, 5e6)).toBe(true);
     // Without the refund, the bucket would be full at 6 s. 4.5 s of the charge had not been refilled yet.
-    expect(twin.peek(500_000, 0)).toMatchObject({ remaining: 9, resetAfter: 1e6 });
-    expect(twin.peek(1_499_999, 0)).toMatchObject({ remaining: 9, resetAfter: 1 });
+    expect(reference.peek(500_000, 0)).toMatchObject({ remaining: 9, resetAfter: 1e6 });
+    expect(reference.peek(1_499_999, 0)).toMatchObject({ remaining: 9, resetAfter: 1 });
   });
 
   it('refunds the whole charge if none of it has been refilled', () => {
-    const twin = new Twin(tokenBucket, { limit: 1, window: 1e6, burst: 10 });
-    twin.hit(0, 3);
-    twin.hit(0, 4);
-    twin.hit(500_000, 1);
-    expect(twin.refund(500_000, 4, 7e6)).toBe(true);
-    expect(twin.peek(500_000, 0)).toMatchObject({ remaining: 6, resetAfter: 3.5e6 });
+    const reference = new Reference(tokenBucket, { limit: 1, window: 1e6, burst: 10 });
+    reference.hit(0, 3);
+    reference.hit(0, 4);
+    reference.hit(500_000, 1);
+    expect(reference.refund(500_000, 4, 7e6)).toBe(true);
+    expect(reference.peek(500_000, 0)).toMatchObject({ remaining: 6, resetAfter: 3.5e6 });
   });
 
   it('refunds whole windows of tokens with refill by interval', () => {
-    const twin = new Twin(tokenBucket, { limit: 2, window: 1e6, burst: 10, refill: 'interval' });
-    twin.hit(0, 4);
-    twin.hit(250_000, 1);
-    expect(twin.refund(1_500_000, 4, 2e6)).toBe(true);
-    expect(twin.peek(1_500_000, 0)).toMatchObject({ remaining: 9, resetAfter: 0.5e6 });
+    const reference = new Reference(tokenBucket, { limit: 2, window: 1e6, burst: 10, refill: 'interval' });
+    reference.hit(0, 4);
+    reference.hit(250_000, 1);
+    expect(reference.refund(1_500_000, 4, 2e6)).toBe(true);
+    expect(reference.peek(1_500_000, 0)).toMatchObject({ remaining: 9, resetAfter: 0.5e6 });
   });
 });

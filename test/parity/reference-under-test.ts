@@ -5,7 +5,7 @@ import type { DrawnRule } from './drawn-rule.js';
 import type { ForwardTimeline } from './forward-timeline.js';
 
 /** A key of any algorithm. */
-export interface AnyTwin {
+export interface AnyReference {
   state: unknown;
   peek(now: number, cost: number): Step<unknown>;
   hit(now: number, cost: number): Step<unknown>;
@@ -14,9 +14,9 @@ export interface AnyTwin {
 }
 
 /** An algorithm with some of its options. */
-export interface TwinUnderTest {
+export interface ReferenceUnderTest {
   readonly name: string;
-  readonly create: (rule: DrawnRule) => AnyTwin;
+  readonly create: (rule: DrawnRule) => AnyReference;
   /** The most permits that are available at once. */
   readonly capacity: (rule: DrawnRule) => number;
   /** The most permits that are available to a new subject, if that is less. */

@@ -9,7 +9,7 @@ type Serving<Options extends object, State, Parameter extends string> = Variant<
 /**
  * One key of an algorithm's reference implementation, with its state, as in a store. Instants are in microseconds.
  */
-export class Twin<Options extends object, State, Parameter extends string> {
+export class Reference<Options extends object, State, Parameter extends string> {
   state: State | undefined;
   private readonly algorithm: Serving<Options, State, Parameter>;
   private parametersAt: (now: number) => Readonly<Record<Parameter, number>>;

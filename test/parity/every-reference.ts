@@ -1,22 +1,26 @@
 import fc from 'fast-check';
 import { FORWARD, forwardTimelines, type ForwardTimeline } from './forward-timeline.js';
 import { rulesOfOthers } from '../support/examples.js';
-import { Twin } from '../support/twin.js';
-import { RATE_TWINS } from './rate-twins.js';
-import type { TwinUnderTest } from './twin-under-test.js';
-import { WINDOW_TWINS } from './window-twins.js';
+import { Reference } from '../support/reference.js';
+import { RATE_REFERENCES } from './rate-references.js';
+import type { ReferenceUnderTest } from './reference-under-test.js';
+import { WINDOW_REFERENCES } from './window-references.js';
 
 /** Every algorithm with each of its options. */
-export const EVERY_TWIN: readonly TwinUnderTest[] = [...WINDOW_TWINS, ...RATE_TWINS, ...otherTwins()];
+export const EVERY_REFERENCE: readonly ReferenceUnderTest[] = [
+  ...WINDOW_REFERENCES,
+  ...RATE_REFERENCES,
+  ...otherReferences(),
+];
 
 /** The first example of each algorithm that the lists do not contain. It has all checks except those of a model. */
-function otherTwins(): TwinUnderTest[] {
-  const listed = [...WINDOW_TWINS, ...RATE_TWINS].map(({ name }) => name.split(/[ ,]/)[0]!);
+function otherReferences(): ReferenceUnderTest[] {
+  const listed = [...WINDOW_REFERENCES, ...RATE_REFERENCES].map(({ name }) => name.split(/[ ,]/)[0]!);
   return rulesOfOthers(listed, { limit: 1, windowMs: 1000 }).map(({ name, definition, example }) => ({
     name,
     create: ({ limit, window }) => {
       const own = example.rule({ limit, windowMs: window / 1000 });
-      return new Twin(definition, { limit, window: definition.leases ? 0 : window, ...own });
+      return new Reference(definition, { limit, window: definition.leases ? 0 : window, ...own });
     },
     capacity: ({ limit }) => limit,
   }));
@@ -24,7 +28,7 @@ function otherTwins(): TwinUnderTest[] {
 
 /** Checks a reference implementation on a number of timelines. */
 export function checkTimelines(
-  { timelines = forwardTimelines, atMost = Infinity }: TwinUnderTest,
+  { timelines = forwardTimelines, atMost = Infinity }: ReferenceUnderTest,
   check: (timeline: ForwardTimeline) => void,
   runs = FORWARD.numRuns,
 ): void {

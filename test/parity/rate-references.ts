@@ -1,11 +1,11 @@
 import { gcra } from '../../lib/algorithms/gcra/gcra.js';
 import { leakyBucket } from '../../lib/algorithms/leaky-bucket/leaky-bucket.js';
 import { tokenBucket } from '../../lib/algorithms/token-bucket/token-bucket.js';
-import { Twin } from '../support/twin.js';
+import { Reference } from '../support/reference.js';
 import type { DrawnRule } from './drawn-rule.js';
 import { unhurriedTimelines } from './forward-timeline.js';
 import * as models from './rate-models.js';
-import type { TwinUnderTest } from './twin-under-test.js';
+import type { ReferenceUnderTest } from './reference-under-test.js';
 import { warmUpBucket } from './warm-up-model.js';
 import { ms } from '../support/milliseconds.js';
 
@@ -15,23 +15,24 @@ const initialOf = ({ burst, initial }: Pick<DrawnRule, 'burst' | 'initial'>): nu
 const undelayedOf = ({ burst, delayAfter }: DrawnRule): number => Math.min(burst - 1, delayAfter);
 
 /** The algorithms that allow requests at a rate, with every refill and every delay. */
-export const RATE_TWINS: readonly TwinUnderTest[] = [
+export const RATE_REFERENCES: readonly ReferenceUnderTest[] = [
   {
     name: 'token-bucket',
-    create: ({ limit, window, burst }) => new Twin(tokenBucket, { limit, window, burst }),
+    create: ({ limit, window, burst }) => new Reference(tokenBucket, { limit, window, burst }),
     capacity: burstOf,
     model: models.tokenBucket,
   },
   {
     name: 'token-bucket by the interval',
-    create: ({ limit, window, burst }) => new Twin(tokenBucket, { limit, window, burst, refill: 'interval' }),
+    create: ({ limit, window, burst }) =>
+      new Reference(tokenBucket, { limit, window, burst, refill: 'interval' }),
     capacity: burstOf,
     model: models.intervalBucket,
   },
   {
     name: 'token-bucket with less at first',
     create: ({ limit, window, burst, initial }) =>
-      new Twin(tokenBucket, { limit, window, burst, initial: initialOf({ burst, initial }) }),
+      new Reference(tokenBucket, { limit, window, burst, initial: initialOf({ burst, initial }) }),
     capacity: burstOf,
     atFirst: initialOf,
     model: models.newTokenBucket,
@@ -39,27 +40,27 @@ export const RATE_TWINS: readonly TwinUnderTest[] = [
   {
     name: 'token-bucket that warms up',
     create: ({ limit, window, warmUp }) =>
-      new Twin(tokenBucket, { limit, window, warmUp: ms(warmUp / 1000) }),
+      new Reference(tokenBucket, { limit, window, warmUp: ms(warmUp / 1000) }),
     capacity: ({ limit }) => limit,
     model: warmUpBucket,
     timelines: unhurriedTimelines,
   },
   {
     name: 'gcra',
-    create: ({ limit, window, burst }) => new Twin(gcra, { limit, window, burst }),
+    create: ({ limit, window, burst }) => new Reference(gcra, { limit, window, burst }),
     capacity: burstOf,
     model: models.gcra,
   },
   {
     name: 'leaky-bucket',
-    create: ({ limit, window, burst }) => new Twin(leakyBucket, { limit, window, queue: burst - 1 }),
+    create: ({ limit, window, burst }) => new Reference(leakyBucket, { limit, window, queue: burst - 1 }),
     capacity: burstOf,
     model: models.leakyBucket,
   },
   {
     name: 'leaky-bucket with a longest delay',
     create: (rule) =>
-      new Twin(leakyBucket, {
+      new Reference(leakyBucket, {
         ...{ limit: rule.limit, window: rule.window, queue: rule.burst - 1 },
         ...{ delayAfter: undelayedOf(rule), maxDelay: ms(rule.maxDelay / 1000) },
       }),
