@@ -5,6 +5,7 @@ export {
   type PositionalFields,
   type RateLimitArguments,
 } from './nest/rate-limit.decorator.js';
+export type { CheckedRule, DecoratedRule } from './nest/rules/decorated-rule.js';
 
 // Module
 export { RateLimitModule } from './nest/rate-limit.module.js';
@@ -29,6 +30,7 @@ export { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from './nest/t
 export type {
   RouteRule,
   NamedRule,
+  ConfiguredDuration,
   RouteRuleFields,
   By,
   HeaderSource,
@@ -44,6 +46,7 @@ export type { OnStoreError } from './rules/on-store-error.js';
 export type { AlgorithmName } from './algorithms/registry.js';
 export type {
   AlgorithmChoice,
+  AnyOptions,
   AnyRule,
   Rule,
   QueueRule,

@@ -99,6 +99,8 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
   readonly exact?: false;
   /** Whether messages recommend it for a limit that is too large for the default algorithm. */
   readonly forLargeLimits?: true;
+  /** The option that cannot be combined with another one of the algorithm. */
+  readonly lone?: string;
   /** Whether the algorithm can allow a request with a delay. */
   readonly queues?: boolean;
   /** Whether the algorithm supports calendar windows. */
@@ -111,5 +113,5 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
  */
 export type Variant<Options extends object, State = unknown, Parameter extends string = string> = Omit<
   AlgorithmDefinition<Options, State, Parameter>,
-  'options' | 'resolve' | 'bound' | 'examples' | 'forLargeLimits'
+  'options' | 'resolve' | 'bound' | 'examples' | 'forLargeLimits' | 'lone'
 >;

@@ -5,7 +5,8 @@ import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { shown } from '../contracts/shown.js';
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { ModuleCheck } from './checks/module-check.js';
-import type { NamedRule, RouteRule, RouteRuleFields } from './rules/route-rule.js';
+import type { CheckedRule, DecoratedRule } from './rules/decorated-rule.js';
+import type { RouteRule, RouteRuleFields } from './rules/route-rule.js';
 
 // Registered symbols: the ES module build and the CommonJS build read each other's metadata.
 const RULES = Symbol.for('nestjs-redis-rate-limit:rules');
@@ -35,11 +36,13 @@ export type PositionalFields = Omit<RouteRuleFields, 'window' | 'limit'> & Pick<
  * The arguments after the first one of `@RateLimit`: after a window, the limit and others; after a rule's
  * name, the fields to override; after a rule, none.
  */
-export type RateLimitArguments<First> = string extends First
-  ? []
-  : First extends Duration
-    ? [limit: number, algorithm?: AlgorithmName, fields?: PositionalFields]
-    : [fields?: NamedRule];
+export type RateLimitArguments<Given, Fields> = Given extends string
+  ? string extends Given
+    ? [limit: number, algorithm?: AlgorithmName, fields?: PositionalFields] | [fields?: CheckedRule<Fields>]
+    : Given extends Duration
+      ? [limit: number, algorithm?: AlgorithmName, fields?: PositionalFields]
+      : [fields?: CheckedRule<Fields>]
+  : [];
 
 /**
  * Limits a handler, or every handler of a controller. A target may have several rules with different names. A
@@ -56,11 +59,14 @@ export type RateLimitArguments<First> = string extends First
  * `@RateLimit('1m', 100, 'gcra', { by: 'user' })`
  * `@RateLimit('login', { limit: 3 })`
  */
-export function RateLimit<const First extends string>(
-  rule: First | RouteRule,
-  ...others: RateLimitArguments<First>
+export function RateLimit<Given extends string | DecoratedRule, Fields extends DecoratedRule = DecoratedRule>(
+  rule: CheckedRule<Given>,
+  ...others: RateLimitArguments<Given, Fields>
 ): ClassDecorator & MethodDecorator {
-  return applyDecorators(append('@RateLimit', RULES, ruleOf(rule, others)), UseFilters(ModuleCheck));
+  return applyDecorators(
+    append('@RateLimit', RULES, ruleOf(rule as string | RouteRule, others)),
+    UseFilters(ModuleCheck),
+  );
 }
 
 /** Converts the arguments of a decorator to the fields of a rule. */

@@ -41,6 +41,8 @@ const REFUSED: readonly Rule[] = [
   { limit: 5, window: '1m', prefetch: { permits: 2 } },
   // @ts-expect-error a lease is of so many permits
   { algorithm: 'gcra', limit: 5, window: '1m', prefetch: { ttl: '1s' } },
+  // @ts-expect-error a warm-up stores time instead of tokens
+  { algorithm: 'token-bucket', limit: 5, window: '1m', warmUp: '5s', burst: 10 },
   // @ts-expect-error a rule needs a window
   { limit: 5 },
   // @ts-expect-error a rule needs a limit

@@ -71,7 +71,8 @@ export interface CalendarWindowed {
 
 type Definitions = typeof algorithms;
 
-type OptionsOf<Name extends AlgorithmName> =
+/** The options of an algorithm. */
+export type OptionsOf<Name extends AlgorithmName> =
   Definitions[Name] extends AlgorithmDefinition<infer Options, infer _State, infer _Parameter>
     ? Options
     : never;
@@ -81,40 +82,53 @@ type Having<Trait> = {
   [Name in AlgorithmName]: Definitions[Name] extends Trait ? Name : never;
 }[AlgorithmName];
 
-type LeaseName = Having<{ readonly leases: true }>;
-type CalendarName = Having<{ readonly calendar: true }>;
+/** The names of the algorithms without a window, whose permits are held. */
+export type LeaseName = Having<{ readonly leases: true }>;
+
+/** The names of the algorithms with calendar windows. */
+export type CalendarName = Having<{ readonly calendar: true }>;
+
+/** The option of an algorithm that replaces all its others. */
+export type LoneOption<Name extends AlgorithmName> = Definitions[Name] extends {
+  readonly lone: infer Option extends keyof OptionsOf<Name>;
+}
+  ? Option
+  : never;
+
+/** The options of all algorithms. */
+export type AnyOptions = {
+  [Name in AlgorithmName]: (options: OptionsOf<Name>) => void;
+}[AlgorithmName] extends (options: infer Options) => void
+  ? Options
+  : never;
+
+type None<Names extends PropertyKey> = Readonly<Partial<Record<Names, never>>>;
+
+/** No window or a window, no lone option or that one alone, and no options of other algorithms. */
+type Chosen<Name extends AlgorithmName> = {
+  [Each in Name]: { readonly algorithm: Each } & None<Exclude<keyof AnyOptions, keyof OptionsOf<Each>>> &
+    (
+      | (Omit<OptionsOf<Each>, LoneOption<Each>> & None<LoneOption<Each>>)
+      | (Pick<OptionsOf<Each>, LoneOption<Each>> & None<Exclude<keyof OptionsOf<Each>, LoneOption<Each>>>)
+    );
+}[Name];
+
+type NoChoice = { readonly algorithm?: undefined } & None<keyof AnyOptions>;
 
 /** An algorithm with its options. Options of other algorithms do not compile. */
 export type AlgorithmChoice =
-  | { readonly algorithm?: undefined; readonly prefetch?: never }
-  | Chosen<CalendarName>
-  | (Chosen<Exclude<AlgorithmName, CalendarName>> & NoCalendar);
-
-/** The window that a function returns is checked at run time. */
-interface NoCalendar {
-  readonly window?: Duration | object;
-}
-
-type Chosen<Name extends AlgorithmName> = {
-  [Each in Name]: { readonly algorithm: Each } & OptionsOf<Each>;
-}[Name];
+  NoChoice | Chosen<Exclude<AlgorithmName, LeaseName>> | (Chosen<LeaseName> & None<'window'>);
 
 type Choose<Name extends AlgorithmName> = RuleBase & Chosen<Name>;
 
-/** The names of the options of all algorithms. */
-type OptionName = {
-  [Name in AlgorithmName]: Exclude<keyof OptionsOf<Name>, 'window'>;
-}[AlgorithmName];
-
 /** A rule of the default algorithm. Options of other algorithms do not compile. */
-type DefaultRule = Windowed &
-  RuleBase & { readonly algorithm?: undefined } & Readonly<Partial<Record<OptionName, never>>>;
+type DefaultRule = Windowed & RuleBase & NoChoice;
 
 /** A rule for `acquire`: its algorithm can allow a request with a delay. */
 export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;
 
 /** A rule for `hold`: its permits are held until they are released. */
-export type ConcurrencyRule = Choose<LeaseName>;
+export type ConcurrencyRule = Choose<LeaseName> & None<'window'>;
 
 /** Any rule. Without `algorithm` it is a `sliding-window-log`, with a limit of at most 10,000. */
 export type AnyRule =

@@ -8,7 +8,7 @@ import { startRedisServer, type RedisServer } from '../support/redis/redis-serve
 import { openRedisStore } from '../support/redis-store.js';
 import { EVERY_RULE } from './every-rule.js';
 
-const gcra: Rule = { name: 'calls', algorithm: 'gcra', limit: 50, window: '1h' };
+const gcra = { name: 'calls', algorithm: 'gcra', limit: 50, window: '1h' } as const satisfies Rule;
 
 describe('requests of one turn of the event loop', () => {
   let server: RedisServer;

@@ -8,7 +8,7 @@ import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { RateLimitConfigError, RateLimiter, type RedisConnection, type Rule } from '../../lib/index.js';
 import { RedisStore } from '../../lib/redis.js';
 
-const rule: Rule = { algorithm: 'gcra', limit: 2, window: '1m' };
+const rule = { algorithm: 'gcra', limit: 2, window: '1m' } as const satisfies Rule;
 
 describe('a Redis store and the client that the user gave it', () => {
   let client: Redis;

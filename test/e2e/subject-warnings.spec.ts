@@ -55,7 +55,7 @@ async function start(rules: RouteRule[], setup: AppSetup, warnings?: WarningsOpt
     @Get()
     get() {}
   }
-  for (const rule of rules) RateLimit({ ...LIMIT, ...rule })(Routes);
+  for (const rule of rules) RateLimit({ ...LIMIT, ...rule } as RouteRule)(Routes);
   const limits = RateLimitModule.forRoot({ warnings });
   const providers = [{ provide: APP_GUARD, useClass: EarlyGuard }];
   return startApp({ imports: [limits], controllers: [Routes], providers }, setup);
@@ -236,7 +236,7 @@ describe('an application that limits the messages of sockets', () => {
 
       message() {}
     }
-    RateLimit({ ...LIMIT, ...rule })(Gateway);
+    RateLimit({ ...LIMIT, ...rule } as RouteRule)(Gateway);
     const app = await startApp(
       { imports: [RateLimitModule.forRoot({})], controllers: [Gateway] },
       { framework: 'express' },

@@ -192,7 +192,7 @@ const WRONG: readonly (readonly [string, Rule, string])[] = [
   ],
   [
     'a warm-up',
-    { algorithm: 'token-bucket', limit: 9, window: '1m', warmUp: '5s', prefetch: { permits: 2 } },
+    { algorithm: 'token-bucket', limit: 9, window: '1m', warmUp: '5s', prefetch: { permits: 2 } } as never,
     'prefetch',
   ],
 ];

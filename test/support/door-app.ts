@@ -26,7 +26,7 @@ export interface Door extends TestApp {
 export async function startDoor(rule: RouteRule, setup: AppSetup): Promise<Door> {
   @Controller()
   class DoorController {
-    @RateLimit({ window: '1m', limit: 1, algorithm: 'fixed-window', ...rule })
+    @RateLimit({ window: '1m', limit: 1, algorithm: 'fixed-window', ...rule } as RouteRule)
     @Get()
     knock() {}
   }

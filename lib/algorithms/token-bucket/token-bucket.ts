@@ -55,6 +55,7 @@ type Parameters = Numbers<TokenBucketParameter>;
  */
 export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketState, TokenBucketParameter> & {
   readonly queues: true;
+  readonly lone: 'warmUp';
 } = {
   name: 'token-bucket',
   bound: 'rate',
@@ -93,6 +94,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
   }),
   resolve: (rule) => (rule.warmUp === undefined ? undefined : warmUp),
   variants: [warmUp],
+  lone: 'warmUp',
   queues: true,
   spendBy: slotOf,
   lua,

@@ -6,6 +6,9 @@ import type { AlgorithmChoice, RuleBase } from '../../rules/rule.js';
 /** A value, or a function that returns it for a request, synchronously or asynchronously. Called once per request. */
 export type PerRequest<Value> = Value | ((context: ExecutionContext) => Value | Promise<Value>);
 
+/** A duration, or a string from JSON or ConfigService: the compiler accepts any, and the start checks it. */
+export type ConfiguredDuration = Duration | (string & {});
+
 /** Returns the subject of a request; `undefined`, `null` or `''` if it has none. */
 export type SubjectResolver = (
   context: ExecutionContext,
@@ -54,14 +57,20 @@ export type CountWhen =
   'all' | 'failures' | 'successes' | ((result: CountResult) => boolean | Promise<boolean>);
 
 /** The fields of a rule on routes, without its algorithm and the algorithm's options. */
-export interface RouteRuleFields extends Pick<RuleBase, 'block' | 'mode' | 'per' | 'onStoreError' | 'trial'> {
+export interface RouteRuleFields extends Pick<RuleBase, 'mode' | 'per' | 'onStoreError' | 'trial'> {
   /** Permits per window: an integer from 0 to 1,000,000,000. 0 denies every request. */
   readonly limit?: PerRequest<number>;
   /**
    * Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`. With
    * `fixed-window` also a calendar window: `'day'`, `'week'` or `'month'`.
    */
-  readonly window?: PerRequest<Duration | CalendarWindow>;
+  readonly window?: PerRequest<ConfiguredDuration | CalendarWindow>;
+  /**
+   * How long a denial blocks the subject. Requests during a block do not extend it. `'manual'`: only `block()`
+   * blocks.
+   * @default no block
+   */
+  readonly block?: ConfiguredDuration | 'manual';
   /**
    * Permits that a request takes: an integer from 0 to 1,000,000,000. 0 takes none.
    * @default 1

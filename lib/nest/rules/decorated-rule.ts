@@ -1,0 +1,93 @@
+import type { CalendarWindow } from '../../algorithms/calendar-length.js';
+import type { AlgorithmName } from '../../algorithms/registry.js';
+import type { Duration } from '../../contracts/duration.js';
+import type { AnyOptions, CalendarName, LeaseName, LoneOption, OptionsOf } from '../../rules/rule.js';
+import type { ConfiguredDuration, PerRequest, RouteRuleFields } from './route-rule.js';
+
+/**
+ * What a decorator can be given as a rule: the fields of any rule and the options of any algorithm. {@link CheckedRule}
+ * states which of them fit together.
+ */
+export type DecoratedRule = object &
+  Omit<RouteRuleFields, 'window' | 'block'> &
+  AnyOptions & {
+    /**
+     * Name in decisions, headers and overrides: 1 to 64 printable ASCII characters, and no duration such as `1m`.
+     * @default 'default'
+     */
+    readonly name?: string;
+    /**
+     * The algorithm.
+     * @default 'sliding-window-log'
+     */
+    readonly algorithm?: AlgorithmName | (string & {}) | undefined;
+    /** Length of the window. */
+    readonly window?: PerRequest<ConfiguredDuration | number>;
+    /** How long a denial blocks the subject, or `'manual'`. */
+    readonly block?: ConfiguredDuration | number;
+  };
+
+/**
+ * A rule in which every field that does not fit has a sentence as its type, so that the error of the compiler is that
+ * sentence. An optional field comes from a declared type, and is checked at start. A name is no rule, and stays as it is.
+ */
+export type CheckedRule<Given> = Given extends string ? Given : CheckedFields<Given>;
+
+type CheckedFields<Given> = {
+  readonly [Field in keyof Given]: object extends Pick<Given, Field>
+    ? Given[Field]
+    : CheckedField<Given, Field, AlgorithmOf<Given>>;
+};
+
+type AlgorithmOf<Given> = Given extends { readonly algorithm: infer Name } ? Name : undefined;
+
+type CheckedField<Given, Field extends keyof Given, Algorithm> = Field extends keyof AnyOptions
+  ? CheckedOption<Given, Field, Algorithm>
+  : Field extends 'window'
+    ? Algorithm extends LeaseName
+      ? `${Algorithm} has no window`
+      : CheckedDuration<Given[Field], Algorithm extends CalendarName ? CalendarWindow : never>
+    : Field extends 'block'
+      ? CheckedDuration<Given[Field], 'manual'>
+      : Field extends 'algorithm'
+        ? KnownName<Given[Field]>
+        : Field extends keyof DecoratedRule
+          ? Given[Field]
+          : `a rule has no field ${Field & string}`;
+
+type CheckedOption<Given, Field extends keyof Given, Algorithm> = Algorithm extends AlgorithmName
+  ? Field extends keyof OptionsOf<Algorithm>
+    ? CheckedTogether<Given, Field, Extract<keyof Given, LoneOption<Algorithm>>>
+    : `${Algorithm} has no option ${Field & string}`
+  : string extends Algorithm
+    ? Given[Field]
+    : `${Field & string} is an option of another algorithm: set algorithm as well`;
+
+type CheckedTogether<Given, Field extends keyof Given, Lone> = [Lone] extends [never]
+  ? Given[Field]
+  : Field extends Lone
+    ? Given[Field]
+    : `${Field & string} cannot be combined with ${Lone & string}`;
+
+/** A literal has to be a duration or one of some words. Any other string is checked at start. */
+type CheckedDuration<Value, Words> = string extends Value
+  ? Value
+  : Value extends Duration | Words
+    ? Value
+    : Value extends CalendarWindow
+      ? `${Value} is a window of ${CalendarName} only`
+      : Value extends string | number
+        ? 'a duration needs a unit, such as 60s'
+        : CheckedResult<Value>;
+
+type CheckedResult<Value> = Value extends (...args: never[]) => infer Result
+  ? Awaited<Result> extends number
+    ? 'a duration needs a unit, such as 60s'
+    : Value
+  : Value;
+
+type KnownName<Name> = string extends Name
+  ? Name
+  : Name extends AlgorithmName | undefined
+    ? Name
+    : AlgorithmName;
