@@ -18,7 +18,8 @@ export type {
 export type { RedisConnection, UserRedisClient } from './stores/redis/redis-option.js';
 export type { RedisConnectionOptions } from './stores/redis/redis-connection-options.js';
 export type { HeaderStyle } from './http/headers.js';
-export type { ProblemDetails } from './http/problem.js';
+export type { DenialExtensions, ProblemDetails } from './http/problem.js';
+export type { TransportName } from './nest/rules/transport-names.js';
 export { overridesFromEnv, type ConfigReader, type RuleOverrides } from './nest/rules/overrides.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
 export { RateLimitFilter } from './nest/rate-limit.filter.js';

@@ -64,6 +64,21 @@ export function nestBody({ status, detail }: ProblemDetails): NestBody {
   return { statusCode: status, message: detail, error: STATUS_CODES[status]! };
 }
 
+/** The `extensions` of the GraphQL error of a denial. */
+export interface DenialExtensions extends Record<string, unknown> {
+  /** `'SERVICE_UNAVAILABLE'` if the limits could not be checked. */
+  readonly code: 'TOO_MANY_REQUESTS' | 'SERVICE_UNAVAILABLE';
+  /** Milliseconds until the same request would be allowed; `null` if it never would. */
+  readonly retryAfterMs: number | null;
+  /** Names of the rules that denied, the strictest first. */
+  readonly violatedPolicies: readonly string[];
+}
+
+/** Returns the `extensions` of the GraphQL error of a denial. */
+export function denialExtensions(code: DenialExtensions['code'], decision: Decision): DenialExtensions {
+  return { code, retryAfterMs: decision.retryAfterMs, violatedPolicies: violatedPolicies(decision) };
+}
+
 function violatedPolicies(decision: Decision): readonly string[] {
   const names: string[] = [];
   for (const { allowed, rule } of strictestFirst(decision)) if (!allowed) names.push(rule);

@@ -1,6 +1,11 @@
 import { HttpException, HttpStatus } from '@nestjs/common';
 import { checkDecision, type Decision } from '../contracts/decision.js';
-import { PROBLEM_JSON, unavailableDetails } from '../http/problem.js';
+import {
+  denialExtensions,
+  PROBLEM_JSON,
+  unavailableDetails,
+  type DenialExtensions,
+} from '../http/problem.js';
 
 /** Thrown by the guard when Redis cannot decide and `onStoreError` is `'deny'`: a 503 with the decision. */
 export class RateLimitUnavailableException extends HttpException {
@@ -19,5 +24,17 @@ export class RateLimitUnavailableException extends HttpException {
     checkDecision(decision);
     super(body ?? unavailableDetails(decision), HttpStatus.SERVICE_UNAVAILABLE);
     this.contentType = body === undefined ? PROBLEM_JSON : undefined;
+  }
+
+  /** @internal The message in logs and in GraphQL errors is the sentence of the problem details. */
+  override initMessage(): void {
+    super.initMessage();
+    const { detail } = this.getResponse() as { readonly detail?: unknown };
+    if (typeof detail === 'string') this.message = detail;
+  }
+
+  /** The `extensions` of a GraphQL error. */
+  get extensions(): DenialExtensions {
+    return denialExtensions('SERVICE_UNAVAILABLE', this.decision);
   }
 }

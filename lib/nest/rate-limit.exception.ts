@@ -1,6 +1,6 @@
 import { HttpException, HttpStatus } from '@nestjs/common';
 import { checkDecision, type Decision } from '../contracts/decision.js';
-import { PROBLEM_JSON, problemDetails } from '../http/problem.js';
+import { denialExtensions, PROBLEM_JSON, problemDetails, type DenialExtensions } from '../http/problem.js';
 
 /** Marks an exception of the guard, which has already set the headers of the response. */
 export const HEADERS_SET = Symbol.for('nestjs-redis-rate-limit:headers-set');
@@ -30,5 +30,17 @@ export class RateLimitExceededException extends HttpException {
     checkDecision(decision);
     super(body ?? problemDetails(decision, detail), HttpStatus.TOO_MANY_REQUESTS);
     this.contentType = body === undefined ? PROBLEM_JSON : undefined;
+  }
+
+  /** @internal The message in logs and in GraphQL errors is the sentence of the problem details. */
+  override initMessage(): void {
+    super.initMessage();
+    const { detail } = this.getResponse() as { readonly detail?: unknown };
+    if (typeof detail === 'string') this.message = detail;
+  }
+
+  /** The `extensions` of a GraphQL error. */
+  get extensions(): DenialExtensions {
+    return denialExtensions('TOO_MANY_REQUESTS', this.decision);
   }
 }

@@ -47,6 +47,7 @@ function host(type: string, client: unknown = {}): ArgumentsHost {
   const fake = {
     getType: () => type,
     getArgByIndex: () => ({}),
+    getArgs: () => [client, {}],
     switchToWs: () => ({ getClient: () => client }),
   };
   return fake as unknown as ArgumentsHost;

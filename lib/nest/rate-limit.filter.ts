@@ -1,7 +1,8 @@
 import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { throwError, type Observable } from 'rxjs';
+import type { Observable } from 'rxjs';
 import { Responder, type Denial } from './request/responder.js';
+import { answerDenial } from './transports/handler-filter.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
 import { RateLimitExceededException } from './rate-limit.exception.js';
 
@@ -20,21 +21,8 @@ export class RateLimitFilter implements ExceptionFilter {
   ) {}
 
   catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {
-    switch (host.getType<string>()) {
-      case 'http':
-        this.respond(exception, host.getArgByIndex<object>(1), host);
-        return;
-      case 'ws':
-        host
-          .switchToWs()
-          .getClient<{ emit?(event: string, data: unknown): void }>()
-          .emit?.('exception', exception.getResponse());
-        return;
-      case 'rpc':
-        return throwError(() => exception.getResponse());
-      default:
-        throw exception;
-    }
+    if (host.getType() !== 'http') return answerDenial(exception, host);
+    this.respond(exception, host.getArgByIndex<object>(1), host);
   }
 
   private respond(exception: Denial, response: object, host: ArgumentsHost): void {

@@ -10,7 +10,7 @@ import { problem } from '../contracts/rate-limit-config.error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { checkForeignHooks } from './checks/foreign-hooks.js';
 import type { Applied } from './request/applied-limit.js';
-import { exchangeOf, type Exchange, type SubjectHook } from './request/exchange.js';
+import type { Exchange, SubjectHook } from './request/exchange.js';
 import { InvalidValues } from './request/invalid-values.js';
 import { Refusals } from './request/refusals.js';
 import { Responder } from './request/responder.js';
@@ -18,6 +18,9 @@ import { Routes, type Handler, type Route } from './request/routes.js';
 import { Settlement } from './request/settlement.js';
 import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
+import { Elsewhere } from './transports/elsewhere.js';
+import { httpExchange } from './transports/http.js';
+import { Transports } from './transports/transports.js';
 import { Warnings } from './warnings.js';
 
 /** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */
@@ -55,6 +58,8 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     @Inject(Settlement) private readonly settlement: Settlement,
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
+    @Inject(Transports) private readonly transports: Transports,
+    @Inject(Elsewhere) private readonly elsewhere: Elsewhere,
   ) {}
 
   /**
@@ -163,10 +168,13 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
   }
 
   private apply(context: ExecutionContext, { subjectOf }: Hooks): boolean | Promise<boolean> {
-    const exchange = exchangeOf(context);
+    const isHttp = context.getType() === 'http';
+    const exchange = isHttp ? httpExchange(context) : this.transports.exchangeOf(context);
     if (subjectOf) exchange.subjectOf = subjectOf;
     const [type, handler] = [context.getClass(), context.getHandler() as Handler];
-    const route = this.routes.of(type, handler) ?? this.rules.compileLater(type, handler);
+    const known = this.routes.of(type, handler) ?? this.rules.compileLater(type, handler);
+    const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
+    if (!isHttp) return this.elsewhere.apply(route, exchange, this.denied);
     const applied = route.apply(exchange);
     return applied instanceof Promise
       ? applied.then((found) => this.decide(found, route, exchange))

@@ -10,7 +10,7 @@ import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { asyncProblems, createOptions, rootProblems } from './rules/module-arguments.js';
 import type { RateLimitModuleExtras, RateLimitModuleOptions } from './rate-limit.options.js';
-import { ARGUMENT_PROBLEMS, RATE_LIMIT_OPTIONS } from './tokens.js';
+import { ARGUMENT_PROBLEMS, RATE_LIMIT_OPTIONS, REGISTERS_FILTER } from './tokens.js';
 
 const extras: Required<RateLimitModuleExtras> = { isGlobal: true, registerGuard: true, registerFilter: true };
 
@@ -20,7 +20,7 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RateLimitModul
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createRateLimitOptions')
   .setExtras<RateLimitModuleExtras>(extras, (definition, { isGlobal, registerGuard, registerFilter }) => {
-    const providers: Provider[] = [];
+    const providers: Provider[] = [{ provide: REGISTERS_FILTER, useValue: registerFilter ?? true }];
     if (registerFilter ?? true) providers.push({ provide: APP_FILTER, useExisting: RateLimitFilter });
     if (registerGuard ?? true) providers.push({ provide: APP_GUARD, useExisting: RateLimitGuard });
     return {

@@ -33,8 +33,15 @@ import {
   RATE_LIMIT_OPTIONS,
   RATE_LIMIT_REDIS,
   RATE_LIMIT_STORE,
+  REGISTERS_FILTER,
 } from './tokens.js';
 import { Warnings } from './warnings.js';
+import { DeniedEvents } from './transports/denied-events.js';
+import { Elsewhere } from './transports/elsewhere.js';
+import { GraphqlResponse } from './transports/graphql-response.js';
+import { Handshakes } from './transports/handshakes.js';
+import { Transports } from './transports/transports.js';
+import { Wiring } from './startup/wiring.js';
 
 function createService(
   store: BaseStore,
@@ -74,7 +81,11 @@ function createBook(
 }
 
 const shared = [
+  DeniedEvents,
+  Elsewhere,
+  GraphqlResponse,
   Guards,
+  Handshakes,
   InvalidValues,
   ModuleRulesCheck,
   RateLimitFilter,
@@ -87,7 +98,9 @@ const shared = [
   Settlement,
   StartCheck,
   SubjectChecks,
+  Transports,
   Warnings,
+  Wiring,
 ];
 
 /**
@@ -120,6 +133,7 @@ const shared = [
     // forRoot and forRootAsync override these.
     { provide: RATE_LIMIT_OPTIONS, useValue: {} },
     { provide: ARGUMENT_PROBLEMS, useValue: [WITHOUT_OPTIONS] },
+    { provide: REGISTERS_FILTER, useValue: true },
     {
       provide: RateLimitService,
       useFactory: createService,

@@ -5,6 +5,7 @@ import type { HeaderStyle } from '../http/headers.js';
 import type { RedisConnection } from '../stores/redis/redis-option.js';
 import type { RuleOverrides } from './rules/overrides.js';
 import type { NamedRule } from './rules/route-rule.js';
+import type { TransportName } from './rules/transport-names.js';
 import type { WarningsOption } from './warning-codes.js';
 
 /** The options of `RateLimitModule.forRoot`, and the result of the factory in `forRootAsync`. */
@@ -15,7 +16,7 @@ export interface RateLimitModuleOptions {
    * @default the memory of each process
    */
   readonly redis?: RedisConnection | undefined;
-  /** Rules by name that apply to every route. */
+  /** Rules by name that apply to every handler of the transports in `transports`. */
   readonly rules?: Readonly<Record<string, NamedRule>> | undefined;
   /**
    * Rules by name that apply only where a decorator names them (`@RateLimit('login')`) or a program does
@@ -45,6 +46,19 @@ export interface RateLimitModuleOptions {
    * limits. An error that it throws is logged and changes no decision.
    */
   readonly onDecision?: ((decision: Decision, context: ExecutionContext) => unknown) | undefined;
+  /**
+   * Transports whose handlers all have the module's `rules`. In the others, only rules that a decorator names apply:
+   * `'rpc'` is microservices, `'other'` is contexts of libraries, such as queue consumers.
+   * @default ['http', 'graphql', 'ws']
+   */
+  readonly transports?: readonly TransportName[] | undefined;
+  /**
+   * What happens to a denied event of a microservice (`@EventPattern`), whose sender waits for no reply: `'drop'`
+   * ignores it; `'throw'` throws an error, so that a transport that delivers failed events again does so. Either is
+   * logged once for each handler.
+   * @default 'drop'
+   */
+  readonly onDeniedEvent?: 'drop' | 'throw' | undefined;
   /**
    * Prefix of every key: 0 to 64 printable ASCII characters without braces and spaces.
    * @default 'rl:'

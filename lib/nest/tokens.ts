@@ -21,3 +21,6 @@ export const CLIENT_HOLDER = Symbol.for('nestjs-redis-rate-limit:client-holder')
 
 /** Injection token of the problems of the module's import. */
 export const ARGUMENT_PROBLEMS = Symbol.for('nestjs-redis-rate-limit:argument-problems');
+
+/** Injection token of whether the module registers its filter. */
+export const REGISTERS_FILTER = Symbol.for('nestjs-redis-rate-limit:registers-filter');

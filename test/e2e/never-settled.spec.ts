@@ -1,24 +1,20 @@
-import { Injectable, UseGuards } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ExternalContextCreator } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  RateLimit,
-  RateLimitGuard,
-  RateLimitHealth,
-  RateLimitModule,
-  type RouteRule,
-} from '../../lib/index.js';
+import { RateLimit, RateLimitHealth, RateLimitModule, type RouteRule } from '../../lib/index.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 
 const JOBS = { name: 'jobs', by: 'everyone' } as const;
 
 afterEach(closeApps);
 
-/** Handles two messages of a transport without a response, and returns the warnings that were logged. */
+/**
+ * Handles two messages with a handler whose class is not known before it has an instance, so that nothing observes its
+ * end, and returns the warnings that were logged.
+ */
 async function warningsOf(rule: RouteRule, warnings = true): Promise<string[]> {
   @Injectable()
   class Jobs {
-    @UseGuards(RateLimitGuard)
     @RateLimit(rule)
     run() {}
   }
@@ -28,7 +24,10 @@ async function warningsOf(rule: RouteRule, warnings = true): Promise<string[]> {
     Object.getOwnPropertyDescriptor(Jobs.prototype, 'run')!.value as object,
   );
   const imports = [RateLimitModule.forRoot({ warnings })];
-  const { app, logs } = await startApp({ imports, providers: [Jobs] }, { framework: 'express' });
+  const { app, logs } = await startApp(
+    { imports, providers: [{ provide: Jobs, useFactory: () => new Jobs() }] },
+    { framework: 'express' },
+  );
   const jobs = app.get(Jobs);
   const creator = app.get(ExternalContextCreator, { strict: false });
   const run = creator.create(
@@ -49,7 +48,7 @@ async function warningsOf(rule: RouteRule, warnings = true): Promise<string[]> {
   return lines.map(({ level, message }) => `${level}: ${message}`);
 }
 
-describe('a request without a response whose end can be observed', () => {
+describe('a request whose end cannot be observed', () => {
   it('is one warning, in log and health, if it holds permits', async () => {
     expect(await warningsOf({ ...JOBS, algorithm: 'concurrency', limit: 1 })).toEqual([
       'warn: Rule "jobs" on Jobs.run: the end of a rpc request is not known here, so its permits are held until their lease ' +

@@ -15,6 +15,8 @@ export interface AppliedLimit {
   readonly isHeld: boolean;
   /** Requests that count: all, or by their response. */
   readonly count: CountWhen;
+  /** Whether a decorator names the rule, on the handler or its class. */
+  readonly isNamed: boolean;
   /** Applies the rule to a request. Asynchronous only if a function of the rule is. */
   apply(exchange: Exchange): Applied | Promise<Applied>;
 }

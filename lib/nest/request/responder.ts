@@ -36,9 +36,13 @@ export class Responder {
   }
 
   /** Sets the headers of the response, and calls `onDecision`. */
-  respond({ response, context }: Exchange, decision: Decision, styles = this.styles): void {
+  respond(exchange: Exchange, decision: Decision, styles = this.styles): void {
+    const { response, context } = exchange;
     if (this.options.onDecision) this.report(decision, context);
-    if (!response) return;
+    if (!response) {
+      exchange.sendHeaders?.(decision, (all) => rateLimitHeaders(all, styles));
+      return;
+    }
     this.body.remember(response, context);
     this.setHeaders(response, decision, styles);
   }

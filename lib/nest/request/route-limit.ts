@@ -10,7 +10,7 @@ import type { Exchange } from './exchange.js';
 import type { InvalidValues } from './invalid-values.js';
 import { dynamicFields, PerRequestRule, sampleOf } from './per-request-rule.js';
 import type { CountWhen, OnMissingSubject, RouteRuleFields } from '../rules/route-rule.js';
-import type { RuleFields } from '../rules/rule-layers.js';
+import { namedOn, type RuleFields } from '../rules/rule-layers.js';
 import {
   fallbackSubject,
   hookedSubject,
@@ -45,6 +45,7 @@ export class RouteLimit implements AppliedLimit {
   readonly isEnforced: boolean;
   readonly isHeld: boolean;
   readonly count: CountWhen;
+  readonly isNamed: boolean;
   readonly checks = new Set<Check>();
   /** Checks requests without the subject; absent if there is nothing to check. */
   checkMissing: ((request: HttpRequest) => void) | undefined;
@@ -75,6 +76,7 @@ export class RouteLimit implements AppliedLimit {
     this.keyed = (rule) => keyed(rule, scope === 'route' ? owner : undefined);
     this.sources = sourcesOf(by);
     this.isEnforced = mode !== 'shadow';
+    this.isNamed = namedOn(fields) !== 'nowhere';
     this.skipsMissing = onMissingSubject === 'skip';
     this.needsAddress =
       this.sources.ip || allowList !== undefined || (by !== 'everyone' && onMissingSubject === 'ip');

@@ -19,13 +19,44 @@ export interface RouteReference {
   readonly rule?: string;
 }
 
+/** The limits of a handler by the stage of a request at which they are applied. */
+interface Stages {
+  readonly guard: Route;
+  readonly handler: Route;
+}
+
 /** The limits of one handler. */
 export class Route {
   /** Whether any limit has to be settled after the response. */
   readonly settles: boolean;
+  private ofNamed: Route | undefined;
+  private split: Stages | undefined;
 
-  constructor(readonly limits: readonly AppliedLimit[]) {
+  /** @param isIntercepted whether an interceptor observes the handler, outside HTTP */
+  constructor(
+    readonly limits: readonly AppliedLimit[],
+    readonly isIntercepted = false,
+  ) {
     this.settles = limits.some(({ isHeld, count }) => isHeld || count !== 'all');
+  }
+
+  /** The limits that a decorator names. */
+  get named(): Route {
+    return (this.ofNamed ??= this.part(({ isNamed }) => isNamed));
+  }
+
+  /**
+   * The limits that the guard applies outside HTTP, and those that are applied after all guards: no guard learns that a
+   * later one denies the request, so that permits would stay held and charges that only successes make would stay.
+   */
+  get stages(): Stages {
+    const isLate = ({ isHeld, count }: AppliedLimit): boolean =>
+      this.isIntercepted && (isHeld || count === 'successes');
+    return (this.split ??= { guard: this.part((limit) => !isLate(limit)), handler: this.part(isLate) });
+  }
+
+  private part(isIn: (limit: AppliedLimit) => boolean): Route {
+    return this.limits.every(isIn) ? this : new Route(this.limits.filter(isIn), this.isIntercepted);
   }
 
   /** The results of applying all limits to a request; a promise only if a rule is asynchronous. */
@@ -62,11 +93,20 @@ export class Routes {
     return this.routes.get(type)?.get(handler);
   }
 
-  set(type: Type, handler: Handler, limits: readonly AppliedLimit[]): Route {
+  set(type: Type, handler: Handler, limits: readonly AppliedLimit[], isIntercepted = false): Route {
     const handlers = this.routes.get(type) ?? new Map<Handler, Route>();
-    const route = new Route(limits);
+    const route = new Route(limits, isIntercepted);
     this.routes.set(type, handlers.set(handler, route));
     return route;
+  }
+
+  /** The limits of a handler in any class. */
+  ofHandler(handler: unknown): Route | undefined {
+    for (const handlers of this.routes.values()) {
+      const route = handlers.get(handler as Handler);
+      if (route) return route;
+    }
+    return undefined;
   }
 
   /** The limits of each handler. */

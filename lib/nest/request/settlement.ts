@@ -11,6 +11,9 @@ import { InvalidValues } from './invalid-values.js';
 /** The status for a client that has disconnected (499 in nginx). The client never receives it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
+/** Settles a request that has ended. */
+export type Finish = (end: ResponseEnd, exchange: Exchange) => Promise<void>;
+
 /** Completes an allowed request: delays it, and settles its permits after the response. */
 @Injectable()
 export class Settlement {
@@ -28,12 +31,33 @@ export class Settlement {
    * @throws HttpException if the client disconnects while its request is delayed
    */
   settle(exchange: Exchange, decision: Decision, limits: readonly AppliedLimit[]): true | Promise<true> {
-    if (exchange.response) this.settleAfter(exchange, decision, limits);
-    else this.reportUnsettled(exchange, limits);
+    const finish = this.open(decision, limits);
+    if (finish) afterResponse(exchange.response, (end) => void finish(end, exchange));
     return decision.delayMs === 0 ? true : this.delay(exchange, decision);
   }
 
-  private async delay({ response }: Exchange, decision: Decision): Promise<true> {
+  /**
+   * Returns what is left to do at the end of a request: releases the permits, and refunds what does not count.
+   * `undefined` if nothing is left to do.
+   */
+  open(decision: Decision, limits: readonly AppliedLimit[]): Finish | undefined {
+    const decided = limits.filter(({ name }) => decision.decisions.some(({ rule }) => rule === name));
+    const conditional = decided.filter(({ count }) => count !== 'all');
+    const permit = decided.some(({ isHeld }) => isHeld) ? this.limiter.permit(decision) : undefined;
+    if (!permit && conditional.length === 0) return undefined;
+    return async (end, exchange) => {
+      const released = permit?.release();
+      await this.refund(end, exchange, decision, conditional);
+      await released;
+    };
+  }
+
+  /**
+   * Waits for the delay of an allowed request.
+   *
+   * @throws HttpException if the client hangs up meanwhile
+   */
+  async delay({ response }: Exchange, decision: Decision): Promise<true> {
     const signal = response ? responseSignal(response) : undefined;
     try {
       await this.limiter.delay(decision, signal);
@@ -43,11 +67,8 @@ export class Settlement {
     }
   }
 
-  /**
-   * Without a response whose end can be observed, charges remain, and permits are held until their lease
-   * ends.
-   */
-  private reportUnsettled({ context }: Exchange, limits: readonly AppliedLimit[]): void {
+  /** Where no end is observed, charges stay, and permits are held until their lease ends. */
+  reportUnsettled({ context }: Exchange, limits: readonly AppliedLimit[]): void {
     for (const { name, count, isHeld } of limits) {
       if ((!isHeld && count === 'all') || !this.warnings.isPending('RL_NEVER_SETTLED', name)) continue;
       const route = `${context.getClass().name}.${context.getHandler().name}`;
@@ -64,17 +85,6 @@ export class Settlement {
         name,
       );
     }
-  }
-
-  private settleAfter(exchange: Exchange, decision: Decision, limits: readonly AppliedLimit[]): void {
-    const decided = limits.filter(({ name }) => decision.decisions.some(({ rule }) => rule === name));
-    const conditional = decided.filter(({ count }) => count !== 'all');
-    const permit = decided.some(({ isHeld }) => isHeld) ? this.limiter.permit(decision) : undefined;
-    if (!permit && conditional.length === 0) return;
-    afterResponse(exchange.response, (end) => {
-      void permit?.release();
-      void this.refund(end, exchange, decision, conditional);
-    });
   }
 
   /** Refunds the rules for which the request does not count. */

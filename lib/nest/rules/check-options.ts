@@ -12,12 +12,13 @@ import {
   type OptionChecks,
 } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import { RULE_FIELDS } from '../../rules/rule-fields.js';
+import { oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { PREFIX } from '../../rules/key.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../../http/headers.js';
 import { REDIS } from '../../stores/redis/redis-option.js';
 import { foreignOptionFix, spreadProblem } from './foreign-options.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+import { TRANSPORT_NAMES, type TransportName } from './transport-names.js';
 import { isWarningsOption, WARNINGS_ALLOWED } from '../warning-codes.js';
 
 const RULE: OptionCheck = { allowed: 'an object with fields of a rule', accepts: isFields };
@@ -61,6 +62,12 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
     accepts: (value) => value === 'nest' || typeof value === 'function',
   },
   onDecision: callable('of the decision and the ExecutionContext'),
+  transports: {
+    allowed: `a list of ${TRANSPORT_NAMES.map((name) => `"${name}"`).join(', ')}`,
+    accepts: (value) =>
+      Array.isArray(value) && value.every((each) => TRANSPORT_NAMES.includes(each as TransportName)),
+  },
+  onDeniedEvent: oneOf('drop', 'throw'),
   prefix: PREFIX,
   onStoreError: RULE_FIELDS.onStoreError,
   health: { allowed: 'an object such as { fallbackIsDown: true }', accepts: isHealth },

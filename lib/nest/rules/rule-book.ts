@@ -13,11 +13,14 @@ import {
   overlay,
   readLayer,
   ROUTE_FIELDS,
+  namedAt,
   SHARED_FIELDS,
   type LayeredRule,
+  type NamedOn,
   type RuleFields,
   withoutLimit,
 } from './rule-layers.js';
+import { RULED, type TransportName } from './transport-names.js';
 import { skipProblem } from './skipped-names.js';
 
 /** A class or method with the rules of its decorators, and its name in messages. */
@@ -48,13 +51,14 @@ export class RuleBook {
     const rules = new Map<string, LayeredRule>();
     const base = this.base();
     for (const [name, rule] of Object.entries(this.options.rules ?? {})) {
-      rules.set(name, { fields: this.ofOptions(`rules.${name}`, base, name, rule), skipped: false });
+      const fields = this.ofOptions(`rules.${name}`, base, name, rule);
+      rules.set(name, { fields, skipped: false, namedOn: 'nowhere' });
     }
-    for (const target of targets) this.apply(rules, target, base);
+    for (const target of targets) this.apply(rules, target, base, target === targets.at(-1));
     const applied = [...rules.values()].filter(({ skipped }) => !skipped);
     for (const rule of applied) this.refuseSplits(rule);
     const route = targets.at(-1)?.path.replace('@RateLimit on ', '');
-    return applied.map(({ fields }) => this.override(fields, route));
+    return applied.map(({ fields, namedOn }) => namedAt(this.override(fields, route), namedOn));
   }
 
   /** The rules in the module's options: `rules` and `onDemand`. */
@@ -92,6 +96,11 @@ export class RuleBook {
         this.problems.add(`${path}: no rule is named "${name}"; allowed: ${known}`);
       }
     }
+  }
+
+  /** The transports whose handlers all have the module's rules. */
+  get ruledTransports(): readonly TransportName[] {
+    return this.options.transports ?? RULED;
   }
 
   get overrides(): RuleOverrides | undefined {
@@ -150,7 +159,7 @@ export class RuleBook {
     if (this.problems.size > 0) throw new RateLimitConfigError([...this.problems]);
   }
 
-  private apply(rules: Map<string, LayeredRule>, target: Target, base: RuleFields): void {
+  private apply(rules: Map<string, LayeredRule>, target: Target, base: RuleFields, isHandler: boolean): void {
     for (const [name, rule] of rules) {
       const skipped = target.skipped.includes('*') || target.skipped.includes(name);
       if (skipped) rules.set(name, { ...rule, skipped });
@@ -175,7 +184,7 @@ export class RuleBook {
       if (own.has(name))
         this.problems.add(`${target.path}: two rules named "${name}"; allowed: each name once`);
       own.add(name);
-      this.put(rules, target.path, { ...rule, name }, base);
+      this.put(rules, target.path, { ...rule, name }, base, isHandler ? 'handler' : 'class');
     }
   }
 
@@ -212,10 +221,18 @@ export class RuleBook {
     }
   }
 
-  private put(rules: Map<string, LayeredRule>, path: string, layer: RuleFields, base: RuleFields): void {
+  private put(
+    rules: Map<string, LayeredRule>,
+    path: string,
+    layer: RuleFields,
+    base: RuleFields,
+    place: NamedOn,
+  ): void {
     const name = layer['name'] as string;
     const isFirst = !rules.has(name);
-    const known = rules.get(name) ?? { fields: this.onDemand(name, base) ?? base, skipped: false };
+    const known: Pick<LayeredRule, 'fields' | 'split'> = rules.get(name) ?? {
+      fields: this.onDemand(name, base) ?? base,
+    };
     if (BY_NAME in layer && isFirst && known.fields === base) {
       const allowed = quoted(this.optionNames) || 'none, since there are none';
       this.problems.add(`${path}: no rule is named "${name}" in \`onDemand\`; allowed: ${allowed}`);
@@ -227,6 +244,7 @@ export class RuleBook {
     rules.set(name, {
       fields,
       skipped: false,
+      namedOn: place,
       split: [...(known.split ?? []), ...this.splits(path, name, layer)],
     });
   }

@@ -15,10 +15,27 @@ import { BY } from './by.js';
 /** The fields of a rule while its layers are combined. */
 export type RuleFields = Readonly<Record<string, unknown>>;
 
+/** Where a decorator names a rule of a handler: on the handler, on its class, or nowhere, if `rules` has it. */
+export type NamedOn = 'handler' | 'class' | 'nowhere';
+
+const NAMED_ON = Symbol.for('nestjs-redis-rate-limit:named-on');
+
+/** Where a decorator names this rule. */
+export function namedOn(rule: RuleFields): NamedOn {
+  return (rule as { readonly [NAMED_ON]?: NamedOn })[NAMED_ON] ?? 'nowhere';
+}
+
+/** The rule with a note on where a decorator names it. */
+export function namedAt(rule: RuleFields, place: NamedOn): RuleFields {
+  return { ...rule, [NAMED_ON]: place };
+}
+
 /** A rule after some layers: its fields, and whether a layer has disabled it. */
 export interface LayeredRule {
   readonly fields: RuleFields;
   readonly skipped: boolean;
+  /** Where a decorator names it. */
+  readonly namedOn: NamedOn;
   /**
    * The fields of a shared rule that decorators have overridden although they need another counter, in words
    * for a message.

@@ -19,6 +19,11 @@ export class Guards {
     ];
   }
 
+  /** The global rate limit guard. */
+  get ours(): RateLimitGuard | undefined {
+    return this.globals().find((guard) => guard instanceof RateLimitGuard);
+  }
+
   get hasOursGlobally(): boolean {
     return this.globals().some((guard) => this.isOurs(guard));
   }

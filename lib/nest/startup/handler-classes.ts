@@ -29,6 +29,22 @@ export function* classes(modules: ModulesContainer): Iterable<HandlerClass> {
   }
 }
 
+/** Returns the classes of controllers and providers before they have instances, except those that a factory makes. */
+export function* declaredClasses(modules: ModulesContainer): Iterable<HandlerClass> {
+  for (const { controllers, providers } of modules.values()) {
+    for (const { metatype } of controllers.values()) yield { type: metatype as Type, isController: true };
+    for (const { metatype, inject } of providers.values()) {
+      if (isClass(metatype) && inject === undefined) yield { type: metatype, isController: false };
+    }
+  }
+}
+
+function isClass(metatype: unknown): metatype is Type {
+  return (
+    typeof metatype === 'function' && typeof metatype.prototype === 'object' && metatype.prototype !== null
+  );
+}
+
 /** Returns the method names of a class, including inherited methods. */
 export function methodsOf(type: Type): readonly string[] {
   return scanner.getAllMethodNames(type.prototype as object);

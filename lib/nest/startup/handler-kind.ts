@@ -1,10 +1,10 @@
 import type { Type } from '@nestjs/common';
 
 /**
- * The kind of a handler: an HTTP route or a GraphQL query, mutation or subscription (`'route'`), a field resolver, a
- * WebSocket gateway, a message pattern, a handler of an unknown library, or no handler (`'none'`).
+ * The kind of a handler: an HTTP route, a GraphQL query, mutation or subscription, a field resolver, a message of a
+ * WebSocket gateway, a pattern of a microservice, a handler of an unknown library, or no handler (`'none'`).
  */
-export type HandlerKind = 'route' | 'field' | 'gateway' | 'pattern' | 'unknown' | 'none';
+export type HandlerKind = 'http' | 'graphql' | 'field' | 'gateway' | 'pattern' | 'unknown' | 'none';
 
 /** Metadata that does not make a method a handler: of TypeScript, guards, pipes, responses and Swagger. */
 const NO_HANDLER =
@@ -13,12 +13,12 @@ const NO_HANDLER =
 export function handlerKind(type: Type, name: string, isController: boolean): HandlerKind {
   const method = (type.prototype as Record<string, object>)[name]!;
   if (Reflect.hasMetadata('microservices:pattern', method)) return 'pattern';
-  if (isController && Reflect.hasMetadata('path', method)) return 'route';
+  if (isController && Reflect.hasMetadata('path', method)) return 'http';
   if (Reflect.hasMetadata('websockets:is_gateway', type)) {
     return Reflect.hasMetadata('websockets:message_mapping', method) ? 'gateway' : 'none';
   }
   if (Reflect.hasMetadata('graphql:resolve_property', method)) return 'field';
-  if (Reflect.hasMetadata('graphql:resolver_type', method)) return 'route';
+  if (Reflect.hasMetadata('graphql:resolver_type', method)) return 'graphql';
   const keys = [
     ...(Reflect.getMetadataKeys(method) as unknown[]),
     ...(Reflect.getMetadataKeys(type.prototype as object, name) as unknown[]),

@@ -17,12 +17,14 @@ import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import type { AppliedLimit } from '../request/applied-limit.js';
 import { RouteLimit, type KeyRule } from '../request/route-limit.js';
 import { unreadVariables } from '../rules/overrides.js';
+import { isIntercepted } from '../transports/handler-interceptor.js';
 import { RouteOwners } from './route-owners.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
 import { withoutStack } from '../request/without-stack.js';
 import { RuleBook, type Target } from '../rules/rule-book.js';
-import type { RuleFields } from '../rules/rule-layers.js';
+import { namedOn, type RuleFields } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
+import type { TransportName } from '../rules/transport-names.js';
 import { SharedRules } from '../rules/shared-rules.js';
 import { UnboundedRoutes } from '../checks/unbounded-routes.js';
 import { Warnings } from '../warnings.js';
@@ -33,6 +35,8 @@ export class RouteRules implements OnModuleInit {
   private readonly logger = new Logger('RateLimit');
   private readonly owners = new RouteOwners();
   private readonly shared = new SharedRules();
+  /** The transports whose handlers all have the module's rules. */
+  readonly ruled: ReadonlySet<TransportName>;
 
   constructor(
     @Inject(RuleBook) private readonly book: RuleBook,
@@ -42,7 +46,9 @@ export class RouteRules implements OnModuleInit {
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(Routes) private readonly routes: Routes,
-  ) {}
+  ) {
+    this.ruled = new Set(book.ruledTransports);
+  }
 
   /** @throws RateLimitConfigError listing all problems of all rules */
   onModuleInit(): void {
@@ -108,14 +114,16 @@ export class RouteRules implements OnModuleInit {
         ? methodRules(type, method)
         : targetRules(handler);
     const targets = [...lineage(type).map(classTarget), { ...ofMethod, path: `@RateLimit on ${owner}` }];
-    const rules = this.book.rulesFor(targets);
+    const isField = Reflect.hasMetadata('graphql:resolve_property', handler);
+    // A field is resolved once for each object in a response: only rules of its own limit it.
+    const rules = this.book.rulesFor(targets).filter((rule) => !isField || namedOn(rule) === 'handler');
     const wrong = tooManyKeys(
       owner,
       rules.reduce((keys, rule) => keys + keysOfRule(rule), 0),
     );
     if (wrong !== undefined) this.book.problems.add(wrong);
     const limits = rules.flatMap((rule) => this.limitOf(rule, owner) ?? []);
-    return this.routes.set(type, handler, limits);
+    return this.routes.set(type, handler, limits, isIntercepted(handler));
   }
 
   private limitOf(rule: RuleFields, owner: string): RouteLimit | undefined {
@@ -147,6 +155,7 @@ const BROKEN: AppliedLimit = {
   checks: new Set(),
   isHeld: false,
   count: 'all',
+  isNamed: true,
   apply: () => {
     throw withoutStack(() => new InternalServerErrorException());
   },

@@ -8,13 +8,13 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { Guards } from './guards.js';
+import { guardsOn } from './handler-guard.js';
 import { ModuleCheck } from '../checks/module-check.js';
 import { handlerClasses, lineage, methodsOf, type HandlerClass } from './handler-classes.js';
 import { handlerKind, type HandlerKind } from './handler-kind.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
+import { Routes } from '../request/routes.js';
 import { Warnings } from '../warnings.js';
-
-const GUARDS = '__guards__';
 
 const IN_THE_METHOD = 'limit the call in the method with RateLimitService.consume()';
 
@@ -29,6 +29,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
     @Inject(Guards) private readonly guards: Guards,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(Warnings) private readonly warnings: Warnings,
+    @Inject(Routes) private readonly routes: Routes,
   ) {}
 
   /** @throws RateLimitConfigError listing every method that is never limited */
@@ -93,16 +94,8 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
     if (kind === 'unknown') this.unclear.push(`${type.name}.${name}`);
     else if (kind === 'none') {
       this.problems.push(`${path}: this method is no handler, so no guard limits it; ${IN_THE_METHOD}`);
-    } else if (kind === 'gateway' || kind === 'pattern') {
-      const what = kind === 'gateway' ? 'a WebSocket gateway' : 'a message pattern';
-      this.problems.push(
-        `${path}: the global guard does not limit ${what}; add @UseGuards(RateLimitGuard), or ${IN_THE_METHOD}`,
-      );
-    } else if (kind === 'field' && !this.guardsFields()) {
-      this.problems.push(
-        `${path}: no guard runs for a field resolver; set fieldResolverEnhancers: ['guards'] in GraphQLModule, or ${IN_THE_METHOD}`,
-      );
-    } else this.checkGlobal(type, name, guards);
+    } else if (kind === 'field') this.checkField(path, method);
+    else this.checkGlobal(type, name, guards);
   }
 
   private checkGlobal(type: Type, name: string, guards: readonly unknown[]): void {
@@ -112,20 +105,31 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
       return;
     }
     this.problems.push(
-      `@RateLimit on ${type.name}.${name}: no guard limits this route, since registerGuard is false; add @UseGuards(RateLimitGuard)`,
+      `@RateLimit on ${type.name}.${name}: no guard limits this handler, since registerGuard is false; add @UseGuards(RateLimitGuard)`,
     );
   }
 
-  private guardsFields(): boolean {
-    for (const { providers } of this.modules.values()) {
-      const options = providers.get('GqlModuleOptions')?.instance as
-        { readonly fieldResolverEnhancers?: readonly string[] } | undefined;
-      if (options?.fieldResolverEnhancers?.includes('guards')) return true;
-    }
-    return false;
+  /** Nest runs no guard and no interceptor for a field resolver unless the options of GraphQLModule say so. */
+  private checkField(path: string, method: object): void {
+    const present = fieldEnhancers(this.modules);
+    const needed = this.endsLate(method) ? ['guards', 'interceptors'] : ['guards'];
+    if (needed.every((each) => present.includes(each))) return;
+    const list = needed.map((each) => `'${each}'`).join(', ');
+    this.problems.push(
+      `${path}: no guard runs for a field resolver; set fieldResolverEnhancers: [${list}] in GraphQLModule, or ${IN_THE_METHOD}`,
+    );
+  }
+
+  /** Whether a rule of a handler needs its end. */
+  private endsLate(method: object): boolean {
+    return this.routes.ofHandler(method)?.settles === true;
   }
 }
 
-function guardsOn(target: object): readonly unknown[] {
-  return (Reflect.getMetadata(GUARDS, target) as unknown[] | undefined) ?? [];
+function fieldEnhancers(modules: ModulesContainer): readonly string[] {
+  return [...modules.values()].flatMap(({ providers }) => {
+    const options = providers.get('GqlModuleOptions')?.instance as
+      { readonly fieldResolverEnhancers?: readonly string[] } | undefined;
+    return options?.fieldResolverEnhancers ?? [];
+  });
 }

@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ExecutionContext } from '@nestjs/common';
-import { exchangeOf } from './exchange.js';
+import type { HttpAdapterHost } from '@nestjs/core';
+import { Handshakes } from './handshakes.js';
+import { Transports } from './transports.js';
+
+const transports = new Transports(new Handshakes({} as unknown as HttpAdapterHost));
 
 /** A context with the methods that a transport needs: its type, and the arguments of its handlers. */
 function context(type: string, ...args: unknown[]): ExecutionContext {
@@ -15,8 +19,14 @@ function context(type: string, ...args: unknown[]): ExecutionContext {
 
 /** Returns the request and response of an exchange. */
 function partsOf(of: ExecutionContext) {
-  const { request, response } = exchangeOf(of);
+  const { request, response } = transports.exchangeOf(of);
   return { request, response };
+}
+
+/** What finds subjects in the request of a socket. */
+function clientOf(client: object) {
+  const { ip, socket, headers, user } = transports.exchangeOf(context('ws', client)).request;
+  return { ip, socket, headers, user };
 }
 
 const request = { ip: '10.0.0.1', headers: {} };
@@ -31,8 +41,8 @@ describe('the request and response behind a context', () => {
     ['Apollo on Express', { req: request, res: response }],
     ['Fastify', { request, reply: response }],
     ['Mercurius', { reply: Object.assign(response, { request }) }],
-  ])('are those in the context of GraphQL, so that its clients are limited too: %s', (_server, graphql) => {
-    expect(partsOf(context('graphql', {}, {}, graphql, {}))).toEqual({ request, response });
+  ])('is that in the context of GraphQL, so that its clients are limited too: %s', (_server, graphql) => {
+    expect(partsOf(context('graphql', {}, {}, graphql, {})).request).toBe(request);
   });
 
   it("are the subscriber's in a GraphQL subscription", () => {
@@ -48,25 +58,29 @@ describe('the request and response behind a context', () => {
   it("are a Socket.IO client's address, headers and user", () => {
     const headers = { 'x-api-key': 'k' };
     const client = { handshake: { address: '10.0.0.1', headers }, data: { user: { id: 7 } } };
-    expect(partsOf(context('ws', client))).toEqual({
-      request: { socket: { remoteAddress: '10.0.0.1' }, headers, user: { id: 7 } },
+    expect(clientOf(client)).toEqual({
+      ip: undefined,
+      socket: { remoteAddress: '10.0.0.1' },
+      headers,
+      user: { id: 7 },
     });
   });
 
   it("are a Socket.IO client's address as the application has found it, where that is not its peer's", () => {
     const client = { handshake: { address: '203.0.113.7' }, conn: { remoteAddress: '10.0.0.1' } };
-    expect(partsOf(context('ws', client)).request).toMatchObject({ ip: '203.0.113.7' });
+    expect(clientOf(client)).toMatchObject({ ip: '203.0.113.7' });
   });
 
-  it("are a ws client's address and user", () => {
+  it("are a ws client's address and user, also a user that is set later", () => {
     const client = { _socket: { remoteAddress: '10.0.0.1' }, user: 'ann' };
-    expect(partsOf(context('ws', client))).toEqual({
-      request: { socket: { remoteAddress: '10.0.0.1' }, headers: {}, user: 'ann' },
-    });
+    const socket = { remoteAddress: '10.0.0.1' };
+    expect(clientOf(client)).toEqual({ ip: undefined, socket, headers: {}, user: 'ann' });
+    client.user = 'bob';
+    expect(clientOf(client).user).toBe('bob');
   });
 
-  it('tell nothing of a client that has no address', () => {
-    expect(partsOf(context('ws', {}))).toEqual({ request: { headers: {} } });
+  it('have nothing of a client that has no address', () => {
+    expect(clientOf({})).toEqual({ ip: undefined, socket: undefined, headers: {}, user: undefined });
   });
 
   it.each(['rpc', 'something-new'])('are empty where there is neither: %s', (type) => {

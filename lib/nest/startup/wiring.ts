@@ -1,0 +1,49 @@
+import { Inject, Injectable, type Type } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { methodRules, targetRules } from '../rate-limit.decorator.js';
+import { RuleBook } from '../rules/rule-book.js';
+import { REGISTERS_FILTER } from '../tokens.js';
+import { addFilter } from '../transports/handler-filter.js';
+import { intercept } from '../transports/handler-interceptor.js';
+import { Guards } from './guards.js';
+import { addGuard } from './handler-guard.js';
+import { declaredClasses, lineage, methodsOf } from './handler-classes.js';
+import { handlerKind, type HandlerKind } from './handler-kind.js';
+
+/**
+ * Adds to handlers outside HTTP what limits them: the interceptor that observes their end, and where Nest runs no global
+ * enhancers the guard and the filter. Runs in a constructor, since Nest reads the enhancers of gateways before any hook.
+ */
+@Injectable()
+export class Wiring {
+  constructor(
+    @Inject(Guards) private readonly guards: Guards,
+    @Inject(ModulesContainer) modules: ModulesContainer,
+    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(REGISTERS_FILTER) private readonly registersFilter: boolean,
+  ) {
+    for (const { type, isController } of declaredClasses(modules)) this.wire(type, isController);
+  }
+
+  private wire(type: Type, isController: boolean): void {
+    const { prototype } = type as { prototype: Record<string, object> };
+    const kinds = new Map<string, HandlerKind>();
+    for (const name of methodsOf(type)) kinds.set(name, handlerKind(type, name, isController));
+    const isMixed = [...kinds.values()].includes('http');
+    for (const [name, kind] of kinds) {
+      if (kind === 'none' || kind === 'http' || !this.mayHaveRules(type, name)) continue;
+      intercept(prototype[name]!);
+      if (kind === 'gateway' || kind === 'pattern') this.wireUnreached(isMixed ? prototype[name]! : type);
+    }
+  }
+
+  private wireUnreached(target: object): void {
+    addGuard(target, this.guards);
+    if (this.registersFilter) addFilter(target);
+  }
+
+  private mayHaveRules(type: Type, name: string): boolean {
+    if (this.book.everyRoute.length > 0 || methodRules(type, name).rules.length > 0) return true;
+    return lineage(type).some((each) => targetRules(each).rules.length > 0);
+  }
+}

@@ -1,0 +1,74 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Decision } from '../../contracts/decision.js';
+import { RateLimiter } from '../../limiter/rate-limiter.js';
+import type { Exchange } from '../request/exchange.js';
+import { Refusals } from '../request/refusals.js';
+import { Responder } from '../request/responder.js';
+import type { Route } from '../request/routes.js';
+import { Settlement, type Finish } from '../request/settlement.js';
+import { DeniedEvents, type Deny } from './denied-events.js';
+import { leave } from './handler-interceptor.js';
+import { ObservedHandler } from './observed-handler.js';
+import { RpcExchange } from './rpc.js';
+
+/**
+ * Applies the limits of requests outside HTTP, in two stages: the guard decides the rules that need no end of the
+ * request, and the interceptor those that do, when all guards have allowed the request.
+ */
+@Injectable()
+export class Elsewhere {
+  constructor(
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Responder) private readonly responder: Responder,
+    @Inject(Refusals) private readonly refusals: Refusals,
+    @Inject(Settlement) private readonly settlement: Settlement,
+    @Inject(DeniedEvents) private readonly events: DeniedEvents,
+  ) {}
+
+  /** Returns `true` if the rules of the first stage allow a request. */
+  async apply(route: Route, exchange: Exchange, deny: Deny): Promise<true> {
+    if (route.limits.length === 0) return true;
+    const { guard, handler } = route.stages;
+    const denied = exchange instanceof RpcExchange ? this.events.deny(exchange, deny) : deny;
+    const decision = await this.decide(guard, exchange, denied);
+    if (!route.isIntercepted) {
+      this.settlement.reportUnsettled(exchange, route.limits);
+      return true;
+    }
+    const finish = decision && this.settlement.open(decision, guard.limits);
+    if (!finish && handler.limits.length === 0) return true;
+    const begin = async (): Promise<Finish | undefined> => {
+      const late = await this.decideLate(handler, exchange, denied, decision);
+      return late && this.settlement.open(late, handler.limits);
+    };
+    leave(exchange.context, new ObservedHandler(exchange, finish, begin));
+    return true;
+  }
+
+  /** Decides the rules of the second stage. If they deny, the request is charged for none. */
+  private async decideLate(
+    route: Route,
+    exchange: Exchange,
+    deny: Deny,
+    first: Decision | undefined,
+  ): Promise<Decision | undefined> {
+    try {
+      return await this.decide(route, exchange, deny);
+    } catch (error) {
+      if (first) await this.limiter.refund(first);
+      throw error;
+    }
+  }
+
+  private async decide(route: Route, exchange: Exchange, deny: Deny): Promise<Decision | undefined> {
+    if (route.limits.length === 0) return undefined;
+    const applied = await route.apply(exchange);
+    if ('reason' in applied) return this.refusals.refuse(applied, exchange, deny);
+    if (applied.length === 0) return undefined;
+    const decision = await this.limiter.decide(applied);
+    this.responder.respond(exchange, decision);
+    if (!decision.allowed) return deny(exchange, decision);
+    if (decision.delayMs > 0) await this.settlement.delay(exchange, decision);
+    return decision;
+  }
+}

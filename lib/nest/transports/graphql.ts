@@ -1,0 +1,72 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { Decision } from '../../contracts/decision.js';
+import type { Header } from '../../http/headers.js';
+import type { HttpRequest } from '../../http/subject.js';
+import { Exchange } from '../request/exchange.js';
+import { operationOf, type Operation } from './graphql-operation.js';
+import type { Handshakes } from './handshakes.js';
+
+/** The context of Apollo or Mercurius. In a subscription of `graphql-ws`, `extra` has the request. */
+export interface GraphqlContext {
+  readonly req?: GraphqlRequest;
+  readonly request?: HttpRequest;
+  readonly res?: HeaderTarget;
+  readonly reply?: HeaderTarget & { readonly request?: HttpRequest };
+  readonly extra?: { readonly request?: HttpRequest };
+}
+
+type GraphqlRequest = HttpRequest & {
+  readonly res?: HeaderTarget;
+  readonly extra?: { readonly request?: HttpRequest };
+};
+
+/** A response: Fastify's reply has `header`, a response of Node.js has `setHeader`. */
+interface HeaderTarget {
+  readonly headersSent?: boolean;
+  readonly sent?: boolean;
+  header?(name: string, value: string): unknown;
+  setHeader?(name: string, value: string): unknown;
+}
+
+/** A field of a GraphQL operation. The rules of all its fields are reported together. */
+class GraphqlExchange extends Exchange {
+  readonly transport = 'graphql';
+  readonly response = undefined;
+
+  constructor(
+    readonly context: ExecutionContext,
+    readonly request: HttpRequest,
+    private readonly operation: Operation,
+    private readonly target: HeaderTarget | undefined,
+  ) {
+    super();
+  }
+
+  override sendHeaders(decision: Decision, format: (decision: Decision) => readonly Header[]): void {
+    const headers = this.operation.add(decision, format);
+    const { target } = this;
+    if (!target || target.headersSent === true || target.sent === true) return;
+    for (const [name, value] of headers) {
+      if (target.setHeader) target.setHeader(name, value);
+      else target.header?.(name, value);
+    }
+  }
+}
+
+export function graphqlExchange(context: ExecutionContext, handshakes: Handshakes): Exchange {
+  const graphql = context.getArgByIndex<GraphqlContext | undefined>(2) ?? {};
+  const request = requestOf(graphql) ?? {};
+  const target = graphql.res ?? graphql.req?.res ?? graphql.reply;
+  return new GraphqlExchange(context, withAddress(request, handshakes), operationOf(graphql), target);
+}
+
+function requestOf({ req, request, reply, extra }: GraphqlContext): HttpRequest | undefined {
+  return req?.extra?.request ?? extra?.request ?? req ?? request ?? reply?.request;
+}
+
+/** The request of a subscription is one of Node.js, whose address no framework has determined. */
+function withAddress(request: HttpRequest, handshakes: Handshakes): HttpRequest {
+  if ('ip' in request || request.socket === undefined) return request;
+  const { headers, socket } = request;
+  return handshakes.request(request, { headers, socket, user: () => request.user });
+}

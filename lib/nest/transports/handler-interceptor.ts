@@ -1,0 +1,46 @@
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import type { Observable } from 'rxjs';
+
+/** What is left to do for a request when all its guards have allowed it. */
+export interface HandlerStage {
+  /** Runs the handler. */
+  run(context: ExecutionContext, next: CallHandler): Observable<unknown>;
+}
+
+/** By the arguments of the handler: Nest passes one list to its guards and its interceptors. */
+const waiting = new WeakMap<object, HandlerStage>();
+
+/** Leaves the rest of a request to the interceptor of its handler. It never runs if a later guard denies the request. */
+export function leave(context: ExecutionContext, stage: HandlerStage): void {
+  waiting.set(context.getArgs(), stage);
+}
+
+/**
+ * Observes the handlers of all transports but HTTP: takes permits after all guards, and settles the request when its
+ * handler ends. It has no state of an application, so that a handler's class can be part of several.
+ */
+const HANDLER_INTERCEPTOR: NestInterceptor = {
+  intercept(context, next) {
+    const args: object = context.getArgs();
+    const stage = waiting.get(args);
+    waiting.delete(args);
+    return stage ? stage.run(context, next) : next.handle();
+  },
+};
+
+const INTERCEPTORS = '__interceptors__';
+
+/** Whether the interceptor runs for a handler. */
+export function isIntercepted(handler: object): boolean {
+  return interceptorsOf(handler).includes(HANDLER_INTERCEPTOR);
+}
+
+/** Adds the interceptor to a handler, before Nest reads which interceptors it has. */
+export function intercept(handler: object): void {
+  if (isIntercepted(handler)) return;
+  Reflect.defineMetadata(INTERCEPTORS, [HANDLER_INTERCEPTOR, ...interceptorsOf(handler)], handler);
+}
+
+function interceptorsOf(handler: object): readonly unknown[] {
+  return (Reflect.getMetadata(INTERCEPTORS, handler) as unknown[] | undefined) ?? [];
+}

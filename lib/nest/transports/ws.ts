@@ -1,0 +1,64 @@
+import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
+import type { HttpRequest } from '../../http/subject.js';
+import { Exchange } from '../request/exchange.js';
+import type { Denial } from '../request/responder.js';
+import type { Handshake, Handshakes } from './handshakes.js';
+
+/** `WebSocket.OPEN`. */
+const OPEN = 1;
+
+/** A socket of Socket.IO or `ws`. */
+export interface SocketClient {
+  readonly handshake?: { readonly address?: string; readonly headers?: HttpRequest['headers'] };
+  readonly conn?: { readonly remoteAddress?: string };
+  readonly _socket?: { readonly remoteAddress?: string };
+  readonly user?: unknown;
+  readonly data?: { readonly user?: unknown };
+  readonly readyState?: unknown;
+  send?(data: string): void;
+  emit?(event: string, data: unknown): void;
+}
+
+/** A message of a client that is connected to a gateway. The client is the one of the handshake. */
+export class WsExchange extends Exchange {
+  readonly transport = 'ws';
+  readonly response = undefined;
+
+  constructor(
+    readonly context: ExecutionContext,
+    readonly request: HttpRequest,
+  ) {
+    super();
+  }
+}
+
+export function wsExchange(context: ExecutionContext, handshakes: Handshakes): Exchange {
+  const client = context.switchToWs().getClient<SocketClient>();
+  return new WsExchange(context, handshakes.request(client, handshakeOf(client, handshakes)));
+}
+
+/** The address of Socket.IO's handshake counts only if the application has replaced the peer's. */
+function handshakeOf(client: SocketClient, handshakes: Handshakes): Handshake {
+  const address = client.handshake?.address ?? client._socket?.remoteAddress;
+  const peer = client.conn?.remoteAddress ?? address;
+  return {
+    headers: client.handshake?.headers ?? handshakes.headersOf(client._socket),
+    user: () => client.user ?? client.data?.user,
+    ...(peer !== undefined && { socket: { remoteAddress: peer } }),
+    ...(address !== undefined && address !== peer && { ip: address }),
+  };
+}
+
+/** Sends a denial to a client: the event `exception`, and the acknowledgement if it waits for one. */
+export function refuseSocket(exception: Denial, host: ArgumentsHost): void {
+  const client = host.switchToWs().getClient<SocketClient>();
+  const body = exception.getResponse();
+  if (typeof client.readyState === 'number') {
+    // `emit` of a native socket calls listeners in this process, and sends nothing.
+    if (client.readyState === OPEN) client.send?.(JSON.stringify({ event: 'exception', data: body }));
+    return;
+  }
+  client.emit?.('exception', body);
+  const acknowledge = host.getArgs<unknown[]>().findLast((each) => typeof each === 'function');
+  (acknowledge as ((body: unknown) => void) | undefined)?.(body);
+}
