@@ -42,6 +42,15 @@ describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
     });
   });
 
+  it.each(['nest', () => ({ statusCode: 429, message: 'slow down' })] as const)(
+    'the option `body` changes no error: %p',
+    async (body) => {
+      const { query } = await start(setup, { body });
+      for (let nth = 1; nth <= 2; nth++) await query('{ orders }');
+      expect(await query('{ orders }')).toMatchObject({ status: 429, errors: ['TOO_MANY_REQUESTS'] });
+    },
+  );
+
   it('clients have a counter each', async () => {
     const { query } = await start(setup);
     for (let nth = 1; nth <= 3; nth++) await query('{ orders }');

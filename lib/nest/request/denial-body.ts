@@ -9,11 +9,16 @@ export class DenialBody {
   /** The contexts of responses, for exceptions that the application throws after the guard. */
   private readonly contexts = new WeakMap<object, ExecutionContext>();
 
-  constructor(private readonly option: RateLimitModuleOptions['body']) {}
+  /** Whether the contexts of responses are needed. */
+  readonly needsContext: boolean;
 
-  /** Remembers the context of a response, if `body` is a function. */
+  constructor(private readonly option: RateLimitModuleOptions['body']) {
+    this.needsContext = typeof option === 'function';
+  }
+
+  /** Remembers the context of a response. */
   remember(response: object, context: ExecutionContext): void {
-    if (typeof this.option === 'function') this.contexts.set(response, context);
+    this.contexts.set(response, context);
   }
 
   /** Returns the context in which the guard decided the request of a response. */

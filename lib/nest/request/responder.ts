@@ -43,7 +43,7 @@ export class Responder {
       exchange.sendHeaders?.(decision, (all) => rateLimitHeaders(all, styles));
       return;
     }
-    this.body.remember(response, context);
+    if (this.body.needsContext) this.body.remember(response, context);
     this.setHeaders(response, decision, styles);
   }
 
@@ -57,7 +57,9 @@ export class Responder {
   async deny(context: ExecutionContext, decision: Decision, detail?: string): Promise<never> {
     await Promise.resolve();
     const isUnavailable = decision.fallback === 'deny';
-    const body = await this.body.of(decision, context, isUnavailable, detail);
+    // An error of GraphQL has extensions instead of a body, and Apollo replaces those of a body with a status code.
+    const hasBody = context.getType<string>() !== 'graphql';
+    const body = hasBody ? await this.body.of(decision, context, isUnavailable, detail) : undefined;
     throw isUnavailable
       ? completed(() => new RateLimitUnavailableException(decision, body))
       : completed(() => new RateLimitExceededException(decision, body, detail));
