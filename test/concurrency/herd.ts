@@ -28,6 +28,16 @@ export interface Place {
   wentAt: number;
 }
 
+/** The result of holds that waited in one process. */
+export interface Crowd {
+  /** The lease of each hold, and when it joined the queue, in microseconds of the server. */
+  joined: [lease: string, at: number][];
+  /** How often the store was asked. */
+  asks: number;
+  /** The most permits held at once, of all processes. */
+  most: number;
+}
+
 const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
 const built = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
 
@@ -54,6 +64,11 @@ export class Herd {
   async acquire(task: Stampede): Promise<Place[]> {
     const places = (await this.tell({ ...task, does: 'acquire' })) as Place[][];
     return places.flat().sort((a, b) => a.givenAt - b.givenAt || a.placeAt - b.placeAt);
+  }
+
+  /** Has every process wait for permits with all its holds at once, each for so many milliseconds. */
+  async wait(task: Stampede & { stay?: number }): Promise<Crowd[]> {
+    return (await this.tell({ ...task, does: 'wait' })) as Crowd[];
   }
 
   /** Has every process take permits and hold them until `leave`. Returns whether they were allowed. */

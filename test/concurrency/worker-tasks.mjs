@@ -1,4 +1,5 @@
 // The tasks of worker.mjs. Each takes its options and the limiter, and returns its result.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 
 /** Requests permits. Returns how many hits were allowed. */
@@ -61,6 +62,37 @@ export async function enter({ rules: [rule], cost }, { limiter, tell, next }) {
   await next();
   await permit.release();
   return 'left';
+}
+
+/**
+ * Waits for permits, all at once, and enters with each: for each entry the lease and when it joined the queue (the
+ * server's microseconds), how often the store was asked, and the most that were inside at once, of all processes.
+ */
+export async function wait({ rules: [rule], hits, stay = 0 }, { url, prefix, store, open }) {
+  const redis = new Redis(url);
+  const inside = `${prefix}inside`;
+  const joined = new Map();
+  let [asks, most] = [0, 0];
+  const decide = async (asked, options) => {
+    const results = await store.decide(asked, options);
+    for (const [index, { lease }] of asked.entries()) {
+      if (!joined.has(lease)) joined.set(lease, results[index].now);
+      asks++;
+    }
+    return results;
+  };
+  const limiter = open(Object.assign(Object.create(store), { decide }));
+  await inTurns(hits, hits, async () => {
+    const permit = await limiter.hold(rule, 'everyone', { timeoutMs: 120_000 });
+    if (!permit.allowed) throw new Error('Was not let in');
+    most = Math.max(most, await redis.incr(inside));
+    if (stay > 0) await sleep(stay);
+    await redis.decr(inside);
+    await permit.release();
+  });
+  await limiter.close();
+  redis.disconnect();
+  return { joined: [...joined], asks, most };
 }
 
 /** Calls a function a number of times, with limited concurrency. */
