@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RateLimiter, type ConcurrencyRule } from '../../lib/index.js';
-import { RedisStore } from '../../lib/redis.js';
+import type { RedisStore } from '../../lib/redis.js';
 import { draws } from '../../lib/testing/draws.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
