@@ -23,10 +23,14 @@ export function afterResponse(response: unknown, listener: (end: ResponseEnd) =>
   connection?.once('close', finish);
 }
 
-/** Returns a signal that aborts when the response has ended. */
-export function responseSignal(response: unknown): AbortSignal {
+/**
+ * Returns a signal that aborts when the response has ended.
+ *
+ * @param reason returns the reason of the abort
+ */
+export function responseSignal(response: unknown, reason?: () => unknown): AbortSignal {
   const controller = new AbortController();
-  afterResponse(response, () => controller.abort());
+  afterResponse(response, () => controller.abort(reason?.()));
   return controller.signal;
 }
 

@@ -9,7 +9,7 @@ import { Instances } from '../layers/fallback/instances.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import { Keys } from '../rules/keys.js';
-import type { RuleHit } from '../rules/rule-hit.js';
+import type { HitWait, RuleHit } from '../rules/rule-hit.js';
 import { isPaid } from './charge.js';
 import { DecidedHit, decisionOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
@@ -93,6 +93,7 @@ export abstract class HitLimiter {
     options: { readonly dryRun?: boolean; readonly patience?: Patience } = NOW,
   ): MaybePromise<Decision> {
     const { dryRun = false } = options;
+    for (const { wait } of hits) if (wait && !dryRun) return this.decideInTurn(hits, waitOf(hits, wait));
     if (this.events.followsDecisions && !dryRun) return this.decideAndEmit(hits, options);
     const results = this.store.decide(hits, options);
     return results instanceof Promise
@@ -236,6 +237,14 @@ function checkNames(rules: readonly string[], { decisions }: Decision): void {
   if (unknown.length === 0) return;
   const allowed = `rules of the decision: ${known.map((name) => `"${name}"`).join(', ')}`;
   throw new RateLimitConfigError([problem('refund.rules', unknown, allowed)]);
+}
+
+/** Returns the shortest wait of some hits: all of them are taken together. */
+function waitOf(hits: readonly RuleHit[], { signal }: HitWait): Wait {
+  return {
+    timeoutMs: Math.min(...hits.map(({ wait }) => wait?.timeoutMs ?? Infinity)),
+    signal: signal(),
+  };
 }
 
 /** The request is decided without waiting. */

@@ -104,8 +104,9 @@ export class Limiter extends HitLimiter {
    * await using permit = await limits.hold(reports, user, { timeoutMs: 10_000, signal });
    */
   async hold(rule: ConcurrencyRule, subject: SubjectValue, options?: HoldOptions): Promise<Permit> {
-    const { cost, timeoutMs = 0, signal } = readOptions('hold', options, ACQUIRE_OPTIONS);
+    const { cost, timeoutMs: asked, signal } = readOptions('hold', options, ACQUIRE_OPTIONS);
     const hits = this.hits('hold', rule, subject, cost);
+    const timeoutMs = asked ?? hits[0]!.rule.waitMs;
     if (timeoutMs === 0) {
       signal?.throwIfAborted();
       return this.permit(await this.decide(hits));

@@ -76,7 +76,7 @@ export interface AcquireOptions extends HitOptions {
 export interface HoldOptions extends HitOptions {
   /**
    * Longest wait for permits that others hold, in milliseconds, from 0.
-   * @default 0: decides at once
+   * @default `wait` of the rule; without it, the hold decides at once
    */
   readonly timeoutMs?: number;
   /** Ends the wait when it aborts. */

@@ -128,7 +128,7 @@ export class Waiters implements TurnFollower {
         return await request.decideNow();
       }
       if (!signal?.aborted) return request;
-      await request.leave();
+      await request.abort();
       throw signal.reason;
     } finally {
       signal?.removeEventListener('abort', pause.end);

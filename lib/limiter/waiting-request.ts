@@ -89,6 +89,15 @@ export class WaitingRequest implements Decided {
     await this.refund(this.hits, this.results);
   }
 
+  /** Releases its permits and leaves the queues. Its other hits stay charged, as for every aborted request. */
+  async abort(): Promise<void> {
+    const isLease = (index: number): boolean => this.hits[index]!.lease !== undefined;
+    await this.refund(
+      this.hits.filter((_hit, index) => isLease(index)),
+      this.results.filter((_result, index) => isLease(index)),
+    );
+  }
+
   /** Decides all its hits at once, without waiting. */
   async decideNow(): Promise<Decided> {
     this.rename();

@@ -16,7 +16,7 @@ import {
   type AnyDefinition,
 } from './rule-fields.js';
 import type { CompiledPrefetch, CompiledRule } from './compiled-rule.js';
-import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type AnyRule, type ConcurrencyRule } from './rule.js';
 
 const TRIAL_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
 
@@ -72,6 +72,7 @@ function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string):
     ...amounts,
     among: sharedAmounts(quota, algorithm),
     cost,
+    waitMs: (parseDuration((rule as ConcurrencyRule).wait) ?? 0) / 1000,
     queues: algorithm.queues === true,
     prefetch: compilePrefetch(rule, algorithm, parameters, capacity, path),
     block: block === 'manual' ? 0 : parseDuration(block),

@@ -21,6 +21,8 @@ export interface CompiledRule extends Amounts {
   /** Returns the amounts of one of a number of processes, which the fallback `'local'` enforces. */
   readonly among: (processes: number) => Amounts;
   readonly cost: number;
+  /** How long a request waits for its permits, in milliseconds; 0 if it does not. */
+  readonly waitMs: number;
   /** Whether the algorithm can allow a request with a delay. */
   readonly queues: boolean;
   /** The prefetch, if the rule has one. */

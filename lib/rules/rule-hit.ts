@@ -6,4 +6,13 @@ import type { CompiledRule } from './compiled-rule.js';
 export interface RuleHit extends Hit {
   readonly rule: CompiledRule;
   readonly subject: Subject;
+  /** How long the request waits for its permits; absent if it does not. */
+  readonly wait?: HitWait | undefined;
+}
+
+/** How long a request waits. */
+export interface HitWait {
+  readonly timeoutMs: number;
+  /** Returns a signal that ends the wait. */
+  readonly signal: () => AbortSignal | undefined;
 }

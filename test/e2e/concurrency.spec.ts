@@ -176,6 +176,50 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     await untilHeld(0, 'somebody');
   });
 
+  it('with wait, a request waits for a permit, and gets it when another one is released', async () => {
+    const { get, service, untilHeld } = await start(setup, { wait: '1m' });
+    const [first, second] = [await service.hold('exports', CLIENT), await service.hold('exports', CLIENT)];
+    const answers = [get('/held'), get('/held')];
+    expect([first.allowed, second.allowed, gate.inside]).toEqual([true, true, 0]);
+    await first.release();
+    await until(() => gate.inside === 1, 'one request to be in flight');
+    await second.release();
+    await until(() => gate.inside === 2, 'both requests to be in flight');
+    gate.open();
+    for (const answer of answers) expect((await answer).status).toBe(200);
+    await untilHeld(0);
+  });
+
+  it('with wait, a request is denied when its time is over', async () => {
+    const { get, service, untilHeld } = await start(setup, { wait: '30ms' });
+    const both = await service.hold('exports', CLIENT, { cost: 2 });
+    const refused = await get('/held');
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '3600']);
+    await both.release();
+    await untilHeld(0);
+  });
+
+  it('with wait, a request leaves the queue when its client disconnects', async () => {
+    const { port, service, untilHeld } = await start(setup, { wait: '1m', queue: 1 });
+    const both = await service.hold('exports', CLIENT, { cost: 2 });
+    const isFull = (): Promise<boolean> =>
+      service.hold('exports', CLIENT, { signal: AbortSignal.timeout(20) }).then(
+        ({ allowed }) => !allowed,
+        () => false, // it waited
+      );
+    let client = await askAndWait(port, '/held');
+    await until(async () => {
+      if (!client.received().includes(' 429 ')) return isFull();
+      client = await askAndWait(port, '/held'); // it came while the queue was asked
+      return false;
+    }, 'the request to be in the queue');
+    client.hangUp();
+    await until(async () => !(await isFull()), 'the request to leave the queue');
+    await both.release();
+    await untilHeld(0);
+    expect(gate.arrived).toBe(0);
+  });
+
   it('permits of pipelined requests are released when the client disconnects', async () => {
     const { port, untilHeld } = await start(setup);
     const client = await askAndWait(port, '/held', '/held');

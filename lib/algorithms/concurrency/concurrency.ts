@@ -22,6 +22,12 @@ export interface ConcurrencyOptions {
    * @default 1000
    */
   readonly queue?: number;
+  /**
+   * How long a request, or a `hold` without `timeoutMs`, waits for permits that others hold, up to 366 days. A client that
+   * disconnects leaves the queue.
+   * @default no wait: denied at once
+   */
+  readonly wait?: Duration;
 }
 
 type ConcurrencyParameter = 'limit' | 'lease' | 'queue';
@@ -51,7 +57,7 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   bound: 'at a time',
   examples: concurrencyExamples,
   parameters: ['limit', 'lease', 'queue'],
-  options: { lease: durationOption, queue: integer(0, MOST_WAITING) },
+  options: { lease: durationOption, queue: integer(0, MOST_WAITING), wait: durationOption },
   check({ limit, cost = 1 }) {
     if (limit > MOST_HELD) return `limit is ${limit}; allowed: at most ${MOST_HELD} permits held at a time`;
     if (cost <= MOST_AT_ONCE) return undefined;

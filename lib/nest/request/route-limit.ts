@@ -8,6 +8,7 @@ import { sourcesOf, type SubjectSources } from '../rules/by.js';
 import type { Applied, AppliedLimit, Check, Refusal } from './applied-limit.js';
 import type { Exchange } from './exchange.js';
 import type { InvalidValues } from './invalid-values.js';
+import { waitingHits } from './waiting-hits.js';
 import { dynamicFields, PerRequestRule, sampleOf } from './per-request-rule.js';
 import type { CountWhen, OnMissingSubject, RouteRuleFields } from '../rules/route-rule.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
@@ -44,6 +45,8 @@ export class RouteLimit implements AppliedLimit {
   /** Whether the rule denies requests; a shadow rule does not. */
   readonly isEnforced: boolean;
   readonly isHeld: boolean;
+  /** Whether requests wait for permits that others hold. */
+  private readonly waits: boolean;
   readonly count: CountWhen;
   readonly isNamed: boolean;
   readonly checks = new Set<Check>();
@@ -82,6 +85,7 @@ export class RouteLimit implements AppliedLimit {
       this.sources.ip || allowList !== undefined || (by !== 'everyone' && onMissingSubject === 'ip');
     const sample = sampleOf(fields, this.path);
     this.isHeld = sample.algorithm.leases === true;
+    this.waits = sample.waitMs > 0;
     this.count = count;
     if (dynamicFields(fields).length === 0) this.fixed = this.keyed(sample);
     else this.perRequest = new PerRequestRule(this.fields, this.path, this.keyed, invalid);
@@ -96,7 +100,8 @@ export class RouteLimit implements AppliedLimit {
 
   apply(exchange: Exchange): Applied | Promise<Applied> {
     const { fixed } = this;
-    if (!fixed || this.isAllowed || this.fields.skipIf) return this.applyConditionally(exchange);
+    if (!fixed || this.isAllowed || this.fields.skipIf || this.waits)
+      return this.applyConditionally(exchange);
     const subject = this.subjectIn(exchange);
     if (typeof subject === 'string') return fixed.hits(subject);
     if (subject instanceof Promise) return subject.then((found) => this.hits(found, fixed, exchange));
@@ -108,7 +113,8 @@ export class RouteLimit implements AppliedLimit {
     const rule = this.fixed ?? (await this.perRequest!.of(exchange));
     if (rule === 'skip') return NO_HITS;
     if (rule === 'unavailable') return { rule: this.name, reason: 'no-limit' };
-    return this.hits(await this.subjectIn(exchange), rule, exchange);
+    const applied = this.hits(await this.subjectIn(exchange), rule, exchange);
+    return this.waits && !('reason' in applied) ? waitingHits(applied, exchange) : applied;
   }
 
   private subjectIn(exchange: Exchange): FoundSubject | Promise<FoundSubject> {
