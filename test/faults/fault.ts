@@ -10,6 +10,8 @@ export interface Expected {
   readonly deciding: 'fallback' | 'redis' | 'only redis' | 'either';
   /** What the breaker does: opens once and closes when the fault is over, or as often as it has reason to. */
   readonly breaker: 'once' | 'any';
+  /** Whether it is there before the applications start, so that none knows of the others. */
+  readonly isThereAtStart?: boolean;
   /** Whether the server loses what it has counted before. */
   readonly forgets?: boolean;
   /** How many milliseconds before the fault a charge may have been made that the next master has not been sent. */

@@ -10,7 +10,7 @@ const never = [Infinity, Infinity];
  * One side that counts the permits of a subject: Redis, or the memory of a process.
  *
  * `charges` are what it has charged, each with the time in which it surely counts and that in which it may; `requests`
- * what it decided, in order; `limit` what it may allow; `bound` that and what the fault adds; `lingering` what may be
+ * what it decided, in order; `limitAt` what it may allow a request; `bound` that and what the fault adds; `lingering` what may be
  * missing from it though no request has used it.
  */
 export function byRedis({ rule, lines, fault, lostCalls, processes }) {
@@ -41,16 +41,19 @@ export function byRedis({ rule, lines, fault, lostCalls, processes }) {
     fault,
     requests: requests.filter((request) => !isOfFallback(request)),
     charges: [...taken, ...lost],
-    limit,
+    limitAt: () => limit,
     bound: limit * fault.windowsWithinOne(rule) + Math.min(limit, mostLost) + fault.permitsOfSteps(rule),
     lingering: (prefetch ? processes * prefetch.permits : 0) + fault.permitsOfSteps(rule),
   };
 }
 
 /** What each process decided by its fallback: with its share of the limit, at least 1, or with none. */
-export function byFallback({ rule, lines, processes }) {
+export function byFallback({ rule, lines, fault, processes, known }) {
   const { windowMs = Infinity, limit, fallback = 'local' } = rule;
-  const share = Math.max(1, Math.floor(limit / processes));
+  const shareAmong = (count) =>
+    ({ local: Math.max(1, Math.floor(limit / count)), allow: Infinity, deny: 0 })[fallback];
+  // When Redis has answered, all processes know of one another.
+  const limitAt = ({ answeredAt }) => shareAmong(answeredAt > fault.to ? processes : known);
   const returns = returnsIn(lines);
   const decided = requestsIn(lines).filter(isOfFallback);
   return [...new Set(decided.map(({ process }) => process))].map((process) => {
@@ -64,14 +67,13 @@ export function byFallback({ rule, lines, processes }) {
         const possiblyTo = Math.min(answeredAt + windowMs + RESOLUTION_MS, returned?.endedAt ?? Infinity);
         return { request, cost, surely: [answeredAt, surelyTo], possibly: [sentAt, possiblyTo] };
       });
-    const bound = { local: share, allow: Infinity, deny: 0 }[fallback];
     return {
       name: `the fallback of process ${process}`,
       rule,
       requests,
       charges,
-      limit: bound,
-      bound,
+      limitAt,
+      bound: shareAmong(known),
       lingering: 0,
     };
   });
@@ -95,7 +97,7 @@ export function mostUsedAt({ charges }, { permit, sentAt, answeredAt, source }) 
 
 /** Whether a request may have been denied because the limit was used up. */
 export function mayBeFull(side, request) {
-  return mostUsedAt(side, request) + side.lingering + request.cost > side.limit;
+  return mostUsedAt(side, request) + side.lingering + request.cost > side.limitAt(request);
 }
 
 export function requestsIn(lines) {

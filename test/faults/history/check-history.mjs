@@ -5,7 +5,8 @@
 //
 // A history is one JSON object a line; `at` and the other instants are milliseconds of one clock:
 //
-//   { kind: 'processes', count }      how many processes share the limits, as each of them knows
+//   { kind: 'processes', count, known }      how many processes share the limits, and how many of them each one
+//                                            knows of before the fault ends, all unless given
 //   { kind: 'rule', rule, limit, windowMs, leaseMs, blockMs, prefetch, fallback }
 //                                     at most `limit` permits in any window of `windowMs`; without it, held at a time,
 //                                     for `leaseMs` unless they are renewed.
@@ -42,12 +43,12 @@ export function parseHistory(text) {
 /** Every promise that a history breaks, one sentence each. */
 export function violationsIn(history) {
   const fault = new Fault(history.find(({ kind }) => kind === 'fault'));
-  const processes = history.find(({ kind }) => kind === 'processes')?.count ?? 1;
+  const { count: processes = 1, known = processes } = history.find(({ kind }) => kind === 'processes') ?? {};
   const lostCalls = new LostCalls(history, fault);
   const rules = history.filter(({ kind }) => kind === 'rule');
   return rules.flatMap((rule) =>
     subjectsOf(rule, history).flatMap((lines) => {
-      const of = { rule, lines, fault, lostCalls, processes };
+      const of = { rule, lines, fault, lostCalls, processes, known };
       const sides = [byRedis(of), ...byFallback(of)];
       return [
         ...sides.flatMap(checkLimit),

@@ -10,6 +10,7 @@ const FAULT = { kind: 'fault', from: 100, to: 200 };
 const EMPTIED = { ...FAULT, lost: { from: 0, to: 200 } };
 const STEPPED = { ...FAULT, clock: { ahead: 2000, steps: 1 } };
 const SHARED = { kind: 'processes', count: 2 };
+const ALONE = { ...SHARED, known: 1 };
 
 const OF_ADA = { process: 1, rule: 'login', subject: 'ada' };
 
@@ -97,6 +98,20 @@ const KEPT: readonly (readonly [string, readonly HistoryLine[]])[] = [
   [
     'one permit of each process, however many',
     [{ ...SHARED, count: 9 }, RULE, FAULT, request(110, byFallback)],
+  ],
+  [
+    'the whole limit by each process that knows of no other',
+    [
+      ALONE,
+      RULE,
+      FAULT,
+      ...requests([110, 120, 130], byFallback),
+      request(110, { ...byFallback, process: 2 }),
+    ],
+  ],
+  [
+    'a share of the limit when the processes know of one another',
+    [ALONE, RULE, FAULT, request(110, byFallback), request(210, refused)],
   ],
   [
     'a denial by a fallback whose share is used up, and of more than its share',
@@ -255,6 +270,16 @@ const BROKEN: readonly (readonly [string, readonly HistoryLine[], RegExp])[] = [
     'a cost by the fallback above the share of its process',
     [SHARED, RULE, FAULT, request(110, { ...byFallback, cost: 2 })],
     /the fallback of process 1 allowed 2 at once, the bound is 1/,
+  ],
+  [
+    'more than the limit by a process that knows of no other',
+    [ALONE, RULE, FAULT, ...requests([110, 120, 130, 140], byFallback)],
+    /the fallback of process 1 allowed 4 at once, the bound is 3/,
+  ],
+  [
+    'a denial by a process that knows of no other before the limit',
+    [ALONE, RULE, FAULT, ...requests([110, 120], byFallback), request(130, refused)],
+    /the fallback of process 1 denied 1 at 130 with at most 2 of 3 used/,
   ],
   [
     'a denial by a fallback whose share is free',

@@ -31,6 +31,6 @@ function deniedWithoutCause(side) {
     .map((request) => {
       const { subject, cost, sentAt } = request;
       const used = mostUsedAt(side, request);
-      return `${side.rule.rule} of ${subject}: ${side.name} denied ${cost} at ${sentAt} with at most ${used} of ${side.limit} used`;
+      return `${side.rule.rule} of ${subject}: ${side.name} denied ${cost} at ${sentAt} with at most ${used} of ${side.limitAt(request)} used`;
     });
 }

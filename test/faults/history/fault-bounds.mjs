@@ -3,7 +3,9 @@ export class Fault {
   #lost;
   #clock;
 
-  constructor({ lost, clock, servers = 1 } = {}) {
+  constructor({ to = Infinity, lost, clock, servers = 1 } = {}) {
+    /** When it was over. */
+    this.to = to;
     this.#lost = lost;
     this.#clock = clock;
     /** Several servers run the calls of a process in no common order. */

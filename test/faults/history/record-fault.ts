@@ -7,7 +7,7 @@ import type { Load } from '../site.js';
 import type { Stage, StagedFault } from '../stage.js';
 import { violationsIn, type HistoryLine } from './check-history.mjs';
 import { ruleLines } from './recorded-rules.mjs';
-import { Recorder } from './recorder.js';
+import { Recorder, type RecorderOptions } from './recorder.js';
 
 const PROCESSES = 2;
 /** Requests that each process makes while a fault is on. */
@@ -28,15 +28,26 @@ export async function recordFault(fault: StagedFault): Promise<HistoryLine[]> {
   const stage = await fault.open();
   const folder = await mkdtemp(join(tmpdir(), 'history-'));
   const recorders: Recorder[] = [];
+  const { hasOwnClock = false, isThereAtStart = false } = fault;
+  // Without `instances`, a process that has never reached Redis takes itself for the only one.
+  const known = isThereAtStart ? 1 : PROCESSES;
   try {
-    await startAll(recorders, { redis: stage.redis, hasOwnClock: fault.hasOwnClock ?? false }, folder);
+    const start = (): Promise<void> =>
+      startAll(recorders, { redis: stage.redis, hasOwnClock, instances: known }, folder);
+    const load = loadOf(recorders);
+    if (!isThereAtStart) await start();
+    if (!isThereAtStart) await untilEach(recorders, ({ inARow }) => inARow >= BEFORE, 'Redis to decide');
     const from = now();
-    await meet(stage, recorders);
+    await stage.make(load);
+    if (isThereAtStart) await start();
+    await stage.goOn(load);
+    await load.more(REQUESTS);
+    await stage.heal(load);
     const to = now();
     await untilEach(recorders, ({ inARow }) => inARow >= AFTER, 'Redis to decide again');
     await Promise.all(recorders.map((recorder) => recorder.quiet()));
     const histories = await Promise.all(recorders.map((recorder) => recorder.read()));
-    const requests = [...ruleLines(), { kind: 'processes', count: PROCESSES }, ...histories.flat()];
+    const requests = [...ruleLines(), { kind: 'processes', count: PROCESSES, known }, ...histories.flat()];
     const history = [...requests, faultLine(fault, stage, { from, to }, requests)];
     const charged = await settled(recorders[0]!, history);
     await Promise.all(recorders.map((recorder) => recorder.end()));
@@ -50,35 +61,29 @@ export async function recordFault(fault: StagedFault): Promise<HistoryLine[]> {
   }
 }
 
-/** Starts the applications one by one into a list, and waits until Redis decides for each. */
+/** Starts the applications into a list. They make requests from then on. */
 async function startAll(
   recorders: Recorder[],
-  options: { redis: unknown; hasOwnClock: boolean },
+  options: Omit<RecorderOptions, 'file'>,
   folder: string,
 ): Promise<void> {
   const start = async (nth: number): Promise<void> => {
-    const file = join(folder, `${nth}.jsonl`);
-    recorders.push(await Recorder.start({ ...options, file, instances: PROCESSES }));
+    recorders.push(await Recorder.start({ ...options, file: join(folder, `${nth}.jsonl`) }));
   };
   await Promise.all(Array.from({ length: PROCESSES }, (_, nth) => start(nth)));
-  await untilEach(recorders, ({ inARow }) => inARow >= BEFORE, 'Redis to decide');
 }
 
-/** Makes the fault, waits until each process has made requests while it is on, and ends it. */
-async function meet(stage: Stage, recorders: readonly Recorder[]): Promise<void> {
-  const more = async (requests: number): Promise<void> => {
-    const before = await Promise.all(recorders.map((recorder) => recorder.progress()));
-    const isMore: Condition = (progress, nth) => progress.requests >= before[nth]!.requests + requests;
-    await untilEach(recorders, isMore, `${requests} requests`);
+function loadOf(recorders: readonly Recorder[]): Load {
+  return {
+    async more(requests) {
+      const before = await Promise.all(recorders.map((recorder) => recorder.progress()));
+      const isMore: Condition = (progress, nth) => progress.requests >= before[nth]!.requests + requests;
+      await untilEach(recorders, isMore, `${requests} requests`);
+    },
+    async step(milliseconds) {
+      await Promise.all(recorders.map((recorder) => recorder.step(milliseconds)));
+    },
   };
-  const step = async (milliseconds: number): Promise<void> => {
-    await Promise.all(recorders.map((recorder) => recorder.step(milliseconds)));
-  };
-  const load: Load = { more, step };
-  await stage.make(load);
-  await stage.goOn(load);
-  await more(REQUESTS);
-  await stage.heal(load);
 }
 
 type Condition = (progress: Awaited<ReturnType<Recorder['progress']>>, nth: number) => boolean;

@@ -10,6 +10,8 @@ import { startLimits } from './reporting-limits.mjs';
 const LANES = 8;
 const PAUSE_MS = 5;
 const HELD_MS = 5;
+/** One more than may hold permits. */
+const WORKERS = JOBS.limit + 1;
 const HEALTH_EVERY_MS = 50;
 
 const { file, ...options } = JSON.parse(process.argv[2]);
@@ -73,7 +75,11 @@ async function watchHealth() {
   for (; isOn; await sleep(HEALTH_EVERY_MS)) await lookAtHealth();
 }
 
-const load = [...Array.from({ length: LANES }, (_, nth) => lane(nth)), job(), job(), watchHealth()];
+const load = [
+  ...Array.from({ length: LANES }, (_, nth) => lane(nth)),
+  ...Array.from({ length: WORKERS }, job),
+  watchHealth(),
+];
 
 const commands = {
   progress: () => ({ requests, inARow }),

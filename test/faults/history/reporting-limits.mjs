@@ -27,16 +27,20 @@ export async function startLimits({ redis, instances, hasOwnClock }, history) {
   let stepMs = 0;
   const own = { provide: STORE, useFactory: () => openStepped(redis, () => stepMs) };
   limiting.providers = hasOwnClock ? [...providers, own] : providers;
+  // Who watches from the start on is told of a server that was never there.
+  const watch = (events) => {
+    events.on('breaker', ({ state, server }) => report('event', { event: 'breaker', state, server }));
+    events.on('storeError', ({ error, call }) =>
+      report('event', { event: 'storeError', call, server: error.server, message: String(error) }),
+    );
+    return events;
+  };
+  const watching = { provide: 'watching', inject: [RateLimitEvents], useFactory: watch };
   const app = await NestFactory.createApplicationContext(
-    { module: AppModule, imports: [limiting] },
+    { module: AppModule, imports: [limiting], providers: [watching] },
     { logger },
   );
   const health = app.get(RateLimitHealth);
-  const events = app.get(RateLimitEvents);
-  events.on('breaker', ({ state, server }) => report('event', { event: 'breaker', state, server }));
-  events.on('storeError', ({ error, call }) =>
-    report('event', { event: 'storeError', call, server: error.server, message: String(error) }),
-  );
 
   let known = '';
   return {
