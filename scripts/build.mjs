@@ -17,6 +17,7 @@ import { promisify } from 'node:util';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 import ts from 'typescript';
+import { publicTypes } from './public-types.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
@@ -49,7 +50,8 @@ function bundle(input, plugin) {
     input,
     plugins: [plugin],
     external: (id) => /^[^./]/.test(id) && id !== 'tslib',
-    onwarn: ({ message }) => {
+    onwarn: ({ code, message }) => {
+      if (code === 'UNUSED_EXTERNAL_IMPORT') return; // a type that only internals of classes name
       throw new Error(message);
     },
   });
@@ -120,6 +122,10 @@ function typescript() {
 async function bundleTypes() {
   const declarations = join(scratch, 'types');
   await compile(declarations);
+  for (const file of filesIn(declarations)) {
+    const path = join(declarations, file);
+    writeFileSync(path, publicTypes(readFileSync(path, 'utf8')));
+  }
   const input = entriesIn(declarations, '.d.ts');
   const types = await bundle(input, dts());
   for (const format of FORMATS) await types.write({ ...output(input, '.d.ts'), dir: join(scratch, format) });

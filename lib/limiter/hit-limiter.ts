@@ -22,19 +22,31 @@ import { wait } from './wait.js';
 
 /** Decides hits of compiled rules, and provides refunds, permits and delays for the decisions. */
 export abstract class HitLimiter {
+  /** @internal */
   protected readonly base: BaseStore;
-  /** The store inside its layers. */
+  /**
+   * The store inside its layers.
+   *
+   * @internal
+   */
   protected readonly store: Store<RuleHit>;
+  /** @internal */
   protected readonly keys: Keys;
+  /** @internal */
   protected readonly instances: Instances;
   private readonly leases: Leases<Adjustment>;
   private readonly waiters: Waiters;
-  /** One rule for each algorithm in use. */
+  /**
+   * One rule for each algorithm in use.
+   *
+   * @internal
+   */
   protected readonly samples = new Map<Algorithm, KeyedRule>();
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
 
+  /** @internal */
   constructor(options: LimiterOptions) {
     const {
       store,
@@ -178,7 +190,11 @@ export abstract class HitLimiter {
     return keyed;
   }
 
-  /** Whether `ready()` will be called, which sends the first heartbeat after it has tried the store. */
+  /**
+   * Whether `ready()` will be called, which sends the first heartbeat after it has tried the store.
+   *
+   * @internal
+   */
   protected becomesReady(): boolean {
     return false;
   }

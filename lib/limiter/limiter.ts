@@ -187,12 +187,20 @@ export class Limiter extends HitLimiter {
     return hits;
   }
 
-  /** Called once for each rule object that a program passes. */
+  /**
+   * Called once for each rule object that a program passes.
+   *
+   * @internal
+   */
   protected placed(compiled: CompiledRule, _rule: AnyRule): KeyedRule {
     return this.keyed(compiled);
   }
 
-  /** Returns the hits of a subject on the rules that a program passes. */
+  /**
+   * Returns the hits of a subject on the rules that a program passes.
+   *
+   * @internal
+   */
   protected hitsOf(
     _operation: Operation,
     rules: Rules<AnyRule>,

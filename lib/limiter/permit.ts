@@ -10,6 +10,7 @@ import type { Decision } from '../contracts/decision.js';
 export class Permit implements AsyncDisposable {
   private released: Promise<boolean> | undefined;
 
+  /** @internal */
   constructor(
     /** The decision of `hold`. */
     readonly decision: Decision,

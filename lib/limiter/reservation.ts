@@ -13,6 +13,7 @@ import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.er
 export class Reservation {
   private settled: Promise<void> | undefined;
 
+  /** @internal */
   constructor(
     /** The decision of `reserve`. */
     readonly decision: Decision,

@@ -15,6 +15,7 @@ import { RateLimitExceededException } from './rate-limit.exception.js';
  */
 @Catch(RateLimitExceededException, RateLimitUnavailableException)
 export class RateLimitFilter implements ExceptionFilter {
+  /** @internal */
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Responder) private readonly responder: Responder,

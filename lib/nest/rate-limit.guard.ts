@@ -49,6 +49,7 @@ interface Hooks {
 export class RateLimitGuard implements CanActivate, OnModuleInit {
   private hooks: Hooks | undefined;
 
+  /** @internal */
   constructor(
     @Inject(Routes) private readonly routes: Routes,
     @Inject(RouteRules) private readonly rules: RouteRules,
@@ -75,11 +76,11 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
   /**
    * Returns `true` if every rule allows the request: synchronously with the memory store.
    *
-   * @internal
    * @throws RateLimitExceededException if a rule denies
    * @throws RateLimitUnavailableException if Redis cannot decide and `onStoreError` is `'deny'`
    */
-  canActivate(context: Countable): boolean | Promise<boolean> {
+  canActivate(execution: ExecutionContext): boolean | Promise<boolean> {
+    const context: Countable = execution;
     const hooks = (this.hooks ??= this.overridden());
     if (context[COUNTED]) return this.passAgain(context[COUNTED], hooks);
     context[COUNTED] = this;

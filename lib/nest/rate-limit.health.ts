@@ -49,6 +49,7 @@ const NOTHING: Rule = { name: 'health', limit: 1, window: '1s', cost: 0, onStore
  */
 @Injectable()
 export class RateLimitHealth {
+  /** @internal */
   constructor(
     @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,

@@ -157,6 +157,7 @@ export class RateLimitModule
   extends CheckedModuleClass
   implements OnApplicationBootstrap, OnApplicationShutdown
 {
+  /** @internal */
   constructor(
     @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(CLIENT_HOLDER) private readonly holder: ClientHolder,

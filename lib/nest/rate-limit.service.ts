@@ -48,6 +48,7 @@ export class RateLimitService extends RateLimiter {
   private readonly named = new Map<string, ProgramRule>();
   private readonly ofRoutes = new WeakMap<RouteLimit, ProgramRule>();
 
+  /** @internal */
   constructor(
     options: RateLimiterOptions,
     private readonly book: RuleBook,
@@ -110,11 +111,16 @@ export class RateLimitService extends RateLimiter {
     return super.reset(rules as Rules<AnyRule>, subject, ...none);
   }
 
-  /** The log states the fallbacks of the rules, which are known only later. */
+  /**
+   * The log states the fallbacks of the rules, which are known only later.
+   *
+   * @internal
+   */
   protected override becomesReady(): boolean {
     return true;
   }
 
+  /** @internal */
   protected override hitsOf(
     operation: Operation,
     rules: Rules<OrRoute<AnyRule>>,
@@ -129,6 +135,7 @@ export class RateLimitService extends RateLimiter {
     return hits;
   }
 
+  /** @internal */
   protected override placed(compiled: CompiledRule, rule: AnyRule): KeyedRule {
     warnOfLargeLog(this.warnings, { ...rule }, compiled, 'a program');
     return super.placed(compiled, rule);

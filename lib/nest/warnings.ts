@@ -12,6 +12,7 @@ export class Warnings {
   private readonly logged = new Set<string>();
   private readonly option: unknown;
 
+  /** @internal */
   constructor(@Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions) {
     // Invalid options stop the application later, with their own message.
     this.option = (options as RateLimitModuleOptions | null | undefined)?.warnings;

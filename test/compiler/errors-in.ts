@@ -12,22 +12,30 @@ const PREAMBLE = [
   `declare const word: string;`,
 ];
 
-/** Returns the texts of the compiler about each of some expressions, by the expression. */
-export function errorsIn(codes: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const lines = [...PREAMBLE, ...codes.map((code) => `void ${code};`)];
+/**
+ * Returns the texts of the compiler about each of some expressions, by the expression.
+ *
+ * @param preamble the lines before them
+ */
+export function errorsIn(
+  codes: readonly string[],
+  preamble: readonly string[] = PREAMBLE,
+): ReadonlyMap<string, readonly string[]> {
+  const lines = [...preamble, ...codes.map((code) => `void ${code};`)];
   const program = ts.createProgram([FILE], compilerOptions(), hostOf(lines.join('\n')));
   const source = program.getSourceFile(FILE)!;
   const errors = new Map<string, string[]>(codes.map((code) => [code, []]));
   for (const { start = 0, messageText } of program.getSemanticDiagnostics(source)) {
     const { line } = source.getLineAndCharacterOfPosition(start);
-    const code = codes[line - PREAMBLE.length];
+    const code = codes[line - preamble.length];
     if (code === undefined) throw new Error(ts.flattenDiagnosticMessageText(messageText, '\n'));
     errors.get(code)!.push(ts.flattenDiagnosticMessageText(messageText, '\n'));
   }
   return errors;
 }
 
-function compilerOptions(): ts.CompilerOptions {
+/** The options of the repository. */
+export function compilerOptions(): ts.CompilerOptions {
   const { config } = ts.readConfigFile(pathOf('tsconfig.json'), ts.sys.readFile);
   return ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, pathOf('.')).options;
 }
