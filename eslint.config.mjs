@@ -6,6 +6,9 @@ const nodeGlobals = Object.fromEntries(
   Object.getOwnPropertyNames(globalThis).map((name) => [name, 'readonly']),
 );
 
+const TIMERS = ['setTimeout', 'setInterval'];
+const TIMER_MESSAGE = 'Use after, every or sleep of lib/contracts/timer.ts, which take delays of any length.';
+
 export default defineConfig(
   globalIgnores([
     'dist/',
@@ -69,6 +72,22 @@ export default defineConfig(
       // A longer file has two ideas; see the house rules in CONTRIBUTING.md.
       'max-lines': ['warn', { max: 150 }],
       'no-console': 'error',
+    },
+  },
+  {
+    files: ['lib/**/*.ts'],
+    ignores: ['**/*.spec.ts', 'lib/contracts/timer.ts'],
+    rules: {
+      // A timer of Node.js with a delay beyond 2^31 ms fires at once.
+      'no-restricted-globals': ['error', ...TIMERS.map((name) => ({ name, message: TIMER_MESSAGE }))],
+      'no-restricted-imports': [
+        'error',
+        ...['timers', 'timers/promises', 'node:timers', 'node:timers/promises'].map((name) => ({
+          name,
+          importNames: TIMERS,
+          message: TIMER_MESSAGE,
+        })),
+      ],
     },
   },
   {

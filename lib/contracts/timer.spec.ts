@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { after, every } from './timer.js';
+import { after, every, sleep } from './timer.js';
 
 const DAY_MS = 86_400_000;
 
@@ -25,5 +25,17 @@ describe('a timer of 75 days, longer than the longest timer of Node.js', () => {
     timer.stop();
     jest.advanceTimersByTime(75 * DAY_MS);
     expect([times, jest.getTimerCount()]).toEqual([3, 0]);
+  });
+});
+
+describe('a pause of 75 days', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it('a pause ends early only with the reason of its signal', async () => {
+    const leaving = new AbortController();
+    const paused = sleep(75 * DAY_MS, leaving.signal);
+    leaving.abort(new Error('gone'));
+    await expect(paused).rejects.toThrow('gone');
   });
 });

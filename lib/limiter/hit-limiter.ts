@@ -18,7 +18,7 @@ import { REFUND_OPTIONS, type LimiterOptions, type RefundOptions } from './optio
 import { Permit } from './permit.js';
 import { pipelineOf } from './pipeline.js';
 import { Waiters, type Wait } from './waiters.js';
-import { wait } from './wait.js';
+import { sleep } from '../contracts/timer.js';
 
 /** Decides hits of compiled rules, and provides refunds, permits and delays for the decisions. */
 export abstract class HitLimiter {
@@ -170,7 +170,7 @@ export abstract class HitLimiter {
    */
   async delay(decision: Decision, signal?: AbortSignal): Promise<void> {
     try {
-      await wait(decision.delayMs, signal);
+      await sleep(decision.delayMs, signal);
     } catch (error) {
       await this.refund(decision, { onlyLast: true });
       throw error;

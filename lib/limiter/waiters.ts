@@ -1,5 +1,5 @@
 import type { BaseStore, Store, TurnFollower } from '../contracts/store.js';
-import { LONGEST_TIMER_MS } from '../contracts/timer.js';
+import { after, type Timer } from '../contracts/timer.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import { WaitingRequest, type Decided } from './waiting-request.js';
 
@@ -172,12 +172,12 @@ class Pause {
 
   async last(milliseconds: number): Promise<void> {
     if (!this.isEnded) {
-      let timer: NodeJS.Timeout | undefined;
+      let timer: Timer | undefined;
       await new Promise<void>((resolve) => {
         this.resolve = resolve;
-        timer = setTimeout(resolve, Math.min(Math.max(1, Math.ceil(milliseconds)), LONGEST_TIMER_MS));
+        timer = after(Math.max(1, milliseconds), resolve, true);
       });
-      clearTimeout(timer);
+      timer?.stop();
       this.resolve = undefined;
     }
     this.isEnded = false;

@@ -1,4 +1,5 @@
 import type { SharedStore } from '../../contracts/store.js';
+import { after, every, type Timer } from '../../contracts/timer.js';
 
 const BEAT_EVERY_MS = 5000;
 const SECOND_BEAT_MS = 1000;
@@ -17,7 +18,7 @@ export class Instances {
   private readonly recent: number[] = [];
   private known: number;
   private failure: unknown;
-  private readonly timers: NodeJS.Timeout[] = [];
+  private readonly timers: Timer[] = [];
 
   /**
    * @param key the key of all heartbeats
@@ -56,7 +57,7 @@ export class Instances {
       if (instances) void instances.beat();
       else halt(timers);
     };
-    timers.push(setTimeout(beat, SECOND_BEAT_MS).unref(), setInterval(beat, BEAT_EVERY_MS).unref());
+    timers.push(after(SECOND_BEAT_MS, beat), every(BEAT_EVERY_MS, beat));
   }
 
   /** Sends a heartbeat. */
@@ -87,6 +88,6 @@ export class Instances {
   }
 }
 
-function halt(timers: NodeJS.Timeout[]): void {
-  for (const timer of timers.splice(0)) clearTimeout(timer);
+function halt(timers: Timer[]): void {
+  for (const timer of timers.splice(0)) timer.stop();
 }

@@ -11,6 +11,7 @@ import type {
   Store,
 } from '../../contracts/store.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
+import { every, type Timer } from '../../contracts/timer.js';
 import type { CompiledPrefetch } from '../../rules/compiled-rule.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 import { Prefetched } from './prefetched.js';
@@ -42,7 +43,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   private evicted: Entry[] = [];
   private readonly taking = new Set<Promise<void>>();
   private closing: Promise<void> | undefined;
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   private isFollowing = false;
   private readonly instance = randomBytes(6).toString('hex');
   private takes = 0;
@@ -99,7 +100,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   }
 
   private async closeAll(): Promise<void> {
-    clearInterval(this.timer);
+    this.timer?.stop();
     this.options.shared.unfollow(this.options.prefix, this);
     await Promise.allSettled(this.taking);
     const entries = [...this.entries.values(), ...this.evicted.splice(0)];
@@ -180,7 +181,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     if (known) return known;
     const entry: Entry = { promised: 0, notBefore: -Infinity };
     this.entries.set(key, entry);
-    this.timer ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
+    this.timer ??= every(SWEEP_EVERY_MS, () => this.sweep());
     if (!this.isFollowing) {
       this.isFollowing = true;
       this.options.shared.follow(this.options.prefix, this);
@@ -209,7 +210,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     for (const [key] of over) this.entries.delete(key);
     void this.refund([...over.map(([, entry]) => entry), ...this.evicted.splice(0)]);
     if (this.entries.size > 0 || this.taking.size > 0) return;
-    clearInterval(this.timer);
+    this.timer?.stop();
     this.timer = undefined;
   }
 

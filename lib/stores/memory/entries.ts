@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { every, type Timer } from '../../contracts/timer.js';
 
 interface Entry {
   state: unknown;
@@ -29,7 +30,7 @@ export class Entries {
   /** The key of the last access: a state is usually read and then written. */
   private lastKey: string | undefined;
   private lastEntry: Entry | undefined;
-  private sweeper: NodeJS.Timeout | undefined;
+  private sweeper: Timer | undefined;
   private sweepable: Iterator<string, unknown> | undefined;
 
   /**
@@ -75,7 +76,7 @@ export class Entries {
   }
 
   clear(): void {
-    clearInterval(this.sweeper);
+    this.sweeper?.stop();
     this.sweeper = undefined;
     this.lastKey = undefined;
     this.sweepable = undefined;
@@ -91,7 +92,7 @@ export class Entries {
     this.cache ??= new LRUCache({ max: this.maxSize + 1 }); // One more, since a key is added before another is evicted.
     this.cache.set(key, entry);
     this.evict(this.cache);
-    this.sweeper ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
+    this.sweeper ??= every(SWEEP_EVERY_MS, () => this.sweep());
   }
 
   private resize(key: string, entry: Entry, size: number): void {

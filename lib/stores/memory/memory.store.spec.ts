@@ -165,13 +165,13 @@ describe('the memory of a memory store', () => {
 
 describe('a memory store', () => {
   it('does not keep an idle process alive', async () => {
-    const setInterval = jest.spyOn(globalThis, 'setInterval');
+    const setTimeout = jest.spyOn(globalThis, 'setTimeout');
     const store = new MemoryStore();
     await new RateLimiter({ store }).consume(rule, 'ann');
-    const timers = setInterval.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
+    const timers = setTimeout.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
     expect(timers).toEqual([false]);
     await store.close();
-    setInterval.mockRestore();
+    setTimeout.mockRestore();
   });
 
   it('distinguishes charges before and after a reset that are made at the same instant', async () => {

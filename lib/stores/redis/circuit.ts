@@ -1,3 +1,5 @@
+import { after, type Timer } from '../../contracts/timer.js';
+
 /** Called with an error when a circuit breaker opens or its cause changes, and without one when it closes. */
 export type CircuitListener = (error?: unknown) => void;
 
@@ -34,7 +36,7 @@ export class Circuit {
   private answers = 0;
   private answersNeeded = 1;
   private probe: Probe | undefined;
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   private cause: unknown;
 
   constructor(private readonly listener: CircuitListener) {}
@@ -78,13 +80,13 @@ export class Circuit {
   /** Probes immediately, since the server may have recovered. */
   retry(): void {
     if (!this.probe) return;
-    clearTimeout(this.timer);
+    this.timer?.stop();
     void this.probeNow(this.probe);
   }
 
   /** Stops probing. */
   close(): void {
-    clearTimeout(this.timer);
+    this.timer?.stop();
     this.probe = undefined;
   }
 
@@ -101,8 +103,8 @@ export class Circuit {
   }
 
   private retryAfter(milliseconds: number): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.retry(), milliseconds * (0.5 + Math.random() / 2)).unref();
+    this.timer?.stop();
+    this.timer = after(milliseconds * (0.5 + Math.random() / 2), () => this.retry());
   }
 
   private failedAgain(error: unknown): void {

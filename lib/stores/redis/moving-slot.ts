@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../contracts/timer.js';
 import { DeadlineError } from './deadline.js';
 
 /** The error of a Cluster client for a call that was redirected between servers without success. */

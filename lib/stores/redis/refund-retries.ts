@@ -1,5 +1,6 @@
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import type { Adjustment } from '../../contracts/store.js';
+import { after, type Timer } from '../../contracts/timer.js';
 import { boundedParts } from './bounded-calls.js';
 import { REPEATED_FOR } from './call.js';
 
@@ -27,7 +28,7 @@ export class RefundRetries {
   private waiting: Adjustment[] = [];
   private readonly attempts = new WeakMap<Adjustment, Attempt>();
   private rounds = 0;
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   private isRetrying = false;
   /** Whether a server has recovered since the last attempts began. */
   private isDue = false;
@@ -71,14 +72,14 @@ export class RefundRetries {
     this.rounds = 0;
     if (this.waiting.length === 0) return;
     this.isDue = true;
-    clearTimeout(this.timer);
+    this.timer?.stop();
     void this.retry();
   }
 
   /** Retries once more, and stops. */
   async close(): Promise<void> {
     this.isClosed = true;
-    clearTimeout(this.timer);
+    this.timer?.stop();
     await Promise.allSettled(this.takeAll().map((chunk) => this.adjust(chunk)));
   }
 
@@ -95,10 +96,10 @@ export class RefundRetries {
     if (kind === 'charge') attempt.until = Math.min(attempt.until, latest);
   }
 
-  private retryLater(): NodeJS.Timeout {
+  private retryLater(): Timer {
     const pause = Math.min(FIRST_RETRY_MS * 2 ** this.rounds, LATEST_RETRY_MS);
     this.rounds += 1;
-    return setTimeout(() => void this.retry(), pause * (0.5 + Math.random() / 2)).unref();
+    return after(pause * (0.5 + Math.random() / 2), () => void this.retry());
   }
 
   private async retry(): Promise<void> {

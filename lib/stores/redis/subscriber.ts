@@ -1,3 +1,4 @@
+import { every, type Timer } from '../../contracts/timer.js';
 import type { StoreClient } from './connection.js';
 
 /** A separate connection, since a subscribed connection cannot send other commands. */
@@ -21,7 +22,7 @@ export interface SubscriberListener {
 /** Subscribes to channels on one server, and tracks on which of them every message arrives. */
 export class Subscriber {
   private readonly heard = new Set<string>();
-  private readonly pinging: NodeJS.Timeout;
+  private readonly pinging: Timer;
   private isClosed = false;
 
   /** @param channels the channels to subscribe to after each connection */
@@ -37,7 +38,7 @@ export class Subscriber {
       for (const channel of this.channels.keys()) void this.subscribe(channel);
     });
     // Pings detect a connection that is cut unnoticed, which would leave stale results in caches.
-    this.pinging = setInterval(() => void this.ping(), PING_EVERY_MS).unref();
+    this.pinging = every(PING_EVERY_MS, () => void this.ping());
   }
 
   isSubscribed(channel: string): boolean {
@@ -61,7 +62,7 @@ export class Subscriber {
 
   close(): void {
     this.isClosed = true;
-    clearInterval(this.pinging);
+    this.pinging.stop();
     this.heard.clear();
     this.client.disconnect();
   }
