@@ -1,5 +1,3 @@
-import { setTimeout as sleepOnce } from 'node:timers/promises';
-
 /** The longest delay of a Node.js timer: a timer with a longer delay fires at once. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -41,15 +39,25 @@ export function every(intervalMs: number, callback: () => void): Timer {
  *
  * @throws the signal's reason if it aborts
  */
-export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  try {
-    // A timer may fire a little early.
-    const until = performance.now() + milliseconds;
-    for (let left = milliseconds; left > 0; left = until - performance.now()) {
-      await sleepOnce(Math.min(Math.ceil(left), LONGEST_TIMER_MS), undefined, { ...(signal && { signal }) });
-    }
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  }
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  if (milliseconds <= 0) return Promise.resolve();
+  const until = performance.now() + milliseconds;
+  return new Promise((resolve, reject) => {
+    const wake = (): void => {
+      const left = until - performance.now();
+      if (left > 0) {
+        timer = after(left, wake, true); // A timer may fire a little early.
+        return;
+      }
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    };
+    const abort = (): void => {
+      timer.stop();
+      reject(signal!.reason as Error);
+    };
+    let timer = after(milliseconds, wake, true);
+    signal?.addEventListener('abort', abort, { once: true });
+    if (signal?.aborted) abort();
+  });
 }

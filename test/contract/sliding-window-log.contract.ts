@@ -1,5 +1,5 @@
-import { describe, it } from '@jest/globals';
-import type { Rule } from '../../lib/index.js';
+import { describe, expect, it } from '@jest/globals';
+import type { Decision, Rule } from '../../lib/index.js';
 import { expectTimeline } from '../support/timeline.js';
 import type { Bench } from './limiter-bench.js';
 
@@ -29,6 +29,23 @@ export function slidingWindowLogContract(bench: () => Bench): void {
            60000     3 | yes              0      0  10000
         `,
       );
+    });
+
+    it('a refund of an entry older than the newest 1,000 returns false and frees nothing; a newer one is refunded', async () => {
+      const { limiter, goTo } = bench();
+      const large = { ...rule, limit: 5000 };
+      const decisions: Decision[] = [];
+      for (let nth = 0; nth < 1100; nth++) {
+        goTo(nth);
+        decisions.push(await limiter.consume(large, 'ann'));
+      }
+      const remaining = async () => (await limiter.peek(large, 'ann')).remaining;
+      expect(await limiter.refund(decisions[0]!)).toBe(false);
+      expect(await limiter.refund(decisions[99]!)).toBe(false);
+      expect(await remaining()).toBe(3900);
+      expect(await limiter.refund(decisions[100]!)).toBe(true);
+      expect(await limiter.refund(decisions[1099]!)).toBe(true);
+      expect(await remaining()).toBe(3902);
     });
 
     it('makes a large cost wait for just as many hits as it needs to leave', async () => {

@@ -60,6 +60,17 @@ describe('a large limit without an algorithm, whose log would fill Redis unnotic
     expect(await warningOf(rule)).toBeUndefined();
   });
 
+  it('a function that returns a limit above 10,000 without an algorithm limits by its last valid limit, and is reported', async () => {
+    const limits = [20_000, 2, 20_000, 20_000];
+    const rule: RouteRule = { limit: () => limits.shift()!, window: '1h' };
+    const { app, get } = await startApp(metadataOf(rule), { framework: 'express' });
+    const statuses = [];
+    for (let nth = 0; nth < 4; nth++) statuses.push((await get('/')).status);
+    expect(statuses).toEqual([503, 200, 200, 429]);
+    const warning = app.get(Warnings).active.get('RL_INVALID_VALUE');
+    expect(warning).toContain(`rule "default" of Routes.get.limit: got 20000; ${TOO_LARGE}`);
+  });
+
   it('a limit above 10,000 without an algorithm stops the application, also in an override or a trial limit', async () => {
     expect(await refusalToStart(metadataOf({ limit: 10_001, window: '1h' }))).toBe(
       configMessage(`rule "default" of Routes.get.limit: got 10001; ${TOO_LARGE}`),

@@ -66,20 +66,21 @@ describe.each(FRAMEWORKS)('a route that is met after start, on %s', (framework) 
     expect([await call(late), await call(late)]).toEqual([200, 429]);
   });
 
-  it.each<[string, RouteRule]>([
-    ['has a wrong value', { ...FIXED, name: 'late', limit: -1 }],
-    ['lacks its window', { name: 'late', limit: 5 }],
-    ['contradicts itself', { ...FIXED, name: 'late', cost: 2 }],
-    ['is no rule', null as never],
+  it.each<[string, RouteRule, string]>([
+    ['has a wrong value', { ...FIXED, name: 'late', limit: -1 }, 'limit: got -1'],
+    ['lacks its window', { name: 'late', limit: 5 }, 'window: missing'],
+    ['contradicts itself', { ...FIXED, name: 'late', cost: 2 }, 'cost: got 2'],
+    ['is no rule', null as never, '@RateLimit on Late.handle: got null'],
   ])(
-    'a late route whose rule %s gets a 500, is logged once, and affects no other route',
-    async (_title, rule) => {
+    'a late route whose rule %s gets a 500, is logged once with the reason, and affects no other route',
+    async (_title, rule, reason) => {
       const { call, errors, get } = await start();
       const late = new (lateClass(rule))();
       expect([await call(late), await call(late)]).toEqual([500, 500]);
       expect(errors().map(({ message }) => message)).toEqual([
-        'Late.handle answers 500, since its rules are wrong.',
+        expect.stringMatching(/^Late.handle answers 500, since its rules are wrong: .+; allowed: /),
       ]);
+      expect(errors()[0]!.message).toContain(reason);
       const good = new (lateClass({ ...FIXED, name: 'good' }))();
       expect([await call(good), await call(good)]).toEqual([200, 429]);
       expect([(await get('/fine')).status, (await get('/fine')).status]).toEqual([200, 429]);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter } from '../../lib/index.js';
+import { RateLimiter, Warnings } from '../../lib/index.js';
 import { until } from '../support/redis/until.mjs';
 import { depot, LINKS, startMicroservice } from './microservice-app.js';
 
@@ -36,6 +36,15 @@ describe.each(SETUPS)('limits in microservices: $link, $kind', ({ link, kind }) 
     expect([await send('sum', [1, 2]), await send('sum', [3, 4])]).toEqual([3, 7]);
     expect(await send('sum', [5, 6])).toEqual(problem('sum'));
     expect(await send('free')).toBe('free');
+  });
+
+  it('a rule by IP counts the senders of all messages together, which is reported once', async () => {
+    const { app, send } = await startDepot({ overrides: { sum: { by: 'ip' } } });
+    expect([await send('sum', [1, 2]), await send('sum', [3, 4])]).toEqual([3, 7]);
+    expect(await send('sum', [5, 6])).toEqual(problem('sum'));
+    expect(app.get(Warnings).active.get('RL_CALLERS_TOGETHER')).toMatch(
+      /^[Rr]ule "sum" of Depot\.sum counts by IP, .* all callers share one counter\./,
+    );
   });
 
   it('a function in `by` gives each sender a counter', async () => {

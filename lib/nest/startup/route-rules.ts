@@ -93,7 +93,8 @@ export class RouteRules implements OnModuleInit {
     try {
       return this.book.later(() => this.routeOf(type, handler, methodNameOf(type, handler)));
     } catch (error) {
-      this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong.`, error);
+      const reason = error instanceof RateLimitConfigError ? error.problems.join('; ') : String(error);
+      this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong: ${reason}`);
       return this.routes.set(type, handler, [BROKEN]);
     }
   }
