@@ -78,7 +78,7 @@ describe('durations', () => {
   });
 
   it.each(['x', '1x', '1 fortnight', '1m, 2m', 'P1D', '0 minutes', '2 years', 'm'.repeat(100)])(
-    'are not suggested for what cannot be read as one: %p',
+    'are not suggested for a value that cannot be read as one: %p',
     (value) => {
       expect(durationFix(value)).toBeUndefined();
     },

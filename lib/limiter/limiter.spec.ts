@@ -11,23 +11,23 @@ import {
 
 const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m' };
 
-describe('what a limiter refuses to be asked', () => {
+describe('an invalid argument of a limiter is rejected:', () => {
   const limiter = new RateLimiter({ store: new MemoryStore() });
 
-  it.each([-1, 0.5, NaN, 1e9 + 1, '1e3'])('a cost that is none: %p', async (cost) => {
+  it.each([-1, 0.5, NaN, 1e9 + 1, '1e3'])('a cost of %p', async (cost) => {
     await expect(limiter.consume(rule, 'ann', { cost: cost as number })).rejects.toThrow(
       `cost: got ${typeof cost === 'string' ? `"${cost}"` : cost}; allowed: an integer from 0 to 1000000000`,
     );
   });
 
-  it('two rules of one name, of which a decision could name neither', async () => {
+  it('two rules with the same name', async () => {
     const twice: Rule[] = [2, 5].map((limit) => ({ ...rule, name: 'mail', limit }));
     await expect(limiter.consume(twice, 'ann')).rejects.toThrow(
       'rules: got ["mail","mail"]; allowed: one rule or more, each of another name',
     );
   });
 
-  it('rules that need more keys than one call carries, blocks included', async () => {
+  it('rules that need more keys than one call can have, including blocks', async () => {
     const many = (count: number, more: object = {}): Rule[] =>
       Array.from({ length: count }, (_, nth) => ({ ...rule, name: `rule-${nth}`, ...more }));
     const message = (keys: number): string => `rules: got ${keys} keys (one for each rule and trial limit`;
@@ -38,12 +38,12 @@ describe('what a limiter refuses to be asked', () => {
     await expect(limiter.consume(many(51, { trial: { limit: 1 } }), 'bob')).rejects.toThrow(message(102));
   });
 
-  it('no rule at all, which would allow everything', async () => {
+  it('an empty list of rules, which would allow everything', async () => {
     await expect(limiter.consume([], 'ann')).rejects.toThrow(RateLimitConfigError);
   });
 
   it.each<unknown>([undefined, null, NaN, {}, [], ['acme', undefined]])(
-    'a subject that is no text, as from an untyped request: %p is a mistake and no reason to let it through',
+    'a subject that is not a string, number or list: %p',
     async (subject) => {
       await expect(limiter.consume(rule, subject as Subject)).rejects.toThrow(/subject/);
     },
@@ -101,7 +101,7 @@ describe('a limiter whose store fails', () => {
     expect(said).toEqual(['StoreFault: out of order', 'StoreFault: out of order']);
   });
 
-  it('rejects if the store is of one process only, which has nothing to fall back to', async () => {
+  it('rejects if the store belongs to one process and has no fallback', async () => {
     class BrokenStore extends MemoryStore {
       override decide(): never {
         throw new Error('a bug');

@@ -91,7 +91,7 @@ describe('recordMetrics', () => {
     }
     const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:6379'), { code: 'ECONNREFUSED' });
     for (let nth = 1; nth <= 2; nth++)
-      events.storeFailed(new DeadlineError(`no answer within ${nth} ms`), 'decision');
+      events.storeFailed(new DeadlineError(`no reply within ${nth} ms`), 'decision');
     events.storeFailed(refused, 'decision');
     events.storeFailed(new Error('OOM command not allowed when used memory > "maxmemory".'), 'decision');
     events.storeFailed(new Error('Connection is closed.'), 'decision');

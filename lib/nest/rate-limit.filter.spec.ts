@@ -53,8 +53,8 @@ function host(type: string, client: unknown = {}): ArgumentsHost {
   return fake as unknown as ArgumentsHost;
 }
 
-describe('a refusal', () => {
-  it('is a 429 with a problem over HTTP', () => {
+describe('a denial', () => {
+  it('is a 429 with problem details over HTTP', () => {
     const answers: unknown[] = [];
     filterOver(answers).catch(new RateLimitExceededException(decision), host('http'));
     expect(answers).toEqual([
@@ -63,7 +63,7 @@ describe('a refusal', () => {
     ]);
   });
 
-  it('is the same on Express, which need not hash it for an ETag', () => {
+  it('is the same on Express, without an ETag', () => {
     const answers: unknown[] = [];
     filterOver(answers, 'express').catch(new RateLimitExceededException(decision), host('http'));
     expect(answers).toEqual([
@@ -97,19 +97,19 @@ describe('a refusal', () => {
     expect(events).toEqual([['exception', QUOTA_EXCEEDED]]);
   });
 
-  it('does not crash on a WebSocket client that takes no events', () => {
+  it('does not crash on a WebSocket client that accepts no events', () => {
     const refuse = () => filterOver([]).catch(new RateLimitExceededException(decision), host('ws', {}));
     expect(refuse).not.toThrow();
   });
 
-  it('reaches the caller of a microservice as an error, not as an answer', async () => {
+  it('reaches the caller of a microservice as an error, not as a response', async () => {
     const exception = new RateLimitExceededException(decision);
     const answer = filterOver([]).catch(exception, host('rpc')) as Observable<never>;
     const caught = answer.pipe(catchError((error: unknown) => of({ error })));
     expect(await firstValueFrom(caught)).toEqual({ error: QUOTA_EXCEEDED });
   });
 
-  it('is left to GraphQL, which knows how to tell errors', () => {
+  it('is passed on to GraphQL, which formats errors itself', () => {
     const exception = new RateLimitExceededException(decision);
     expect(() => filterOver([]).catch(exception, host('graphql'))).toThrow(exception);
   });

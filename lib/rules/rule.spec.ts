@@ -118,7 +118,7 @@ describe('an invalid rule', () => {
     },
   );
 
-  it('is refused for a misspelled field, with the one that was probably meant', () => {
+  it('is rejected for a misspelled field, with the field that was probably meant', () => {
     const [problem] = problemsOf({ ...sound, limt: 5 });
     expect(problem).toMatch(/^rule "login".limt: no such option .*; did you mean "limit"\?$/);
   });

@@ -40,7 +40,7 @@ describe('an argument of forRootAsync that Nest would ignore', () => {
   const ALLOWED =
     'useFactory, useClass, useExisting, inject, imports, provideInjectionTokensFrom, isGlobal, registerGuard, registerFilter';
 
-  it('stops the application when it is none, and names the nearest one', async () => {
+  it('an unknown option stops the application, and the message contains the nearest one', async () => {
     expect(await problemsOf(later({ useFactory, registerGaurd: false }))).toBe(
       configMessage(
         `registerGaurd: no such option of forRootAsync; allowed: ${ALLOWED}; did you mean "registerGuard"?`,
@@ -80,7 +80,7 @@ describe('an argument of forRootAsync that Nest would ignore', () => {
     );
   });
 
-  it.each(['useClass', 'useExisting'])('is none when %s makes options', async (name) => {
+  it.each(['useClass', 'useExisting'])('an option is ignored by none when %s makes options', async (name) => {
     @Injectable()
     class Options {
       private readonly rules = { default: ONE };
@@ -191,7 +191,7 @@ describe('a wrong value of an option stops the application, and the message stat
     expect(await faultOf(start)).toBe('none');
   });
 
-  it('names each rule that is none', async () => {
+  it('the message names each rule that is not an object', async () => {
     expect(await problemsOf(root({ rules: { login: undefined, mail: 5, ok: ONE } }))).toBe(
       configMessage(
         'rules.login: got undefined; allowed: an object with fields of a rule',
@@ -260,7 +260,7 @@ describe('a decorator', () => {
   });
 
   it.each([[], [undefined], [null], [5], [true], [[ONE]], [() => ONE], ['1m'], ['1m', '5 requests'], ['']])(
-    'stops the application for what is no rule: %j',
+    'a value that is not a rule stops the application: %j',
     async (...args) => {
       expect(await refusalOf(...(args as unknown[]))).toContain('Rate limit configuration is wrong');
     },

@@ -14,11 +14,11 @@ const RULES: readonly { readonly algorithm: string; slow: QueueRule }[] = [
 ];
 
 export function acquireContract(bench: () => Bench): void {
-  describe.each(RULES)('a place acquired by $algorithm', ({ slow }) => {
+  describe.each(RULES)('acquire with $algorithm', ({ slow }) => {
     const quick: QueueRule = { ...slow, window: '20ms' };
     const acquire = places();
 
-    it('is waited for as long as was known when it was asked for, first come first served', async () => {
+    it('waits for the reported time, first come, first served', async () => {
       const { limiter, other } = bench();
       const order: string[] = [];
       const waits = [limiter, other, other, limiter].map(async (each, index) => {
@@ -29,7 +29,7 @@ export function acquireContract(bench: () => Bench): void {
       expect(order).toEqual(['0: 0', '1: 20', '2: 40', '3: 60']);
     });
 
-    it('is refused at once if it is further away than the timeout, and takes nothing', async () => {
+    it('is denied at once if the wait would exceed the timeout, and charges nothing', async () => {
       const { limiter } = bench();
       await limiter.acquire(slow, 'ann');
       const before = await limiter.peek(slow, 'ann');
@@ -39,7 +39,7 @@ export function acquireContract(bench: () => Bench): void {
       expect(await limiter.peek(slow, 'ann')).toEqual(before);
     });
 
-    it('is had by who waits for just as long, or comes back when told to', async () => {
+    it('is allowed with a timeout equal to the wait, also after the reported retryAfter', async () => {
       const { limiter, goTo } = bench();
       const isHad = async (timeoutMs: number) => {
         const { resetAfterMs } = await limiter.peek(slow, 'ann');
@@ -55,12 +55,12 @@ export function acquireContract(bench: () => Bench): void {
       expect(await isHad(resetAfterMs)).toBe(true);
     });
 
-    it('is refused for good if it can never fit', async () => {
+    it('is denied with retryAfterMs null if the cost can never fit', async () => {
       const refused = await acquire(bench().limiter, slow, { cost: 2 }).answer;
       expect(refused).toMatchObject({ allowed: false, retryAfterMs: null });
     });
 
-    it('is not taken from who waits for it by a hit that does not wait', async () => {
+    it('keeps its permit when a hit that does not wait arrives', async () => {
       const { limiter, other, goTo } = bench();
       await limiter.acquire(slow, 'ann');
       acquire(limiter, slow);
@@ -69,7 +69,7 @@ export function acquireContract(bench: () => Bench): void {
       expect(await other.consume(slow, 'ann')).toMatchObject({ allowed: false, retryAfterMs: HOUR });
     });
 
-    it('is given back when it is given up while nobody stands behind it', async () => {
+    it('refunds its permit after an abort while no request waits behind it', async () => {
       const { limiter } = bench();
       await limiter.acquire(slow, 'ann');
       const before = await limiter.peek(slow, 'ann');
@@ -80,7 +80,7 @@ export function acquireContract(bench: () => Bench): void {
       expect(await limiter.peek(slow, 'ann')).toEqual(before);
     });
 
-    it('is not given back when somebody stands behind it, whose wait is known', async () => {
+    it('refunds no permit after an abort while another request waits behind it', async () => {
       const { limiter, other } = bench();
       await limiter.acquire(slow, 'ann');
       const ahead = acquire(limiter, slow);
@@ -92,14 +92,14 @@ export function acquireContract(bench: () => Bench): void {
       expect(await limiter.peek(slow, 'ann')).toEqual(before);
     });
 
-    it('is not even asked for after an abort', async () => {
+    it('charges nothing after an abort before the call', async () => {
       const { limiter } = bench();
       const signal = AbortSignal.abort(new Error('too late'));
       await expect(limiter.acquire(slow, 'ann', { signal })).rejects.toThrow('too late');
       expect(await limiter.peek(slow, 'ann')).toMatchObject({ remaining: 1 });
     });
 
-    it.each([-1, NaN, '1s'])('is not asked for with a timeout of %p', async (timeoutMs) => {
+    it.each([-1, NaN, '1s'])('rejects a timeout of %p', async (timeoutMs) => {
       const asked = acquire(bench().limiter, slow, { timeoutMs: timeoutMs as number });
       await expect(asked.answer).rejects.toThrow(RateLimitConfigError);
     });

@@ -8,14 +8,14 @@ const tightest: Rule = { name: 'tightest', algorithm: 'gcra', limit: 1, window: 
 
 export function allOrNothingContract(bench: () => Bench): void {
   describe('several rules in one request', () => {
-    it('takes from all of them when all allow, and tells the strictest', async () => {
+    it('charges all rules if all allow, and reports the strictest', async () => {
       const { limiter } = bench();
       const decision = await limiter.consume([...EVERY_RULE, tight], 'ann');
       expect(decision).toMatchObject({ allowed: true, rule: 'tight', limit: 2, remaining: 1 });
       expect(remainingOf(decision)).toEqual([...EVERY_RULE.map(() => 4), 1]);
     });
 
-    it('takes from none of them when one denies, and tells their figures as before the hit', async () => {
+    it('charges no rule if one denies, and reports the figures from before the hit', async () => {
       const { limiter, goTo } = bench();
       await limiter.consume([...EVERY_RULE, tight], 'ann', { cost: 2 });
       goTo(1000);
@@ -26,7 +26,7 @@ export function allOrNothingContract(bench: () => Bench): void {
       expect(await limiter.peek([...EVERY_RULE, tight], 'ann', { cost: 0 })).toEqual(before);
     });
 
-    it('takes from none of them wherever in the request the denying rule stands', async () => {
+    it('charges no rule wherever in the request the denying rule is', async () => {
       const { limiter } = bench();
       await limiter.consume(tight, 'ann', { cost: 2 });
       for (const rules of [
@@ -53,13 +53,13 @@ export function allOrNothingContract(bench: () => Bench): void {
       ]);
     });
 
-    it('takes a wait without end for the longest of all', async () => {
+    it('treats a wait without end as the longest', async () => {
       const { limiter } = bench();
       const decision = await limiter.consume([tightest, tight], 'ann', { cost: 2 });
       expect(decision).toMatchObject({ allowed: false, rule: 'tightest', retryAfterMs: null });
     });
 
-    it('charges each rule the cost of its own', async () => {
+    it('charges each rule its own cost', async () => {
       const { limiter } = bench();
       const rules = EVERY_RULE.map((rule, index): Rule => ({ ...rule, cost: index % 6 }));
       const expected = rules.map(({ cost }) => 5 - Number(cost));

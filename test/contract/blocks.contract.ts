@@ -5,7 +5,7 @@ import type { Bench } from './limiter-bench.js';
 
 export function blocksContract(bench: () => Bench): void {
   describe.each(EVERY_RULE)('a block by $algorithm ($name)', (rule) => {
-    it('lasts as long as the rule says after a denial, and asking meanwhile does not lengthen it', async () => {
+    it('lasts for the duration of the rule after a denial, and further requests do not extend it', async () => {
       const { ask, limiter } = bench();
       const hit = ask({ ...rule, block: '1h' });
       await hit(0, 5);
@@ -16,7 +16,7 @@ export function blocksContract(bench: () => Bench): void {
       expect(await hit(3_600_000, 5)).toMatchObject({ allowed: true, remaining: 0 });
     });
 
-    it('that is shorter than the window ends on time, and tells who must wait for longer', async () => {
+    it('ends on time if it is shorter than the window, and the wait is then that of the rule', async () => {
       const { ask } = bench();
       const hit = ask({ ...rule, block: '10ms' });
       await hit(0, 5);
@@ -27,7 +27,7 @@ export function blocksContract(bench: () => Bench): void {
       expect(await hit(retryAfterMs! - 1, 1)).toMatchObject({ allowed: false });
     });
 
-    it('tells a blocked client when it is allowed: when the block is over and the permits are back', async () => {
+    it('reports when the request is allowed: when the block has ended and permits are available', async () => {
       const { ask } = bench();
       const hit = ask({ ...rule, block: '10ms' });
       await hit(0, 5);
@@ -36,7 +36,7 @@ export function blocksContract(bench: () => Bench): void {
       expect(await hit(retryAfterMs, 1)).toMatchObject({ allowed: true });
     });
 
-    it('by a program tells a client with permits left the end of the block, and one without when they are back', async () => {
+    it('by a program reports its end to a client with permits left, and otherwise when permits are available', async () => {
       const { ask, limiter } = bench();
       const blockable = { ...rule, block: 'manual' } as Rule & { block: 'manual' };
       await ask(blockable)(0, 5);
@@ -47,7 +47,7 @@ export function blocksContract(bench: () => Bench): void {
       expect(await ask(blockable)(0, 1)).toMatchObject({ allowed: false, retryAfterMs: 3_600_000 });
     });
 
-    it('does not begin with a cost that can never fit, which the client could not wait for', async () => {
+    it('is not started by a cost that can never fit, for which the client could not wait', async () => {
       const { ask } = bench();
       const hit = ask({ ...rule, block: '5m' });
       await hit(0, 1);
@@ -56,7 +56,7 @@ export function blocksContract(bench: () => Bench): void {
       expect(await hit(0, remaining)).toMatchObject({ allowed: true });
     });
 
-    it('tells a cost that can never fit that waiting does not help, and ends on time all the same', async () => {
+    it('reports null for a cost that can never fit, and still ends on time', async () => {
       const { ask } = bench();
       const hit = ask({ ...rule, block: '1h' });
       await hit(0, 5);
@@ -66,7 +66,7 @@ export function blocksContract(bench: () => Bench): void {
       expect(await hit(3_600_000, 5)).toMatchObject({ allowed: true });
     });
 
-    it('by a program begins at once and ends on time, with the permits as they were', async () => {
+    it('by a program starts at once and ends on time, and keeps the remaining permits', async () => {
       const { ask, limiter } = bench();
       const blockable = { ...rule, block: 'manual' } as Rule & { block: 'manual' };
       const hit = ask(blockable);
@@ -79,7 +79,7 @@ export function blocksContract(bench: () => Bench): void {
       expect(await hit(60_000, 1)).toMatchObject({ allowed: false });
     });
 
-    it('is forgotten by a reset', async () => {
+    it('is deleted by a reset', async () => {
       const { ask, limiter } = bench();
       const blockable: Rule = { ...rule, block: '1h' };
       await ask(blockable)(0, 5);
@@ -88,7 +88,7 @@ export function blocksContract(bench: () => Bench): void {
       expect(await ask(blockable)(0, 5)).toMatchObject({ allowed: true, remaining: 0 });
     });
 
-    it('is for who was denied by it, not for who only asked or could never fit', async () => {
+    it('is started only by a denial, not by a peek or a cost that can never fit', async () => {
       const { ask, limiter } = bench();
       const blockable: Rule = { ...rule, block: '1h' };
       await ask(blockable)(0, 4);

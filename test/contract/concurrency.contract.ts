@@ -17,7 +17,7 @@ export function concurrencyContract(bench: () => Bench): void {
       await until(async () => (await timeLeft(it)) === 300, 'the lease to be renewed');
     }
 
-    it('lets in as many as may be in at a time, and the next as soon as one has left', async () => {
+    it('allows the limit at the same time, and the next request when one is released', async () => {
       const { limiter, other } = bench();
       const first = await limiter.hold(rule, 'ann');
       const second = await other.hold(rule, 'ann');
@@ -30,7 +30,7 @@ export function concurrencyContract(bench: () => Bench): void {
       await other.close();
     });
 
-    it('takes as many permits as the cost says, all or none, and gives all of them back', async () => {
+    it('takes as many permits as the cost, all or none, and releases all of them', async () => {
       const it = bench();
       const both = await it.limiter.hold(rule, 'ann', { cost: 2 });
       expect(await freeOf(it)).toBe(0);
@@ -42,7 +42,7 @@ export function concurrencyContract(bench: () => Bench): void {
       await one.release();
     });
 
-    it('gives a permit back once, however often and however it is released', async () => {
+    it('releases a permit once, however often and in whatever way it is released', async () => {
       const it = bench();
       const kept = await it.other.hold(rule, 'ann');
       {
@@ -57,7 +57,7 @@ export function concurrencyContract(bench: () => Bench): void {
       expect(await freeOf(it)).toBe(2);
     });
 
-    it('has nothing to release for who was not let in', async () => {
+    it('has nothing to release after a denial', async () => {
       const it = bench();
       const held = await it.limiter.hold(rule, 'ann', { cost: 2 });
       await (await it.limiter.hold(rule, 'ann')).release();
@@ -65,7 +65,7 @@ export function concurrencyContract(bench: () => Bench): void {
       await held.release();
     });
 
-    it('keeps a permit for as long as its holder lives, well beyond the lease', async () => {
+    it('keeps a permit while its holder lives, long beyond the lease', async () => {
       const it = bench();
       const permit = await it.limiter.hold(soonRenewed, 'ann');
       for (let times = 0; times < 12; times++) {
@@ -77,7 +77,7 @@ export function concurrencyContract(bench: () => Bench): void {
       expect(await freeOf(it)).toBe(2);
     });
 
-    it('takes a permit back when its holder has died, at the end of the lease and not before', async () => {
+    it('returns a permit of a dead holder when its lease ends, and not before', async () => {
       const it = bench();
       await it.limiter.hold(soonRenewed, 'ann');
       it.time.advance(100);
@@ -89,7 +89,7 @@ export function concurrencyContract(bench: () => Bench): void {
       expect(await freeOf(it)).toBe(2);
     });
 
-    it('frees nobody else when a holder releases late', async () => {
+    it('frees no permit of others by a late release', async () => {
       const it = bench();
       const late = await it.limiter.hold(rule, 'ann', { cost: 2 });
       await it.limiter.close();
@@ -102,7 +102,7 @@ export function concurrencyContract(bench: () => Bench): void {
       expect(await freeOf(it)).toBe(2);
     });
 
-    it('tells a holder who has lost the permit, and nobody else', async () => {
+    it('aborts the signal of a holder that has lost its permit, and no other', async () => {
       const it = bench();
       const lost = await it.limiter.hold(soonRenewed, 'ann');
       const kept = await it.limiter.hold(soonRenewed, 'bob');
@@ -113,7 +113,7 @@ export function concurrencyContract(bench: () => Bench): void {
       await kept.release();
     });
 
-    it('starts afresh after a reset, and a permit from before frees nobody', async () => {
+    it('is empty after a reset, and earlier permits free no others', async () => {
       const it = bench();
       const before = await it.limiter.hold(rule, 'ann', { cost: 2 });
       await it.limiter.reset(rule, 'ann');

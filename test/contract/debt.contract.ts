@@ -28,7 +28,7 @@ export function debtContract(bench: () => Bench): void {
   describe.each(EVERY_OPTION.filter(({ window }) => window.endsWith('ms')))(
     'debt by $algorithm ($name)',
     (rule) => {
-      it('is paid off by the permits to come, not a millisecond sooner or later', async () => {
+      it('is repaid from future permits, to the millisecond', async () => {
         const { limiter, goTo } = bench();
         await (await limiter.reserve(rule, 'ann', { cost: 2 })).settle(9);
         const [one, five] = [await limiter.peek(rule, 'ann'), await limiter.peek(rule, 'ann', { cost: 5 })];
@@ -41,7 +41,7 @@ export function debtContract(bench: () => Bench): void {
         expect((await limiter.consume(rule, 'ann', { cost: 5 })).allowed).toBe(true);
       });
 
-      it('is charged to who owes it alone, and forgotten by a reset', async () => {
+      it('belongs to its subject only, and is deleted by a reset', async () => {
         const { limiter } = bench();
         await (await limiter.reserve(rule, 'ann', { cost: 2 })).settle(9);
         expect(await limiter.peek(rule, 'bob')).toMatchObject({ remaining: 5, resetAfterMs: 0 });
@@ -55,7 +55,7 @@ export function debtContract(bench: () => Bench): void {
     const remainingOf = async ({ limiter }: Bench, rules: readonly Rule[]) =>
       (await limiter.peek(rules, 'ann', { cost: 0 })).decisions.map(({ remaining }) => remaining);
 
-    it('is settled with all of them alike', async () => {
+    it('is settled alike for all of them', async () => {
       const it = bench();
       const cheap = await it.limiter.reserve(EVERY_RULE, 'ann', { cost: 4 });
       await cheap.settle(1);
@@ -65,14 +65,14 @@ export function debtContract(bench: () => Bench): void {
       expect(await remainingOf(it, EVERY_RULE)).toEqual(EVERY_RULE.map(() => 1));
     });
 
-    it('gives back by the rule that asked for more, and owes by the one that asked for less', async () => {
+    it('refunds the rules that charged too much, and charges debt to those that charged too little', async () => {
       const it = bench();
       const rules = EVERY_RULE.map((rule, index): Rule => ({ ...rule, cost: 1 + (index % 4) }));
       await (await it.limiter.reserve(rules, 'ann')).settle(3);
       expect(await remainingOf(it, rules)).toEqual(EVERY_RULE.map(() => 2));
     });
 
-    it('owes by a rule whose subject has been blocked meanwhile, too', async () => {
+    it('charges debt to a rule whose subject was blocked meanwhile', async () => {
       const { limiter, goTo } = bench();
       const quota = { limit: 5, window: '1h' } as const;
       const blocking: Rule = { name: 'blocking', algorithm: 'token-bucket', ...quota, block: '1s' };
@@ -85,7 +85,7 @@ export function debtContract(bench: () => Bench): void {
       expect(decisions.map(({ remaining }) => remaining)).toEqual([1, 1]);
     });
 
-    it('charges no shadow rule that would have denied it, and settles with the others', async () => {
+    it('does not charge a shadow rule that would have denied it, and settles the others', async () => {
       const it = bench();
       const watched: Rule = { ...EVERY_RULE[0]!, name: 'watched', limit: 1, mode: 'shadow' };
       await (await it.limiter.reserve([watched, ...EVERY_RULE], 'ann', { cost: 4 })).settle(2);

@@ -17,7 +17,7 @@ export function everyAlgorithmContract(bench: () => Bench): void {
       );
     });
 
-    it('takes no permit for a cost of 0, and answers it when there is none left', async () => {
+    it('takes no permit for a cost of 0, and allows it when no permit is left', async () => {
       const { ask, expectTimeline } = bench();
       await expectTimeline(
         rule,
@@ -31,7 +31,7 @@ export function everyAlgorithmContract(bench: () => Bench): void {
       expect(await ask(rule)(0, 0)).toMatchObject({ allowed: true, remaining: 0, retryAfterMs: 0 });
     });
 
-    it('tells a cost that can never fit, and charges nothing of it', async () => {
+    it('reports a cost that can never fit, and charges nothing', async () => {
       await bench().expectTimeline(
         rule,
         `
@@ -42,7 +42,7 @@ export function everyAlgorithmContract(bench: () => Bench): void {
       );
     });
 
-    it('does not let one client use up what is due to another', async () => {
+    it('gives each subject its own permits', async () => {
       const { ask } = bench();
       const [ann, bob] = [ask(rule, 'ann'), ask(rule, 'bob')];
       expect(await ann(0, 5)).toMatchObject({ allowed: true, remaining: 0 });
@@ -77,7 +77,7 @@ export function everyAlgorithmContract(bench: () => Bench): void {
       expect(await ask(rule, 'bob')(0, 0)).toMatchObject({ remaining: 0 });
     });
 
-    it('tells by a peek what a hit would be told, and takes nothing', async () => {
+    it('reports with a peek the decision of a hit, and takes nothing', async () => {
       const { limiter, goTo } = bench();
       const peekThenHit = async (cost: number) => {
         const before = await limiter.peek(rule, 'ann', { cost: 0 });
@@ -95,7 +95,7 @@ export function everyAlgorithmContract(bench: () => Bench): void {
       for (const cost of [4, 2, 1]) await peekThenHit(cost);
     });
 
-    it('takes the cost that the rule says when the hit says none', async () => {
+    it("takes the rule's cost if the hit has none", async () => {
       const { limiter } = bench();
       const dear: Rule = { ...rule, cost: 2 };
       expect(await limiter.consume(dear, 'ann')).toMatchObject({ allowed: true, remaining: 3 });

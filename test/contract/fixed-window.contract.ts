@@ -61,7 +61,7 @@ export function fixedWindowContract(bench: () => Bench): void {
       }
     });
 
-    it('goes on with the permits taken when the limit is lowered and raised while it runs', async () => {
+    it('keeps consumed permits when the limit is lowered and raised', async () => {
       const { ask } = bench();
       await expectTimeline(
         ask(rule),

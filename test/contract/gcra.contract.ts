@@ -13,7 +13,7 @@ export function gcraContract(bench: () => Bench): void {
       burst: 4,
     } as const satisfies Rule;
 
-    it('lets a burst through after a pause, and then one hit every second', async () => {
+    it('allows a burst after a pause, and then one hit every second', async () => {
       await bench().expectTimeline(
         rule,
         `

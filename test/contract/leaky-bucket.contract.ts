@@ -16,11 +16,11 @@ export function leakyBucketContract(bench: () => Bench): void {
       return delays;
     }
 
-    it('holds back who comes early until his turn, and denies who finds the queue full', async () => {
+    it('delays early requests until their turn, and denies requests when the queue is full', async () => {
       expect(await delaysOf(6, rule, bench())).toEqual([0, 1000, 2000, 3000, 'no', 'no']);
     });
 
-    it('lets the queue run down at the rate', async () => {
+    it('empties the queue at the rate', async () => {
       await bench().expectTimeline(
         rule,
         `
@@ -35,19 +35,19 @@ export function leakyBucketContract(bench: () => Bench): void {
       );
     });
 
-    it('lets so many go at once that need not wait, as nginx says with delay', async () => {
+    it('does not delay the first delayAfter permits, like delay in nginx', async () => {
       expect(await delaysOf(5, { ...rule, delayAfter: 2 }, bench())).toEqual([0, 0, 0, 1000, 'no']);
     });
 
-    it('lets all of the queue go at once, as nginx says with nodelay', async () => {
+    it('delays no request with delayAfter equal to queue, like nodelay in nginx', async () => {
       expect(await delaysOf(5, { ...rule, delayAfter: 3 }, bench())).toEqual([0, 0, 0, 0, 'no']);
     });
 
-    it('denies who would be held back for longer than maxDelay', async () => {
+    it('denies requests that would be delayed longer than maxDelay', async () => {
       expect(await delaysOf(5, { ...rule, maxDelay: '2s' }, bench())).toEqual([0, 1000, 2000, 'no', 'no']);
     });
 
-    it('holds nobody back when the clock steps forward, and forgets no place when it steps back', async () => {
+    it('delays no request when the clock steps forward, and keeps the queue when it steps back', async () => {
       const it = bench();
       it.goTo(20_000);
       expect(await delaysOf(2, rule, it)).toEqual([0, 1000]);

@@ -8,10 +8,10 @@ const MINUTE = 60_000;
 const rule = { algorithm: 'leaky-bucket', limit: 1, window: '1m', queue: 5 } as const satisfies QueueRule;
 
 export function leakyQueueContract(bench: () => Bench): void {
-  describe('the queue of a leaky bucket that is waited in', () => {
+  describe('the queue of a leaky bucket with acquire', () => {
     const acquire = places();
 
-    it('is not joined by who has less time than the wait, however much room there is', async () => {
+    it('is not joined by a call whose timeout is shorter than the wait, even if there is room', async () => {
       const { limiter } = bench();
       await limiter.consume(rule, 'ann', { cost: 2 });
       const before = await limiter.peek(rule, 'ann');
@@ -23,7 +23,7 @@ export function leakyQueueContract(bench: () => Bench): void {
       expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 3, resetAfterMs: 3 * MINUTE });
     });
 
-    it('is as long as their timeouts say: queue and maxDelay are for hits that are held', async () => {
+    it('is limited by the timeouts: queue and maxDelay apply only to requests', async () => {
       const { limiter } = bench();
       const short: QueueRule = { ...rule, queue: 1, maxDelay: '30s' };
       await limiter.consume(short, 'ann');
@@ -37,7 +37,7 @@ export function leakyQueueContract(bench: () => Bench): void {
       }
     });
 
-    it('lets go at once who need not wait, even with no time to wait', async () => {
+    it('allows a call without a wait at once, even with a timeout of 0', async () => {
       const { limiter } = bench();
       const told: [boolean, number][] = [];
       for (let hit = 0; hit < 4; hit++) {
@@ -48,7 +48,7 @@ export function leakyQueueContract(bench: () => Bench): void {
       expect(told).toEqual([true, true, true, false].map((allowed) => [allowed, 0]));
     });
 
-    it('stays as it is when a place is given up with a held hit behind it', async () => {
+    it('stays unchanged when a wait is aborted with a delayed request behind it', async () => {
       const { limiter, other, goTo } = bench();
       await limiter.consume(rule, 'ann');
       const place = acquire(limiter, rule);
@@ -60,7 +60,7 @@ export function leakyQueueContract(bench: () => Bench): void {
       expect(await limiter.consume(rule, 'ann')).toMatchObject({ delayMs: 3 * MINUTE - 10 * SECOND });
     });
 
-    it('gets all permits of a place back that is given up at its end', async () => {
+    it('gets all permits back from an aborted wait at its end', async () => {
       const { limiter, goTo } = bench();
       await limiter.consume(rule, 'ann');
       const place = acquire(limiter, rule, { cost: 3 });

@@ -20,7 +20,7 @@ function expiryOf(rule: AnyRule, now: number): number {
   return Math.ceil(expiresAfter / 1000);
 }
 
-describe('a memory store by a clock of its own, which may step back', () => {
+describe('a memory store with an injected clock, which may step back', () => {
   let time: VirtualTime;
   let start: number;
   let store: MemoryStore;

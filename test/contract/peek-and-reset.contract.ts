@@ -32,7 +32,7 @@ const HITS: readonly (readonly [at: number, cost: number])[] = [
 
 export function peekAndResetContract(bench: () => Bench): void {
   describe.each(EVERY_KIND)('$algorithm ($name)', (rule) => {
-    it('decides alike for who only asks all the time and for who does not', async () => {
+    it('decides alike with and without peeks in between', async () => {
       const { limiter, goTo } = bench();
       for (const [at, cost] of HITS) {
         goTo(at);
@@ -42,7 +42,7 @@ export function peekAndResetContract(bench: () => Bench): void {
       }
     });
 
-    it('returns from a reset whether there was anything to forget', async () => {
+    it('returns from a reset whether there was any state', async () => {
       const { limiter } = bench();
       expect(await limiter.reset(rule, 'eve')).toBe(false);
       await take(limiter, rule, 1, 'eve');
@@ -50,7 +50,7 @@ export function peekAndResetContract(bench: () => Bench): void {
       expect(await limiter.reset(rule, 'eve')).toBe(false);
     });
 
-    it('decides alike for who was reset, with all debts and blocks, and for who has never come', async () => {
+    it('decides for a subject after a reset, with all debts and blocks, as for a new one', async () => {
       const { limiter, other, goTo } = bench();
       if (rule.algorithm !== 'concurrency') await (await limiter.reserve(rule, 'ann')).settle(20);
       for (const [at, cost] of HITS.slice(0, 4)) {

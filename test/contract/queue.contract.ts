@@ -95,7 +95,7 @@ export function queueContract(bench: () => Bench): void {
       expect(await free()).toBe(2);
     });
 
-    it('leaves the queue when it is aborted, and those behind it go on', async () => {
+    it('continues with the next request when the first one is aborted', async () => {
       const { limiter, join, free, isServed } = queue();
       const one = await limiter.hold(rule, 'ann');
       const controller = new AbortController();
@@ -110,7 +110,7 @@ export function queueContract(bench: () => Bench): void {
       expect(await free()).toBe(2);
     });
 
-    it('gives a permit on that it gets in the moment in which it is aborted', async () => {
+    it('releases a permit that it gets at the moment of its abort', async () => {
       const { limiter, other, join, free, isServed } = queue();
       for (let times = 0; times < 20; times++) {
         const held = await limiter.hold(rule, 'ann', { cost: 2 });
@@ -129,7 +129,7 @@ export function queueContract(bench: () => Bench): void {
       expect(await free()).toBe(2);
     });
 
-    it('is not put in the queue by an abort that came before', async () => {
+    it('is not joined after an earlier abort', async () => {
       const { limiter, join, free } = queue();
       await limiter.hold(rule, 'ann');
       await expect(join('late', { signal: AbortSignal.abort(new Error('too late')) })).rejects.toThrow(
@@ -160,7 +160,7 @@ export function queueContract(bench: () => Bench): void {
       await isServed('a');
     });
 
-    it('goes on waiting after a reset, in the new queue', async () => {
+    it('continues to wait after a reset, in the new queue', async () => {
       const { limiter, join, isServed } = queue();
       await limiter.hold(rule, 'ann', { cost: 2 });
       void join('a');

@@ -4,7 +4,7 @@ import type { Bench } from './limiter-bench.js';
 
 export function refundContract(bench: () => Bench): void {
   describe.each(EVERY_OPTION)('a refund by $algorithm ($name)', (rule) => {
-    it('gives back what was charged, once', async () => {
+    it('returns the charged permits, once', async () => {
       const { limiter } = bench();
       await limiter.consume(rule, 'ann', { cost: 2 });
       const decision = await limiter.consume(rule, 'ann', { cost: 3 });
@@ -14,7 +14,7 @@ export function refundContract(bench: () => Bench): void {
       expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 3 });
     });
 
-    it('gives nothing back of a denial or of a question', async () => {
+    it('returns nothing for a denial or a peek', async () => {
       const { limiter } = bench();
       await limiter.consume(rule, 'ann', { cost: 5 });
       expect(await limiter.refund(await limiter.consume(rule, 'ann'))).toBe(false);
@@ -22,7 +22,7 @@ export function refundContract(bench: () => Bench): void {
       expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 0 });
     });
 
-    it('gives nothing back of a charge that is gone already, and so never too much', async () => {
+    it('returns nothing for an expired charge, and so never too much', async () => {
       const { limiter, goTo } = bench();
       const decision = await limiter.consume(rule, 'ann', { cost: 3 });
       goTo(decision.resetAfterMs);
@@ -31,7 +31,7 @@ export function refundContract(bench: () => Bench): void {
       expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 1 });
     });
 
-    it('gives nothing back to who has been reset', async () => {
+    it('returns nothing after a reset', async () => {
       const { limiter } = bench();
       const decision = await limiter.consume(rule, 'ann', { cost: 3 });
       await limiter.reset(rule, 'ann');
@@ -39,7 +39,7 @@ export function refundContract(bench: () => Bench): void {
       expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 5, resetAfterMs: 0 });
     });
 
-    it('gives nothing back of a charge that a reset has cleared, whatever was charged since', async () => {
+    it('returns nothing for a charge that a reset has cleared, whatever was charged since', async () => {
       const { limiter, other, goTo } = bench();
       const cleared = await limiter.consume(rule, 'ann', { cost: 3 });
       const reserved = await limiter.reserve(rule, 'ann', { cost: 2 });
@@ -54,7 +54,7 @@ export function refundContract(bench: () => Bench): void {
       expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 5 });
     });
 
-    it('gives nothing back of a charge that the first of two resets has cleared', async () => {
+    it('returns nothing for a charge that the first of two resets has cleared', async () => {
       const { limiter, goTo } = bench();
       const cleared = await limiter.consume(rule, 'ann', { cost: 3 });
       for (const at of [1, 3]) {
@@ -68,7 +68,7 @@ export function refundContract(bench: () => Bench): void {
     });
   });
 
-  it('a refund gives all the rules of a request back, or those that are named', async () => {
+  it('a refund applies to all rules of a request, or to the named ones', async () => {
     const { limiter } = bench();
     const remaining = async () =>
       (await limiter.peek(EVERY_RULE, 'ann')).decisions.map((each) => each.remaining);

@@ -10,7 +10,7 @@ export function reservationContract(bench: () => Bench): void {
     // A charge in a queue cannot be reduced while another request waits behind it.
     const given = rule.algorithm === 'leaky-bucket' ? 0 : 3;
 
-    it('gives back what the work did not cost, once', async () => {
+    it('refunds the unused part, once', async () => {
       const it = bench();
       const reservation = await it.limiter.reserve(rule, 'ann', { cost: 4 });
       expect([reservation.allowed, await left(it)]).toEqual([true, 1]);
@@ -21,7 +21,7 @@ export function reservationContract(bench: () => Bench): void {
       expect(await left(it)).toBe(4);
     });
 
-    it('gives it back after others have come, unless they stand behind it in a queue', async () => {
+    it('refunds it after later requests, unless they wait behind it in a queue', async () => {
       const it = bench();
       const reservation = await it.limiter.reserve(rule, 'ann', { cost: 4 });
       await it.other.consume(rule, 'ann');
@@ -29,7 +29,7 @@ export function reservationContract(bench: () => Bench): void {
       expect(await left(it)).toBe(given);
     });
 
-    it('charges what the work cost more as debt, which is to be paid off first', async () => {
+    it('charges an overrun as debt, which is repaid first', async () => {
       const it = bench();
       const reservation = await it.limiter.reserve(rule, 'ann', { cost: 2 });
       await reservation.settle(9);
@@ -70,20 +70,20 @@ export function reservationContract(bench: () => Bench): void {
       expect(await left(it)).toBe(4);
     });
 
-    it('gives everything back when it is cancelled', async () => {
+    it('is refunded in full when it is cancelled', async () => {
       const it = bench();
       const before = await it.limiter.peek(rule, 'ann');
       await (await it.limiter.reserve(rule, 'ann', { cost: 5 })).cancel();
       expect(await it.limiter.peek(rule, 'ann')).toEqual(before);
     });
 
-    it('stays charged by what it cost as planned', async () => {
+    it('stays charged in full when it is settled with its own cost', async () => {
       const it = bench();
       await (await it.limiter.reserve(rule, 'ann', { cost: 3 })).settle(3);
       expect(await left(it)).toBe(2);
     });
 
-    it('is gone by itself when nobody settles it, no later than any other charge', async () => {
+    it('expires like any other charge if it is never settled', async () => {
       const it = bench();
       const { decision } = await it.limiter.reserve(rule, 'ann', { cost: 4 });
       expect(await it.other.consume(rule, 'bob', { cost: 4 })).toMatchObject({
@@ -96,7 +96,7 @@ export function reservationContract(bench: () => Bench): void {
       expect(await left(it)).toBe(5);
     });
 
-    it('gives nothing back once it is gone, and still charges what the work cost more', async () => {
+    it('refunds nothing after it has expired, and still charges an overrun', async () => {
       const it = bench();
       const late = await it.limiter.reserve(rule, 'ann', { cost: 2 });
       const dear = await it.limiter.reserve(rule, 'bob', { cost: 2 });
@@ -108,7 +108,7 @@ export function reservationContract(bench: () => Bench): void {
       expect(await it.limiter.peek(rule, 'bob')).toMatchObject({ remaining: 2 });
     });
 
-    it('charges nothing for work that was refused', async () => {
+    it('charges nothing after a denial', async () => {
       const it = bench();
       await it.limiter.consume(rule, 'ann', { cost: 3 });
       const refused = await it.limiter.reserve(rule, 'ann', { cost: 3 });
@@ -117,7 +117,7 @@ export function reservationContract(bench: () => Bench): void {
       expect(await left(it)).toBe(2);
     });
 
-    it('refuses an actual cost that is none', async () => {
+    it('rejects an invalid actual cost', async () => {
       const reservation = await bench().limiter.reserve(rule, 'ann');
       await expect(reservation.settle(-1)).rejects.toThrow(RateLimitConfigError);
     });

@@ -4,11 +4,11 @@ import { EVERY_RULE } from './every-rule.js';
 import type { Bench } from './limiter-bench.js';
 
 export function shadowContract(bench: () => Bench): void {
-  describe.each(EVERY_RULE)('$algorithm ($name) that is only shadow', (rule) => {
+  describe.each(EVERY_RULE)('$algorithm ($name) in shadow mode', (rule) => {
     const shadow: Rule = { ...rule, mode: 'shadow' };
     const enforced: Rule = { name: 'enforced', algorithm: 'fixed-window', limit: 7, window: '1m' };
 
-    it('tells that it would deny, and denies nothing', async () => {
+    it('reports that it would deny, and denies nothing', async () => {
       const { limiter } = bench();
       await limiter.consume([shadow, enforced], 'ann', { cost: 5 });
       const decision = await limiter.consume([shadow, enforced], 'ann');
@@ -16,7 +16,7 @@ export function shadowContract(bench: () => Bench): void {
       expect(decision.decisions[0]).toMatchObject({ allowed: false, shadow: true, remaining: 0 });
     });
 
-    it('is not charged for what another rule denies, nor for what it would deny itself', async () => {
+    it('is not charged for requests that it or another rule denies', async () => {
       const { limiter } = bench();
       await limiter.consume([shadow, enforced], 'ann', { cost: 4 });
       await limiter.consume([shadow, enforced], 'ann', { cost: 4 });
@@ -25,7 +25,7 @@ export function shadowContract(bench: () => Bench): void {
       expect(decisions.map(({ remaining }) => remaining)).toEqual([1, 1]);
     });
 
-    it('blocks nobody but in its own eyes', async () => {
+    it('starts only blocks that are not enforced', async () => {
       const { limiter } = bench();
       const blocking: Rule = { ...shadow, block: '1h' };
       await limiter.consume(blocking, 'ann', { cost: 5 });
@@ -53,7 +53,7 @@ export function shadowContract(bench: () => Bench): void {
     },
   );
 
-  it('each process counts for itself by a rule that says so', async () => {
+  it("each process has its own counters with per: 'instance'", async () => {
     const { limiter, other } = bench();
     const rules = EVERY_RULE.map((rule): Rule => ({ ...rule, per: 'instance' }));
     await limiter.consume(rules, 'ann', { cost: 5 });

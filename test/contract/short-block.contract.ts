@@ -7,7 +7,7 @@ export function shortBlockContract(bench: () => Bench): void {
   describe.each(EVERY_OPTION)('a block of a second by $algorithm ($name)', (rule) => {
     const blocking: Rule = { ...rule, block: '1s' };
 
-    it('ends on time however often was asked meanwhile, and then the rule decides again', async () => {
+    it('ends on time whatever requests arrive meanwhile, and then the rule decides again', async () => {
       const { ask } = bench();
       const [hit, unblocked] = [ask(blocking), ask(rule, 'bob')];
       for (const each of [hit, unblocked]) await each(0, 5);
@@ -34,7 +34,7 @@ export function shortBlockContract(bench: () => Bench): void {
     });
   });
 
-  it('a block of a second by concurrency keeps out who was refused, even when all have left', async () => {
+  it('a block of one second with concurrency denies a subject even if all permits are released', async () => {
     const { limiter, goTo } = bench();
     const rule: ConcurrencyRule = { algorithm: 'concurrency', limit: 2, lease: '1m', block: '1s' };
     const inside = await limiter.hold(rule, 'ann', { cost: 2 });

@@ -29,7 +29,7 @@ export function slidingWindowCellsContract(bench: () => Bench): void {
       );
     });
 
-    it('never has more than the limit in a window, where a grid of its own would be tempting', async () => {
+    it('never allows more than the limit in a window, whose cells are aligned to the clock', async () => {
       await bench().expectTimeline(
         rule,
         `

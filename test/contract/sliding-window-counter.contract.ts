@@ -32,7 +32,7 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
       );
     });
 
-    it('tells a large cost to wait into the next window if it must', async () => {
+    it('reports a wait into the next window for a large cost', async () => {
       await bench().expectTimeline(
         rule,
         `
@@ -60,7 +60,7 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
       );
     });
 
-    it('goes on with its counters when the limit is lowered and raised while it runs', async () => {
+    it('keeps its counters when the limit is lowered and raised', async () => {
       const { ask } = bench();
       await expectTimeline(
         ask(rule),

@@ -12,7 +12,7 @@ export function slidingWindowLogContract(bench: () => Bench): void {
       window: '10s',
     } as const satisfies Rule;
 
-    it('gives each permit back a window after it was taken', async () => {
+    it('returns each permit one window after it was taken', async () => {
       await bench().expectTimeline(
         rule,
         `
@@ -79,7 +79,7 @@ export function slidingWindowLogContract(bench: () => Bench): void {
       );
     });
 
-    it('goes on with its entries when the limit is lowered and raised while it runs', async () => {
+    it('keeps its entries when the limit is lowered and raised', async () => {
       const { ask } = bench();
       await expectTimeline(
         ask(rule),

@@ -11,7 +11,7 @@ const ORIGIN_MS = 3000;
 export function steadyPaceContract(bench: () => Bench): void {
   // test/properties/million-hits.spec.ts plays a million hits on the reference implementations.
   it.each(STEADY_PACES)(
-    '$rule.algorithm at $pace lets in who comes on time, hit after hit, and nobody a microsecond early',
+    '$rule.algorithm at $pace allows every hit of a client that is on time, and none a microsecond early',
     async ({ rule, cost, free, dueAt }) => {
       const { limiter, goTo } = bench();
       const ask = (at: number, permits: number) => {

@@ -96,7 +96,7 @@ describe('a Redis that fails and recovers', () => {
       return /connection|2000 ms/.test(String(reasons.at(-1)));
     }, 'the connection to be given up');
     const redis = `Redis at 127.0.0.1:${server.port}`;
-    const causes = [50, 2000].map((ms) => `${redis}: no answer within ${ms} ms`);
+    const causes = [50, 2000].map((ms) => `${redis}: no reply within ${ms} ms`);
     // Without "(ECONNREFUSED)", which was the previous cause.
     expect([...causes, `no connection to ${redis}`]).toEqual(expect.arrayContaining([...new Set(reasons)]));
     expect(reasons).toContain(causes[0]);

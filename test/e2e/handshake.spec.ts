@@ -71,7 +71,7 @@ describe('a command that ioredis sends when it connects', () => {
     ["a user's client", () => owned(new Redis({ ...place(), db: 99 }))],
   ])('a rejected SELECT of a database that does not exist is reported: %s', async (_title, redis) => {
     const { get, logs, health, sources } = await start(redis());
-    const reason = `Redis at 127.0.0.1:${server.port} refuses database 99: ERR DB index is out of range (SELECT)`;
+    const reason = `Redis at 127.0.0.1:${server.port} rejects database 99: ERR DB index is out of range (SELECT)`;
     expect(logs.ours()).toMatchObject([{ level: 'error', message: expect.stringContaining(reason) }]);
     await get('/');
     expect(sources).toEqual(['fallback']);

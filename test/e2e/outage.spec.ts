@@ -38,7 +38,7 @@ describe.each(FRAMEWORKS)('the log at start, on %s', (framework) => {
       {
         level: 'log',
         message:
-          'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
+          'No `redis` given: counting in the memory of this process. Each process counts separately, and a restart clears the counters.',
       },
     ]);
   });

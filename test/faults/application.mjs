@@ -1,5 +1,4 @@
-// An application under load, in a process of its own: what it counts and holds is the library's alone. Its
-// parent makes the faults, and sends `{ command, value }`; each is answered once it is carried out.
+// An application under load, in a separate process, so that its handles and its heap belong to the library. Its parent causes the faults and sends `{ command, value }`; the application replies when a command is complete.
 //
 //   node --expose-gc application.mjs '{ "url", "inFlight", "hasOwnClock" }'
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,14 +25,16 @@ const commands = {
   step: (milliseconds) => (stepMs = milliseconds),
   figures: () => ({ phases: load.figures(), breaker, warnings }),
   tallies: () => load.tallies(),
-  /** What the process holds while it asks for nothing. */
+  /** The handles and the heap of the idle process. */
   async rest() {
     await load.stop();
-    await sleep(0); // The garbage of the last hits.
+    await sleep(0); // Collects the garbage of the last hits.
     globalThis.gc();
     return { handles: process.getActiveResourcesInfo().toSorted(), heap: process.memoryUsage().heapUsed };
   },
-  /** Closes everything while hits are in flight. After it, nothing of the library may hold the process. */
+  /**
+   * Closes everything while hits are in flight. After that, no handle of the library may keep the process running.
+   */
   async shutDown() {
     const startedAt = performance.now();
     const stopped = Promise.all([load.burst(), load.stop()]);
@@ -41,7 +42,7 @@ const commands = {
     await Promise.all([limiter.close(), store.close()]);
     await stopped;
     const settledMs = performance.now() - startedAt;
-    // A busy machine may have opened and closed it before.
+    // On a busy machine, the breaker may have opened and closed before.
     const turns = breaker.filter(({ at }) => at >= startedAt);
     return { underWay, settledMs, phases: load.figures(), breaker: turns, warnings };
   },

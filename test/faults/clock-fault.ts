@@ -4,7 +4,7 @@ import type { Site } from './site.js';
 const HOUR_MS = 3_600_000;
 const STEPS = [HOUR_MS, -HOUR_MS, 1000, -1000, 2 * HOUR_MS];
 
-/** The server's own clock cannot be stepped without root: the application's stands in for it. */
+/** The server's clock can be stepped only by root, so the application uses the option `clock` instead. */
 export const clockFault: ServerFault = {
   name: 'the clock steps by up to 3 h, back and forth',
   deciding: 'redis',

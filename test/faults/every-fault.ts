@@ -5,7 +5,7 @@ import { onOneServer, type StagedFault } from './stage.js';
 import { topologyFaults } from './topology-faults.js';
 import { wayFaults } from './way-faults.js';
 
-/** The faults of one server, and of the way to it. */
+/** The faults of one server, and of the connection to it. */
 export const FAULTS_OF_A_SERVER: readonly ServerFault[] = [...serverFaults, ...wayFaults, clockFault];
 
 /** A fault that an application cannot be run into, because it is there before. */

@@ -1,34 +1,34 @@
 import type { Ground, Site } from './site.js';
 
-/** What an application may expect of something that goes wrong with Redis. */
+/** What an application may expect during a fault. */
 export interface Expected {
   readonly name: string;
   /**
-   * Who decides while it is on: `'fallback'` every hit, `'redis'` most of them, which it does not hold up,
-   * `'only redis'` all of them, or `'either'`.
+   * What decides during the fault: `'fallback'` all hits; `'redis'` most of them, without delaying them; `'only
+   * redis'` all of them; or `'either'`.
    */
   readonly deciding: 'fallback' | 'redis' | 'only redis' | 'either';
-  /** What the breaker does: opens once and closes when the fault is over, or as often as it has reason to. */
+  /** How often the breaker opens: once, or any number of times. It closes when the fault is over. */
   readonly breaker: 'once' | 'any';
-  /** Whether it is there before the applications start, so that none knows of the others. */
+  /** Whether the fault starts before the applications, so that none of them counts the others. */
   readonly isThereAtStart?: boolean;
-  /** Whether the server loses what it has counted before. */
+  /** Whether the server loses its earlier charges. */
   readonly forgets?: boolean;
-  /** How many milliseconds before the fault a charge may have been made that the next master has not been sent. */
+  /** How long before the fault a charge may have been made that is not replicated yet, in milliseconds. */
   readonly losesMs?: number;
-  /** How far the clock steps at most, in milliseconds, and how often forward to where it never was. */
+  /** The largest step of the clock in milliseconds, and how often it steps forward beyond all earlier times. */
   readonly clock?: { readonly ahead: number; readonly steps: number };
 }
 
-/** Something that goes wrong with Redis, and how to make it at a place. */
+/** A fault, and how to cause it on a site. */
 export interface Fault<At> extends Expected {
-  /** Makes it. Resolves once it is there. */
+  /** Causes the fault. Resolves when it is in effect. */
   make(site: At): Promise<unknown>;
-  /** Goes on making it, where it is not a state but many blows. Resolves when that was enough. */
+  /** Repeats the fault if it consists of repeated events. Resolves when there were enough of them. */
   goOn?(site: At): Promise<unknown>;
-  /** Ends it. Resolves once the server would answer. */
+  /** Ends the fault. Resolves when the server would reply. */
   heal(site: At): Promise<unknown>;
 }
 
-/** A fault of one server, or of the way to it. */
+/** A fault of one server, or of the connection to it. */
 export type ServerFault = Fault<Site> & Ground;

@@ -5,11 +5,11 @@ import { runFault, type Run } from './run-fault.js';
 import { PATIENCE_MS, scaled } from './scale.js';
 import { printTable } from './table.js';
 
-/** A guest of load.mjs may have as much. */
+/** The limit of a guest of load.mjs. */
 const LIMIT = 5;
 /** The deadline of application.mjs. */
 const TIMEOUT_MS = 50;
-/** The longest that a hit may wait, what the event loop was late by aside. */
+/** The longest wait of a hit, without delays of the event loop. */
 const LONGEST_MS = 1.1 * TIMEOUT_MS;
 /** What timers and this machine add to that. */
 const LEEWAY_MS = 25;
@@ -40,7 +40,7 @@ describe.each(FAULTS_OF_A_SERVER)('$name', (fault) => {
     expect(memory).toBe(0);
     if (fault.deciding === 'fallback') expect([redis, fallback > 0]).toEqual([0, true]);
     if (fault.deciding.endsWith('redis')) expect(redis).toBeGreaterThan(fallback);
-    // A deadline is missed only if the machine was too busy to run all that it takes to answer in time.
+    // A deadline is missed only if the machine was too busy to run the processes.
     if (fault.deciding === 'only redis' && fallback > 0) expect(run.notRunMs).toBeGreaterThan(TIMEOUT_MS);
     expect(run.after.inARow).toBeGreaterThanOrEqual(200);
   });
@@ -65,7 +65,7 @@ describe.each(FAULTS_OF_A_SERVER)('$name', (fault) => {
     expect(whileOn.map(({ state }) => state)).not.toContain('closed');
     const causes = turns.flatMap(({ state, cause }) => (state === 'open' ? [cause] : []));
     expect(causes.length).toBeGreaterThan(0);
-    // It opens again only if the machine was too busy to run all that it takes to answer in time.
+    // It opens again only if the machine was too busy to run the processes.
     expect(causes.filter((cause) => cause !== 'timeout').length).toBeLessThanOrEqual(1);
     if (causes.length > 1) expect(run.notRunMs).toBeGreaterThan(TIMEOUT_MS);
   });

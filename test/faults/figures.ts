@@ -1,4 +1,4 @@
-/** What became of the hits that began in one part of the run; see phase.mjs. Times are in milliseconds. */
+/** The outcomes of the hits that began in one phase of the run; see phase.mjs. Times are in milliseconds. */
 export interface PhaseFigures {
   readonly startedAt: number;
   readonly asked: number;
@@ -15,11 +15,11 @@ export interface PhaseFigures {
   readonly wait: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
-/** What the breaker told, and when. */
+/** The events of the breaker, and their times. */
 export interface Turn {
   readonly state: 'open' | 'closed';
   readonly at: number;
-  /** The kind of the fault that opened it. */
+  /** The kind of the error that opened it. */
   readonly cause?: string;
 }
 
@@ -29,13 +29,13 @@ export interface Figures {
   readonly warnings: readonly string[];
 }
 
-/** What the process holds while it asks for nothing. */
+/** The handles and the heap of the idle process. */
 export interface Rest {
   readonly handles: readonly string[];
   readonly heap: number;
 }
 
-/** How an application came to its end, and what the breaker did from when it was to end. */
+/** How an application shut down, and the breaker events during the shutdown. */
 export interface Shutdown extends Figures {
   /** The hits that were in flight. */
   readonly underWay: number;

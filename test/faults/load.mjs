@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LoopDelay } from './loop-delay.mjs';
 import { Phase } from './phase.mjs';
 
-/** What a guest may have, of every rule. */
+/** The limit of a guest, for every rule. */
 export const LIMIT = 5;
 const HITS_A_GUEST = 12;
 const PEEK_AGAIN_MS = 100;
 const PAUSE_MS = 5;
 
-// A day: whatever a fault takes, no window ends meanwhile.
+// A day: no window ends during a fault.
 const quota = { limit: LIMIT, window: '1d' };
 const RULES = [
   { ...quota, algorithm: 'fixed-window' },
@@ -22,8 +22,9 @@ const RULES = [
 const TALLY = { algorithm: 'fixed-window', limit: 1e9, window: '1d' };
 
 /**
- * A steady number of hits in flight, each begun a little after the last was decided: some of guests who ask
- * for more than they may have, some on one counter without an end, which tells what Redis has charged.
+ * Keeps a number of hits in flight; each is sent shortly after the previous one was decided. Some are of guests who
+ * exceed their limit, and some on one counter with an unlimited number of permits, whose total shows what Redis has
+ * charged.
  */
 export class Load {
   #limiter;
@@ -42,7 +43,7 @@ export class Load {
     this.begin('before');
   }
 
-  /** Hits that begin from now on count for this phase, on counters of its own. */
+  /** Assigns hits that begin from now on to this phase, with separate counters. */
   begin(name) {
     this.#phase = new Phase(name);
     this.#phases.set(name, this.#phase);
@@ -53,13 +54,13 @@ export class Load {
     this.#lanes = Array.from({ length: this.#inFlight }, () => this.#lane());
   }
 
-  /** Resolves when every hit under way is decided. */
+  /** Resolves when every hit in flight is decided. */
   async stop() {
     this.#isOn = false;
     await Promise.all(this.#lanes);
   }
 
-  /** Begins as many hits as there are in flight, at once. */
+  /** Sends as many hits as are usually in flight, at once. */
   async burst() {
     await Promise.all(Array.from({ length: this.#inFlight }, () => this.#hit(this.#hits++)));
   }
@@ -68,7 +69,7 @@ export class Load {
     return Object.fromEntries(Array.from(this.#phases, ([name, phase]) => [name, phase.figures()]));
   }
 
-  /** For each phase, what the counter without an end has been charged. */
+  /** Returns the total of the unlimited counter for each phase. */
   async tallies() {
     const charged = {};
     for (const name of this.#phases.keys()) {
@@ -77,7 +78,7 @@ export class Load {
     return charged;
   }
 
-  /** What Redis states, asked again where a busy machine kept it from answering in time. */
+  /** Returns a result of Redis; repeats the call if a busy machine missed the deadline. */
   async #remainingOf(name) {
     for (let attempts = 50; attempts > 0; attempts -= 1) {
       const { remaining, source } = await this.#limiter.peek(TALLY, `tally-${name}`);

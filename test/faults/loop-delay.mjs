@@ -1,6 +1,6 @@
 const TICK_MS = 10;
 
-/** By how much the event loop of this process has been late in all, in milliseconds. */
+/** The total delay of the event loop of this process, in milliseconds. */
 export class LoopDelay {
   total = 0;
   #waiting = [];
@@ -9,7 +9,7 @@ export class LoopDelay {
     this.#tick(performance.now());
   }
 
-  /** Calls back when the delay up to now is in the total. */
+  /** Calls back when the delay up to now is included in the total. */
   next(callback) {
     this.#waiting.push(callback);
   }

@@ -1,6 +1,6 @@
 import { createHistogram } from 'node:perf_hooks';
 
-/** What became of the hits that began in one part of the run. */
+/** The outcomes of the hits that began in one phase of the run. */
 export class Phase {
   #waits = createHistogram();
   #guests = new Map();
@@ -8,19 +8,19 @@ export class Phase {
     startedAt: performance.now(),
     asked: 0,
     decided: 0,
-    /** Decisions by their source. */
+    /** Number of decisions by source. */
     redis: 0,
     fallback: 0,
     cache: 0,
     memory: 0,
-    /** The most hits of one guest that Redis has let in. */
+    /** The most hits of one guest that Redis has allowed. */
     mostOfAGuest: 0,
-    /** The longest wait in milliseconds, without what the event loop was late by. */
+    /** The longest wait in milliseconds, without delays of the event loop. */
     longestOwnWait: 0,
     tally: { asked: 0, admitted: 0 },
-    /** When Redis has decided for the first time. */
+    /** The time of the first decision by Redis. */
     redisAt: null,
-    /** How many decisions in a row the last ones of Redis, or its denials remembered, are. */
+    /** Number of the latest consecutive decisions by Redis or by the deny cache. */
     inARow: 0,
   };
 
@@ -58,7 +58,7 @@ export class Phase {
   #admitted(guest) {
     const admitted = (this.#guests.get(guest) ?? 0) + 1;
     this.#guests.set(guest, admitted);
-    this.#guests.delete(guest - 1000); // Long decided: the heap must show nothing of ours.
+    this.#guests.delete(guest - 1000); // Freed, because the heap must not contain objects of the test.
     this.#figures.mostOfAGuest = Math.max(this.#figures.mostOfAGuest, admitted);
   }
 }

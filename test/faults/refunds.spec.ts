@@ -27,7 +27,7 @@ describe('refunds while Redis cannot make them', () => {
     await server.stop();
   });
 
-  /** What the limiter says by itself counts for nothing here. */
+  /** The test reads the counters in Redis, not the results of the limiter. */
   const remaining = async (asked: Rule | ConcurrencyRule) => {
     const peeked = await limiter.peek(asked, 'ann');
     return peeked.source === 'redis' ? peeked.remaining : undefined;

@@ -6,30 +6,30 @@ import type { Figures, PhaseFigures, Rest, Turn } from './figures.js';
 import { PATIENCE_MS, scaled } from './scale.js';
 import { openSite } from './site.js';
 
-/** Hits that a fault is met with. */
+/** Number of hits that are sent when a fault starts. */
 const HITS = scaled(3000, 400);
 
-/** What there is to say of a run. */
+/** The figures of a run. */
 export interface Run extends Figures {
   readonly before: PhaseFigures;
-  /** Hits that began as the fault was made. */
+  /** Hits that began when the fault started. */
   readonly onset: PhaseFigures;
   readonly during: PhaseFigures;
-  /** Hits that began as it was ended. */
+  /** Hits that began when the fault ended. */
   readonly healing: PhaseFigures;
   readonly after: PhaseFigures;
-  /** What Redis has charged to the counter without an end, by phase. */
+  /** The total of the unlimited counter in Redis, by phase. */
   readonly tallies: Readonly<Record<string, number>>;
   readonly rest: { readonly before: Rest; readonly after: Rest };
-  /** The breaker's events from the fault on. */
+  /** The breaker's events since the start of the fault. */
   readonly turns: readonly Turn[];
-  /** For how long the application, the server and the way between them did not run from the fault on. */
+  /** How long the application, the server and the proxy were ready but not running since the start of the fault. */
   readonly notRunMs: number;
-  /** Milliseconds from the fault's end to Redis's next decision. */
+  /** Milliseconds from the end of the fault to the next decision by Redis. */
   readonly healMs: number;
 }
 
-/** Runs an application into a fault and out of it. */
+/** Runs an application through a fault. */
 export async function runFault(fault: ServerFault): Promise<Run> {
   const site = await openSite(fault);
   const { application } = site;
@@ -54,7 +54,7 @@ export async function runFault(fault: ServerFault): Promise<Run> {
   }
 }
 
-/** Lets everything be made that is made once, and tells what the process holds from then on. */
+/** Waits until everything that is created once exists, and returns the handles and the heap after that. */
 async function warmUp(application: Application): Promise<Rest> {
   await application.start();
   await decidesAgain(application, 'before');
@@ -64,7 +64,7 @@ async function warmUp(application: Application): Promise<Rest> {
   return rest;
 }
 
-/** Waits until Redis has decided many hits in a row. */
+/** Waits until Redis has made many consecutive decisions. */
 async function decidesAgain(application: Application, phase: string): Promise<void> {
   const { asked } = (await application.figures()).phases[phase]!;
   const isSo = ({ phases }: Figures): boolean =>
@@ -79,14 +79,14 @@ function isMet({ breaker }: ServerFault): (figures: Figures) => boolean {
   };
 }
 
-/** A connection that is being made is not a leak: waits for the handles to be what they were. */
+/** A connection that is being opened is not a leak: waits until the number of handles is the same as before. */
 async function restLike(application: Application, before: Rest): Promise<Rest> {
   let rest = await application.rest();
   const isSo = async (): Promise<boolean> => {
     rest = await application.rest();
     return rest.handles.join() === before.handles.join();
   };
-  await until(isSo, `the handles to be ${before.handles.join()}`).catch(() => undefined); // The test tells.
+  await until(isSo, `the handles to be ${before.handles.join()}`).catch(() => undefined); // The test reports it.
   return rest;
 }
 

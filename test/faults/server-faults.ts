@@ -21,7 +21,8 @@ export const serverFaults: readonly ServerFault[] = [
   {
     name: 'kill -9, restart with its append-only file',
     ...FALLBACK,
-    // With `everysec`, what was answered while an fsync takes long is written up to 2 s later: lost with the process.
+    // With `everysec`, replies that are sent during a long fsync are written up to 2 s later, so they are lost with
+    // the process.
     server: { config: ['appendonly yes', 'appendfsync no'] },
     make: ({ server }) => server.kill(),
     heal: ({ server }) => server.restart(),
@@ -95,7 +96,7 @@ function stopped(milliseconds: number): ServerFault {
   };
 }
 
-/** The server loses the limiter's Lua again and again. */
+/** The server loses the limiter's Lua repeatedly. */
 function lost(
   name: string,
   times: number,
@@ -123,7 +124,7 @@ async function demote({ admin, whenClosed }: Place): Promise<void> {
   await admin.replicaof(master.host, master.port);
 }
 
-/** A password is asked of who connects anew, so everybody else has to. */
+/** A password is required only for new connections, so all others are closed. */
 async function changePassword(admin: Redis, password: string): Promise<void> {
   await admin.config('SET', 'requirepass', password);
   for (const type of ['normal', 'pubsub']) await admin.call('CLIENT', 'KILL', 'TYPE', type);
@@ -135,7 +136,7 @@ async function load({ admin, server }: Place): Promise<void> {
   await occupy(server, 'DEBUG', 'RELOAD');
 }
 
-/** Has the server do something that it answers only when the fault is over. */
+/** Sends the server a command whose reply comes only when the fault is over. */
 async function occupy(server: RedisServer, command: string, ...args: string[]): Promise<void> {
   const client = openAdmin(server);
   const over = (): void => client.disconnect();

@@ -5,7 +5,7 @@ import type { Shutdown } from './figures.js';
 import { PATIENCE_MS, tell } from './scale.js';
 import { openSite, type Site } from './site.js';
 
-/** As in faults.spec.ts: 1.1 times 50 ms, and what timers and this machine add. */
+/** As in faults.spec.ts: 1.1 times 50 ms, plus the delays of timers and this machine. */
 const LONGEST_MS = 55 + 25;
 
 describe('an application that shuts down under load', () => {
@@ -24,7 +24,7 @@ describe('an application that shuts down under load', () => {
   const isDecided = ({ phases, underWay, settledMs, breaker, warnings, code }: Shutdown): void => {
     const { asked, decided, longestOwnWait } = phases['before']!;
     expect([decided, underWay > 0, warnings, code]).toEqual([asked, true, [], 0]);
-    // Who watches the breaker would be called for every deployment.
+    // An alert on the breaker would otherwise fire at every deployment.
     expect(breaker).toEqual([]);
     expect(longestOwnWait).toBeLessThan(LONGEST_MS);
     tell(`shut down with ${underWay} hits in flight: all decided after ${Math.round(settledMs)} ms`);

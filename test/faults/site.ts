@@ -9,38 +9,38 @@ import {
 import { until } from '../support/redis/until.mjs';
 import { startApplication, type Application } from './started-application.js';
 
-/** What a fault needs to be there. */
+/** What a fault requires of its site. */
 export interface Ground {
   readonly server?: RedisServerOptions;
-  /** Whether the application reaches the server through a proxy. */
+  /** Whether the application connects to the server through a proxy. */
   readonly isProxied?: boolean;
-  /** Whether the application's own clock decides, and not the server's. */
+  /** Whether the application's own clock decides instead of the server's. */
   readonly hasOwnClock?: boolean;
 }
 
-/** A server, and the way to it. */
+/** A server, and how to connect to it. */
 export interface Place {
   readonly server: RedisServer;
   /** A proxy in front of the server. */
   readonly proxy: Proxy;
   /** The URL of the server, or of the proxy if the fault needs one. */
   readonly url: string;
-  /** A connection to the server that was there before the fault. */
+  /** A connection to the server that was opened before the fault. */
   readonly admin: Redis;
-  /** Calls back when the place is closed. */
+  /** Registers a function that is called when the site is closed. */
   whenClosed(callback: () => Promise<unknown>): void;
   close(): Promise<void>;
 }
 
-/** What makes requests at a place. */
+/** A program that sends requests on a site. */
 export interface Load {
-  /** Its own clock is wrong by so many milliseconds from now on. */
+  /** Sets the error of its clock in milliseconds. */
   step(milliseconds: number): Promise<void>;
-  /** Waits until it has made so many more requests. */
+  /** Waits for a number of further requests. */
   more(requests: number): Promise<void>;
 }
 
-/** An application, its server, and the way between them. */
+/** An application, its server, and the proxy between them. */
 export interface Site<Running extends Load = Load> extends Place {
   readonly application: Running;
 }
@@ -66,7 +66,7 @@ export async function openPlace({ server: options, isProxied }: Ground): Promise
   }
 }
 
-/** Starts an application on a server of its own. */
+/** Starts an application on a separate server. */
 export async function openSite(ground: Ground): Promise<Site<Application>> {
   const place = await openPlace(ground);
   try {
@@ -79,11 +79,11 @@ export async function openSite(ground: Ground): Promise<Site<Application>> {
   }
 }
 
-/** Kills an application when its place is closed, and waits until its connections are closed. */
+/** Kills an application when its site is closed, and waits until its connections are closed. */
 export function closeWith({ proxy, whenClosed }: Place, application: { kill(): Promise<void> }): void {
   whenClosed(async () => {
     await application.kill();
-    proxy.each((connection) => connection.resume()); // A stalled connection would not notice.
+    proxy.each((connection) => connection.resume()); // A stalled connection would not be closed.
     await until(() => proxy.connections.length === 0, 'its connections to be gone');
   });
 }

@@ -3,29 +3,33 @@ import { openPlace, type Load, type Place } from './site.js';
 
 /** Servers that applications connect to. */
 export interface Spot {
-  /** What they connect with: a URL, or options of ioredis. */
+  /** The connection of an application: a URL, or options of ioredis. */
   readonly redis: unknown;
-  /** How many servers decide. */
+  /** Number of servers that decide. */
   readonly servers: number;
-  /** Whether a fault of it can lose charges of a subject. @default of every subject */
+  /**
+   * Whether its fault can lose charges of a subject.
+   *
+   * @default of every subject
+   */
   readonly mayLose?: (subject: string) => boolean;
   close(): Promise<void>;
 }
 
-/** A fault with the servers that it befalls, whichever they are. */
+/** A fault with its servers, for any topology. */
 export interface StagedFault extends Expected {
   readonly hasOwnClock?: boolean;
   open(): Promise<Stage>;
 }
 
-/** Servers and the fault that is about to befall them. */
+/** Running servers, and a fault that has not started yet. */
 export interface Stage extends Spot {
   make(load: Load): Promise<unknown>;
   goOn(load: Load): Promise<unknown>;
   heal(load: Load): Promise<unknown>;
 }
 
-/** A fault at servers that it opens for itself. */
+/** A fault on servers that it starts itself. */
 export function staged<At extends Spot>(
   open: () => Promise<At>,
   fault: Fault<At & { application: Load }>,

@@ -6,7 +6,7 @@ import type { Figures, Rest, Shutdown } from './figures.js';
 
 const program = fileURLToPath(new URL('application.mjs', import.meta.url));
 
-/** How many hits are in flight at any time. */
+/** Number of hits in flight at any time. */
 export const IN_FLIGHT = 16;
 
 /** Starts application.mjs on a server and waits for its connection. */
@@ -17,13 +17,13 @@ export async function startApplication(url: string, hasOwnClock = false): Promis
   return new Application(child);
 }
 
-/** The application, as who makes its faults sees it. */
+/** The application, as seen by the process that causes the faults. */
 export class Application {
   private readonly exited: Promise<unknown>;
 
   constructor(private readonly child: ChildProcess) {
     this.exited = exitOf(child);
-    this.exited.catch(() => undefined); // Who asks it next is told.
+    this.exited.catch(() => undefined); // The next call gets the error.
   }
 
   get pid(): number {
@@ -31,16 +31,16 @@ export class Application {
   }
 
   start = (): Promise<void> => this.ask('start');
-  /** Hits that begin from now on count for this phase. */
+  /** Assigns hits that begin from now on to this phase. */
   begin = (phase: string): Promise<void> => this.ask('phase', phase);
-  /** Its own clock is wrong by so many milliseconds from now on. */
+  /** Sets the error of its clock in milliseconds. */
   step = (milliseconds: number): Promise<void> => this.ask('step', milliseconds);
   figures = (): Promise<Figures> => this.ask('figures');
   tallies = (): Promise<Record<string, number>> => this.ask('tallies');
-  /** Ends the load and tells what the process holds then. */
+  /** Stops the load and returns the handles and the heap after it. */
   rest = (): Promise<Rest> => this.ask('rest');
 
-  /** Closes limiter and store under load. Resolves when the process has ended, by itself. */
+  /** Closes limiter and store under load. Resolves when the process has exited without being killed. */
   async shutDown(): Promise<Shutdown> {
     const ended = once(this.child, 'exit');
     const told = await this.ask<Shutdown>('shutDown');
@@ -48,7 +48,7 @@ export class Application {
     return { ...told, code };
   }
 
-  /** Waits until the figures are as wanted. */
+  /** Waits until the figures meet a condition. */
   async until(isSo: (figures: Figures) => boolean, what: string, timeoutMs?: number): Promise<void> {
     await until(async () => isSo(await this.figures()), what, timeoutMs);
   }
@@ -72,7 +72,7 @@ export class Application {
   }
 }
 
-/** Rejects when the process ends: an unhandled rejection, say, has ended it. */
+/** Rejects when the process ends, for example because of an unhandled rejection. */
 async function exitOf(child: ChildProcess): Promise<never> {
   const [code, signal] = await once(child, 'exit');
   throw new Error(`The application ended (${String(code ?? signal)}); its reason stands above`);

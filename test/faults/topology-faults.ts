@@ -9,13 +9,13 @@ import type { Load } from './site.js';
 import { staged, type Spot, type StagedFault } from './stage.js';
 
 const MASTERS = 3;
-/** How long a master may take to send its replica a charge that it has answered, on a busy machine. */
+/** How long a master on a busy machine may take to replicate a charge after its reply. */
 const REPLICATED_WITHIN_MS = 1000;
 const FAILOVER = { deciding: 'either', breaker: 'any', losesMs: REPLICATED_WITHIN_MS } as const;
 const MOVE = { deciding: 'either', breaker: 'any' } as const;
-/** So that requests meet it that are not denied by the deny cache. */
+/** So that it is met by requests that the deny cache does not deny. */
 const HALF_MOVED_MS = 1500;
-/** Guests whose slots move while they make requests. */
+/** Guests whose slots move while they send requests. */
 const MOVING = [EVERYBODY, POOL, ...Array.from({ length: 20 }, (_, nth) => guest(nth))];
 
 interface InSentinel extends Spot {
@@ -26,14 +26,14 @@ interface InSentinel extends Spot {
 
 interface InCluster extends Spot {
   readonly cluster: RedisCluster;
-  /** The master that serves those whom all processes count. */
+  /** The master of the subjects that all processes use. */
   readonly master: RedisServer;
   readonly other: RedisServer;
   /** The move of their slot to another master. */
   readonly move: HalfMove;
 }
 
-/** Faults of several servers that Sentinel or a Cluster makes one of. */
+/** Faults of several servers in a Sentinel or Cluster topology. */
 export const topologyFaults: readonly StagedFault[] = [
   staged<InSentinel>(openSentinel, {
     name: 'Sentinel: the master is killed, a replica takes over',
@@ -81,7 +81,7 @@ async function openSentinel(): Promise<InSentinel> {
 }
 
 async function openCluster({ replicas }: { replicas: boolean }): Promise<InCluster> {
-  // The others go on without the slots that are lost.
+  // The other nodes continue without the lost slots.
   const cluster = await startCluster({ replicas, config: ['cluster-require-full-coverage no'] });
   const master = await cluster.ownerOf(calculateSlot(EVERYBODY));
   const other = cluster.nodes.slice(0, MASTERS).find((node) => node !== master)!;
@@ -98,7 +98,7 @@ async function openCluster({ replicas }: { replicas: boolean }): Promise<InClust
   };
 }
 
-/** Moves the slots of those who make requests, with all their keys, to another node and back. */
+/** Moves the slots of the guests, with all their keys, to another node and back. */
 async function moveBackAndForth({
   cluster,
   other,

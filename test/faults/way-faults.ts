@@ -7,7 +7,7 @@ import { scaled } from './scale.js';
 const RESETS = scaled(1000, 100);
 const GARBAGE = Buffer.from([0xff, 0x00, 0x17, 0x80, 0x0d, 0x0a, 0xfe, 0x0d, 0x0a]);
 
-/** Faults of the way to the server. */
+/** Faults of the connection to the server. */
 export const wayFaults: readonly ServerFault[] = [
   { ...slower(5), deciding: 'redis', breaker: 'any' },
   { ...slower(45), deciding: 'either', breaker: 'any' },
@@ -58,7 +58,7 @@ function slower(milliseconds: number): Way {
   };
 }
 
-/** Something that befalls every connection, and each that is made in its place. */
+/** Disturbs every connection, and each one that replaces it. */
 function disturbed(name: string, disturb: (connection: ProxyConnection) => void): Way {
   return {
     name,

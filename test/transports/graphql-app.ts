@@ -127,7 +127,7 @@ export const GRAPHQL: readonly GraphqlSetup[] = [
   },
 ];
 
-/** What a client sees of one operation. */
+/** The response to one operation. */
 export interface GraphqlAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

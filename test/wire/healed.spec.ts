@@ -31,7 +31,7 @@ describe('a network that loses every packet, and heals', () => {
 
   const source = async () => (await limiter.consume(rule, 'ann')).source;
 
-  it('is used again by a new connection, though the last one still waits for what was lost', async () => {
+  it('is used again by a new connection, although the previous one still waits for lost packets', async () => {
     expect(await source()).toBe('redis');
     proxy.each((connection) => connection.lose());
     const before = proxy.accepted;

@@ -61,7 +61,7 @@ local function held_by(key, now, name)
   return held
 end
 
--- Returns: when the lease of a place ends; nil without a place.
+-- Returns: when the lease of a waiting request ends; nil if the request is not in the queue.
 local function place_end(key, name)
   local score = redis.call('ZSCORE', key, name .. '!')
   return score and tonumber(score) - QUEUE
@@ -206,7 +206,7 @@ local function remove_expired_places(key, now)
   end
 end
 
--- Hands free permits to the places at the head of the queue.
+-- Gives free permits to the requests at the head of the queue.
 local function advance(key, own, now, limit, lease)
   local _, held = count(key, now)
   local free, moved, ends_at = limit - held, 0, string.format(INTEGER, now + lease)

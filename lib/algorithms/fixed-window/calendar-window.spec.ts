@@ -31,10 +31,10 @@ function startsAround(instant: string, calendar: Partial<Calendar>): string[] {
   return [previous, current, coming, last].map((start) => new Date(start / 1000).toISOString());
 }
 
-describe('a daily quota in Berlin', () => {
+describe('a daily limit in Berlin', () => {
   const berlin = { timeZone: 'Europe/Berlin' } as const;
 
-  it('lasts from midnight to midnight, whenever the first hit came', async () => {
+  it('lasts from midnight to midnight, whenever the first request is sent', async () => {
     await expectTimeline(
       threeADay('2024-01-09T23:00:00Z', berlin),
       `
@@ -48,7 +48,7 @@ describe('a daily quota in Berlin', () => {
     );
   });
 
-  it('is there again after 23 hours where the clocks go forward', async () => {
+  it('is available again after 23 hours when the clocks go forward', async () => {
     await expectTimeline(
       threeADay('2024-03-30T23:00:00Z', berlin),
       `
@@ -62,7 +62,7 @@ describe('a daily quota in Berlin', () => {
     );
   });
 
-  it('is there again after 25 hours where they go back, and not after 24', async () => {
+  it('is available again after 25 hours when the clocks go back, and not after 24', async () => {
     await expectTimeline(
       threeADay('2024-10-26T22:00:00Z', berlin),
       `
@@ -75,14 +75,14 @@ describe('a daily quota in Berlin', () => {
     );
   });
 
-  it('is told as one a day: the length of its own day is told by the reset', async () => {
+  it('reports a window of one day, and the actual length of the day in resetAfter', async () => {
     const limiter = new RateLimiter({ store: new MemoryStore() });
     const rule: Rule = { algorithm: 'fixed-window', limit: 3, window: 'day', ...berlin };
     expect(await limiter.consume(rule, 'ann')).toMatchObject({ limit: 3, windowMs: DAY });
   });
 });
 
-describe('a weekly and a monthly quota', () => {
+describe('a weekly and a monthly limit', () => {
   it('starts on Monday at midnight in UTC', async () => {
     await expectTimeline(
       threeADay('2024-05-12T23:59:59Z', { window: 'week' }),
@@ -95,7 +95,7 @@ describe('a weekly and a monthly quota', () => {
     );
   });
 
-  it('counts the hours that the clocks take from a week that starts on Sunday', async () => {
+  it('counts the hour that the clocks skip in a week that starts on Sunday', async () => {
     await expectTimeline(
       threeADay('2024-03-10T05:00:00Z', { window: 'week', anchor: 7, timeZone: 'America/New_York' }),
       `
@@ -121,7 +121,7 @@ describe('a weekly and a monthly quota', () => {
     );
   });
 
-  it('knows that February has 29 days in 2024 and 28 in 2023', () => {
+  it('resets after 29 days in February 2024 and after 28 days in 2023', () => {
     expect(startsAround('2024-02-29T12:00:00Z', { unit: 'month' })).toEqual([
       '2024-01-01T00:00:00.000Z',
       '2024-02-01T00:00:00.000Z',
@@ -136,7 +136,7 @@ describe('a weekly and a monthly quota', () => {
     ]);
   });
 
-  it('belongs to the month before until the anchor has come', () => {
+  it('belongs to the previous month until the day of the anchor', () => {
     const months = startsAround('2024-03-14T22:59:59Z', {
       unit: 'month',
       anchor: 15,
@@ -146,8 +146,8 @@ describe('a weekly and a monthly quota', () => {
   });
 });
 
-describe('a day where the clocks change at midnight', () => {
-  it('starts at 01:00 where there is no midnight', async () => {
+describe('a daily limit in a time zone whose clocks change at midnight', () => {
+  it('starts at 01:00 on a day without midnight', async () => {
     await expectTimeline(
       threeADay('2018-11-04T02:59:59Z', { timeZone: 'America/Sao_Paulo' }),
       `
@@ -161,7 +161,7 @@ describe('a day where the clocks change at midnight', () => {
     );
   });
 
-  it('starts once where midnight comes twice', () => {
+  it('starts once on a day with two midnights', () => {
     expect(startsAround('2024-11-03T05:30:00Z', { timeZone: 'America/Havana' })).toEqual([
       '2024-11-02T04:00:00.000Z',
       '2024-11-03T04:00:00.000Z',
@@ -170,7 +170,7 @@ describe('a day where the clocks change at midnight', () => {
     ]);
   });
 
-  it('does not go back to the day before where the clocks do', () => {
+  it('does not return to the previous day when the clocks do', () => {
     // 00:01 on 7 November 2010 in St. John's. A minute later, the clocks show 23:01 on 6 November again.
     const again = startsAround('2010-11-07T03:00:00Z', { timeZone: 'America/St_Johns' });
     expect(again.slice(1, 3)).toEqual(['2010-11-07T02:30:00.000Z', '2010-11-08T03:30:00.000Z']);
@@ -186,7 +186,7 @@ describe('a day where the clocks change at midnight', () => {
   });
 });
 
-describe('a calendar window and the clocks of those who ask', () => {
+describe('a calendar window and the clocks of processes', () => {
   const parametersAt = calendarWindow.compileAt!({
     limit: 3,
     window: DAY * 1000,
@@ -203,7 +203,7 @@ describe('a calendar window and the clocks of those who ask', () => {
     return step.state;
   }
 
-  it('are not asked for the time: one that is a day wrong decides alike', () => {
+  it("decides by the server's clock if the clock of a process is wrong by a day", () => {
     const state = charge(midnight, 2);
     for (const now of [midnight, midnight + 22 * hour, midnight + 23 * hour, midnight + 46 * hour]) {
       const told = [-23, -1, 0, 1, 22].map((wrong) =>
@@ -213,7 +213,7 @@ describe('a calendar window and the clocks of those who ask', () => {
     }
   });
 
-  it('keep the quota of a day when they step back to the one before', () => {
+  it("keeps the count of a day when the server's clock steps back to the previous day", () => {
     const state = charge(midnight, 2);
     const before = midnight - hour;
     expect(calendarWindow.step(state, before, 2, parametersAt(before))).toMatchObject({
@@ -223,13 +223,13 @@ describe('a calendar window and the clocks of those who ask', () => {
     });
   });
 
-  it('count what another time zone has counted today, after the rule was changed', () => {
+  it("continues the count of today after the rule's time zone was changed", () => {
     const inUtc = { count: 2, start: midnight + hour, debt: 0, window: 24 * hour };
     const noon = midnight + 12 * hour;
     expect(calendarWindow.step(inUtc, noon, 0, parametersAt(noon))).toMatchObject({ remaining: 1 });
   });
 
-  it('take debt from the days that follow, and none twice', () => {
+  it('charges debt to the following days, once', () => {
     const state = charge(midnight, 8, Infinity);
     const dueAt = (now: number) => calendarWindow.step(state, now, 1, parametersAt(now));
     expect(dueAt(midnight)).toMatchObject({ allowed: false, retryAfter: 47 * hour });
@@ -238,7 +238,7 @@ describe('a calendar window and the clocks of those who ask', () => {
     expect(dueAt(midnight + 71 * hour)).toMatchObject({ allowed: true, remaining: 2 });
   });
 
-  it('remember debt at least until the day that it is taken from, however long the days are', () => {
+  it('keeps debt at least until the day that it is charged to, whatever the lengths of the days', () => {
     const start = Date.parse('2024-10-20T22:00:00Z') * 1000;
     const step = calendarWindow.step(undefined, start, 30, parametersAt(start), Infinity);
     const end = Date.parse('2024-10-30T23:00:00Z') * 1000;
@@ -246,7 +246,7 @@ describe('a calendar window and the clocks of those who ask', () => {
     expect(start + (step.allowed ? step.expiresAfter : 0)).toBeGreaterThanOrEqual(end);
   });
 
-  it('give back what was charged until the day is over', () => {
+  it('refunds a charge until the day ends', () => {
     const state = charge(midnight, 2);
     const tomorrow = midnight + 23 * hour;
     const refund = (now: number, receipt: number) =>
@@ -260,7 +260,7 @@ describe('a calendar window and the clocks of those who ask', () => {
   });
 });
 
-describe('a calendar window that cannot be meant', () => {
+describe('an invalid calendar window', () => {
   const daily = { algorithm: 'fixed-window', limit: 3, window: 'day' } as const;
   const DURATIONS =
     'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
@@ -289,7 +289,7 @@ describe('a calendar window that cannot be meant', () => {
       `.window: got "day": write "1d", or algorithm "fixed-window" for a calendar day; allowed: ${DURATIONS}`,
     ],
     [{ limit: 3, window: '1d', timeZone: 'UTC' }, '.timeZone: no such option of sliding-window-log'],
-  ])('is refused: %j', (rule, message) => {
+  ])('is rejected: %j', (rule, message) => {
     expect(() => compileRule(rule as Rule)).toThrow(message);
   });
 
@@ -298,11 +298,11 @@ describe('a calendar window that cannot be meant', () => {
     { ...daily, window: 'month', anchor: 28 },
     { ...daily, limit: 0 },
     { ...daily, timeZone: 'Asia/Kolkata', trial: { limit: 5 } },
-  ])('but not: %j', (rule) => {
+  ])('is not rejected: %j', (rule) => {
     expect(() => compileRule(rule)).not.toThrow();
   });
 
-  it('does not compile for an algorithm that knows no calendar', () => {
+  it('does not compile for an algorithm without calendar windows', () => {
     const refused: readonly Rule[] = [
       // @ts-expect-error GCRA has no windows
       { algorithm: 'gcra', limit: 3, window: 'day' },

@@ -32,7 +32,7 @@ function instantsAtChanges(zone: string): number[] {
 }
 
 describe('a calendar day', () => {
-  it('has one date by luxon at any instant in any time zone', () => {
+  it('has one date according to luxon at any instant in any time zone', () => {
     const instants = fc.integer({ min: SINCE, max: UNTIL });
     fc.assert(
       fc.property(fc.constantFrom(...ZONES), instants, (zone, at) => expectWholeDay(at, zone)),
@@ -43,7 +43,7 @@ describe('a calendar day', () => {
   });
 
   it.each(['America/Sao_Paulo', 'Asia/Beirut', 'Africa/Cairo', 'Pacific/Apia', 'Australia/Lord_Howe'])(
-    'has one date by luxon when the clocks of %s change',
+    'has one date according to luxon when the clocks of %s change',
     (zone) => {
       const instants = instantsAtChanges(zone);
       expect(instants.length).toBeGreaterThan(0);

@@ -10,7 +10,7 @@ function threePerTenSeconds(options: FixedWindowOptions = {}) {
 }
 
 describe('fixed-window, 3 per 10 s', () => {
-  it('gives each client whole windows that start at its own first hit', async () => {
+  it('starts the windows of each client with its own first request', async () => {
     await expectTimeline(
       threePerTenSeconds().since(NOON),
       `
@@ -40,7 +40,7 @@ describe('fixed-window, 3 per 10 s', () => {
     );
   });
 
-  it('lets up to twice the limit through across the edge of two windows: know it when you choose it', async () => {
+  it('allows up to twice the limit around the edge of two windows', async () => {
     await expectTimeline(
       threePerTenSeconds({ align: 'clock' }).since(NOON),
       `
@@ -51,7 +51,7 @@ describe('fixed-window, 3 per 10 s', () => {
     );
   });
 
-  it('tells a cost that can never fit, and does not start a window for it', async () => {
+  it('reports that a cost can never fit, and starts no window for it', async () => {
     await expectTimeline(
       threePerTenSeconds().since(NOON),
       `

@@ -8,7 +8,7 @@ const NOON = Date.UTC(2024, 0, 1, 12);
 describe('gcra, 1 per second, burst 4', () => {
   const onePerSecond = () => new Reference(gcra, { limit: 1, window: 1e6, burst: 4 });
 
-  it('lets a burst through after a pause, and then one hit every second', async () => {
+  it('allows a burst after a pause, and then one request every second', async () => {
     await expectTimeline(
       onePerSecond().since(NOON),
       `
@@ -24,7 +24,7 @@ describe('gcra, 1 per second, burst 4', () => {
     );
   });
 
-  it('does not save up more than its burst, however long nobody comes', async () => {
+  it('allows no more than its burst after a pause of any length', async () => {
     await expectTimeline(
       onePerSecond().since(NOON),
       `
@@ -37,8 +37,8 @@ describe('gcra, 1 per second, burst 4', () => {
   });
 });
 
-describe('gcra without a burst of its own', () => {
-  it('lets the whole limit through at once, and then spreads it over the window', async () => {
+describe('gcra without the option burst', () => {
+  it('allows the full limit at once, and then spreads it over the window', async () => {
     await expectTimeline(
       new Reference(gcra, { limit: 3, window: 7e6 }).since(NOON),
       `

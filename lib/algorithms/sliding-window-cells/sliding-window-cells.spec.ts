@@ -38,7 +38,7 @@ describe('sliding-window-cells, 6 per 10 s in cells of 2 s', () => {
     expect(reference.peek(NOON_US + 12e6, 0)).toMatchObject({ remaining: 6, resetAfter: 0 });
   });
 
-  it('keeps what a shorter window counted when the window becomes longer', () => {
+  it('keeps the count of a shorter window when the window becomes longer', () => {
     const reference = sixPerTenSeconds();
     reference.hit(NOON_US, 6);
     reference.change({ limit: 6, window: 60e6, cells: 6 });

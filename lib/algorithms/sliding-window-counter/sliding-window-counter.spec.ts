@@ -8,7 +8,7 @@ const NOON = Date.UTC(2024, 0, 1, 12);
 describe('sliding-window-counter, 10 per 10 s', () => {
   const tenPerTenSeconds = () => new Reference(slidingWindowCounter, { limit: 10, window: 10e6 });
 
-  it('counts the previous window by the share of it that still lies within the sliding one', async () => {
+  it('weights the previous window by the share of it that the sliding window covers', async () => {
     await expectTimeline(
       tenPerTenSeconds().since(NOON),
       `
@@ -27,7 +27,7 @@ describe('sliding-window-counter, 10 per 10 s', () => {
     );
   });
 
-  it('rounds a weighted permit down, so that a fraction of a permit denies nobody', async () => {
+  it('rounds a weighted permit down, so that a fraction of a permit denies no request', async () => {
     await expectTimeline(
       tenPerTenSeconds().since(NOON),
       `
@@ -43,7 +43,7 @@ describe('sliding-window-counter, 10 per 10 s', () => {
     );
   });
 
-  it('tells a large cost how long to wait, into the next window if need be', async () => {
+  it('reports how long a large cost has to wait, also into the next window', async () => {
     await expectTimeline(
       tenPerTenSeconds().since(NOON),
       `
@@ -63,7 +63,7 @@ describe('sliding-window-counter, 122,002,280 per week', () => {
   const onTheGrid = Math.floor(NOON / week) * week;
 
   // 122,002,279 permits x 604,800,000,000 µs exceed 2^53, so the product is rounded.
-  it('lets in at the edge of a window who was told to wait until then', async () => {
+  it('allows a request at the edge of a window after the reported wait', async () => {
     await expectTimeline(
       new Reference(slidingWindowCounter, { limit: 122_002_280, window: 604_800e6 }).since(onTheGrid),
       `

@@ -8,7 +8,7 @@ const NOON = Date.UTC(2024, 0, 1, 12);
 describe('sliding-window-log, 3 per 10 s', () => {
   const threePerTenSeconds = () => new Reference(slidingWindowLog, { limit: 3, window: 10e6 });
 
-  it('gives each permit back exactly a window after it was taken', async () => {
+  it('returns each permit exactly one window after it was taken', async () => {
     await expectTimeline(
       threePerTenSeconds().since(NOON),
       `
@@ -24,7 +24,7 @@ describe('sliding-window-log, 3 per 10 s', () => {
     );
   });
 
-  it('makes a large cost wait for as many hits to leave as it needs, and no longer', async () => {
+  it('makes a large cost wait until enough requests have left the window, and no longer', async () => {
     await expectTimeline(
       threePerTenSeconds().since(NOON),
       `
@@ -41,7 +41,7 @@ describe('sliding-window-log, 3 per 10 s', () => {
     );
   });
 
-  it('does not record a refused hit, so that a client that keeps asking gets in', async () => {
+  it('does not store denied requests, so that a client that keeps sending requests is allowed again', async () => {
     await expectTimeline(
       threePerTenSeconds().since(NOON),
       `

@@ -11,10 +11,10 @@ const DAY = 86_400e6;
 
 const bucket = (rule: Quota & TokenBucketOptions) => new Reference(tokenBucket, rule);
 
-describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
+describe("a token bucket with refill: 'interval', 3 per 10 s", () => {
   const quota = { limit: 3, window: 10e6, refill: 'interval' } as const;
 
-  it('gets all its tokens at once, a window after the hit that took the first', async () => {
+  it('gets all tokens at once, one window after the request that took the first', async () => {
     await expectTimeline(
       bucket(quota).since(NOON),
       `
@@ -30,7 +30,7 @@ describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
     );
   });
 
-  it('saves up to its burst, so many at a time', async () => {
+  it('saves tokens up to its burst, the limit at a time', async () => {
     await expectTimeline(
       bucket({ ...quota, burst: 7 }).since(NOON),
       `
@@ -46,7 +46,7 @@ describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
     );
   });
 
-  it('fills at most its burst, even if that is less than what comes at once', async () => {
+  it('fills up to its burst, even if that is less than the limit', async () => {
     await expectTimeline(
       bucket({ ...quota, burst: 2 }).since(NOON),
       `
@@ -58,7 +58,7 @@ describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
     );
   });
 
-  it('tells those who wait when their tokens come, so many at a time', () => {
+  it('reports waits until enough tokens are added, the limit at a time', () => {
     const parameters = tokenBucket.compile(quota);
     let state: Parameters<typeof tokenBucket.step>[0];
     const delays = Array.from({ length: 8 }, (_, hit) => {
@@ -73,7 +73,7 @@ describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
     });
   });
 
-  it('takes debt out of what comes', async () => {
+  it('repays debt from the tokens that are added', async () => {
     const reference = bucket(quota);
     const step = tokenBucket.step(undefined, NOON * 1000, 8, tokenBucket.compile(quota), Infinity);
     if (step.allowed) reference.state = step.state;
@@ -89,7 +89,7 @@ describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
     );
   });
 
-  it('gets back what a refund gives, and its window goes on', () => {
+  it('gets refunded tokens back, and its window continues', () => {
     const parameters = tokenBucket.compile(quota);
     const taken = { used: 3, instant: NOON, part: 0, refill: parameters, until: 0 };
     const refund = (now: number, cost: number, receipt = NOON + 10e6) =>
@@ -102,7 +102,7 @@ describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
     expect(refund(NOON + 10e6, 1)).toBeUndefined();
   });
 
-  it('is filled as before when the rule changes how it is refilled, until it is full', () => {
+  it('keeps its refill after a change of the rule until it is full', () => {
     const reference = bucket({ limit: 3, window: 10e6 });
     reference.hit(0, 3);
     expect(reference.peek(5e6, 0).remaining).toBe(1);
@@ -115,10 +115,10 @@ describe('a bucket that is refilled by the interval, 3 per 10 s', () => {
   });
 });
 
-describe('a bucket that starts with 2 of 10 tokens, 1 per second', () => {
+describe('a token bucket that starts with 2 of 10 tokens, 1 per second', () => {
   const quota = { limit: 1, window: 1e6, burst: 10, initial: 2 } as const;
 
-  it('lets a new subject have those, and the burst once it is saved up', async () => {
+  it('allows a new subject its initial tokens, and the burst later', async () => {
     await expectTimeline(
       bucket(quota).since(NOON),
       `
@@ -131,7 +131,7 @@ describe('a bucket that starts with 2 of 10 tokens, 1 per second', () => {
     );
   });
 
-  it('says never to a new subject that asks for more, since a denial starts no bucket', async () => {
+  it('reports null to a new subject that requests more, since a denial creates no bucket', async () => {
     await expectTimeline(
       bucket(quota).since(NOON),
       `
@@ -145,12 +145,12 @@ describe('a bucket that starts with 2 of 10 tokens, 1 per second', () => {
     );
   });
 
-  it('lets a new subject wait for more, if it has the patience', () => {
+  it('lets a new subject wait for more with acquire', () => {
     const step = tokenBucket.step(undefined, NOON, 5, tokenBucket.compile(quota), 3e6);
     expect(step).toMatchObject({ allowed: true, delay: 3e6, state: { used: 13 } });
   });
 
-  it('takes a subject for new again a day after its bucket was full, kept or forgotten', async () => {
+  it('treats a subject as new one day after its bucket was full, whether or not the state still exists', async () => {
     const [kept, forgotten] = [bucket(quota), bucket(quota)];
     const { expiresAfter } = kept.hit(NOON * 1000, 2) as { expiresAfter: number };
     expect(expiresAfter).toBe(10e6 + DAY);
@@ -161,17 +161,17 @@ describe('a bucket that starts with 2 of 10 tokens, 1 per second', () => {
     }
   });
 
-  it('gives a new subject nothing back for what it was charged when it was known', () => {
+  it('refunds nothing to a new subject for charges from before', () => {
     const parameters = tokenBucket.compile(quota);
     const full = { used: 1, instant: 0, part: 0, refill: parameters, until: 0 };
     expect(tokenBucket.refund(full, 1e6 + DAY, 1, parameters, 2e6 + DAY, false)).toBeUndefined();
   });
 
-  it('is forgotten as soon as it is full where new buckets are full', () => {
+  it('expires when it is full if new buckets are full', () => {
     expect(bucket({ ...quota, initial: 10 }).hit(NOON, 2)).toMatchObject({ expiresAfter: 2e6 });
   });
 
-  it('starts so with every refill', async () => {
+  it('starts with its initial tokens with every refill', async () => {
     await expectTimeline(
       bucket({ ...quota, limit: 5, window: 10e6, refill: 'interval' }).since(NOON),
       `
@@ -184,7 +184,7 @@ describe('a bucket that starts with 2 of 10 tokens, 1 per second', () => {
   });
 });
 
-describe('a refill that cannot be meant', () => {
+describe('an invalid refill', () => {
   const quota = { algorithm: 'token-bucket', limit: 10, window: '1s' } as const;
 
   it.each([
@@ -195,11 +195,11 @@ describe('a refill that cannot be meant', () => {
     [{ ...quota, initial: 0 }, ': initial is 0; allowed: at least the cost, 1'],
     [{ ...quota, initial: 2, cost: 3 }, ': initial is 2; allowed: at least the cost, 3'],
     [{ ...quota, algorithm: 'gcra', initial: 2 }, '.initial: no such option of gcra'],
-  ])('is refused: %j', (rule, message) => {
+  ])('is rejected: %j', (rule, message) => {
     expect(() => compileRule(rule as Rule)).toThrow(message);
   });
 
-  it('does not compile for an algorithm that has no tokens', () => {
+  it('does not compile for an algorithm without tokens', () => {
     // @ts-expect-error nothing is refilled
     const rule: Rule = { ...quota, algorithm: 'leaky-bucket', refill: 'interval' };
     expect(() => compileRule(rule)).toThrow('.refill: no such option of leaky-bucket');

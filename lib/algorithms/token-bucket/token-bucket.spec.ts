@@ -24,7 +24,7 @@ describe('token-bucket, 1 per second, burst 4', () => {
     );
   });
 
-  it('never holds more than its burst, however long nobody comes', async () => {
+  it('never holds more than its burst, after a pause of any length', async () => {
     await expectTimeline(
       onePerSecond().since(NOON),
       `
@@ -37,7 +37,7 @@ describe('token-bucket, 1 per second, burst 4', () => {
   });
 });
 
-describe('a refund of token-bucket behind which others came', () => {
+describe('a refund of token-bucket after later charges', () => {
   it('refunds the rest of the charge, and a part of a token as time', () => {
     const reference = new Reference(tokenBucket, { limit: 1, window: 1e6, burst: 10 });
     reference.hit(0, 5);

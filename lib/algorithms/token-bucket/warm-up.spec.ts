@@ -94,7 +94,7 @@ describe('a bucket that warms up in 4 s to 10 per second', () => {
     };
   }
 
-  it('lets the first through at once, and the next after nearly three times as long as when warm', async () => {
+  it('allows the first request at once, and the next after nearly three times the time per permit', async () => {
     await expectTimeline(
       tenPerSecond(),
       `
@@ -111,7 +111,7 @@ describe('a bucket that warms up in 4 s to 10 per second', () => {
     );
   });
 
-  it('takes the warm-up for the first half of what is stored, and half of it for the second', () => {
+  it('takes the warm-up for the first half of the stored permits, and half of it for the second', () => {
     const bucket = new Bucket(TEN);
     bucket.take(NOON, 20);
     expect(bucket.take(NOON, 20)).toBe(4e6);
@@ -119,14 +119,14 @@ describe('a bucket that warms up in 4 s to 10 per second', () => {
     expect(bucket.take(NOON, 10)).toBe(4e6 + 2e6 + 1e6);
   });
 
-  it('takes as long for many at once as for one after the other', () => {
+  it('takes the same time for a large cost as for single permits', () => {
     const [one, many] = [new Bucket(TEN), new Bucket(TEN)];
     for (let hit = 0; hit < 40; hit++) one.take(NOON);
     many.take(NOON, 40);
     expect(many.state).toEqual(one.state);
   });
 
-  it('cools as fast as the permits of the full rate come, and is cold after the warm-up', () => {
+  it('cools at the full rate, and is cold after the warm-up', () => {
     const bucket = new Bucket(TEN);
     bucket.take(NOON, 40);
     const idleAt = NOON + 6e6;
@@ -137,7 +137,7 @@ describe('a bucket that warms up in 4 s to 10 per second', () => {
     expect(bucket.peek(idleAt + 9e6, 1)).toMatchObject({ state: { stored: 4e6 - 1e5 }, resetAfter: 295e3 });
   });
 
-  it('waits just as Guava does', () => {
+  it('waits exactly as Guava does', () => {
     const guava = new Guava(1e5, 4e6);
     const bucket = new Bucket(TEN);
     const pauses = [0, 0, 3e5, 1e5, 0, 45e5, 0, 7e5, 0, 0, 29e5, 0, 5e5, 1e5, 1e5, 99e5, 0, 38e5, 0, 0];
@@ -150,7 +150,7 @@ describe('a bucket that warms up in 4 s to 10 per second', () => {
     expect(waits.map(({ ours }) => ours)).toEqual(waits.map(({ guavas }) => Math.round(guavas)));
   });
 
-  it('may be forgotten as soon as it is cold: an absent key decides alike', () => {
+  it('decides like an absent key when its state has expired', () => {
     const [kept, forgotten] = [new Bucket(TEN), new Bucket(TEN)];
     const step = kept.peek(NOON, 7);
     if (!step.allowed) throw new Error('denied');
@@ -169,15 +169,15 @@ describe('a bucket that warms up in 4 s to 10 per second', () => {
   });
 });
 
-describe('those who wait for a bucket that warms up', () => {
-  it('go when they were told, and whoever has less patience is told when it will do', () => {
+describe('requests that wait for a bucket with a warm-up', () => {
+  it('continue at the reported time, and requests with less patience get the wait', () => {
     const bucket = new Bucket(TEN);
     expect([bucket.take(NOON), bucket.take(NOON), bucket.take(NOON)]).toEqual([0, 295e3, 580e3]);
     expect(bucket.peek(NOON, 1, 854_999)).toMatchObject({ allowed: false, retryAfter: 1 });
     expect(bucket.peek(NOON, 1, 855e3)).toMatchObject({ allowed: true, delay: 855e3 });
   });
 
-  it('give back their place while nobody stands behind them, by the full rate', () => {
+  it('are refunded at the full rate while no other request waits behind them', () => {
     const bucket = new Bucket(TEN);
     bucket.take(NOON);
     bucket.take(NOON);
@@ -187,7 +187,7 @@ describe('those who wait for a bucket that warms up', () => {
     expect(bucket.refund(NOON + 480e3, 1, NOON + 480e3)).toBe(false);
   });
 
-  it('are served by acquire', async () => {
+  it('can use acquire', async () => {
     const rule: QueueRule = { algorithm: 'token-bucket', limit: 1000, window: '1s', warmUp: '10ms' };
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => NOON / 1000 }) });
     const first = await limiter.acquire(rule, 'ann');
@@ -197,7 +197,7 @@ describe('those who wait for a bucket that warms up', () => {
   });
 });
 
-describe('a warm-up that cannot be meant', () => {
+describe('an invalid warm-up', () => {
   const quota = { algorithm: 'token-bucket', limit: 10, window: '1s', warmUp: '1m' } as const;
 
   it.each([
@@ -214,7 +214,7 @@ describe('a warm-up that cannot be meant', () => {
       ': limit is 1001; allowed with warmUp: at most one a microsecond',
     ],
     [{ ...quota, algorithm: 'gcra' }, '.warmUp: no such option of gcra'],
-  ])('is refused: %j', (rule, message) => {
+  ])('is rejected: %j', (rule, message) => {
     expect(() => compileRule(rule as Rule)).toThrow(message);
   });
 });

@@ -36,7 +36,7 @@ function levelsFor(causes: readonly StoreFault[], server = '') {
     .map(({ level }) => level);
 }
 
-it('a server that fails to answer in many ways, in turn, is logged once', () => {
+it('a server that fails with several errors in turn is logged once', () => {
   const away = [
     fault('timeout', 'TIMEOUT'),
     fault('connection', 'ECONNRESET'),
@@ -45,7 +45,7 @@ it('a server that fails to answer in many ways, in turn, is logged once', () => 
   expect(levelsFor([...away, ...away, ...away])).toEqual(['warn', 'log']);
 });
 
-it('another kind of cause has a line of its own, once in each outage', () => {
+it('another kind of cause is logged separately, once in each outage', () => {
   const causes = [
     fault('connection', 'ECONNREFUSED'),
     fault('state', 'LOADING'),
@@ -55,7 +55,7 @@ it('another kind of cause has a line of its own, once in each outage', () => {
   expect(levelsFor([...causes, ...causes])).toEqual(['warn', 'warn', 'log']);
 });
 
-it('each right that the user lacks is an error, whatever the outage began by', () => {
+it('each right that the user lacks is logged as an error, whatever the first cause of the outage', () => {
   const causes = [
     fault('timeout', 'TIMEOUT'),
     fault('access', 'SET'),
@@ -65,12 +65,12 @@ it('each right that the user lacks is an error, whatever the outage began by', (
   expect(levelsFor(causes)).toEqual(['warn', 'error', 'error', 'log']);
 });
 
-it('each server of a Cluster has lines of its own', () => {
+it('each server of a Cluster is logged separately', () => {
   report({ server: 'a:1', error: fault('connection', 'ECONNREFUSED') });
   expect(levelsFor([fault('connection', 'ECONNREFUSED')], 'b:1')).toEqual(['warn', 'log']);
 });
 
-it('a server that decides and fails in turn is logged once as such, and again when it has decided for a while', () => {
+it('a server that decides and fails in turn is logged once as such, and again after it has decided for a while', () => {
   jest.useFakeTimers();
   for (let turn = 0; turn < 20; turn += 1) {
     report({ server: 'a:1', error: fault('timeout', 'TIMEOUT') });

@@ -14,7 +14,7 @@ const REQUESTS: [string, () => Request][] = [
   ['whose prototype has a user that is null', () => inherited(null)],
 ];
 
-describe.each(REQUESTS)('a function that finds a subject in a request %s', (_title, create) => {
+describe.each(REQUESTS)('a function that returns the subject of a request %s', (_title, create) => {
   const run = (reader: (request: Request) => unknown) => {
     const request = create();
     const before = Object.getOwnPropertyDescriptor(request, 'user');
@@ -23,7 +23,7 @@ describe.each(REQUESTS)('a function that finds a subject in a request %s', (_tit
     return { request, before, reads, result };
   };
 
-  it('has read the user if it looked for one, and the request is as before', () => {
+  it('has read the user, and leaves the request unchanged', () => {
     const reader = ({ user }: Request) => (user as { id?: unknown } | null | undefined)?.id ?? 'nobody';
     const { request, before, reads, result } = run(reader);
     expect(result).toBe('nobody');
@@ -32,12 +32,12 @@ describe.each(REQUESTS)('a function that finds a subject in a request %s', (_tit
     expect(Object.keys(request)).toEqual(before ? ['user'] : []);
   });
 
-  it('has not read the user if it read something else', () => {
+  it('has not read the user if it read another property', () => {
     const reader = (request: object) => Object.keys(request).length;
     expect(run(reader).reads.has(reader)).toBe(false);
   });
 
-  it('has not missed the user if it authenticated the client itself', () => {
+  it('has not missed the user if it authenticates the client itself', () => {
     const reader = (request: Request) => (request.user ??= { id: 7 });
     const { request, reads, result } = run(reader);
     expect(result).toEqual({ id: 7 });
@@ -48,7 +48,7 @@ describe.each(REQUESTS)('a function that finds a subject in a request %s', (_tit
     expect(reads.has(reader)).toBe(false);
   });
 
-  it('has not missed the user if it authenticated the client itself later', async () => {
+  it('has not missed the user if it authenticates the client itself later', async () => {
     const reader = async (request: Request) => {
       if (request.user) return;
       await Promise.resolve();
@@ -60,7 +60,7 @@ describe.each(REQUESTS)('a function that finds a subject in a request %s', (_tit
     expect(reads.has(reader)).toBe(false);
   });
 
-  it('leaves the request as before if it throws', () => {
+  it('leaves the request unchanged if it throws', () => {
     const request = create();
     const before = Object.getOwnPropertyDescriptor(request, 'user');
     const failing = (): never => {
@@ -71,8 +71,8 @@ describe.each(REQUESTS)('a function that finds a subject in a request %s', (_tit
   });
 });
 
-describe('a request that cannot be changed', () => {
-  it('is read without a note', () => {
+describe('a frozen request', () => {
+  it('is read without recording', () => {
     const request: Request = Object.freeze({ user: null });
     const reads = new UserReads(request);
     expect(reads.during('reader', () => request.user)).toBeNull();

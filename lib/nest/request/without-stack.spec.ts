@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { withoutStack } from './without-stack.js';
 
-describe('an error that is made without a stack', () => {
-  it('says what it is, and nothing of where', () => {
+describe('an error without a stack trace', () => {
+  it('has its name and message, and no stack frames', () => {
     const { stack } = withoutStack(() => new RangeError('too much'));
     expect(stack).toBe('RangeError: too much');
   });
 
-  it('leaves other errors their stacks, even when it could not be made', () => {
+  it('leaves other errors their stack traces, even if its function throws', () => {
     const fail = () => {
       throw new Error('failed');
     };

@@ -70,11 +70,11 @@ describe('`by`', () => {
     ['header:apikey,ip', [{ header: 'apikey' }, 'ip']],
     ['apikey', 'apikey'],
     ['', ''],
-  ])('may come from a variable: %s', (text, by) => {
+  ])('can be parsed from a variable: %s', (text, by) => {
     expect(byFromText(text)).toEqual(by);
   });
 
-  it('states what it reads of a request', () => {
+  it('lists the parts of a request that it reads', () => {
     expect(sourcesOf(['ip', 'user', 'api-key', 'X-Tenant', { header: 'ApiKey' }, FUNCTION])).toEqual({
       ip: true,
       user: true,

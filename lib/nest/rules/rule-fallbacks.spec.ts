@@ -14,8 +14,8 @@ function bookOf(routes: Readonly<Record<string, Fallback | undefined>>) {
 
 const USUAL = 'each process limits in its memory, by its share of the limit';
 
-describe('what requests get while Redis cannot decide', () => {
-  it('is stated by the name of the rule where all its routes have the same fallback', () => {
+describe('the fallback in a log line', () => {
+  it('is stated by rule if all routes of the rule have the same fallback', () => {
     const book = new RuleBook({ rules: { login: { limit: 5, window: '1m', onStoreError: 'deny' } } });
     for (const route of ['Users.login', 'Users.reset']) {
       book.rulesFor([{ path: `@RateLimit on ${route}`, rules: [], skipped: [] }]);
@@ -23,7 +23,7 @@ describe('what requests get while Redis cannot decide', () => {
     expect(book.fallbacks.describe()).toBe(`${USUAL}; requests are denied with a 503 by the rule "login"`);
   });
 
-  it('is stated by the routes of a rule whose routes differ, three of them', () => {
+  it('is stated by route if the routes of a rule differ, for at most three routes', () => {
     const book = bookOf({
       'Pay.pay': 'deny',
       'Pay.refund': 'deny',

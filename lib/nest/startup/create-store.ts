@@ -32,7 +32,7 @@ export async function createStore(
     return store;
   }
   logger.log(
-    'No `redis` given: counting in the memory of this process. Each process has counters of its own, and a restart forgets them.',
+    'No `redis` given: counting in the memory of this process. Each process counts separately, and a restart clears the counters.',
   );
   return new MemoryStore({ maxKeys });
 }

@@ -116,7 +116,7 @@ export class RouteRules implements OnModuleInit {
         : targetRules(handler);
     const targets = [...lineage(type).map(classTarget), { ...ofMethod, path: `@RateLimit on ${owner}` }];
     const isField = Reflect.hasMetadata('graphql:resolve_property', handler);
-    // A field is resolved once for each object in a response: only rules of its own limit it.
+    // A field is resolved once for each object in a response, so only its own rules limit it.
     const rules = this.book.rulesFor(targets).filter((rule) => !isField || namedOn(rule) === 'handler');
     const wrong = tooManyKeys(
       owner,

@@ -12,7 +12,7 @@ export interface ThrottlerRules {
   readonly all: readonly Rule[];
   /** The rule that decides, without its block: a reset of it keeps the block. */
   readonly counter: Rule;
-  /** Whether a block ends before the counted requests expire. Throttler forgets them then. */
+  /** Whether a block ends before the counted requests expire. The storage of throttler deletes them then. */
   readonly forgets: boolean;
 }
 

@@ -66,7 +66,7 @@ describe('the memory of a memory store', () => {
     expect(store.size).toBe(148);
   });
 
-  it('keeps the full log of an active subject while other subjects come and go', async () => {
+  it('keeps the full log of an active subject while other subjects are added and evicted', async () => {
     open({ maxKeys: 200 });
     const log: Rule = { limit: 1000, window: '1h' }; // The log counts as 63 when it is full.
     for (let times = 0; times < 1000; times++) {

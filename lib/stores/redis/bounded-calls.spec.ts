@@ -29,12 +29,12 @@ describe('a long list of refunds or renewals', () => {
     expect(boundedParts([])).toEqual([]);
   });
 
-  it('is sent in calls that touch at most 1,000 held permits', () => {
+  it('is sent in calls that change at most 1,000 held permits', () => {
     const parts = boundedParts(amendments(50, 300, algorithms.concurrency));
     expect(parts.map(({ length }) => length)).toEqual([...Array.from({ length: 16 }, () => 3), 2]);
   });
 
-  it('has two calls under way at the same time, and is worked off whatever fails', async () => {
+  it('has two calls in flight at the same time, and is completed whatever fails', async () => {
     let underWay = 0;
     let most = 0;
     const done: number[] = [];

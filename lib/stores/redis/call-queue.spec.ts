@@ -41,7 +41,7 @@ class Server {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the calls to one server', () => {
-  it('are written up to 400 keys, and the others in their order as replies come', async () => {
+  it('are written up to 400 keys, and the others in order as replies arrive', async () => {
     const server = new Server();
     for (let nth = 0; nth < 1000; nth += 1) server.send();
     for (let answered = 0; answered < 1000; answered += 1) {
@@ -51,7 +51,7 @@ describe('the calls to one server', () => {
     expect(server.outcomes).toEqual(Array.from({ length: 1000 }, () => 'reply'));
   });
 
-  it('are all rejected at once, if not written yet, when one times out', async () => {
+  it('are all rejected at once, unless already written, when one times out', async () => {
     const server = new Server();
     for (let nth = 0; nth < 10; nth += 1) server.send();
     await server.fail(new DeadlineError(50));
@@ -59,7 +59,7 @@ describe('the calls to one server', () => {
     expect(server.written).toHaveLength(3);
   });
 
-  it('go on when one fails by an error of its own, or times out that had less than the usual time', async () => {
+  it('continue when one fails with an error reply, or times out after a shorter time than usual', async () => {
     const server = new Server();
     server.send(5);
     for (let nth = 0; nth < 5; nth += 1) server.send();
@@ -70,7 +70,7 @@ describe('the calls to one server', () => {
     expect(server.outcomes.filter((outcome) => outcome === 'reply')).toHaveLength(4);
   });
 
-  it('tell whether a reply came in time since one was written', async () => {
+  it('record whether a reply arrived in time since a call was written', async () => {
     const server = new Server();
     const first = server.send();
     expect(server.queue.isSilentSince(first)).toBe(true);
@@ -80,7 +80,7 @@ describe('the calls to one server', () => {
     expect(server.queue.isSilentSince(server.send())).toBe(true);
   });
 
-  it('are refused while another one has waited for two seconds, and taken again afterwards', async () => {
+  it('are rejected while another one has waited for two seconds, and accepted again afterwards', async () => {
     const server = new Server();
     for (let nth = 0; nth < 5; nth += 1) server.send();
     server.now = 2001;

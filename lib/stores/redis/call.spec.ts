@@ -22,7 +22,7 @@ function told(...requests: readonly (readonly Hit[])[]): unknown[] {
 }
 
 describe('a call', () => {
-  it('tells once what requests in a row have in common', () => {
+  it('encodes consecutive requests that differ only in their keys once', () => {
     expect(told([hit('a')], [hit('b')], [hit('c')])).toEqual([[3, 1, 1, 1], undefined, ['a', 'b', 'c']]);
     expect(told([hit('a')], [hit('b', { cost: 2 })], [hit('c', { cost: 2 })])).toEqual([
       [1, 1, 1, 1, 2, 1, 1, 2],
@@ -36,7 +36,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('tells rules apart by what they are, not by their names', () => {
+  it('distinguishes rules by their parameters, not by their names', () => {
     const other = { ...GCRA, limit: 20 };
     expect(told([hit('a')], [hit('b', { parameters: other })], [hit('c')])[0]).toEqual([
       1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1,
@@ -44,7 +44,7 @@ describe('a call', () => {
     expect(told([hit('a')], [hit('b', { shadow: true })])[0]).toEqual([1, 1, 1, 1, 1, 1, 2, 1]);
   });
 
-  it('names the receipt of permits that are taken ahead, and for how long it is kept', () => {
+  it('contains the receipt of prefetched permits, and how long to store it', () => {
     const call = new Call('');
     call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-1', keptFor: 61e6 } });
     call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-2', keptFor: 150e6 } });
@@ -56,7 +56,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('does not take one that only asks, or may wait, for one like those before', () => {
+  it('does not combine a peek, or a request that may wait, with other requests', () => {
     const call = new Call('');
     call.addRequest([hit('a')], {});
     call.addRequest([hit('b')], { dryRun: true });
@@ -70,7 +70,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('sends a key once, and says where it is meant again', () => {
+  it('contains each key once, and the positions at which it is used', () => {
     expect(told([hit('a')], [hit('a')], [hit('a')])).toEqual([[3, 1, 1, 1], [1, 1, 1], ['a']]);
     expect(told([hit('a')], [hit('b')], [hit('a')], [hit('c')])).toEqual([
       [4, 1, 1, 1],
@@ -79,7 +79,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('is written as the worked example in protocol.lua states', () => {
+  it('is encoded like the worked example in protocol.lua', () => {
     const api = { limit: 100, window: 60e6, burst: 100, full: 60e6, fullPart: 0 };
     const log: Partial<Hit> = {
       algorithm: algorithms['sliding-window-log'],

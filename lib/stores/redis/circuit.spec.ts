@@ -4,7 +4,7 @@ import { Circuit } from './circuit.js';
 const LOST = new Error('connection lost');
 const MUTE = new Error('no answer');
 
-describe('a circuit', () => {
+describe('a circuit breaker', () => {
   let changes: unknown[];
   let circuit: Circuit;
   let probes: number[];
@@ -28,7 +28,7 @@ describe('a circuit', () => {
     jest.useRealTimers();
   });
 
-  it('stays closed while a server stumbles, and opens when it fails three times in a row', () => {
+  it('stays closed after single failures, and opens after three in a row', () => {
     fail();
     fail();
     circuit.succeeded();
@@ -41,13 +41,13 @@ describe('a circuit', () => {
     expect(() => circuit.check()).toThrow(MUTE);
   });
 
-  it('opens at once when there is nobody to ask, and says so once', () => {
+  it('opens at once without a connection, and reports it once', () => {
     fail(LOST, true);
     fail(LOST, true);
     expect(changes).toEqual([LOST]);
   });
 
-  it('probes ever more rarely, at least every two seconds, and closes when it is answered', async () => {
+  it('probes with increasing intervals of at most two seconds, and closes after a reply', async () => {
     const startedAt = Date.now();
     fail(LOST, true);
     await pass(20_000);
@@ -63,7 +63,7 @@ describe('a circuit', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('closes after twice as many answers each time that it opens again within ten seconds, up to eight', async () => {
+  it('closes after twice as many replies each time that it opens again within ten seconds, up to eight', async () => {
     isDead = false;
     const needed: number[] = [];
     for (let nth = 0; nth < 6; nth += 1) {
@@ -80,7 +80,7 @@ describe('a circuit', () => {
     expect(probes).toHaveLength(1);
   });
 
-  it('opens and closes a few times a minute where every second answer is late, not at every answer', async () => {
+  it('opens and closes a few times a minute if every second reply is late, not at every reply', async () => {
     let isLate = false;
     const answer = async () => {
       isLate = !isLate;
@@ -93,7 +93,7 @@ describe('a circuit', () => {
     expect(changes.filter((change) => change !== undefined).length).toBeLessThanOrEqual(3);
   });
 
-  it('keeps its backoff where it opens again at once', async () => {
+  it('continues its backoff if it opens again at once', async () => {
     fail(LOST, true);
     await pass(20_000);
     isDead = false;
@@ -106,7 +106,7 @@ describe('a circuit', () => {
     expect(probes[0]! - reopenedAt).toBeGreaterThanOrEqual(1000);
   });
 
-  it('probes as soon as there is hope', async () => {
+  it('probes at once when the server may have recovered', async () => {
     fail(LOST, true);
     isDead = false;
     circuit.retry();
@@ -114,7 +114,7 @@ describe('a circuit', () => {
     expect(circuit.isOpen).toBe(false);
   });
 
-  it('reports each change of what its probes fail by, so that the newest cause is known', async () => {
+  it('reports each change of the error of its probes, so that the latest cause is known', async () => {
     const causes = [LOST, MUTE, MUTE, LOST];
     circuit.failed(LOST, () => Promise.reject(causes[probes.push(Date.now()) - 1] ?? LOST), true);
     while (probes.length < causes.length) await pass(100);
@@ -122,7 +122,7 @@ describe('a circuit', () => {
     expect(() => circuit.check()).toThrow(LOST);
   });
 
-  it('stops probing for good when it is closed down', async () => {
+  it('stops probing when it is closed', async () => {
     fail(LOST, true);
     circuit.close();
     await pass(10_000);

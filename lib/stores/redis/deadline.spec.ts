@@ -27,16 +27,16 @@ describe('a deadline of 50 ms', () => {
     jest.useRealTimers();
   });
 
-  it('gives up what has not come in time, and says so', async () => {
+  it('rejects a call without a reply in time', async () => {
     wait('slow', never);
     await pass(49);
     expect(told).toEqual([]);
     await pass(2);
     expect(told).toEqual([['slow', new DeadlineError(50)]]);
-    expect(String((told as unknown[][])[0]![1])).toBe('DeadlineError: no answer within 50 ms');
+    expect(String((told as unknown[][])[0]![1])).toBe('DeadlineError: no reply within 50 ms');
   });
 
-  it('passes on what comes in time, and what fails in time', async () => {
+  it('returns results and errors that arrive in time', async () => {
     wait('answer', Promise.resolve('yes'));
     wait('failure', Promise.reject(new Error('no')));
     await pass(0);
@@ -48,7 +48,7 @@ describe('a deadline of 50 ms', () => {
     expect(told).toHaveLength(2);
   });
 
-  it('gives each its whole time, by one timer for all', async () => {
+  it('gives each call its full time, with one timer for all', async () => {
     wait('first', never);
     await pass(30);
     wait('second', never);
@@ -66,7 +66,7 @@ describe('a deadline of 50 ms', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('still takes an answer that lay there while the event loop was busy', async () => {
+  it('still accepts a reply that arrived while the event loop was busy', async () => {
     let answer: (value: string) => void = () => undefined;
     wait('late', new Promise((resolve) => (answer = resolve)));
     jest.advanceTimersByTime(50); // The timer fires before the socket is read.
@@ -75,7 +75,7 @@ describe('a deadline of 50 ms', () => {
     expect(told).toEqual([['late', 'yes']]);
   });
 
-  it('waits for nothing any more when it is closed, and can be used again', async () => {
+  it('waits for nothing after it is closed, and can be used again', async () => {
     wait('first', never);
     deadline.close();
     expect(jest.getTimerCount()).toBe(0);

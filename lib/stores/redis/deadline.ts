@@ -9,7 +9,7 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 
   constructor(timeout: number) {
-    super(`no answer within ${Math.round(timeout)} ms`);
+    super(`no reply within ${Math.round(timeout)} ms`);
   }
 }
 

@@ -18,8 +18,8 @@ const STATES: Readonly<Record<string, string>> = {
 
 const REFUSALS: Readonly<Record<string, string>> = {
   NOAUTH: 'requires a password',
-  WRONGPASS: 'refuses the user name or the password',
-  DENIED: 'runs in protected mode and refuses clients of other hosts',
+  WRONGPASS: 'rejects the user name or the password',
+  DENIED: 'runs in protected mode and rejects clients of other hosts',
 };
 
 const RIGHTS = 'see "Access" in docs/operations.md';
@@ -76,7 +76,7 @@ function faultOfReply({ message, command: failed }: ReplyError, redis: string, f
   if (word) return fault('access', word, `${redis} does not permit ${needOf(message)} (${word}); ${RIGHTS}`);
   const database = databaseIn(failed);
   if (database !== undefined) {
-    return fault('access', 'SELECT', `${redis} refuses database ${database}: ${oneLine(message)} (SELECT)`);
+    return fault('access', 'SELECT', `${redis} rejects database ${database}: ${oneLine(message)} (SELECT)`);
   }
   if (WRONG_PASSWORD.test(message)) {
     return fault('access', 'WRONGPASS', `${redis} ${REFUSALS['WRONGPASS']} (WRONGPASS)`);

@@ -12,7 +12,7 @@ describe('an error reply to FCALL', () => {
     'ERR unknown redis command',
     'ERR This Redis command is not allowed',
     'ERR command is disabled in this environment',
-  ])('that means that functions are not offered: %s', (message) => {
+  ])('that means that functions are not available: %s', (message) => {
     expect(isNotOffered(message)).toBe(true);
   });
 
@@ -25,7 +25,7 @@ describe('an error reply to FCALL', () => {
     'NOAUTH Authentication required.',
     'TRYAGAIN Multiple keys request during rehashing of slot',
     'LOADING Redis is loading the dataset in memory',
-  ])('that means something else: %s', (message) => {
+  ])('that has another meaning: %s', (message) => {
     expect(isNotOffered(message)).toBe(false);
   });
 });

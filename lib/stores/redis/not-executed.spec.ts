@@ -11,21 +11,21 @@ describe('an error', () => {
     "OOM command not allowed when used memory > 'maxmemory'.",
     "Stream isn't writeable and enableOfflineQueue options is false",
     "Cluster isn't ready and enableOfflineQueue options is false",
-  ])('says that nothing was executed: %s', (message) => {
+  ])('shows that nothing was executed: %s', (message) => {
     expect(wasNotExecuted(new Error(message))).toBe(true);
   });
 
-  it('leaves open whether something was executed when the last time was not answered', () => {
+  it('does not show whether something was executed if the last attempt got no reply', () => {
     const cause = new DeadlineError(12);
     expect(wasNotExecuted(new Error('TRYAGAIN the keys are on two servers', { cause }))).toBe(false);
   });
 
   it.each([
     'Connection is closed.',
-    'no answer within 50 ms',
+    'no reply within 50 ms',
     'ERR user_script:1: attempt to index a nil value',
     'read ECONNRESET',
-  ])('leaves open whether something was executed: %s', (message) => {
+  ])('does not show whether something was executed: %s', (message) => {
     expect(wasNotExecuted(new Error(message))).toBe(false);
   });
 });

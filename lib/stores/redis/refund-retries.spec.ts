@@ -4,7 +4,7 @@ import { gcra } from '../../algorithms/gcra/gcra.js';
 import type { Adjustment } from '../../contracts/store.js';
 import { RefundRetries } from './refund-retries.js';
 
-describe('a refund that a server could not make', () => {
+describe('a refund that a server could not execute', () => {
   let now = 1e12;
   let isAvailable = false;
   let found = true;
@@ -49,7 +49,7 @@ describe('a refund that a server could not make', () => {
     }
   }
 
-  it('is repeated where the charge may still come, until it is found', async () => {
+  it('is repeated until it finds the charge, if that may not be executed yet', async () => {
     const lease: Adjustment = {
       ...refund(0),
       algorithm: concurrency,
@@ -68,7 +68,7 @@ describe('a refund that a server could not make', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is repeated no longer than the lease lasts from when the server has answered', async () => {
+  it('is repeated at most for the time of the lease after the server has replied', async () => {
     const lease: Adjustment = {
       ...refund(0),
       algorithm: concurrency,
@@ -83,7 +83,7 @@ describe('a refund that a server could not make', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is made once, within a second of when the server can make it', async () => {
+  it('is executed once, within a second after the server can execute it', async () => {
     const mine = refund(60_000);
     retries.add([mine]);
     await goBy(20_000);
@@ -96,7 +96,7 @@ describe('a refund that a server could not make', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is made at once when a server has recovered, however often it failed before', async () => {
+  it('is executed at once when a server has recovered, however often it failed before', async () => {
     const mine = refund(60_000);
     retries.add([mine]);
     await goBy(20_000);
@@ -108,7 +108,7 @@ describe('a refund that a server could not make', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is made at once when a server recovers while the attempt before it fails', async () => {
+  it('is executed at once when a server recovers while the previous attempt fails', async () => {
     const mine = refund(60_000);
     retries.add([mine]);
     retries.retryNow();
@@ -122,7 +122,7 @@ describe('a refund that a server could not make', () => {
   describe('of prefetched permits', () => {
     const rest = (): Adjustment => ({ ...refund(60_000), once: { name: 'a', until: (now + 30_000) * 1000 } });
 
-    it('is made by their name as long as the server remembers it', async () => {
+    it('is sent with their name as long as the server stores it', async () => {
       const mine = rest();
       retries.add([mine], { isSent: true });
       await goBy(20_000);
@@ -131,7 +131,7 @@ describe('a refund that a server could not make', () => {
       expect(made).toEqual([[mine]]);
     });
 
-    it('is made without their name when the server has forgotten it, if it was never sent', async () => {
+    it('is sent without their name when the server no longer stores it, if it was never sent', async () => {
       const mine = rest();
       retries.add([mine]);
       await goBy(31_000);
@@ -141,7 +141,7 @@ describe('a refund that a server could not make', () => {
       expect(made).toEqual([[unnamed]]);
     });
 
-    it('is given up when the server has forgotten their name, if it may have been made', async () => {
+    it('is given up when the server no longer stores their name, if it may have been executed', async () => {
       retries.add([rest()], { isSent: true });
       await goBy(31_000);
       isAvailable = true;
@@ -151,13 +151,13 @@ describe('a refund that a server could not make', () => {
     });
   });
 
-  describe('of a reservation that cost more, which is a charge by name', () => {
+  describe('of a cost above the reservation, which is a charge with a name', () => {
     const charge = (expiresInMs: number): Adjustment => ({
       ...refund(expiresInMs, 'charge'),
       once: { name: 'a', until: Infinity },
     });
 
-    it('is made until the reservation would have expired, if it was never sent', async () => {
+    it('is repeated until the reservation would have expired, if it was never sent', async () => {
       const mine = charge(600_000);
       retries.add([mine, charge(300_000)]);
       await goBy(400_000);
@@ -166,7 +166,7 @@ describe('a refund that a server could not make', () => {
       expect(made).toEqual([[mine]]);
     });
 
-    it('is made within a minute where the reservation has expired before the work was done', async () => {
+    it('is repeated for a minute if the reservation has expired before the settlement', async () => {
       const mine = charge(-5000);
       retries.add([mine]);
       await goBy(50_000);
@@ -175,7 +175,7 @@ describe('a refund that a server could not make', () => {
       expect(made).toEqual([[mine]]);
     });
 
-    it('is repeated for a minute, once it may have been made, as the server remembers its name for two', async () => {
+    it('is repeated for a minute if it may have been executed, since the server stores its name for two', async () => {
       const mine = charge(600_000);
       retries.add([mine]);
       await goBy(100_000);
@@ -190,7 +190,7 @@ describe('a refund that a server could not make', () => {
     });
   });
 
-  it('is given up when the charge is gone by itself', async () => {
+  it('is given up when the charge has expired', async () => {
     retries.add([refund(5000)]);
     await goBy(7000);
     expect(jest.getTimerCount()).toBe(0);
@@ -206,12 +206,12 @@ describe('a refund that a server could not make', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is never a renewal, which comes again by itself', () => {
+  it('is never a renewal, which is repeated anyway', () => {
     retries.add([refund(60_000, 'renew')]);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('waits with 10,000 at the most, the latest of all, and 100 keys are sent at once', async () => {
+  it('is one of at most 10,000, the latest of all, and is sent with 100 keys per call', async () => {
     const all = Array.from({ length: 12_000 }, () => refund(60_000));
     retries.add(all);
     isAvailable = true;
@@ -220,7 +220,7 @@ describe('a refund that a server could not make', () => {
     expect(made.flat()).toEqual(all.slice(2000));
   });
 
-  it('is tried a last time when the store closes', async () => {
+  it('is tried once more when the store closes', async () => {
     const mine = refund(60_000);
     retries.add([mine]);
     isAvailable = true;

@@ -5,7 +5,7 @@ import rights from './rights.lua.js';
 import { modulesOf } from './script.js';
 
 describe('the commands that a server must permit', () => {
-  it('are all that the scripts call', () => {
+  it('are all commands in the scripts', () => {
     for (const { name, text } of modulesOf(everyAlgorithm)) {
       const calls = text.split('redis.call(').slice(1);
       const named = calls.filter((call) => /^(?:\w+ and )?'[A-Z]+'(?: or '[A-Z]+')?[,)]/.test(call));

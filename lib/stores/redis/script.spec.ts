@@ -36,13 +36,13 @@ describe('a script', () => {
     },
   );
 
-  it('a script contains once what several algorithms need', () => {
+  it('a script contains files once that several algorithms need', () => {
     const text = assembleScript('decide', everyAlgorithm);
     expect(text.split('local function span_of(')).toHaveLength(2);
     expect(text.indexOf('local function span_of(')).toBeLessThan(text.indexOf('local algorithms'));
   });
 
-  it('a script leaves out what its algorithms do not need', () => {
+  it('a script leaves out files that its algorithms do not need', () => {
     const text = assembleScript('decide', [algorithms['sliding-window-log']]);
     expect(text).not.toContain('span_of');
     expect(text).not.toContain('EPOCH');
@@ -58,7 +58,7 @@ describe('the library of functions', () => {
     expect(assigned).toEqual([]);
   });
 
-  it('the library declares no local name that nothing reads', () => {
+  it('the library declares no unused local name', () => {
     expect(unused).toEqual([]);
   });
 

@@ -14,14 +14,14 @@ function openCluster() {
   return { noted, servers: serversOf(client) };
 }
 
-describe('calls to the servers of a cluster', () => {
-  it('are held until all are made, so that each server gets its own in one piece', () => {
+describe('several calls to the servers of a cluster', () => {
+  it('are held back until all are made, so that each server gets its calls in one piece', () => {
     const { noted, servers } = openCluster();
     servers.sendTogether(() => noted.push('send'));
     expect(noted).toEqual(['cork a', 'cork b', 'send', 'uncork a', 'uncork b']);
   });
 
-  it('are not held for ever when one cannot be made', () => {
+  it('are not held back forever if one cannot be made', () => {
     const { noted, servers } = openCluster();
     const send = () => {
       throw new Error('no');
@@ -30,7 +30,7 @@ describe('calls to the servers of a cluster', () => {
     expect(noted).toEqual(['cork a', 'cork b', 'uncork a', 'uncork b']);
   });
 
-  it('need not be held where there is one server', () => {
+  it('are not held back if there is one server', () => {
     let sent = 0;
     serversOf({ isCluster: false } as unknown as StoreClient).sendTogether(() => (sent += 1));
     expect(sent).toBe(1);

@@ -1,17 +1,16 @@
-// Makes of the lines of one subject what Redis, and what the memory of each process, has charged.
+// Computes from the lines of one subject what Redis, and the memory of each process, has charged.
 
-/** The fallback counts by `Date.now`, which rounds down: what it takes for a window may lack as much. */
+/** The fallback uses `Date.now`, which rounds down: a window may be shorter by this time. */
 const RESOLUTION_MS = 1;
 
 const isOfFallback = ({ source }) => source === 'fallback';
 const never = [Infinity, Infinity];
 
 /**
- * One side that counts the permits of a subject: Redis, or the memory of a process.
- *
- * `charges` are what it has charged, each with the time in which it surely counts and that in which it may; `requests`
- * what it decided, in order; `limitAt` what it may allow a request; `bound` that and what the fault adds; `lingering` what may be
- * missing from it though no request has used it.
+ * One counter of the permits of a subject: Redis, or the memory of a process. `charges`: its charges, each with the time
+ * in which it certainly counts and that in which it may count; `requests`: the requests that it decided, in order;
+ * `limitAt`: the limit at the time of a request; `bound`: the limit including what the fault adds; `lingering`: permits
+ * that may be charged although no request used them.
  */
 export function byRedis({ rule, lines, fault, lostCalls, processes }) {
   const { windowMs = Infinity, limit, prefetch } = rule;
@@ -28,7 +27,7 @@ export function byRedis({ rule, lines, fault, lostCalls, processes }) {
       const isReturned = returnedBy < windowEnd;
       return { request, cost, surely: [answeredAt, surelyTo], possibly: [sentAt, returnedBy], isReturned };
     });
-  // A call without an answer may have been run; then it counts, or what it holds is given back.
+  // A call without a reply may have been executed. Then its charge counts, or its permits are released.
   const lost = requests.filter(isOfFallback).map((request) => {
     const over = lostCalls.overAfter(request);
     const to = rule.windowMs === undefined ? over : over + windowMs + fault.lateMs;
@@ -47,7 +46,7 @@ export function byRedis({ rule, lines, fault, lostCalls, processes }) {
   };
 }
 
-/** What each process decided by its fallback: with its share of the limit, at least 1, or with none. */
+/** The requests that each process decided with its fallback: with its share of the limit, or without a limit. */
 export function byFallback({ rule, lines, fault, processes, known }) {
   const { windowMs = Infinity, limit, fallback = 'local' } = rule;
   const shareAmong = (count) =>
@@ -79,14 +78,14 @@ export function byFallback({ rule, lines, fault, processes, known }) {
   });
 }
 
-/** The permits of charges. */
+/** Returns the sum of the permits of charges. */
 export function sum(charges) {
   return charges.reduce((total, { cost }) => total + cost, 0);
 }
 
-/** The permits that may count at some time while a request was decided, but for its own. */
+/** Returns the permits that may have counted while a request was decided, without its own. */
 export function mostUsedAt({ charges }, { permit, sentAt, answeredAt, source }) {
-  // A denial is cached for a second at most; a refund ends it sooner if its message arrives.
+  // A denial is cached for at most one second; a refund ends it sooner if its message arrives.
   const cachedMs = source === 'cache' ? 1000 : 0;
   return sum(
     charges.filter(({ request, possibly: [from, to], isReturned }) => {

@@ -1,10 +1,10 @@
-// Checks the blocks of one subject: a denial begins one, and a request within one does not extend it.
+// Checks the blocks of one subject: a denial starts a block, and a request during a block does not extend it.
 import { mayBeFull } from './charges.mjs';
 
-/** What may lack of a block by a clock that rounds down. */
+/** A block may be shorter by this time, because a clock rounds down. */
 const RESOLUTION_MS = 1;
 
-/** Whether a request was decided while the subject may have been blocked. */
+/** Whether the subject may have been blocked while a request was decided. */
 export function mayBeBlocked(side) {
   const { blockMs } = side.rule;
   if (!blockMs) return () => false;
@@ -35,8 +35,8 @@ export function checkBlocks({ name, rule, requests, fault }) {
 }
 
 /**
- * When the subject was surely blocked. Between a request that was allowed and one that was denied a block has begun: not
- * before the first was sent, and before the second was answered.
+ * Returns when the subject was certainly blocked. A block starts between an allowed request and a denied one: not
+ * before the first was sent, and before the second was decided.
  */
 function blocksIn(requests, blockMs) {
   const allowed = requests

@@ -1,7 +1,7 @@
-// Checks what Redis has charged when all was quiet, and what it answered to refunds.
+// Checks the charges in Redis after all requests, and the results of refunds.
 import { byRedis, requestsIn, returnsIn, sum } from './charges.mjs';
 
-/** What Redis has allowed is still charged, and nothing is charged that was not asked for or was given back. */
+/** Every allowed request is still charged, and nothing else is charged. */
 export function checkCharged(of) {
   const { rule, lines, fault } = of;
   const reads = lines.filter(({ kind }) => kind === 'charged');
@@ -20,7 +20,7 @@ export function checkCharged(of) {
   });
 }
 
-/** A refund fails only if a call failed meanwhile, or if the charge may be gone. */
+/** A refund fails only if a call failed meanwhile, or if the charge may have expired. */
 export function checkReturns({ rule, lines, fault, lostCalls }) {
   const returns = returnsIn(lines);
   return requestsIn(lines).flatMap((request) => {

@@ -1,27 +1,28 @@
-// Checks a history of requests against the promises of docs/reliability.md. It imports nothing of the library: what
-// it knows of an algorithm is the bound that the documentation states.
+// Checks a history of requests against the guarantees in docs/reliability.md. It imports nothing from the library. Its
+// bounds of the algorithms are those of the documentation.
 //
 //   node check-history.mjs history.jsonl     prints the violations, and exits with 1 if there are any
 //
-// A history is one JSON object a line; `at` and the other instants are milliseconds of one clock:
+// A history has one JSON object per line. `at` and the other instants are milliseconds of one clock:
 //
-//   { kind: 'processes', count, known }      how many processes share the limits, and how many of them each one
-//                                            knows of before the fault ends, all unless given
+//   { kind: 'processes', count, known }      the number of processes that share the limits, and the number that each of
+//                                            them has counted before the fault ends, all unless given
 //   { kind: 'rule', rule, limit, windowMs, leaseMs, blockMs, prefetch, fallback }
 //                                     at most `limit` permits in any window of `windowMs`; without it, held at a time,
 //                                     for `leaseMs` unless they are renewed.
-//                                     `blockMs`: how long a denial blocks. `prefetch: { permits, ttlMs }`: what a process
-//                                     takes ahead. `fallback`: 'local' (unless given), 'allow' or 'deny'
+//                                     `blockMs`: how long a denial blocks. `prefetch: { permits, ttlMs }`: as in a rule.
+//                                     `fallback`: 'local' (unless given), 'allow' or 'deny'
 //   { kind: 'request', process, rule, subject, permit, cost, sentAt, answeredAt, allowed, source }
 //   { kind: 'return', process, rule, subject, permit, sentAt, endedAt, made }
-//                                     a release or a refund of what the request of this name took; `made`: what the
-//                                     limiter answered to a refund
+//                                     a release or a refund of the permits of the request with this name; `made`: the
+//                                     result of the refund
 //   { kind: 'fault', from, to, lost, clock, servers }
-//                                     `lost: { from, to, subjects }`: Redis may have lost what it charged then, of these
-//                                     subjects or of all. `clock: { ahead, steps }`: by how many milliseconds the clock
-//                                     stepped at most, and how often forward. `servers`: how many decide, 1 unless given
-//   { kind: 'report', process, at, event: 'storeError' }    a call failed or was lost; other reports are not looked at
-//   { kind: 'charged', rule, subject, at, used }     permits that Redis had charged, read when all was quiet
+//                                     `lost: { from, to, subjects }`: Redis may have lost the charges of this time, of
+//                                     these subjects or of all. `clock: { ahead, steps }`: the largest step of the clock
+//                                     in milliseconds, and the number of steps forward. `servers`: how many decide, 1
+//                                     unless given
+//   { kind: 'report', process, at, event: 'storeError' }    a call failed or was lost; other reports are not checked
+//   { kind: 'charged', rule, subject, at, used }     the charged permits in Redis after all requests
 import { readFileSync } from 'node:fs';
 import { argv, exit } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -32,7 +33,7 @@ import { checkLimit } from './check-limit.mjs';
 import { Fault } from './fault-bounds.mjs';
 import { LostCalls } from './lost-calls.mjs';
 
-/** The lines of a history as objects. */
+/** Returns the lines of a history as objects. */
 export function parseHistory(text) {
   return text
     .split('\n')
@@ -40,7 +41,7 @@ export function parseHistory(text) {
     .map((line) => JSON.parse(line));
 }
 
-/** Every promise that a history breaks, one sentence each. */
+/** Returns every violation in a history, one sentence each. */
 export function violationsIn(history) {
   const fault = new Fault(history.find(({ kind }) => kind === 'fault'));
   const { count: processes = 1, known = processes } = history.find(({ kind }) => kind === 'processes') ?? {};
@@ -60,7 +61,7 @@ export function violationsIn(history) {
   );
 }
 
-/** The lines of a rule, a list for each subject. */
+/** Returns the lines of a rule, grouped by subject. */
 function subjectsOf({ rule }, history) {
   const bySubject = new Map();
   for (const line of history) {

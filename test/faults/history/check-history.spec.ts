@@ -16,7 +16,7 @@ const OF_ADA = { process: 1, rule: 'login', subject: 'ada' };
 
 let permits = 0;
 
-/** A request that was sent at an instant and answered 2 ms later. */
+/** A request that was sent at an instant and decided 2 ms later. */
 function request(sentAt: number, change: HistoryLine = {}): HistoryLine {
   const answered = { sentAt, answeredAt: sentAt + 2, cost: 1, allowed: true, source: 'redis' };
   return { ...OF_ADA, kind: 'request', permit: (permits += 1), ...answered, ...change };
@@ -45,14 +45,14 @@ const release = (sentAt: number, permit: string): HistoryLine => giveBack(sentAt
 const refund = (sentAt: number, permit: string, made = true): HistoryLine =>
   giveBack(sentAt, permit, { made });
 
-/** Decisions of Redis, one sent after the other was answered: by then what the process lost is free. */
+/** Consecutive decisions of Redis: the permits of lost calls are released by then. */
 function decisions(from: number, change: HistoryLine = {}): HistoryLine[] {
   return [0, 5, 10, 15].map((after) => request(from + after, { subject: after, ...change }));
 }
 
 const LOST = { kind: 'report', process: 1, event: 'storeError' };
 
-/** What keeps the promises. */
+/** Histories without a violation. */
 const KEPT: readonly (readonly [string, readonly HistoryLine[]])[] = [
   ['exactly the limit in a window', [RULE, ...requests([0, 1, 2]), request(10, denied)]],
   ['the limit again when the window is over', [RULE, ...requests([0, 1, 2, 1001, 1002, 1003])]],
@@ -198,7 +198,7 @@ const KEPT: readonly (readonly [string, readonly HistoryLine[]])[] = [
   ],
 ];
 
-/** What breaks one of them each. */
+/** Histories with one violation each. */
 const BROKEN: readonly (readonly [string, readonly HistoryLine[], RegExp])[] = [
   [
     'one request more than the limit in a window',

@@ -1,12 +1,12 @@
 import { mayBeFull, mostUsedAt } from './charges.mjs';
 import { mayBeBlocked } from './check-blocks.mjs';
 
-/** What one side has allowed beyond its bound, or denied without cause. */
+/** Returns the requests that one counter allowed beyond its bound, or denied without a reason. */
 export function checkLimit(side) {
   return [...exceeded(side), ...deniedWithoutCause(side)];
 }
 
-/** No more than the bound surely counts at any instant. */
+/** At no instant do more permits certainly count than the bound. */
 function exceeded({ name, rule, charges, bound }) {
   const changes = charges
     .filter(({ surely: [from, to] }) => from < to)
@@ -23,7 +23,10 @@ function exceeded({ name, rule, charges, bound }) {
   return [`${rule.rule} of ${subject}: ${name} allowed ${most} at once, the bound is ${bound}`];
 }
 
-/** A side denies only what would exceed its limit, counting all that it may have charged by then, or is blocked. */
+/**
+ * A counter denies only requests that would exceed its limit, including all charges that it may have made by then, or
+ * whose subject is blocked.
+ */
 function deniedWithoutCause(side) {
   const isBlocked = mayBeBlocked(side);
   return side.requests

@@ -1,7 +1,7 @@
-// Checks that the log, the events and the health of each process report every fault, and the same one. It imports nothing
-// of the library.
+// Checks that the log, the events and the health of each process report every fault consistently. It imports nothing
+// from the library.
 //
-// To the lines that check-history.mjs describes it adds what a process reports:
+// It reads the reports of a process, in addition to the lines that check-history.mjs describes:
 //
 //   { kind: 'report', process, at, by: 'log', level, message }
 //   { kind: 'report', process, at, by: 'event', event: 'breaker', state, server }
@@ -9,20 +9,20 @@
 //   { kind: 'report', process, at, by: 'health', askedAt, status, degraded, reason }    when it changes, and at the end
 //   { kind: 'report', process, at, by: 'process', message }    an unhandled rejection
 
-/** How long health stays degraded after a decision that failed. */
+/** How long health stays degraded after a failed decision. */
 const DEGRADED_FOR_MS = 10_000;
 
 const RECOVERY = /^Redis(?: at (\S+))? decides again\.$/;
 const OUTAGE = /^Redis could not decide \(.+; ?.*until it does/;
 const ONCE = /this kind of error is logged once\.$/;
 const FLAPS = /decides and fails in turn/;
-/** Words of a client library, and figures that nobody can read. */
+/** Internal words of a client library, and numbers with too many digits. */
 const UNREADABLE = /enableOfflineQueue|\d\.\d{3,}/;
 
-/** What is wrong where no connection ever stood. Here Redis has decided before. */
+/** The cause if there was never a connection. Here, Redis has decided before. */
 const FOR_BEGINNERS = /does the server (expect|speak) TLS|Sentinels monitor/;
 
-/** What the processes of a history have not reported, or not alike, one sentence each. */
+/** Returns every fault that a process has not reported, or not consistently, one sentence each. */
 export function contradictionsIn(history) {
   const processes = new Set(history.flatMap(({ process }) => (process === undefined ? [] : [process])));
   return [...processes].flatMap((process) => {
@@ -45,7 +45,7 @@ export function contradictionsIn(history) {
   });
 }
 
-/** A fault that made the fallback decide is in log, events and health; what was none is in none of them. */
+/** A fault for which the fallback decided is in the log, events and health; any other is in none of them. */
 function unreported({ fallback, log, events, health }) {
   const reporters = {
     log: log.some(({ level }) => level !== 'log'),
@@ -61,7 +61,7 @@ function unreported({ fallback, log, events, health }) {
   });
 }
 
-/** Each change of a breaker is one line of the log, unless it opens and closes in turn. */
+/** Each change of a breaker is one line of the log, unless it is flapping. */
 function turnsNotLogged({ log, events }) {
   const problems = [];
   const turns = events.filter(({ event }) => event === 'breaker');
@@ -88,7 +88,7 @@ function isOfFlapping({ message }) {
   return FLAPS.test(message);
 }
 
-/** A kind of error is logged once, the cause of an outage once in that outage, and all in words. */
+/** Each kind of error is logged once, and each cause once per outage, in plain words. */
 function loggedTwice({ log }) {
   const problems = [];
   const once = new Set();
@@ -109,8 +109,8 @@ function loggedTwice({ log }) {
 }
 
 /**
- * At the end health is degraded if the breaker of a server is open, or for a while after a decision that failed since it
- * closed, and only then.
+ * At the end, health is degraded only while the breaker of a server is open, or for a while after a decision failed
+ * since it closed.
  */
 function unlikeLast({ reports, log }) {
   const last = reports.findLastIndex(({ by }) => by === 'health');
@@ -118,7 +118,7 @@ function unlikeLast({ reports, log }) {
   const { status, degraded, askedAt, at } = reports[last];
   const events = reports.slice(0, last).filter(({ by }) => by === 'event');
   const turns = events.filter(({ event }) => event === 'breaker');
-  if (turns.at(-1)?.at > askedAt) return []; // A breaker turned while health was asked for.
+  if (turns.at(-1)?.at > askedAt) return []; // The breaker changed while health was requested.
   const lastTurns = new Map(turns.map((turn) => [turn.server, turn]));
   const isOpen = [...lastTurns.values()].some(({ state }) => state === 'open');
   const failures = events.filter(

@@ -27,7 +27,7 @@ const BY_REDIS: HistoryLine = { kind: 'request', process: 1, source: 'redis' };
 
 const OUTAGE = 'Redis could not decide (gone); until it does, each process limits in its memory.';
 const RECOVERY = 'Redis decides again.';
-const ONCE = 'Redis could not decide a request (no answer within 50 ms); this kind of error is logged once.';
+const ONCE = 'Redis could not decide a request (no reply within 50 ms); this kind of error is logged once.';
 
 const opened = [failed(10), breaker(10, 'open'), log(10, OUTAGE), health(20, true)];
 const closed = [breaker(30, 'closed'), log(30, RECOVERY, 'log')];
@@ -138,9 +138,9 @@ describe('the checker of reports', () => {
       /logged: Redis: enableOfflineQueue/,
     ],
     [
-      'figures that nobody can read',
-      [...FAULT, log(9, 'no answer within 14.397710000001098 ms')],
-      /logged: no answer/,
+      'figures with too many digits',
+      [...FAULT, log(9, 'no reply within 14.397710000001098 ms')],
+      /logged: no reply/,
     ],
     [
       'health that is not degraded while the breaker is open',

@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 /** Milliseconds of one clock for all processes of a machine. */
 export const now = () => Number(process.hrtime.bigint()) / 1e6;
 
-/** What a process writes down, one JSON object a line, and when it has the time for it. */
+/** Writes the history of a process, one JSON object per line, when the event loop has time. */
 export class HistoryFile {
   #file;
   #lines = [];

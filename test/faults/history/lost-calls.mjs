@@ -1,14 +1,14 @@
-// Says by when the server has run what a process had sent, by what the process saw itself.
+// Determines when the server has executed the calls of a process, from the history of that process.
 
 /**
- * A process sends its calls to a server on one connection, and the server runs them in their order. So when a request
- * has been decided by Redis, so have those that were lost before it was sent, and what they took is given back before
- * anything that follows: two decisions in a row. ioredis sends each of the two calls a second time, behind the others,
- * if the server has forgotten its script.
+ * A process sends its calls to a server over one connection, and the server executes them in order. So when Redis has
+ * decided a request, it has also executed the lost calls that were sent before it, and their permits are released
+ * before the next call: after two decisions in a row. If the server has lost its script, ioredis sends each of these
+ * two calls a second time, after the others.
  */
 const DECISIONS_IN_A_ROW = 4;
 
-/** What the processes of a history saw of Redis. */
+/** The decisions of Redis, as recorded by the processes of a history. */
 export class LostCalls {
   #lanes = new Map();
   #failures = new Map();
@@ -25,14 +25,14 @@ export class LostCalls {
     for (const decided of this.#lanes.values()) decided.sort((a, b) => a.sentAt - b.sentAt);
   }
 
-  /** By when a request that was lost is surely run, and what it took is given back. */
+  /** Returns when a lost request has certainly been executed, and its permits are released. */
   overAfter(request) {
     return this.#settledAfter(request, request.answeredAt);
   }
 
   /**
-   * By when a permit is surely given back: later than its caller saw if a call of the process failed meanwhile. A refund
-   * whose answer was lost is not repeated, and may not have been made.
+   * Returns when a permit has certainly been released: later than its caller recorded if a call of the process failed
+   * meanwhile. A refund whose reply was lost is not repeated, and may not have been executed.
    */
   returnedBy(returned) {
     if (!this.mayHaveLost(returned)) return returned.made === false ? Infinity : returned.endedAt;
@@ -40,7 +40,7 @@ export class LostCalls {
     return this.#settledAfter(returned, returned.endedAt);
   }
 
-  /** Whether a call of the process failed while a permit was given back. */
+  /** Whether a call of the process failed while a permit was released. */
   mayHaveLost({ process, sentAt, endedAt }) {
     return (this.#failures.get(process) ?? []).some((at) => at >= sentAt && at <= endedAt);
   }
@@ -59,7 +59,7 @@ function listIn(map, name) {
   return list;
 }
 
-/** The answer to the first request that was sent at an instant or later. */
+/** Returns the decision of the first request that was sent at an instant or later. */
 function nextAnswer(decided, at) {
   let [low, high] = [0, decided.length];
   while (low < high) {

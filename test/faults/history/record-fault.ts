@@ -10,20 +10,20 @@ import { ruleLines } from './recorded-rules.mjs';
 import { Recorder, type RecorderOptions } from './recorder.js';
 
 const PROCESSES = 2;
-/** Requests that each process makes while a fault is on. */
+/** Number of requests of each process during a fault. */
 const REQUESTS = scaled(3000, 600);
 
-/** Decisions in a row, of each process: before a fault, and after it to show what is left of it. */
+/** Number of consecutive decisions of each process: before a fault, and after it to show its effects. */
 const BEFORE = 200;
 const AFTER = 1000;
 
-/** How long permits that no request has used may be charged after all requests: see docs/adr/0022-lost-calls.md. */
+/** How long unused permits may stay charged after all requests: see docs/adr/0022-lost-calls.md. */
 const SETTLED_MS = 10_000;
 
-/** As in history-file.mjs. */
+/** The same clock as in history-file.mjs. */
 const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** Runs two applications into a fault and out of it, and returns what they wrote down, the rules and the fault. */
+/** Runs two applications through a fault, and returns their histories, the rules and the fault. */
 export async function recordFault(fault: StagedFault): Promise<HistoryLine[]> {
   const stage = await fault.open();
   const folder = await mkdtemp(join(tmpdir(), 'history-'));
@@ -61,7 +61,7 @@ export async function recordFault(fault: StagedFault): Promise<HistoryLine[]> {
   }
 }
 
-/** Starts the applications into a list. They make requests from then on. */
+/** Starts the applications and adds them to a list. They send requests from then on. */
 async function startAll(
   recorders: Recorder[],
   options: Omit<RecorderOptions, 'file'>,
@@ -106,7 +106,7 @@ function faultLine(
   return { kind: 'fault', from, to, servers, ...(lost && { lost }), ...(clock && { clock }) };
 }
 
-/** What Redis has charged when it has had the time to release what nobody uses: lines of a history. */
+/** Returns the charges in Redis, after the time in which unused permits are released: lines of a history. */
 async function settled(recorder: Recorder, history: readonly HistoryLine[]): Promise<HistoryLine[]> {
   const others = new Set(violationsIn(history));
   const deadline = now() + SETTLED_MS;
@@ -117,7 +117,7 @@ async function settled(recorder: Recorder, history: readonly HistoryLine[]): Pro
   }
 }
 
-/** Writes a history to the folder that `HISTORY_DIR` names, if any. */
+/** Writes a history to the folder in `HISTORY_DIR`, if that is set. */
 async function keep(name: string, history: readonly HistoryLine[]): Promise<void> {
   const folder = process.env['HISTORY_DIR'];
   if (!folder) return;

@@ -1,10 +1,10 @@
 import type { HistoryLine } from './check-history.mjs';
 
-/** Whom rules that get no fresh subjects count. */
+/** The subjects of rules without fresh subjects. */
 export const EVERYBODY: string;
 export const POOL: string;
 
-/** The nth subject of a rule that gets fresh ones. */
+/** The nth fresh subject of a rule. */
 export function guest(nth: number): string;
 
 /** The rules as lines of a history. */

@@ -1,9 +1,9 @@
-/** No window ends while a fault is on. */
+/** No window ends during a fault. */
 const quota = { limit: 5, window: '1d' };
-/** Their requests take 1 to 3 permits, and some are refunded. */
+/** Their requests have a cost of 1 to 3, and some are refunded. */
 const COSTLY = ['log', 'gcra', 'fixed', 'bucket'];
 
-/** Rules that requests are counted by. Those with a window of a day get a fresh subject every 12 requests. */
+/** The rules of the requests. Those with a window of a day get a fresh subject every 12 requests. */
 export const RULES = [
   { ...quota, name: 'log', algorithm: 'sliding-window-log' },
   { ...quota, name: 'gcra', algorithm: 'gcra' },
@@ -17,19 +17,19 @@ export const RULES = [
 ];
 
 export const JOBS = { name: 'jobs', algorithm: 'concurrency', limit: 2, lease: '60s' };
-/** Who takes and releases them. */
+/** The subject that takes and releases them. */
 export const POOL = 'pool';
-/** Whom the rules without a window of a day count. */
+/** The subjects of rules without a window of a day. */
 export const EVERYBODY = 'all';
 
 const REQUESTS_A_SUBJECT = 12;
 const COSTS = [1, 1, 2, 1, 3, 1];
 const REFUND_EVERY = 5;
 
-/** How many requests of the same rule there were before the nth of a process. */
+/** The number of requests of the same rule before the nth request of a process. */
 const roundOf = (turn) => Math.floor(turn / RULES.length);
 
-/** The nth request of a process: the same for the nth of every process. */
+/** The nth request of a process, the same in every process. */
 export function requestOf(turn) {
   const rule = RULES[turn % RULES.length];
   const round = roundOf(turn);

@@ -7,24 +7,24 @@ import { parseHistory, type HistoryLine } from './check-history.mjs';
 const program = fileURLToPath(new URL('recording-application.mjs', import.meta.url));
 
 export interface Progress {
-  /** Requests that were made. */
+  /** Number of requests. */
   readonly requests: number;
-  /** Decisions in a row that Redis has made. */
+  /** Number of consecutive decisions of Redis. */
   readonly inARow: number;
 }
 
 export interface RecorderOptions {
-  /** What the application connects with: a URL, or options of ioredis. */
+  /** The connection of the application: a URL, or options of ioredis. */
   readonly redis: unknown;
-  /** Where it writes its history. */
+  /** The file of its history. */
   readonly file: string;
-  /** How many processes share the limits. */
+  /** Number of processes that share the limits. */
   readonly instances: number;
-  /** Whether its own clock decides, and not the server's. */
+  /** Whether its own clock decides instead of the server's. */
   readonly hasOwnClock: boolean;
 }
 
-/** An application that writes down its requests and its reports, as its parent sees it. */
+/** An application that records its requests and reports, as seen by its parent. */
 export class Recorder {
   private constructor(
     private readonly child: ChildProcess,
@@ -33,7 +33,7 @@ export class Recorder {
     private readonly ended: Promise<never>,
   ) {}
 
-  /** Starts one of several applications on a server; it makes requests from then on. */
+  /** Starts one of several applications on a server; it sends requests from then on. */
   static async start(options: RecorderOptions): Promise<Recorder> {
     const child = fork(program, [JSON.stringify(options)]);
     const ended = once(child, 'exit').then((): never => {
@@ -45,21 +45,21 @@ export class Recorder {
   }
 
   progress = (): Promise<Progress> => this.command('progress');
-  /** Ends its requests, and has it write down what there was. */
+  /** Stops its requests, and has it write its last reports. */
   quiet = (): Promise<void> => this.command('quiet');
-  /** Its own clock is wrong by so many milliseconds from now on. */
+  /** Sets the error of its clock in milliseconds. */
   step = (milliseconds: number): Promise<void> => this.command('step', milliseconds);
-  /** What Redis has charged: lines of a history. */
+  /** Returns the charges in Redis: lines of a history. */
   charged = (): Promise<HistoryLine[]> => this.command('charged');
 
-  /** Ends the application. */
+  /** Stops the application. */
   async end(): Promise<void> {
     const ended = once(this.child, 'exit');
     await this.command('end');
     await ended;
   }
 
-  /** What it had written down when it became quiet. */
+  /** Returns its history up to the end of its requests. */
   async read(): Promise<HistoryLine[]> {
     return parseHistory(await readFile(this.file, 'utf8'));
   }

@@ -1,5 +1,4 @@
-// A Nest application that writes down every request it makes and everything it reports, in a process of its own.
-// check-history.mjs describes the lines. Its parent makes the faults and sends `{ command, value }`.
+// A Nest application that records every request it sends and everything it reports, in a separate process. check-history.mjs describes the lines. Its parent causes the faults and sends `{ command, value }`.
 //
 //   node recording-application.mjs '{ "redis", "file", "instances", "hasOwnClock" }'
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,10 +19,10 @@ const { limits, lookAtHealth, step, close } = await startLimits(options, history
 
 let isOn = true;
 let requests = 0;
-/** How many decisions in a row Redis has made. */
+/** Number of consecutive decisions of Redis. */
 let inARow = 0;
 
-/** Makes a request and writes it down. */
+/** Sends a request and records it. */
 async function request({ name }, subject, cost, ask) {
   const asked = { process: process.pid, rule: name, subject, permit: `${process.pid}-${(requests += 1)}` };
   const sentAt = now();
@@ -34,7 +33,7 @@ async function request({ name }, subject, cost, ask) {
   return { asked, allowed, result };
 }
 
-/** Gives back what a request took, a moment later. */
+/** Refunds or releases the permits of a request, a moment later. */
 async function giveBack(asked, back) {
   await sleep(HELD_MS);
   const sentAt = now();
@@ -62,7 +61,7 @@ async function job() {
   }
 }
 
-/** What Redis says, however late it is on a busy machine. */
+/** Returns the reply of Redis, however long a busy machine takes. */
 async function peekInRedis(rule, subject) {
   for (;;) {
     const decision = await limits.peek(rule, subject);
@@ -84,14 +83,14 @@ const load = [
 const commands = {
   progress: () => ({ requests, inARow }),
   step,
-  /** Ends the load, so that what Redis has charged can be read. */
+  /** Stops the load, so that the charges in Redis can be read. */
   async quiet() {
     isOn = false;
     await Promise.all(load);
     await lookAtHealth({ always: true });
     history.flush();
   },
-  /** What Redis has charged, read when no request is under way. Windows that end meanwhile are left out. */
+  /** Returns the charges in Redis after all requests, without windows that end meanwhile. */
   async charged() {
     const read = async (rule, subject) => {
       const at = now();

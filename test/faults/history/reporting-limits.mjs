@@ -12,7 +12,7 @@ const LEVELS = ['log', 'warn', 'error', 'fatal', 'debug', 'verbose'];
 const TIMEOUT_MS = 50;
 const STORE = Symbol.for('nestjs-redis-rate-limit:store');
 
-/** Starts a Nest application whose log, events, health and unhandled rejections are written to a history. */
+/** Starts a Nest application that writes its log, events, health and unhandled rejections to a history. */
 export async function startLimits({ redis, instances, hasOwnClock }, history) {
   const report = (by, what) =>
     history.write({ kind: 'report', at: now(), process: process.pid, by, ...what });
@@ -45,7 +45,7 @@ export async function startLimits({ redis, instances, hasOwnClock }, history) {
   let known = '';
   return {
     limits: app.get(RateLimitService),
-    /** Writes down what health says if it says something new. */
+    /** Records the health result if it has changed. */
     async lookAtHealth({ always = false } = {}) {
       const askedAt = now();
       const { rateLimit } = await health.isHealthy();
@@ -54,13 +54,13 @@ export async function startLimits({ redis, instances, hasOwnClock }, history) {
       if (isNew || always) report('health', { askedAt, status, degraded, reason });
       known = `${status} ${degraded}`;
     },
-    /** The clock of its store is wrong by so many milliseconds from now on. */
+    /** Sets the error of its store's clock in milliseconds. */
     step: (milliseconds) => void (stepMs = milliseconds),
     close: () => app.close(),
   };
 }
 
-/** Opens a store for which the server's clock is wrong, and its own is not. */
+/** Opens a store for which the server's clock is wrong, while its own is correct. */
 async function openStepped(redis, stepMs) {
   const clock = () => Date.now() + stepMs();
   const store = await RedisStore.open({ redis, timeout: TIMEOUT_MS, clock });
