@@ -7,6 +7,8 @@ export {
 } from './nest/rate-limit.decorator.js';
 export type { CheckedRule, DecoratedRule } from './nest/rules/decorated-rule.js';
 
+export { byArguments } from './nest/transports/provider.js';
+
 // Module
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export type { RateLimitModuleAsyncOptions } from './nest/rate-limit.module-definition.js';

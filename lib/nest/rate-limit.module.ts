@@ -41,6 +41,7 @@ import { Elsewhere } from './transports/elsewhere.js';
 import { GraphqlResponse } from './transports/graphql-response.js';
 import { Handshakes } from './transports/handshakes.js';
 import { Transports } from './transports/transports.js';
+import { ProviderMethods } from './startup/provider-methods.js';
 import { Wiring } from './startup/wiring.js';
 
 function createService(
@@ -88,6 +89,7 @@ const shared = [
   Handshakes,
   InvalidValues,
   ModuleRulesCheck,
+  ProviderMethods,
   RateLimitFilter,
   RateLimitGuard,
   RateLimitHealth,

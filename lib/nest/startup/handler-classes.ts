@@ -64,7 +64,7 @@ function isDecorated(type: Type): boolean {
 }
 
 /** Returns the class of a provider's instance, even if a factory created it, without accessing its properties. */
-function classOf(instance: unknown): unknown {
+export function classOf(instance: unknown): unknown {
   if (typeof instance !== 'object' || instance === null) return undefined;
   const prototype = Object.getPrototypeOf(instance) as { constructor?: unknown } | null;
   return prototype !== null && Object.hasOwn(prototype, 'constructor') ? prototype.constructor : undefined;

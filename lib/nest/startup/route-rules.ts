@@ -12,6 +12,8 @@ import { keysOfRule, tooManyKeys } from '../../rules/most-keys.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { InvalidValues } from '../request/invalid-values.js';
 import { warnOfLargeLog } from '../checks/large-log.js';
+import { addressProblem } from '../checks/address-needed.js';
+import { handlerKind, type HandlerKind } from './handler-kind.js';
 import { handlerClasses, lineage, methodsOf } from './handler-classes.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import type { AppliedLimit } from '../request/applied-limit.js';
@@ -53,10 +55,11 @@ export class RouteRules implements OnModuleInit {
   /** @throws RateLimitConfigError listing all problems of all rules */
   onModuleInit(): void {
     for (const rule of this.book.optionRules()) this.limitOf(rule, 'the module');
-    for (const { type } of handlerClasses(this.modules)) {
+    for (const { type, isController } of handlerClasses(this.modules)) {
       const { prototype } = type as { prototype: Record<string, Handler> };
       for (const method of methodsOf(type)) {
-        this.routeOf(type, prototype[method]!, method);
+        const route = this.routeOf(type, prototype[method]!, method);
+        this.checkAddresses(route, handlerKind(type, method, isController));
       }
     }
     this.book.checkNames();
@@ -96,6 +99,17 @@ export class RouteRules implements OnModuleInit {
       const reason = error instanceof RateLimitConfigError ? error.problems.join('; ') : String(error);
       this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong: ${reason}`);
       return this.routes.set(type, handler, [BROKEN]);
+    }
+  }
+
+  /** Messages and calls have no client address. */
+  private checkAddresses(route: Route, kind: HandlerKind): void {
+    if (kind !== 'pattern' && kind !== 'none') return;
+    const what = kind === 'pattern' ? 'a message or an event' : 'a call of a method';
+    const { limits } = kind === 'pattern' && this.ruled.has('rpc') ? route : route.named;
+    for (const limit of limits) {
+      const wrong = limit instanceof RouteLimit ? addressProblem(limit, what) : undefined;
+      if (wrong !== undefined) this.book.problems.add(wrong);
     }
   }
 

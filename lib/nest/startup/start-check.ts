@@ -68,20 +68,28 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
   private checkClass({ type, isController }: HandlerClass): void {
     const isOnClass = lineage(type).some((each) => targetRules(each).rules.length > 0);
     const kinds = new Set<HandlerKind>();
+    let hasCalls = false;
     for (const name of methodsOf(type)) {
       const kind = handlerKind(type, name, isController);
       const isOnMethod = methodRules(type, name).rules.length > 0;
       kinds.add(kind);
-      if (isOnMethod || (isOnClass && kind !== 'none' && kind !== 'unknown')) {
+      if (kind === 'none' && !isController)
+        hasCalls ||= isOnMethod; // ProviderMethods limits its calls
+      else if (isOnMethod || (isOnClass && kind !== 'none' && kind !== 'unknown')) {
         this.check(type, name, kind);
       }
     }
-    if (!isOnClass || isController || [...kinds].some((kind) => kind !== 'none' && kind !== 'unknown'))
+    if (
+      !isOnClass ||
+      isController ||
+      hasCalls ||
+      [...kinds].some((kind) => kind !== 'none' && kind !== 'unknown')
+    )
       return;
     if (kinds.has('unknown')) this.unclear.push(type.name);
     else {
       this.problems.push(
-        `@RateLimit on ${type.name}: no method of this provider is a handler, so no guard limits it; ${IN_THE_METHOD}`,
+        `@RateLimit on ${type.name}: no method of this provider is a handler, so no guard limits it; write @RateLimit on its asynchronous methods`,
       );
     }
   }

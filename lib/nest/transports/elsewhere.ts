@@ -8,7 +8,7 @@ import type { Route } from '../request/routes.js';
 import { Settlement, type Finish } from '../request/settlement.js';
 import { DeniedEvents, type Deny } from './denied-events.js';
 import { leave } from './handler-interceptor.js';
-import { ObservedHandler } from './observed-handler.js';
+import { failure, ObservedHandler, SUCCESS } from './observed-handler.js';
 import { RpcExchange } from './rpc.js';
 
 /**
@@ -43,6 +43,24 @@ export class Elsewhere {
     };
     leave(exchange.context, new ObservedHandler(exchange, finish, begin));
     return true;
+  }
+
+  /**
+   * Calls a method if its rules allow the call, and settles the call at its end.
+   *
+   * @throws RateLimitExceededException if a rule denies
+   */
+  async call(route: Route, exchange: Exchange, deny: Deny, method: () => unknown): Promise<unknown> {
+    const decision = await this.decide(route, exchange, deny);
+    const finish = decision && this.settlement.open(decision, route.limits);
+    try {
+      const result = await method();
+      void finish?.(SUCCESS, exchange);
+      return result;
+    } catch (error) {
+      void finish?.(failure(error), exchange);
+      throw error;
+    }
   }
 
   /** Decides the rules of the second stage. If they deny, the request is charged for none. */

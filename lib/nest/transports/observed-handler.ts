@@ -6,7 +6,8 @@ import type { Finish } from '../request/settlement.js';
 import type { HandlerStage } from './handler-interceptor.js';
 import { observed } from './observed-iterator.js';
 
-const SUCCESS: ResponseEnd = { statusCode: 200 };
+/** The end of a handler that has not failed, as that of a response. */
+export const SUCCESS: ResponseEnd = { statusCode: 200 };
 
 /** A handler that is observed until its Observable ends, and one of a subscription until its iterator ends. */
 export class ObservedHandler implements HandlerStage {
@@ -66,7 +67,7 @@ function isIterable(value: unknown): value is AsyncIterable<unknown> {
 }
 
 /** An error as the status of a response: its own, or 500. */
-function failure(error: unknown): ResponseEnd {
+export function failure(error: unknown): ResponseEnd {
   const { getStatus } = (error ?? {}) as { readonly getStatus?: unknown };
   const status: unknown = typeof getStatus === 'function' ? getStatus.call(error) : undefined;
   return { statusCode: typeof status === 'number' && status >= 400 ? status : 500 };
