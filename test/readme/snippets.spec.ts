@@ -17,6 +17,7 @@ const snippets = [
     'operations',
     'programs',
     'testing',
+    'transports',
     'troubleshooting',
   ].flatMap((page) => codeBlocks(`docs/${page}.md`, 'ts')),
 ];
