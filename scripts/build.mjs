@@ -26,7 +26,7 @@ const FORMATS = ['esm', 'cjs'];
 mkdirSync(dist, { recursive: true });
 const scratch = mkdtempSync(join(dist, '.build-'));
 try {
-  await Promise.all([bundleCode(), bundleTypes(), bundleRegistry()]);
+  await Promise.all([bundleCode(), bundleTypes(), bundleRegistry(), bundleCommand()]);
   const commonjs = { type: 'commonjs', sideEffects: false };
   writeFileSync(join(scratch, 'cjs/package.json'), `${JSON.stringify(commonjs)}\n`);
   for (const folder of [...FORMATS, 'repository']) replace(join(scratch, folder), join(dist, folder));
@@ -85,6 +85,12 @@ async function bundleRegistry() {
   const input = { registry: join(folder, 'registry.ts'), example: join(folder, 'example.ts') };
   const code = await bundle(input, typescript());
   await code.write({ dir: join(scratch, 'repository'), format: 'esm', entryFileNames: '[name].js' });
+}
+
+/** The command of package.json's `bin`. */
+async function bundleCommand() {
+  const code = await bundle({ cli: join(root, 'lib/cli.ts') }, typescript());
+  await code.write({ dir: join(scratch, 'esm'), format: 'esm', entryFileNames: '[name].js' });
 }
 
 /**

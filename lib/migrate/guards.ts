@@ -1,0 +1,169 @@
+import type * as TsMorph from 'ts-morph';
+import type { Source } from './source.js';
+
+const DETAILS: Readonly<Record<string, string>> = {
+  limit: 'decision.limit',
+  ttl: 'decision.windowMs',
+  totalHits: '(decision.limit - decision.remaining + 1)',
+  timeToExpire: 'Math.ceil(decision.resetAfterMs / 1000)',
+  timeToBlockExpire: 'Math.ceil((decision.retryAfterMs ?? 0) / 1000)',
+  isBlocked: '!decision.allowed',
+};
+
+const OTHERS: Readonly<Record<string, string>> = {
+  generateKey: 'write `subjectOf`, and the `scope` of the rule',
+  handleRequest: 'write `shouldSkip`, `subjectOf` and `deny`',
+  getRequestResponse: 'the request of each transport is found without it; write `subjectOf`',
+  getErrorMessage: 'write `deny`, or the option `body`',
+  errorMessage: 'write `deny`, or the option `body`',
+  headerPrefix: "write the option `headers`, such as headers: 'throttler'",
+  onModuleInit: 'call `super.onModuleInit()`; it has no `throttlers` here',
+  canActivate: 'call `super.canActivate(context)`',
+};
+
+/** Rewrites subclasses of throttler's guard, its exception, and its registration. */
+export function migrateGuards(source: Source): void {
+  const { m, file } = source;
+  for (const type of file.getClasses()) {
+    if (source.is(type.getExtends()?.getExpression(), 'ThrottlerGuard')) migrateGuard(source, type);
+  }
+  migrateProviders(source);
+  migrateExceptions(source);
+  const guard = source.localName('ThrottlerGuard');
+  for (const each of file.getDescendantsOfKind(m.SyntaxKind.Identifier)) {
+    if (each.wasForgotten() || each.getText() !== guard) continue;
+    if (!each.getFirstAncestorByKind(m.SyntaxKind.ImportDeclaration))
+      each.replaceWithText(source.need('RateLimitGuard'));
+  }
+}
+
+function migrateGuard(source: Source, type: TsMorph.ClassDeclaration): void {
+  const members = [...type.getMethods(), ...type.getProperties()];
+  for (const member of members) {
+    const name = member.getName();
+    if (name === 'getTracker') migrateTracker(source, member);
+    else if (name === 'shouldSkip') override(member);
+    else if (name === 'throwThrottlingException') migrateDenial(source, member);
+    else if (Object.hasOwn(OTHERS, name)) source.leave(member, `${name}: ${OTHERS[name]}`);
+  }
+  for (const each of type.getConstructors())
+    source.leave(each, 'constructor: a guard has none here; inject into properties');
+}
+
+function migrateTracker(
+  source: Source,
+  member: TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration,
+): void {
+  if (!source.m.Node.isMethodDeclaration(member))
+    return source.leave(member, 'getTracker: write `subjectOf`');
+  const [request, context] = member.getParameters();
+  const requestName = request?.getNameNode().getText();
+  const contextName = context?.getName() ?? 'context';
+  for (const parameter of member.getParameters()) parameter.remove();
+  member.addParameter({ name: contextName, type: source.need('ExecutionContext', '@nestjs/common') });
+  if (requestName) {
+    member.insertStatements(0, `const ${requestName} = ${contextName}.switchToHttp().getRequest();`);
+  }
+  for (const call of member.getDescendantsOfKind(source.m.SyntaxKind.CallExpression)) {
+    if (call.wasForgotten() || call.getExpression().getText() !== 'super.getTracker') continue;
+    (call.getParentIfKind(source.m.SyntaxKind.AwaitExpression) ?? call).replaceWithText('undefined');
+  }
+  member.removeReturnType();
+  member.getNameNode().replaceWithText('subjectOf');
+  override(member);
+}
+
+function migrateDenial(
+  source: Source,
+  member: TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration,
+): void {
+  const { m } = source;
+  const detail = m.Node.isMethodDeclaration(member) ? member.getParameters()[1] : undefined;
+  const uses = detail ? usesOf(source, member, detail) : [];
+  const isPlain = m.Node.isMethodDeclaration(member) && uses.every((use) => use !== undefined);
+  const callsSuper = /super\.(throwThrottlingException|getErrorMessage)|this\.getErrorMessage/.test(
+    member.getText(),
+  );
+  if (!isPlain || callsSuper) {
+    return source.leave(member, 'throwThrottlingException: write deny(context, decision)');
+  }
+  for (const use of uses) use.replaceWithText(DETAILS[use.getName()]!);
+  const context = member.getParameters()[0]?.getName() ?? '_context';
+  for (const parameter of member.getParameters()) parameter.remove();
+  member.addParameter({ name: context, type: source.need('ExecutionContext', '@nestjs/common') });
+  if (uses.length > 0) member.addParameter({ name: 'decision', type: source.need('Decision') });
+  member.getNameNode().replaceWithText('deny');
+  override(member);
+}
+
+/** Returns where the detail of a denial is read; `undefined` for a use that has no counterpart. */
+function usesOf(
+  { m }: Source,
+  member: TsMorph.Node,
+  detail: TsMorph.ParameterDeclaration,
+): (TsMorph.PropertyAccessExpression | undefined)[] {
+  return member
+    .getDescendantsOfKind(m.SyntaxKind.Identifier)
+    .filter((each) => each.getText() === detail.getName() && each.getParent() !== detail)
+    .map((each) => {
+      const parent = each.getParent();
+      const isRead = m.Node.isPropertyAccessExpression(parent) && Object.hasOwn(DETAILS, parent.getName());
+      return isRead ? parent : undefined;
+    });
+}
+
+function override(member: TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration): void {
+  const it = member as TsMorph.MethodDeclaration;
+  it.setScope('protected' as TsMorph.Scope);
+  it.setHasOverrideKeyword(true);
+}
+
+/** Removes the APP_GUARD of throttler: the module registers its own. */
+function migrateProviders(source: Source): void {
+  const { m, file } = source;
+  for (const each of file.getDescendantsOfKind(m.SyntaxKind.ObjectLiteralExpression)) {
+    if (each.wasForgotten() || !isGuardProvider(source, each)) continue;
+    const list = each.getParentIfKind(m.SyntaxKind.ArrayLiteralExpression);
+    if (!list) {
+      source.leave(
+        each,
+        "the provider of throttler's guard: remove it, since the module registers its own guard",
+      );
+      continue;
+    }
+    list.removeElement(each);
+    const property = list.getParentIfKind(m.SyntaxKind.PropertyAssignment);
+    if (list.getElements().length === 0 && property?.getName() === 'providers') property.remove();
+  }
+}
+
+/** Whether an object is `{ provide: APP_GUARD, useClass: ThrottlerGuard }`. */
+export function isGuardProvider(source: Source, object: TsMorph.ObjectLiteralExpression): boolean {
+  const valueOf = (name: string): TsMorph.Node | undefined => {
+    const property = object.getProperty(name);
+    return source.m.Node.isPropertyAssignment(property) ? property.getInitializer() : undefined;
+  };
+  const guard = valueOf('useClass') ?? valueOf('useExisting');
+  return valueOf('provide')?.getText() === 'APP_GUARD' && source.is(guard, 'ThrottlerGuard');
+}
+
+/** `throw new ThrottlerException(message)` is an HttpException; elsewhere the class is that of a denial. */
+function migrateExceptions(source: Source): void {
+  const { m, file } = source;
+  const name = source.localName('ThrottlerException');
+  if (name === undefined) return;
+  for (const each of file.getDescendantsOfKind(m.SyntaxKind.NewExpression)) {
+    if (each.wasForgotten() || each.getExpression().getText() !== name) continue;
+    const message = each.getArguments()[0]?.getText() ?? "'ThrottlerException: Too Many Requests'";
+    each.replaceWithText(`new ${source.need('HttpException', '@nestjs/common')}(${message}, 429)`);
+  }
+  for (const each of file.getDescendantsOfKind(m.SyntaxKind.Identifier)) {
+    if (each.wasForgotten() || each.getText() !== name) continue;
+    if (each.getFirstAncestorByKind(m.SyntaxKind.ImportDeclaration)) continue;
+    source.leave(
+      each,
+      `${name}: is RateLimitExceededException now; set registerFilter: false if your filter sends the response`,
+    );
+    each.replaceWithText(source.need('RateLimitExceededException'));
+  }
+}

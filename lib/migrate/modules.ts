@@ -1,0 +1,171 @@
+import type * as TsMorph from 'ts-morph';
+import { fieldsOf, textOf, valuesOf } from './rules.js';
+import type { Source } from './source.js';
+
+const STORAGES =
+  /^Throttler(Storage)?Redis(Service|Storage)?$|^RedisThrottlerStorage$|^ThrottlerStorageRedisService$/;
+
+/** Rewrites `ThrottlerModule.forRoot` and `forRootAsync`, and classes with `createThrottlerOptions`. */
+export function migrateModules(source: Source): void {
+  const { m, file } = source;
+  for (const call of file.getDescendantsOfKind(m.SyntaxKind.CallExpression)) {
+    if (call.wasForgotten()) continue;
+    const callee = call.getExpression();
+    if (!m.Node.isPropertyAccessExpression(callee) || !source.is(callee.getExpression(), 'ThrottlerModule'))
+      continue;
+    if (callee.getName() === 'forRoot') migrateRoot(source, call);
+    else migrateAsync(source, call);
+  }
+  for (const method of file.getDescendantsOfKind(m.SyntaxKind.MethodDeclaration)) {
+    if (method.wasForgotten() || method.getName() !== 'createThrottlerOptions') continue;
+    migrateFactory(source, method);
+    method.rename('createRateLimitOptions');
+    method.removeReturnType();
+    const type = method.getParentIfKind(m.SyntaxKind.ClassDeclaration);
+    for (const each of type?.getImplements() ?? [])
+      if (source.is(each.getExpression(), 'ThrottlerOptionsFactory')) type!.removeImplements(each);
+  }
+}
+
+function migrateRoot(source: Source, call: TsMorph.CallExpression): void {
+  const [options] = call.getArguments();
+  const text = options ? optionsOf(source, options) : ["headers: 'throttler'", "body: 'nest'"];
+  if (!text) return;
+  call.replaceWithText(
+    `${source.need('RateLimitModule')}.forRoot(${objectOf([...text, ...extras(source)])})`,
+  );
+}
+
+function migrateAsync(source: Source, call: TsMorph.CallExpression): void {
+  const { m } = source;
+  const [options] = call.getArguments();
+  const values = m.Node.isObjectLiteralExpression(options) ? valuesOf(source, options) : undefined;
+  if (!values) return source.leave(call, 'forRootAsync: its argument is no object literal');
+  const factory = values.get('useFactory');
+  if (factory && !migrateFactory(source, factory)) return;
+  for (const extra of extras(source)) {
+    const [name, initializer] = extra.split(': ') as [string, string];
+    (options as TsMorph.ObjectLiteralExpression).addPropertyAssignment({ name, initializer });
+  }
+  call.setExpression(`${source.need('RateLimitModule')}.forRootAsync`);
+}
+
+/** Without an APP_GUARD of throttler, the module must not register its own guard. */
+function extras({ application }: Source): string[] {
+  return application.hasGlobalGuard ? [] : ['registerGuard: false'];
+}
+
+/** Rewrites the options that a function returns. */
+function migrateFactory(source: Source, factory: TsMorph.Node): boolean {
+  const { m } = source;
+  const returned = returnedBy(source, factory);
+  const found = returned.map((each) => ({ each, options: optionsOf(source, each) }));
+  if (found.length === 0)
+    source.leave(factory, 'the factory returns no literal; write its options as those of RateLimitModule');
+  if (found.length === 0 || found.some(({ options }) => !options)) return false;
+  for (const { each, options } of found) {
+    const needsParentheses = m.Node.isArrowFunction(each.getParent());
+    each.replaceWithText(needsParentheses ? `(${objectOf(options!)})` : objectOf(options!));
+  }
+  if (m.Node.isArrowFunction(factory) && factory.getReturnTypeNode()) factory.removeReturnType();
+  return true;
+}
+
+/** Returns the expressions that a function returns. */
+function returnedBy({ m }: Source, factory: TsMorph.Node): TsMorph.Node[] {
+  const { Node } = m;
+  if (Node.isArrowFunction(factory) && !Node.isBlock(factory.getBody())) {
+    const body = factory.getBody();
+    return [Node.isParenthesizedExpression(body) ? body.getExpression() : body];
+  }
+  return factory
+    .getDescendantsOfKind(m.SyntaxKind.ReturnStatement)
+    .filter((each) => {
+      const owner = each.getFirstAncestor((node) => Node.isFunctionLikeDeclaration(node));
+      return owner === factory;
+    })
+    .flatMap((each) => each.getExpression() ?? []);
+}
+
+/** Returns the options of RateLimitModule for those of ThrottlerModule; `undefined` if they are left alone. */
+function optionsOf(source: Source, given: TsMorph.Node): string[] | undefined {
+  const { Node } = source.m;
+  if (Node.isArrayLiteralExpression(given)) return withRules(source, given, new Map());
+  const values = Node.isObjectLiteralExpression(given) ? valuesOf(source, given) : undefined;
+  const throttlers = values?.get('throttlers');
+  if (!values || !Node.isArrayLiteralExpression(throttlers)) {
+    source.leave(given, 'the options are not a literal with `throttlers`; write `rules` of RateLimitModule');
+    return undefined;
+  }
+  return withRules(source, throttlers, values);
+}
+
+function withRules(
+  source: Source,
+  throttlers: TsMorph.ArrayLiteralExpression,
+  values: ReadonlyMap<string, TsMorph.Node>,
+): string[] | undefined {
+  const rules: string[] = [];
+  let sendsHeaders = true;
+  for (const each of throttlers.getElements()) {
+    const options = source.m.Node.isObjectLiteralExpression(each) ? valuesOf(source, each) : undefined;
+    if (!options) {
+      source.leave(each, 'a throttler that is no object literal');
+      return undefined;
+    }
+    const name = options.get('name');
+    const key = !name
+      ? 'default'
+      : source.m.Node.isStringLiteral(name)
+        ? keyOf(name.getLiteralText())
+        : `[${name.getText()}]`;
+    rules.push(`${key}: ${objectOf(fieldsOf(source, options))}`);
+    if (options.get('setHeaders')?.getText() === 'false') sendsHeaders = false;
+  }
+  const options: string[] = [];
+  const redis = redisOf(source, values.get('storage'));
+  if (redis) options.push(`redis: ${redis}`);
+  options.push(`rules: ${objectOf(rules)}`);
+  const defaults = fieldsOf(source, values);
+  if (defaults.length > 0) options.push(`defaults: ${objectOf(defaults)}`);
+  if (values.get('setHeaders')?.getText() === 'false') sendsHeaders = false;
+  options.push(
+    sendsHeaders ? "headers: 'throttler'" : 'headers: false',
+    bodyOf(source, values.get('errorMessage')),
+  );
+  return options;
+}
+
+function redisOf(source: Source, storage: TsMorph.Node | undefined): string | undefined {
+  if (!storage) return undefined;
+  const isOurs = source.m.Node.isNewExpression(storage) && STORAGES.test(storage.getExpression().getText());
+  if (isOurs) return storage.getArguments()[0]?.getText() ?? "'redis://localhost:6379'";
+  source.leave(storage, 'storage: write `redis` with the URL, the ioredis options or the client');
+  return undefined;
+}
+
+function bodyOf(source: Source, message: TsMorph.Node | undefined): string {
+  if (!message) return "body: 'nest'";
+  const { Node } = source.m;
+  if (Node.isStringLiteral(message) || Node.isNoSubstitutionTemplateLiteral(message)) {
+    return `body: () => ({ statusCode: 429, message: ${message.getText()} })`;
+  }
+  const isFunction = Node.isArrowFunction(message) || Node.isMethodDeclaration(message);
+  if (isFunction && message.getParameters().length <= 1) {
+    const given = message.getParameters().length === 1 ? 'context' : '';
+    return `body: (_decision, context) => ({ statusCode: 429, message: (${textOf(source, message)})(${given}) })`;
+  }
+  source.leave(
+    message,
+    'errorMessage: write body: (decision, context) => ({ statusCode: 429, message: ... })',
+  );
+  return `body: 'nest' /* TODO errorMessage: ${textOf(source, message).replaceAll('*/', '* /')} */`;
+}
+
+function objectOf(fields: readonly string[]): string {
+  return fields.length > 0 ? `{ ${fields.join(', ')} }` : '{}';
+}
+
+function keyOf(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+}
