@@ -85,9 +85,13 @@ export function membersOf(symbol) {
 
 function isPublic(member) {
   const [declaration] = member.declarations ?? [];
-  if (!isOurs(declaration) || tagsOf(member).some(({ name }) => name === 'internal')) return false;
+  if (!isOurs(declaration) || isInternal(member)) return false;
   const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected;
   return (ts.getCombinedModifierFlags(declaration) & hidden) === 0;
+}
+
+function isInternal(symbol) {
+  return tagsOf(symbol).some(({ name }) => name === 'internal');
 }
 
 function isOurs(declaration) {
@@ -97,7 +101,7 @@ function isOurs(declaration) {
 /** The constructor of a class, if it has a doc comment. */
 export function constructorOf(symbol) {
   const declared = symbol.members?.get('__constructor');
-  return declared && hasComment(declared) ? declared : undefined;
+  return declared && hasComment(declared) && !isInternal(declared) ? declared : undefined;
 }
 
 /** Whether a symbol has its own doc comment, not only an inherited one. */
