@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
+import { DEFINITIONS } from '../support/examples.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { STORES, VirtualTime, virtualStore } from '../support/virtual-store.js';
 
@@ -64,7 +65,7 @@ describe('100 an hour and 100 a second, by turns, ten times a second', () => {
     120_000,
   );
 
-  it.each(['gcra', 'token-bucket', 'leaky-bucket'] as const)(
+  it.each(DEFINITIONS.filter(({ queues }) => queues).map(({ name }) => name))(
     '%s never lets a client wait longer than the slower of two rates requires',
     async (algorithm) => {
       const time = new VirtualTime();

@@ -1,4 +1,4 @@
-import { algorithms } from '../../lib/algorithms/registry.js';
+import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
 
 const COUNT = 'an integer from 0 to 1000000000';
 const DURATION = 'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d" or "1w", up to 366 days';
@@ -30,12 +30,12 @@ const FIELDS =
   'name, algorithm, limit, cost, block, mode, per, onStoreError, trial, by, scope, onMissingSubject, count, skipIf, allowList, ipv6Prefix';
 
 /** The fields of a rule on a route, by its algorithm. */
-export const FIELDS_OF = {
-  'fixed-window': `${FIELDS}, align, timeZone, anchor, prefetch, window`,
-  'sliding-window-log': `${FIELDS}, window`,
-  'token-bucket': `${FIELDS}, burst, refill, initial, warmUp, prefetch, window`,
-  concurrency: `${FIELDS}, lease`,
-} as const;
+export const FIELDS_OF = Object.fromEntries(
+  Object.values(algorithms).map((algorithm) => {
+    const window = 'leases' in algorithm ? [] : ['window'];
+    return [algorithm.name, [FIELDS, ...Object.keys(algorithm.options), ...window].join(', ')];
+  }),
+) as Record<AlgorithmName, string>;
 
 /** The message of a `RateLimitConfigError` with these problems. */
 export function configMessage(...problems: string[]): string {

@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect, it } from '@jest/globals';
+import ts from 'typescript';
+import { algorithms } from '../../lib/algorithms/registry.js';
+import { pathOf } from '../readme/code-blocks.js';
+
+/** Files with lists of algorithms, and why a new algorithm needs no change there. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'lib/nest/throttler/throttler-rules.ts': 'the algorithms that can replace the fixed window of throttler',
+  'lib/nest/throttler/throttler-storage.options.ts': 'the same at run time',
+  'test/throttler/storage.spec.ts': 'the same, each compared with throttler',
+  'scripts/draw-choosing.mjs': 'options and notes of some; the others are drawn by their first example',
+  'test/contract/debt.contract.ts': 'figures calculated by hand; the others state their own',
+  'test/contract/earlier-release.spec.ts': 'state of releases that had only these',
+  'test/contract/redis-store.spec.ts': 'the algorithms whose state is text that anything can overwrite',
+  'test/concurrency/first-come.spec.ts': 'options with which each allows one request at once',
+  'test/parity/bounds-of-changed-rules.spec.ts': 'those whose bound holds across a change of the rule',
+  'test/parity/changed-windows.spec.ts': 'how long some keep their state; the others at most four windows',
+  'test/parity/changing-rule.ts': 'options of some; the others have their first example',
+  'test/parity/sayable-rule.ts': 'options of some; the others have none',
+};
+
+/** A list names at least so many different algorithms. */
+const LEAST = 3;
+
+const NAMES: ReadonlySet<string> = new Set(Object.keys(algorithms));
+
+it('no file lists algorithms besides the registry, so that a new algorithm is its folder and one line', () => {
+  const files = execFileSync('git', ['ls-files', 'lib', 'test', 'bench', 'scripts', 'sample-app'], {
+    cwd: pathOf('.'),
+    encoding: 'utf8',
+  });
+  const sources = files.split('\n').filter((file) => /[.][cm]?[jt]s$/.test(file));
+  const isOwn = (file: string) => /^lib\/algorithms\/(registry[.]ts|[^/]+\/)/.test(file);
+  const found = sources.filter((file) => !isOwn(file) && hasList(file));
+  expect(found.toSorted()).toEqual(Object.keys(EXCEPTIONS).toSorted());
+});
+
+function hasList(file: string): boolean {
+  const text = readFileSync(pathOf(file), 'utf8');
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
+  const isList = (node: ts.Node): boolean =>
+    new Set(namesIn(node)).size >= LEAST || ts.forEachChild(node, isList) === true;
+  return isList(source);
+}
+
+/** The algorithms that an array, an object, a union or a `switch` lists directly. */
+function namesIn(node: ts.Node): string[] {
+  if (ts.isArrayLiteralExpression(node)) return node.elements.flatMap(nameOf);
+  if (ts.isUnionTypeNode(node)) return node.types.flatMap(nameOf);
+  if (ts.isTupleTypeNode(node)) return node.elements.flatMap(nameOf);
+  if (ts.isCaseBlock(node))
+    return node.clauses.flatMap((clause) => ('expression' in clause ? nameOf(clause.expression) : []));
+  if (ts.isObjectLiteralExpression(node) || ts.isInterfaceDeclaration(node) || ts.isTypeLiteralNode(node)) {
+    const members: readonly (ts.ObjectLiteralElementLike | ts.TypeElement)[] =
+      'properties' in node ? node.properties : node.members;
+    return members.flatMap(({ name }) => (name ? nameOf(name) : []));
+  }
+  return [];
+}
+
+/** The algorithm that a literal or the name of a property is; for a list of rows, the first element of a row. */
+function nameOf(node: ts.Node): string[] {
+  if (ts.isLiteralTypeNode(node)) return nameOf(node.literal);
+  if (ts.isArrayLiteralExpression(node)) return node.elements.slice(0, 1).flatMap(nameOf);
+  const text = ts.isStringLiteralLike(node) || ts.isIdentifier(node) ? node.text : '';
+  return NAMES.has(text) ? [text] : [];
+}
