@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { algorithms } from '../algorithms/registry.js';
+import { algorithms, FOR_LARGE_LIMITS } from '../algorithms/registry.js';
 import { compileRule } from './compile-rule.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { Rule } from './rule.js';
@@ -37,7 +37,7 @@ describe('an invalid rule', () => {
     [{ limit: () => 5 }, `rule "login".limit: got a function; allowed: ${COUNT}`],
     [
       { limit: 10_001 },
-      'rule "login".limit: got 10001; allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose "sliding-window-counter", "sliding-window-cells" or "gcra" as its algorithm',
+      `rule "login".limit: got 10001; allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose ${FOR_LARGE_LIMITS} as its algorithm`,
     ],
     [{ window: '1x' }, `rule "login".window: got "1x"; allowed: ${WINDOW}`],
     [{ window: 0 }, `rule "login".window: got 0; allowed: ${WINDOW}`],

@@ -1,5 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { FOR_LARGE_LIMITS } from '../../lib/algorithms/registry.js';
 import { RateLimit, RateLimitModule, RateLimitService, Warnings, type RouteRule } from '../../lib/index.js';
 import { configMessage } from '../support/config-message.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
@@ -23,8 +24,7 @@ async function warningOf(rule: RouteRule, options?: object): Promise<string | un
   return app.get(Warnings).active.get('RL_LARGE_LOG');
 }
 
-const TOO_LARGE =
-  'allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose "sliding-window-counter", "sliding-window-cells" or "gcra" as its algorithm';
+const TOO_LARGE = `allowed without an algorithm: at most 10000, since sliding-window-log stores an entry for each permit; choose ${FOR_LARGE_LIMITS} as its algorithm`;
 
 describe('a large limit without an algorithm, whose log would fill Redis unnoticed,', () => {
   it.each<[string, RouteRule, object?]>([
@@ -34,7 +34,7 @@ describe('a large limit without an algorithm, whose log would fill Redis unnotic
     ['from a function', { limit: () => 5000, window: '1h' }, {}],
   ])('a large log is reported with its bytes: %s', async (_title, rule, options) => {
     expect(await warningOf(rule, options)).toBe(
-      'Rule "default" of Routes.get has a limit of 5000 and no algorithm: sliding-window-log stores an entry for each permit, up to 85000 bytes for each subject. Set its algorithm to "sliding-window-counter", "sliding-window-cells" or "gcra", or to "sliding-window-log" to confirm it.',
+      `Rule "default" of Routes.get has a limit of 5000 and no algorithm: sliding-window-log stores an entry for each permit, up to 85000 bytes for each subject. Set its algorithm to ${FOR_LARGE_LIMITS}, or to "sliding-window-log" to confirm it.`,
     );
   });
 
