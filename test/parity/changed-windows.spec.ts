@@ -41,7 +41,7 @@ function longestWait(name: string, version: Version): number {
     case 'concurrency':
       return length;
     default:
-      return 4 * length;
+      return Math.max(4 * length, rate * 14 + length);
   }
 }
 

@@ -36,11 +36,17 @@ export function sayable(sketch: RuleSketch): AnyRule {
   }
 }
 
+/** Enough for any burst of an example: the square is exact. */
+const MOST_OF_OTHERS = 1e6;
+
 /** Returns a random example of the algorithm, with the limit and the window of the sketch. */
 function plainOrExample({ algorithm, limit, window, cells = 0 }: RuleSketch): AnyRule {
   const definition = algorithms[algorithm];
-  const example = definition.examples[cells % definition.examples.length]!;
-  const rule = ruleOf(definition, example, { limit: Math.max(1, limit), windowMs: window / 1000 });
+  const example = definition.examples[(limit + cells) % definition.examples.length]!;
+  const rule = ruleOf(definition, example, {
+    limit: Math.min(Math.max(1, limit), MOST_OF_OTHERS),
+    windowMs: window / 1000,
+  });
   return { ...rule, limit: limit === 0 ? 0 : rule['limit'] } as never;
 }
 
