@@ -1,6 +1,11 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
-import type { RedisStore } from '../../lib/redis.js';
+import { RedisStore } from '../../lib/redis.js';
+import { notRunSince } from '../support/not-run.js';
 import { askInfo } from '../support/redis/ask-server.js';
 import { LUA_COMMAND } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
@@ -16,6 +21,29 @@ const AHEAD: Rule = {
   prefetch: { permits: 5, ttl: '1d' },
 };
 const PATIENCE_MS = 180_000;
+
+interface Counts {
+  readonly renewed: number;
+  readonly lost: number;
+}
+
+/** Starts holding-process.mjs, and waits until it holds its permits. */
+async function startHolder(task: object) {
+  const program = fileURLToPath(new URL('holding-process.mjs', import.meta.url));
+  const child = fork(program, [JSON.stringify(task)]);
+  const answer = async (): Promise<unknown> => ((await once(child, 'message')) as unknown[])[0];
+  await answer();
+  const counts = (): Promise<Counts> => {
+    const answered = answer();
+    child.send('counts');
+    return answered as Promise<Counts>;
+  };
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  };
+  return { pid: child.pid!, counts, kill };
+}
 
 describe('a process that holds very much', () => {
   let server: RedisServer;
@@ -66,6 +94,41 @@ describe('a process that holds very much', () => {
       await Promise.all(permits.map((permit) => permit.release()));
       // The key of the heartbeats remains.
       expect((await askInfo(server, 'INFO', 'keyspace')).get('db0')).toMatch(/^keys=1,/);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'the breaker of another process stays closed while a process renews 10,000 permits',
+    async () => {
+      const permits = 10_000;
+      const holder = await startHolder({ url: server.url, prefix: uniquePrefix(), permits, lease: '9s' });
+      const otherStore = new RedisStore({ redis: server.url });
+      const other = new RateLimiter({ store: otherStore, prefix: uniquePrefix(), onStoreError: 'deny' });
+      try {
+        await otherStore.ready();
+        const turns: string[] = [];
+        other.events.on('breaker', ({ state, error }) => turns.push(`${state}: ${String(error)}`));
+        const notRun = notRunSince(() => [server.pid, holder.pid, process.pid]);
+        const rule: Rule = { algorithm: 'gcra', limit: 1_000_000, window: '1d' };
+        let fallbacks = 0;
+        let counts = await holder.counts();
+        while (counts.renewed < permits) {
+          for (let nth = 0; nth < 50; nth++) {
+            if ((await other.consume(rule, 'ann')).source === 'fallback') fallbacks += 1;
+            await sleep(1);
+          }
+          counts = await holder.counts();
+        }
+        // A busy machine excuses what a deadline of 50 ms cannot: the time in which the server did not run.
+        if (notRun() < 50) expect([turns, fallbacks]).toEqual([[], 0]);
+        if (notRun() < 3 * 50) expect(turns).toEqual([]);
+        expect(counts.lost).toBe(0);
+      } finally {
+        await other.close();
+        await otherStore.close();
+        await holder.kill();
+      }
     },
     PATIENCE_MS,
   );
