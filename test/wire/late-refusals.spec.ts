@@ -3,6 +3,7 @@ import { RateLimiter, type Rule } from '../../lib/index.js';
 import { RedisStore } from '../../lib/redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { askServer } from '../support/redis/ask-server.js';
+import { hasFunctions } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
@@ -49,7 +50,8 @@ describe('a refund with a reply after the deadline', () => {
 
   it('a refund is repeated if the server had no memory for it', async () => {
     await refundLate('1');
-    expect(await remaining()).toBe(6);
+    // A function is refused whole, and its late reply is not followed by another call; a script refunds all the same.
+    expect(await remaining()).toBe(hasFunctions ? 6 : 10);
     await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
     await until(async () => (await remaining()) === 10, 'the permits to be given back');
   });
