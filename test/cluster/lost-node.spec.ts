@@ -34,8 +34,8 @@ describe('a node of a cluster that is lost', () => {
     await cluster.close();
   });
 
-  async function open(timeout: number) {
-    store = new RedisStore({ redis: mine, timeout });
+  async function open(timeout: number, redis: string | Cluster = mine) {
+    store = await RedisStore.open({ redis, timeout });
     limiter = new RateLimiter({ store, prefix: uniquePrefix() });
     changes = [];
     limiter.events.on('breaker', (change) => changes.push(change));
@@ -74,6 +74,16 @@ describe('a node of a cluster that is lost', () => {
     const decision = await ask();
     expect(sourcesOf(decision)).toEqual(['redis', 'redis', 'redis']);
     expect(remainingOf(decision)).toEqual([979, 999, 979]);
+  });
+
+  it('a lost node of a Cluster that a URL leads to is reported without a hint that the URL is wrong', async () => {
+    await open(10_000, cluster.nodes[0]!.url);
+    await node.kill();
+    await ask();
+    expect(statesOf()).toEqual([`open ${address()}`]);
+    expect(String(changes[0]!.error)).toMatch(/: no connection to Redis at 127\.0\.0\.1:\d+( \(\w+\))?$/);
+    await node.restart();
+    await untilClosed();
   });
 
   it('a rule on a lost node denies as its onStoreError states, and the other rules are refunded', async () => {
