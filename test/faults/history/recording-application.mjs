@@ -56,7 +56,7 @@ async function lane(nth) {
 async function job() {
   while (isOn) {
     const { asked, allowed, result } = await request(JOBS, POOL, 1, () => limits.hold(JOBS, POOL));
-    if (allowed) await giveBack(asked, () => result.release());
+    if (allowed) await giveBack(asked, async () => void (await result.release()));
     await sleep(PAUSE_MS);
   }
 }
