@@ -70,11 +70,13 @@ export type {
   HitOptions,
   AcquireOptions,
   HoldOptions,
+  ReserveAheadOptions,
   RefundOptions,
 } from './limiter/options.js';
 export type { Subject, SubjectValue } from './rules/key.js';
 export { Permit } from './limiter/permit.js';
 export { Reservation } from './limiter/reservation.js';
+export { ReservationAhead } from './limiter/reservation-ahead.js';
 
 // Decisions and errors
 export type { Decision, DecisionSource, Fallback, RuleDecision } from './contracts/decision.js';

@@ -17,6 +17,7 @@ import { Leases } from './leases.js';
 import { REFUND_OPTIONS, type LimiterOptions, type RefundOptions } from './options.js';
 import { Permit } from './permit.js';
 import { pipelineOf } from './pipeline.js';
+import { AcquireLines } from './acquire-lines.js';
 import { Waiters, type Wait } from './waiters.js';
 import { sleep } from '../contracts/timer.js';
 
@@ -36,6 +37,7 @@ export abstract class HitLimiter {
   protected readonly instances: Instances;
   private readonly leases: Leases<Adjustment>;
   private readonly waiters: Waiters;
+  private readonly lines: AcquireLines;
   /**
    * One rule for each algorithm in use.
    *
@@ -84,6 +86,7 @@ export abstract class HitLimiter {
       instances: count,
       failed,
     });
+    this.lines = new AcquireLines(this.store);
     this.waiters = new Waiters(this.store, store, prefix, keys.instance);
     this.leases = new Leases<Adjustment>((renewals) => this.store.adjust(renewals));
     store.shared?.watch((change) => {
@@ -120,9 +123,27 @@ export abstract class HitLimiter {
    * @throws the signal's reason if it aborts
    */
   async decideInTurn(hits: readonly RuleHit[], wait: Wait): Promise<Decision> {
+    return this.decideBy(this.waiters, hits, wait);
+  }
+
+  /**
+   * Decides hits that wait for permits of a window.
+   *
+   * @internal
+   * @throws the signal's reason if it aborts
+   */
+  async decideInLine(hits: readonly RuleHit[], wait: Wait): Promise<Decision> {
+    return this.decideBy(this.lines, hits, wait);
+  }
+
+  private async decideBy(
+    queue: Waiters | AcquireLines,
+    hits: readonly RuleHit[],
+    wait: Wait,
+  ): Promise<Decision> {
     wait.signal?.throwIfAborted();
     const startedAt = performance.now();
-    const decided = await this.waiters.decide(hits, wait);
+    const decided = await queue.decide(hits, wait);
     const decision = decisionOf(decided.hits, decided.results, false);
     if (this.events.followsDecisions) this.emit(decided.hits, decision, startedAt);
     return decision;

@@ -9,14 +9,17 @@ import type { SubjectValue } from '../rules/key.js';
 import {
   ACQUIRE_OPTIONS,
   HIT_OPTIONS,
+  RESERVE_AHEAD_OPTIONS,
   type AcquireOptions,
   type HitOptions,
   type HoldOptions,
+  type ReserveAheadOptions,
 } from './options.js';
 import { checkOperation, type Operation } from './operation.js';
 import type { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { RateLimitStoreError } from './rate-limit-store.error.js';
+import { ReservationAhead } from './reservation-ahead.js';
 import { Reservation } from './reservation.js';
 import { RuleCache } from '../rules/rule-cache.js';
 import type { RuleHit } from '../rules/rule-hit.js';
@@ -75,19 +78,42 @@ export class Limiter extends HitLimiter {
   }
 
   /**
-   * Waits for its turn and takes permits, first come, first served across processes. Returns a denial at once if the
-   * wait would exceed `timeoutMs`. An aborted wait refunds its permits if no later request was charged.
+   * Waits for permits and takes them. Returns a denial at once if the wait would exceed `timeoutMs`.
+   *
+   * With `gcra`, `token-bucket` and `leaky-bucket`, permits are charged at once and the order is that of arrival across
+   * processes; an aborted wait refunds its permits if no later request was charged. With the other algorithms, permits are
+   * charged at the end of the wait, and the order is that of arrival within this process; a denial starts no block.
    *
    * @throws RateLimitConfigError if the rule, the cost or `timeoutMs` is invalid
    * @throws the reason of `signal` if it aborts
    */
-  async acquire(rule: QueueRule, subject: SubjectValue, options?: AcquireOptions): Promise<Decision> {
+  async acquire(rule: Rule, subject: SubjectValue, options?: AcquireOptions): Promise<Decision> {
     const { cost, timeoutMs = ENDLESS_MS, signal } = readOptions('acquire', options, ACQUIRE_OPTIONS);
     signal?.throwIfAborted();
-    const patience = Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
-    const decision = await this.decide(this.hits('acquire', rule, subject, cost), { patience });
+    const hits = this.hits('acquire', rule, subject, cost);
+    if (!hits[0]!.rule.queues) return this.decideInLine(hits, { timeoutMs, signal });
+    const decision = await this.decide(hits, { patience: patienceOf(timeoutMs) });
     if (decision.delayMs > 0) await this.delay(decision, signal);
     return decision;
+  }
+
+  /**
+   * Charges permits that may be available only later, and returns the delay until then, without waiting. Returns a denial
+   * if the delay would exceed `timeoutMs`.
+   *
+   * @throws RateLimitConfigError if the rule, the cost or `timeoutMs` is invalid
+   * @example
+   * const { allowed, delayMs } = await limits.reserveAhead(mails, tenant, { timeoutMs: 60_000 });
+   */
+  async reserveAhead(
+    rule: QueueRule,
+    subject: SubjectValue,
+    options?: ReserveAheadOptions,
+  ): Promise<ReservationAhead> {
+    const { cost, timeoutMs = ENDLESS_MS } = readOptions('reserveAhead', options, RESERVE_AHEAD_OPTIONS);
+    const hits = this.hits('reserveAhead', rule, subject, cost);
+    const decision = await this.decide(hits, { patience: patienceOf(timeoutMs) });
+    return new ReservationAhead(decision, () => this.refund(decision, { onlyLast: true }));
   }
 
   /**
@@ -209,6 +235,11 @@ export class Limiter extends HitLimiter {
   ): readonly RuleHit[] {
     return this.rules.hits(rules, subject, cost);
   }
+}
+
+/** Returns a wait in microseconds: from 1, since 0 would not wait. */
+function patienceOf(timeoutMs: number): number {
+  return Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
 }
 
 /** @throws RateLimitConfigError if there are more arguments than the operation reads */

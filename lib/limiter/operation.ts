@@ -3,7 +3,7 @@ import type { RuleHit } from '../rules/rule-hit.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 
 /** The operations of a limiter that take rules. */
-export type Operation = 'consume' | 'hold' | 'acquire' | 'peek' | 'block' | 'reset';
+export type Operation = 'consume' | 'hold' | 'acquire' | 'reserveAhead' | 'peek' | 'block' | 'reset';
 
 /** The rules that an operation supports. */
 interface Kind {
@@ -26,6 +26,11 @@ const KINDS: Partial<Record<Operation, Kind>> = {
     accepts: ({ algorithm }) => algorithm.leases === true,
   },
   acquire: {
+    needs: 'a rule of an algorithm other than concurrency',
+    instead: 'hold() with timeoutMs instead',
+    accepts: ({ algorithm }) => !algorithm.leases,
+  },
+  reserveAhead: {
     needs: 'a rule whose algorithm can delay requests',
     instead: 'gcra, token-bucket or leaky-bucket',
     accepts: ({ queues }) => queues,

@@ -72,6 +72,15 @@ export interface AcquireOptions extends HitOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of `reserveAhead`. */
+export interface ReserveAheadOptions extends HitOptions {
+  /**
+   * Longest delay in milliseconds, from 0. Permits that would be available later are not charged.
+   * @default no limit
+   */
+  readonly timeoutMs?: number;
+}
+
 /** Options of `hold`. */
 export interface HoldOptions extends HitOptions {
   /**
@@ -133,6 +142,12 @@ export const ACQUIRE_OPTIONS = {
     accepts: (value) => typeof (value as AbortSignal | null)?.throwIfAborted === 'function',
   },
 } satisfies Record<keyof AcquireOptions, OptionCheck>;
+
+/** The checks of the options of `reserveAhead`. */
+export const RESERVE_AHEAD_OPTIONS = {
+  cost: ACQUIRE_OPTIONS.cost,
+  timeoutMs: ACQUIRE_OPTIONS.timeoutMs,
+} satisfies Record<keyof ReserveAheadOptions, OptionCheck>;
 
 /** The checks of the options of `refund`. */
 export const REFUND_OPTIONS = {

@@ -5,10 +5,17 @@ import type { Rules } from '../limiter/limiter.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
-import type { AcquireOptions, HitOptions, HoldOptions, RateLimiterOptions } from '../limiter/options.js';
+import type {
+  AcquireOptions,
+  HitOptions,
+  HoldOptions,
+  RateLimiterOptions,
+  ReserveAheadOptions,
+} from '../limiter/options.js';
 import type { Operation } from '../limiter/operation.js';
 import type { Permit } from '../limiter/permit.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import type { ReservationAhead } from '../limiter/reservation-ahead.js';
 import type { Reservation } from '../limiter/reservation.js';
 import { checkTogether } from '../rules/rule-cache.js';
 import type { RuleHit } from '../rules/rule-hit.js';
@@ -82,12 +89,16 @@ export class RateLimitService extends RateLimiter {
     return super.reserve(rules as Rules<Rule>, subject, options);
   }
 
-  override acquire(
+  override acquire(rule: OrName<Rule>, subject: SubjectValue, options?: AcquireOptions): Promise<Decision> {
+    return super.acquire(rule as Rule, subject, options);
+  }
+
+  override reserveAhead(
     rule: OrName<QueueRule>,
     subject: SubjectValue,
-    options?: AcquireOptions,
-  ): Promise<Decision> {
-    return super.acquire(rule as QueueRule, subject, options);
+    options?: ReserveAheadOptions,
+  ): Promise<ReservationAhead> {
+    return super.reserveAhead(rule as QueueRule, subject, options);
   }
 
   override hold(

@@ -38,6 +38,7 @@ const OPERATIONS: Record<string, Operation> = {
   peek: operation('peek'),
   reserve: operation('reserve'),
   acquire: operation('acquire'),
+  reserveAhead: operation('reserveAhead'),
   hold: operation('hold', RULES.concurrency),
   block: operation('block', RULES.gcra, ['1m']),
   reset: operation('reset'),

@@ -91,7 +91,11 @@ export class MemoryStore implements BaseStore {
       if (step.allowed && (dryRun || isDenied)) step = this.step(hit, now, 0);
       else if (!dryRun && hit.cost > 0) {
         if (!step.allowed) this.beginBlock(hit, step, now);
-        else this.save(hit, step, now);
+        else {
+          const { key, algorithm } = hit;
+          this.entries.set(key, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
+          if (step.granted) this.reportTurns(step.granted);
+        }
       }
       const { allowed, remaining, retryAfter, resetAfter, delay } = step;
       const result = {
@@ -112,12 +116,15 @@ export class MemoryStore implements BaseStore {
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
     const now = this.now();
     return adjustments.map((adjustment) => {
-      const { key, kind } = adjustment;
+      const { key, algorithm, kind } = adjustment;
       const state = this.entries.get(key);
       if (state === undefined && kind !== 'charge') return false;
       if (endsWithReset(adjustment) && adjustment.chargedAt < this.resetOf(key)) return false;
       const next = nextOf(adjustment, state, now);
-      if (next) this.save(adjustment, next, now);
+      if (next) {
+        this.entries.set(key, next.state, now + next.expiresAfter, algorithm.sizeOf?.(next.state) ?? 1);
+        if (next.granted) this.reportTurns(next.granted);
+      }
       return next !== undefined;
     });
   }
@@ -175,14 +182,8 @@ export class MemoryStore implements BaseStore {
     return (this.entries.get(resetKey(key)) as number | undefined) ?? 0;
   }
 
-  private save(
-    { key, algorithm }: Counter,
-    { state, expiresAfter, granted }: Next<unknown>,
-    now: number,
-  ): void {
-    this.entries.set(key, state, now + expiresAfter, algorithm.sizeOf?.(state) ?? 1);
-    if (!granted || granted.length === 0) return;
-    for (const follower of this.turnFollowers) for (const lease of granted) follower.came(lease);
+  private reportTurns(leases: readonly string[]): void {
+    for (const follower of this.turnFollowers) for (const lease of leases) follower.came(lease);
   }
 
   private step(

@@ -1,0 +1,105 @@
+import type { HitResult, Store } from '../contracts/store.js';
+import { sleep } from '../contracts/timer.js';
+import { isDenied } from '../contracts/undo.js';
+import type { RuleHit } from '../rules/rule-hit.js';
+import type { Wait } from './waiters.js';
+import type { Decided } from './waiting-request.js';
+
+const MICROSECONDS_PER_MS = 1000;
+const LONGEST_WAIT_MS = 366 * 86_400e3;
+
+/** The requests that wait for one counter. */
+interface Line {
+  /** Resolves when the last request in it has ended. */
+  tail: Promise<void>;
+  /** When the first request asks again, by `performance.now()`. */
+  nextAt: number;
+}
+
+/**
+ * Decides requests that wait for permits of a window. The first request of a counter waits until its permits are available
+ * and asks again; those behind it wait for it, first come, first served within this process.
+ */
+export class AcquireLines {
+  private readonly lines = new Map<string, Line>();
+
+  constructor(private readonly store: Store<RuleHit>) {}
+
+  /**
+   * Returns a denial at once if the wait would exceed the timeout. A denial starts no block.
+   *
+   * @throws the signal's reason if it aborts
+   */
+  async decide(asked: readonly RuleHit[], { timeoutMs, signal }: Wait): Promise<Decided> {
+    const until = performance.now() + timeoutMs;
+    const hits = asked.map((hit) => (hit.block ? { ...hit, block: { ...hit.block, duration: 0 } } : hit));
+    const { key } = hits[0]!;
+    const line = this.lines.get(key) ?? { tail: Promise.resolve(), nextAt: 0 };
+    const isFirst = !this.lines.has(key);
+    const { tail: ahead } = line;
+    let end!: () => void;
+    const tail = new Promise<void>((resolve) => (end = resolve));
+    line.tail = tail;
+    this.lines.set(key, line);
+    try {
+      if (!isFirst && !(await isOver(ahead, line, until, signal))) return await this.denied(hits, line);
+      return { hits, results: await this.decideFirst(hits, line, until, signal) };
+    } finally {
+      void ahead.then(() => {
+        end();
+        if (line.tail === tail) this.lines.delete(key);
+      });
+    }
+  }
+
+  private async decideFirst(
+    hits: readonly RuleHit[],
+    line: Line,
+    until: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly HitResult[]> {
+    for (;;) {
+      signal?.throwIfAborted();
+      const results = await this.store.decide(hits, {});
+      if (!isDenied(hits, results)) return results;
+      const denials = results.filter(({ allowed }, index) => !allowed && !hits[index]!.shadow);
+      const retryAfter = Math.max(...denials.map((denial) => denial.retryAfter ?? Infinity));
+      const retryMs = Math.ceil(retryAfter / MICROSECONDS_PER_MS);
+      line.nextAt = performance.now() + retryMs;
+      if (line.nextAt > until) return results;
+      await sleep(retryMs, signal);
+    }
+  }
+
+  /** Denies a request behind others, without a charge. */
+  private async denied(hits: readonly RuleHit[], { nextAt }: Line): Promise<Decided> {
+    const results = await this.store.decide(hits, { dryRun: true });
+    const behind = Math.max(1, Math.ceil((nextAt - performance.now()) * MICROSECONDS_PER_MS));
+    const isShadow = (index: number): boolean => hits[index]!.shadow === true;
+    return {
+      hits,
+      results: results.map((result, index) =>
+        result.allowed && !isShadow(index) ? { ...result, allowed: false, retryAfter: behind } : result,
+      ),
+    };
+  }
+}
+
+/** Returns whether the requests ahead end in time. */
+async function isOver(
+  ahead: Promise<void>,
+  line: Line,
+  until: number,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  signal?.throwIfAborted();
+  if (line.nextAt > until) return false;
+  const end = new AbortController();
+  const ends = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
+  const timedOut = sleep(Math.min(until - performance.now(), LONGEST_WAIT_MS), ends).then(() => false);
+  try {
+    return await Promise.race([ahead.then(() => true), timedOut]);
+  } finally {
+    end.abort();
+  }
+}

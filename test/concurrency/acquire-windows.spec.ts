@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { MemoryStore, RateLimiter, type BaseStore, type HitResult, type Rule } from '../../lib/index.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { until } from '../support/redis/until.mjs';
+
+const LIMIT = 3;
+const ENTRIES = 12;
+const quota = { limit: LIMIT, window: '100ms' } as const;
+
+const RULES: readonly Rule[] = [
+  { ...quota, name: 'fixed', algorithm: 'fixed-window' },
+  { ...quota, name: 'log', algorithm: 'sliding-window-log' },
+  { ...quota, name: 'counter', algorithm: 'sliding-window-counter' },
+  { ...quota, name: 'cells', algorithm: 'sliding-window-cells' },
+];
+
+const slow: Rule = { name: 'slow', algorithm: 'sliding-window-log', limit: 1, window: '1h' };
+
+describe.each(['memory', 'redis'] as const)('acquire for permits of a window, on %s', (kind) => {
+  let store: BaseStore;
+  let limiter: RateLimiter;
+  let tries: HitResult[] = [];
+
+  beforeAll(async () => {
+    store = kind === 'memory' ? new MemoryStore() : await openRedisStore();
+    const decide: BaseStore['decide'] = (hits, options) => {
+      const results = store.decide(hits, options);
+      void Promise.resolve(results).then(([result]) => tries.push(result!));
+      return results;
+    };
+    const counting = Object.assign(Object.create(store) as BaseStore, { decide });
+    limiter = new RateLimiter({ store: counting, prefix: uniquePrefix(), denyCache: false });
+  });
+
+  afterAll(async () => {
+    await limiter.close();
+    await store.close();
+  });
+
+  it.each(RULES)(
+    '$name: waits until they are available, in the order of arrival, without polling',
+    async (rule) => {
+      tries = [];
+      const order: number[] = [];
+      const wait = async (nth: number) => {
+        const { allowed } = await limiter.acquire(rule, 'ann');
+        if (allowed) order.push(nth);
+      };
+      await Promise.all(Array.from({ length: ENTRIES }, (_, nth) => wait(nth)));
+      expect(order).toEqual(Array.from({ length: ENTRIES }, (_, nth) => nth));
+      expect(tries.length).toBeLessThanOrEqual(2 * ENTRIES + 2);
+      if (rule.name !== 'log') return;
+      const at = tries.filter(({ allowed }) => allowed).map(({ now }) => now);
+      const inOne = at.map((start) => at.filter((each) => each >= start && each < start + 100_000).length);
+      expect(Math.max(...inOne)).toBe(LIMIT);
+    },
+  );
+
+  it('is denied at once if the wait would exceed the timeout, also behind others', async () => {
+    await limiter.acquire(slow, 'ann');
+    const denied = await limiter.acquire(slow, 'ann', { timeoutMs: 1000 });
+    expect(denied).toMatchObject({ allowed: false, remaining: 0 });
+    expect(denied.retryAfterMs).toBeGreaterThan(3_500_000);
+    const controller = new AbortController();
+    const first = limiter.acquire(slow, 'ann', { signal: controller.signal });
+    tries = [];
+    await until(() => tries.length > 0 || kind === 'memory', 'the first to wait');
+    expect((await limiter.acquire(slow, 'ann', { timeoutMs: 1000 })).allowed).toBe(false);
+    controller.abort(new Error('hung up'));
+    await expect(first).rejects.toThrow('hung up');
+    expect((await limiter.acquire(slow, 'ann', { timeoutMs: 0 })).allowed).toBe(false);
+  });
+
+  it('is denied at once if the cost can never fit, and ends behind others by its timeout or an abort', async () => {
+    expect((await limiter.acquire(slow, 'bob', { cost: 2 })).retryAfterMs).toBeNull();
+    await limiter.acquire(slow, 'bob');
+    const controller = new AbortController();
+    const { signal } = controller;
+    const waits = [1, 2, 3].map(() => limiter.acquire(slow, 'bob', { signal }));
+    controller.abort(new Error('hung up'));
+    for (const wait of waits) await expect(wait).rejects.toThrow('hung up');
+    await limiter.reset(slow, 'bob');
+    expect((await limiter.acquire(slow, 'bob')).allowed).toBe(true);
+  });
+
+  it('starts no block, unlike a denied consume', async () => {
+    const blocking: Rule = { ...quota, name: 'blocking', algorithm: 'sliding-window-log', block: '1h' };
+    for (let nth = 0; nth <= LIMIT; nth++) {
+      expect((await limiter.acquire(blocking, 'ann')).allowed).toBe(true);
+    }
+  });
+});
+
+describe('reserveAhead', () => {
+  it('returns the delay of permits that it has charged, and refunds them when it is cancelled', async () => {
+    const store = new MemoryStore({ clock: () => 1_700_000_040_000 });
+    const limiter = new RateLimiter({ store });
+    const rule = { algorithm: 'gcra', limit: 1, window: '1s', burst: 1 } as const;
+    const delays: number[] = [];
+    for (let nth = 0; nth < 3; nth++) delays.push((await limiter.reserveAhead(rule, 'ann')).delayMs);
+    expect(delays).toEqual([0, 1000, 2000]);
+    const tooFar = await limiter.reserveAhead(rule, 'ann', { timeoutMs: 2999 });
+    expect([tooFar.allowed, tooFar.delayMs, await tooFar.cancel()]).toEqual([false, 0, false]);
+    const fourth = await limiter.reserveAhead(rule, 'ann', { timeoutMs: 3000 });
+    expect(await fourth.cancel()).toBe(true);
+    const again = await limiter.reserveAhead(rule, 'ann');
+    const behind = await limiter.reserveAhead(rule, 'ann');
+    expect([again.delayMs, behind.delayMs]).toEqual([3000, 4000]);
+    expect([await again.cancel(), await again.cancel()]).toEqual([false, false]); // one waits behind it
+    await limiter.close();
+    await store.close();
+  });
+});
