@@ -25,7 +25,7 @@ export interface ConcurrencyOptions {
   /**
    * How long a request, or a `hold` without `timeoutMs`, waits for permits that others hold, up to 366 days. A client that
    * disconnects leaves the queue.
-   * @default no wait: denied at once
+   * @default none
    */
   readonly wait?: Duration;
 }
