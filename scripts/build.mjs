@@ -3,6 +3,7 @@
 // no class exists twice. A package.json in dist/cjs states the module format; for dist/esm, the one at the root does.
 import { execFile } from 'node:child_process';
 import {
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -26,7 +27,7 @@ const FORMATS = ['esm', 'cjs'];
 mkdirSync(dist, { recursive: true });
 const scratch = mkdtempSync(join(dist, '.build-'));
 try {
-  await Promise.all([bundleCode(), bundleTypes(), bundleRegistry(), bundleCommand()]);
+  await Promise.all([bundleCode(), bundleTypes(), bundleRegistry(), bundleCommand(), bundleSchematic()]);
   const commonjs = { type: 'commonjs', sideEffects: false };
   writeFileSync(join(scratch, 'cjs/package.json'), `${JSON.stringify(commonjs)}\n`);
   for (const folder of [...FORMATS, 'repository']) replace(join(scratch, folder), join(dist, folder));
@@ -91,6 +92,16 @@ async function bundleRegistry() {
 async function bundleCommand() {
   const code = await bundle({ cli: join(root, 'lib/cli.ts') }, typescript());
   await code.write({ dir: join(scratch, 'esm'), format: 'esm', entryFileNames: '[name].js' });
+}
+
+/** The schematic of `nest add`, which the Nest CLI loads as CommonJS. */
+async function bundleSchematic() {
+  const folder = join(root, 'lib/schematics');
+  const code = await bundle({ 'nest-add': join(folder, 'nest-add.ts') }, typescript());
+  await code.write({ dir: join(scratch, 'cjs'), format: 'cjs', entryFileNames: '[name].js' });
+  for (const file of ['collection.json', 'nest-add.schema.json']) {
+    copyFileSync(join(folder, file), join(scratch, 'cjs', file));
+  }
 }
 
 /**

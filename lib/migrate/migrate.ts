@@ -40,7 +40,7 @@ function summary(files: number, left: number, dry: boolean): string[] {
   return [
     done,
     'Next: format the files, compile, and run `npm uninstall @nestjs/throttler`.',
-    'docs/comparison.md of nestjs-redis-rate-limit lists what changes.',
+    'docs/migration.md of nestjs-redis-rate-limit lists what changes.',
   ];
 }
 

@@ -7,7 +7,7 @@ import { membersOf, tableOf } from '../readme/tables.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { policiesOf } from '../support/route-policies.js';
 
-const PAGE = 'docs/comparison.md';
+const PAGE = 'docs/migration.md';
 const THROTTLER = 'bench/node_modules/@nestjs/throttler/dist/throttler-module-options.interface.d.ts';
 
 afterEach(closeApps);
@@ -17,7 +17,7 @@ describe(PAGE, () => {
   (existsSync(pathOf(THROTTLER)) ? it : it.skip).each([
     ['option of a throttler', 'ThrottlerOptions'],
     ['option of the module', 'ThrottlerModuleOptions'],
-  ])('docs/comparison.md maps each %s of @nestjs/throttler', (title, type) => {
+  ])('docs/migration.md maps each %s of @nestjs/throttler', (title, type) => {
     const mapped = tableOf(PAGE, title).flatMap((row) => row[title]!.split(' '));
     expect(mapped.toSorted()).toEqual([...membersOf(THROTTLER, type).keys()].toSorted());
   });

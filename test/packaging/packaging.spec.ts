@@ -33,12 +33,14 @@ afterAll(async () => {
 describe('the tarball', () => {
   it('the tarball contains what a user needs and nothing else', async () => {
     const files = await filesIn(tarball);
-    const built = /^dist\/(esm|cjs)\/(testing\/)?[\w.]+[.](js|js[.]map|d[.]ts)$/;
+    const built = /^dist\/(esm|cjs)\/(testing\/)?[\w.-]+[.](js|js[.]map|d[.]ts)$/;
     const docs = /^docs\/.+[.](md|svg)$/;
     expect(files.filter((file) => !built.test(file) && !docs.test(file)).sort()).toEqual([
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
+      'dist/cjs/collection.json',
+      'dist/cjs/nest-add.schema.json',
       'dist/cjs/package.json',
       'package.json',
     ]);
@@ -96,7 +98,7 @@ describe.each([
 ])('an application on $name', ({ fixtures, resolution, jestNeeds, hasRedis }) => {
   const installed = subpaths
     .map(({ from }) => from)
-    .filter((from) => (hasRedis || !from.endsWith('/redis')) && !/(jest|vitest)$/.test(from));
+    .filter((from) => (hasRedis || !from.endsWith('/redis')) && !/(jest|vitest|swagger)$/.test(from));
   let consumer: Consumer;
 
   beforeAll(async () => {

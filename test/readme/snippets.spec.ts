@@ -14,6 +14,7 @@ const snippets = [
     'comparison',
     'configuration',
     'lifecycle',
+    'migration',
     'operations',
     'programs',
     'testing',

@@ -1,0 +1,42 @@
+import type { RouteLimit } from '../request/route-limit.js';
+
+/** A rule of an operation: an element of its extension `x-rate-limit`. */
+export interface RateLimitExtension {
+  /** Name of the rule. */
+  readonly name: string;
+  /** Permits per window; `'dynamic'` if it depends on the request. */
+  readonly limit: number | 'dynamic';
+  /** Length of the window, such as `'1m'` or `'day'`; absent for `concurrency`, `'dynamic'` if it depends on the request. */
+  readonly window?: string;
+  /** Algorithm of the rule. */
+  readonly algorithm: string;
+  /** The subject: a keyword, the name of a header, or `'custom'` for a function; a list if `by` is one. */
+  readonly by: string | readonly string[];
+  /** Whether each route counts separately, or all routes with the rule together. */
+  readonly scope: 'route' | 'shared';
+  /** Most permits that can be taken at once, if the rule sets it. */
+  readonly burst?: number;
+}
+
+/** Returns the extension for a rule of a route. */
+export function extensionOf({ fields }: RouteLimit): RateLimitExtension {
+  const { name, limit, window, by = 'ip', scope = 'route' } = fields;
+  const { burst, algorithm = 'sliding-window-log' } = fields as {
+    readonly burst?: number;
+    readonly algorithm?: string;
+  };
+  return {
+    name,
+    limit: typeof limit === 'function' ? 'dynamic' : Number(limit),
+    ...(window !== undefined && { window: typeof window === 'function' ? ('dynamic' as const) : window }),
+    algorithm,
+    by: Array.isArray(by) ? by.map((each) => sourceOf(each)) : sourceOf(by),
+    scope,
+    ...(burst !== undefined && { burst }),
+  };
+}
+
+function sourceOf(by: unknown): string {
+  if (typeof by === 'string') return by;
+  return typeof by === 'object' && by !== null ? (by as { header: string }).header : 'custom';
+}

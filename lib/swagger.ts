@@ -1,0 +1,7 @@
+// nestjs-redis-rate-limit/swagger
+export {
+  describeRateLimits,
+  type OpenApiDocument,
+  type SwaggerApplication,
+} from './nest/swagger/describe-rate-limits.js';
+export type { RateLimitExtension } from './nest/swagger/rate-limit-extension.js';

@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { runCommand } from '../packaging/run-command.js';
+import { pathOf } from '../readme/code-blocks.js';
+
+const MODULE = `import { Module } from '@nestjs/common';
+import { AppController } from './app.controller';
+
+@Module({
+  imports: [],
+  controllers: [AppController],
+})
+export class AppModule {}
+`;
+
+let folder: string;
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs the schematic as the Nest CLI does, in a project with these files. */
+async function add(files: Readonly<Record<string, string>>, ...options: string[]): Promise<void> {
+  folder = mkdtempSync(join(tmpdir(), 'nest-add-'));
+  for (const [file, text] of Object.entries({ 'package.json': '{}', ...files })) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  }
+  const runner = pathOf('node_modules/@angular-devkit/schematics-cli/bin/schematics.js');
+  const schematic = `${pathOf('dist/cjs/collection.json')}:nest-add`;
+  const given = ['--no-dry-run', '--no-debug', '--no-interactive', '--skip-install', ...options];
+  await runCommand(folder, process.execPath, runner, schematic, ...given);
+}
+
+const textOf = (file: string): string => readFileSync(join(folder, file), 'utf8');
+
+describe('nest add nestjs-redis-rate-limit', () => {
+  it.each([
+    { what: 'an application', root: 'src' },
+    { what: 'an application of a monorepo', root: 'apps/shop/src' },
+  ])('imports the module and sets the URL of Redis in $what', async ({ root }) => {
+    await add({ [`${root}/app.module.ts`]: MODULE }, `--source-root=${root}`);
+    const module = textOf(`${root}/app.module.ts`);
+    expect(module).toContain("import { RateLimitModule } from 'nestjs-redis-rate-limit';\n\n@Module");
+    expect(module).toContain(
+      "imports: [RateLimitModule.forRoot({ redis: process.env.REDIS_URL, rules: { default: { window: '1m', limit: 100 } } })],",
+    );
+    expect(textOf('.env.example')).toBe('REDIS_URL=redis://localhost:6379\n');
+    expect(JSON.parse(textOf('package.json'))).toHaveProperty('dependencies.ioredis');
+  });
+
+  it('counts in memory and adds no client with --redis=false', async () => {
+    await add({ 'src/app.module.ts': MODULE }, '--redis=false');
+    expect(textOf('src/app.module.ts')).toContain(
+      "RateLimitModule.forRoot({ rules: { default: { window: '1m', limit: 100 } } })",
+    );
+    expect(existsSync(join(folder, '.env.example'))).toBe(false);
+    expect(textOf('package.json')).toBe('{}');
+  });
+
+  it('keeps other imports of the module, and the variables of .env', async () => {
+    const others = MODULE.replace('imports: []', 'imports: [ConfigModule]');
+    await add({ 'src/app.module.ts': others, '.env': 'PORT=3000' });
+    expect(textOf('src/app.module.ts')).toMatch(/imports: \[RateLimitModule[.]forRoot\(.*\), ConfigModule\]/);
+    expect(textOf('.env')).toBe('PORT=3000\nREDIS_URL=redis://localhost:6379\n');
+  });
+
+  it('changes nothing in a module that has RateLimitModule', async () => {
+    const limited = MODULE.replace('imports: []', 'imports: [RateLimitModule.forRoot()]');
+    await add({ 'src/app.module.ts': limited });
+    expect(textOf('src/app.module.ts')).toBe(limited);
+  });
+});
