@@ -29,7 +29,7 @@ export default {
   globalSetup: '<rootDir>/test/support/redis/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/redis/global-teardown.mjs',
   setupFiles: ['<rootDir>/test/support/fixed-seed.mjs'],
-  testTimeout: 30_000,
+  testTimeout: 120_000, // Busy machines are slow.
   maxWorkers: 2,
   // Jest frees no ES module of a suite that has ended: about 40 MB a suite. A worker starts anew beyond this.
   workerIdleMemoryLimit: '1GB',

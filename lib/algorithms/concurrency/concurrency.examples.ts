@@ -2,5 +2,5 @@ import type { Example } from '../example.js';
 
 /** Example rules of concurrency. */
 export const concurrencyExamples: readonly Example[] = [
-  { variant: '', rule: ({ windowMs }) => ({ lease: `${windowMs}ms` }), keepsEntries: true },
+  { variant: '', rule: ({ windowMs }) => ({ lease: `${windowMs}ms`, queue: 100 }), keepsEntries: true },
 ];
