@@ -1,7 +1,10 @@
 import { Module, type MiddlewareConsumer, type NestModule } from '@nestjs/common';
+import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { ConfigModule, ConfigService, type ConfigType } from '@nestjs/config';
+import { GraphQLModule } from '@nestjs/graphql';
 import { overridesFromEnv, RateLimitModule } from 'nestjs-redis-rate-limit';
 import { bearerUser } from './auth/bearer-user.middleware.js';
+import { CatalogResolver } from './catalog/catalog.resolver.js';
 import { rateLimitConfig } from './config/rate-limit.config.js';
 import { ExportController } from './export/export.controller.js';
 import { GeocodeController } from './geocode/geocode.controller.js';
@@ -24,6 +27,11 @@ import { SearchController } from './search/search.controller.js';
         overrides: { ...limits.overrides, ...overridesFromEnv(config) },
       }),
     }),
+    GraphQLModule.forRoot<ApolloDriverConfig>({
+      driver: ApolloDriver,
+      autoSchemaFile: true,
+      graphiql: false,
+    }),
   ],
   controllers: [
     GuideController,
@@ -35,7 +43,7 @@ import { SearchController } from './search/search.controller.js';
     ReportsController,
     GeocodeController,
   ],
-  providers: [Geocoder],
+  providers: [Geocoder, CatalogResolver],
 })
 export class AppModule implements NestModule {
   /** Middleware runs before guards, so `request.user` is set when the rate limit guard runs. */

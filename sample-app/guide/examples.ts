@@ -49,6 +49,11 @@ export const EXAMPLES: readonly Example[] = [
     prints: '200',
   },
   {
+    shows: 'GraphQL: three queries at once; a denied one has the status 429, since no field has data (gcra).',
+    curl: `${codes} -H 'Content-Type: application/json' -d '{"query":"{ catalog }"}' 'localhost:3000/graphql?[1-4]'`,
+    prints: '200 200 200 429',
+  },
+  {
     shows: 'Health: no limit.',
     curl: `${codes} 'localhost:3000/health?[1-9]'`,
     prints: '200 200 200 200 200 200 200 200 200',

@@ -49,11 +49,11 @@ function readCurl(line: string): CurlLine {
   }
   const data = given.get('-d')?.join('&');
   const headers = (given.get('-H') ?? []).map((header) => header.split(': ', 2) as [string, string]);
+  const isForm = data !== undefined && headers.every(([name]) => name.toLowerCase() !== 'content-type');
   return {
     urls: given.get('url')!.flatMap(repeated),
     method: given.get('-X')?.[0] ?? (data === undefined ? 'GET' : 'POST'),
-    headers:
-      data === undefined ? headers : [...headers, ['Content-Type', 'application/x-www-form-urlencoded']],
+    headers: isForm ? [...headers, ['Content-Type', 'application/x-www-form-urlencoded']] : headers,
     body: data,
     include: given.has('-i'),
     codesOnly: given.get('-w')?.[0] === '%{http_code} ' && given.get('-o')?.[0] === '/dev/null',
