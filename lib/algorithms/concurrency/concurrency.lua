@@ -1,5 +1,5 @@
 -- Concurrency: permits are held under a name until they are released, or until their lease ends because the holder has
--- died. Who waits for permits has a place in a queue, which survives as long as its lease is renewed: first come, first
+-- died. A request that waits for permits is in a queue as long as its lease is renewed: first come, first
 -- served. See docs/adr/0053-the-queue-of-concurrency.md.
 --
 -- KEYS  the rule's key: a sorted set of
@@ -9,13 +9,13 @@
 --         scored with QUEUE + the instant at which its lease ends
 -- ARGV  now (microseconds), cost (permits), patience (microseconds; above 0, but not unlimited: may wait), the lease's
 --       name, then the rule's parameters: limit (permits), lease (microseconds), queue (places)
--- Returns  allowed, remaining, delay (above 0: waits, until it is asked again) or retry_after (-1: never), reset_after,
+-- Returns  allowed, remaining, delay (above 0: the request waits, and is sent again after this time) or retry_after (-1: never), reset_after,
 --          state, expires_after
 
 -- Maximum number of permits of one lease, and of expired permits that one call removes: no call moves more.
 local MOST_MOVED = 1000
 
--- Maximum number of expired places that one call removes.
+-- Maximum number of expired waiting requests that one call removes.
 local MOST_PLACES = 250
 
 -- Above every instant. A place is scored by position * COSTS + cost - QUEUE.
@@ -75,9 +75,9 @@ local function place_at(key, position)
   return string.sub(place[1], 1, -2), (score + QUEUE) % COSTS
 end
 
--- Follows the queue from its head, as far as free permits reach, until the place of a name.
--- Returns: whether it came there, or to the end; the permits left; how many places they reach; when the lease ends of the
--- place that they do not reach.
+-- Goes through the queue from its head, as far as free permits suffice, up to the request with a name. Returns:
+-- whether the permits suffice up to there, or for the whole queue; the permits left; for how many waiting requests
+-- they suffice; when the lease of the first other one ends.
 local function walk(key, now, free, name)
   local reached = 0
   for position = 0, MOST_MOVED - 1 do
@@ -92,13 +92,14 @@ local function walk(key, now, free, name)
   return false, free, reached, now + 1
 end
 
--- Returns: the score of a new place behind the others.
+-- Returns: the score of a new request at the end of the queue.
 local function order_behind(key, places, cost)
   local position = places > 0 and math.floor((end_of(key, places - 1) + QUEUE) / COSTS) + 1 or 0
   return position * COSTS + cost - QUEUE
 end
 
--- A request that may wait: it takes its permits in its turn. Until then it has a place, which each call renews.
+-- A request that may wait: it gets its permits in its turn. Until then it is in the queue, and each call renews its
+-- lease.
 local function step_in_turn(key, now, cost, name, limit, lease, most, gone, held, last, places, waiting)
   local reset_after = math.max(last - now, lease)
   local state = { name = name, cost = cost, ends_at = now + lease, gone = gone, places = places, in_turn = true }
@@ -149,7 +150,7 @@ local function step(key, now, cost, patience, name, limit, lease, most)
   return true, math.max(0, remaining - cost), 0, reset_after, state, reset_after
 end
 
--- Releases permits, or leaves the queue. What is free then goes to those who wait.
+-- Releases permits, or leaves the queue. Free permits then go to waiting requests.
 local function refund(key, now, _, name, _, limit, lease)
   local cost = held_by(key, now, name)
   local place_ends_at = not cost and place_end(key, name)
@@ -161,7 +162,7 @@ local function refund(key, now, _, name, _, limit, lease)
   return state, math.max(last - now, lease)
 end
 
--- Renews the lease of permits, or of a place.
+-- Renews the lease of permits, or of a waiting request.
 local function renew(key, now, name, limit, lease)
   local cost = held_by(key, now, name)
   local order = not cost and redis.call('ZSCORE', key, name .. '?')
@@ -193,7 +194,7 @@ local function leave(key, name)
   redis.call('ZREM', key, name .. '?', name .. '!')
 end
 
--- Renews the lease of a place, if there is one.
+-- Renews the lease of a waiting request, if it is in the queue.
 local function renew_place(key, name, ends_at)
   redis.call('ZADD', key, 'XX', string.format(INTEGER, QUEUE + ends_at), name .. '!')
 end
@@ -230,7 +231,7 @@ local function remove_gone(key, gone, places)
   end
 end
 
--- Adds the permits or the place of a name, or removes them without `ends_at`.
+-- Adds the permits of a name, or its entry in the queue; removes them without `ends_at`.
 local function put_own(key, state)
   local name, ends_at = state.name, state.ends_at
   if state.order then

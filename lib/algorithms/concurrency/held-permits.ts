@@ -11,13 +11,13 @@ export interface Supply {
 
 /** How far free permits reach in the queue. */
 export interface Reach {
-  /** Whether they reach the place, or the end of the queue. */
+  /** Whether the permits suffice up to the request, or for the whole queue. */
   readonly isReached: boolean;
   /** Permits left. */
   readonly left: number;
-  /** Number of places that they reach. */
+  /** Number of waiting requests for which they suffice. */
   readonly reached: number;
-  /** When the lease of the place ends that they do not reach. */
+  /** When the lease of the first other waiting request ends. */
   readonly blockedUntil: number;
 }
 
@@ -48,12 +48,12 @@ export class HeldPermits {
     return count;
   }
 
-  /** Number of holders and places in memory, including those whose lease has ended. */
+  /** Number of holders and waiting requests in memory, including those whose lease has ended. */
   get size(): number {
     return this.table.byEnd.length + this.table.places.length;
   }
 
-  /** Number of places, including those whose lease has ended. */
+  /** Number of waiting requests, including those whose lease has ended. */
   get placeCount(): number {
     return this.current().places.length;
   }
@@ -71,7 +71,7 @@ export class HeldPermits {
     return Math.max(now, this.current().byEnd.at(-1)?.endsAt ?? 0);
   }
 
-  /** Returns the instant at which the last lease ends, also those of places. */
+  /** Returns the instant at which the last lease ends, including those of waiting requests. */
   lastEndOfAll(now: number): number {
     return this.current().places.reduce((last, { endsAt }) => Math.max(last, endsAt), this.lastEnd(now));
   }
@@ -92,19 +92,19 @@ export class HeldPermits {
     return holder && holder.endsAt > now ? holder : undefined;
   }
 
-  /** Returns the place of a name, even if its lease has ended. */
+  /** Returns the waiting request with a name, even if its lease has ended. */
   place(name: string): Holder | undefined {
     return this.current().place(name);
   }
 
-  /** Returns the number of places ahead of a name; all places if it has none. */
+  /** Returns the number of requests ahead of a name in the queue; all of them if it is not in the queue. */
   ahead(name: string): number {
     const table = this.current();
     const place = table.place(name);
     return place ? table.places.indexOf(place) : table.places.length;
   }
 
-  /** Follows the queue from its head, as far as free permits reach, until the place of a name. */
+  /** Goes through the queue from its head, as far as free permits suffice, up to the request with a name. */
   reach(now: number, free: number, name: string): Reach {
     let [left, reached] = [free, 0];
     for (const { name: each, permits, endsAt } of this.current().places) {
@@ -122,7 +122,7 @@ export class HeldPermits {
     return this.change(now, (table) => table.setHolder(holder.name, holder));
   }
 
-  /** Returns a view without a holder or a place. What is free then goes to those who wait. */
+  /** Returns a view without a holder or a waiting request. Free permits then go to waiting requests. */
   remove(name: string, now: number, supply: Supply): HeldPermits {
     return this.change(now, (table) => {
       table.setHolder(name, undefined);
@@ -131,7 +131,7 @@ export class HeldPermits {
     });
   }
 
-  /** Returns a view in which free permits went to those who wait, and then the holder has its permits. */
+  /** Returns a view in which free permits went to waiting requests, and then the holder got its permits. */
   take(holder: Holder, now: number, supply: Supply): HeldPermits {
     return this.change(now, (table) => {
       if (table.place(holder.name)) table.setPlace(holder.name, holder);
@@ -142,7 +142,7 @@ export class HeldPermits {
     });
   }
 
-  /** Returns a view in which free permits went to those who wait, and the holder then has a place behind them. */
+  /** Returns a view in which free permits went to waiting requests, and then the holder joined the queue. */
   wait(holder: Holder, now: number, supply: Supply): HeldPermits {
     return this.change(now, (table) => {
       if (table.place(holder.name)) table.setPlace(holder.name, holder);
@@ -152,7 +152,7 @@ export class HeldPermits {
     });
   }
 
-  /** Returns a view in which the lease of a place ends at another instant. */
+  /** Returns a view in which the lease of a waiting request ends at another instant. */
   renewPlace(place: Holder, now: number): HeldPermits {
     return this.change(now, (table) => table.setPlace(place.name, place));
   }
@@ -178,10 +178,10 @@ export class HeldPermits {
 }
 
 /**
- * Hands free permits to the places at the head of the queue, and removes the places whose lease has ended.
+ * Gives free permits to the requests at the head of the queue, and removes those whose lease has ended.
  *
  * @param own the name that needs no report
- * @returns the names that were handed permits
+ * @returns the names that got permits
  */
 function advance(table: PermitTable, now: number, { limit, lease }: Supply, own: string): readonly string[] {
   const granted: string[] = [];

@@ -12,8 +12,8 @@ import { failure, ObservedHandler, SUCCESS } from './observed-handler.js';
 import { RpcExchange } from './rpc.js';
 
 /**
- * Applies the limits of requests outside HTTP, in two stages: the guard decides the rules that need no end of the
- * request, and the interceptor those that do, when all guards have allowed the request.
+ * Applies the limits of requests outside HTTP, in two stages. The guard decides the rules that do not depend on the
+ * end of the request. The interceptor decides the others, after all guards have allowed the request.
  */
 @Injectable()
 export class Elsewhere {
