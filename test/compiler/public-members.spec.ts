@@ -8,6 +8,7 @@ const OPERATIONS = [
   'peek',
   'reserve',
   'acquire',
+  'reserveAhead',
   'hold',
   'block',
   'reset',
@@ -37,7 +38,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   Permit: ['decision', 'signal', 'allowed', 'release', '[Symbol.asyncDispose]'],
   RateLimitConfigError: ['name', 'problems'],
   RateLimitEvents: ['on', 'openCircuits', 'faults', 'isFlapping'],
-  RateLimitExceededException: ['decision', 'contentType'],
+  RateLimitExceededException: ['decision', 'contentType', 'extensions'],
   RateLimitFilter: ['catch'],
   RateLimitGuard: ['canActivate', 'protected subjectOf', 'protected shouldSkip', 'protected deny'],
   RateLimitHealth: ['isHealthy'],
@@ -46,7 +47,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   RateLimitStoreError: ['operation', 'name'],
   RateLimitTesting: ['static install', 'advance', 'clear', 'off', 'on', 'consumed'],
   RateLimitThrottlerStorage: ['increment'],
-  RateLimitUnavailableException: ['decision', 'contentType'],
+  RateLimitUnavailableException: ['decision', 'contentType', 'extensions'],
   RateLimiter: OPERATIONS,
   RedisStore: [
     'static open',
@@ -69,6 +70,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
     'close',
   ],
   Reservation: ['decision', 'allowed', 'settle', 'cancel'],
+  ReservationAhead: ['decision', 'allowed', 'delayMs', 'cancel'],
   StoreFault: ['kind', 'code', 'name', 'server'],
   Warnings: ['active'],
 };

@@ -75,7 +75,7 @@ describe('a Redis that rejects the limiter', () => {
       ],
       /does not have the command EVAL/,
     ],
-    ['the password is wrong', ['user limiter on >other ~* &* +@all'], /refuses .* \(WRONGPASS\)/],
+    ['the password is wrong', ['user limiter on >other ~* &* +@all'], /rejects .* \(WRONGPASS\)/],
   ])('a Redis that rejects the limiter is reported at start when %s', async (_title, config, reason) => {
     const { port } = await serverWith(...config);
     const { logs, health, get } = await start({ redis: `redis://limiter:s3cret@127.0.0.1:${port}` });

@@ -30,7 +30,12 @@ export function sayable(sketch: RuleSketch): AnyRule {
     case 'leaky-bucket':
       return leakyBucket(sketch);
     case 'concurrency':
-      return { algorithm, limit: Math.min(limit, MOST_HELD), ...(sketch.lease && { lease: window }) };
+      return {
+        algorithm,
+        limit: Math.min(limit, MOST_HELD),
+        ...(sketch.lease && { lease: window }),
+        ...(sketch.delayAfter !== undefined && { queue: sketch.delayAfter }),
+      };
     default:
       return plainOrExample(sketch);
   }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter, Warnings } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/index.js';
 import { until } from '../support/redis/until.mjs';
 import { depot, LINKS, startMicroservice } from './microservice-app.js';
 
@@ -38,12 +38,9 @@ describe.each(SETUPS)('limits in microservices: $link, $kind', ({ link, kind }) 
     expect(await send('free')).toBe('free');
   });
 
-  it('a rule by IP counts the senders of all messages together, which is reported once', async () => {
-    const { app, send } = await startDepot({ overrides: { sum: { by: 'ip' } } });
-    expect([await send('sum', [1, 2]), await send('sum', [3, 4])]).toEqual([3, 7]);
-    expect(await send('sum', [5, 6])).toEqual(problem('sum'));
-    expect(app.get(Warnings).active.get('RL_CALLERS_TOGETHER')).toMatch(
-      /^[Rr]ule "sum" of Depot\.sum counts by IP, .* all callers share one counter\./,
+  it('a rule by IP stops the application, since messages have no client address', async () => {
+    await expect(startDepot({ overrides: { sum: { by: 'ip' } } })).rejects.toThrow(
+      'rule "sum" of Depot.sum.by: got "ip", but a message or an event has no client address; allowed: "everyone"',
     );
   });
 
