@@ -6,16 +6,29 @@ import { configMessage } from '../support/config-message.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 
 const ONE = { window: '1m', limit: 1 } as const;
-const CONSUME = 'limit the call in the method with RateLimitService.consume()';
+const CONSUME = 'RateLimitService.consume() in the method';
 
 @Injectable()
 class Mailer {
   @RateLimit(ONE)
-  send() {}
+  send(): string {
+    return 'sent';
+  }
 }
 
 @Module({ providers: [Mailer] })
 class MailModule {}
+
+@Injectable()
+class Geocoder {
+  @RateLimit({ ...ONE, by: 'everyone' })
+  async find(): Promise<string> {
+    return 'found';
+  }
+}
+
+@Module({ providers: [Geocoder], exports: [Geocoder] })
+class MapModule {}
 
 @Injectable()
 class Consumer {
@@ -45,11 +58,18 @@ async function started(limits = [RateLimitModule.forRoot()]) {
 }
 
 describe('a module that is loaded lazily', () => {
-  it('is refused if @RateLimit is on a method that no guard reaches', async () => {
+  it('is limited where @RateLimit is on an asynchronous method of a provider', async () => {
+    const { loader } = await started();
+    const geocoder = (await loader.load(() => MapModule)).get(Geocoder);
+    expect(await geocoder.find()).toBe('found');
+    await expect(geocoder.find()).rejects.toThrow('Rule "default" allows 1 per 1 m');
+  });
+
+  it('is refused if @RateLimit is on a synchronous method of a provider', async () => {
     const { loader } = await started();
     await expect(loader.load(() => MailModule)).rejects.toThrow(
       configMessage(
-        `@RateLimit on Mailer.send: this method is no handler, so no guard limits it; ${CONSUME}`,
+        `@RateLimit on Mailer.send: the method is synchronous, and a limit is not; make it async, or use ${CONSUME}`,
       ),
     );
   });
@@ -77,14 +97,19 @@ describe('a module that is loaded lazily', () => {
 });
 
 describe('a provider of a request', () => {
-  it.each([Scope.REQUEST, Scope.TRANSIENT])('is checked like any other, with scope %p', async (scope) => {
-    @Injectable({ scope })
-    class Each {
-      @RateLimit(ONE)
-      send() {}
-    }
-    expect(await refusalToStart({ imports: [RateLimitModule.forRoot()], providers: [Each] })).toBe(
-      configMessage(`@RateLimit on Each.send: this method is no handler, so no guard limits it; ${CONSUME}`),
-    );
-  });
+  it.each([Scope.REQUEST, Scope.TRANSIENT])(
+    'stops the application, since its methods cannot be limited, with scope %p',
+    async (scope) => {
+      @Injectable({ scope })
+      class Each {
+        @RateLimit(ONE)
+        send() {}
+      }
+      expect(await refusalToStart({ imports: [RateLimitModule.forRoot()], providers: [Each] })).toBe(
+        configMessage(
+          `@RateLimit on Each.send: its provider is request-scoped or transient; allowed: a singleton, or ${CONSUME}`,
+        ),
+      );
+    },
+  );
 });

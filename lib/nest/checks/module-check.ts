@@ -15,19 +15,19 @@ class NeverThrown extends Error {}
 @Catch(NeverThrown)
 export class ModuleCheck implements ExceptionFilter, OnApplicationBootstrap {
   private static readonly checked = new WeakSet<ModulesContainer>();
-  private static readonly lateChecks = new WeakMap<ModulesContainer, () => void>();
+  private static readonly lateChecks = new WeakMap<ModulesContainer, (() => void)[]>();
 
-  /** @throws RateLimitConfigError if its module was loaded lazily, and no guard reaches a decorated method in it */
+  /** @throws RateLimitConfigError if its module was loaded lazily, and a decorated method in it cannot be limited */
   constructor(@Inject(ModulesContainer) private readonly modules: ModulesContainer) {
-    ModuleCheck.lateChecks.get(modules)?.();
+    for (const check of ModuleCheck.lateChecks.get(modules) ?? []) check();
   }
 
   /**
-   * Sets the checks of a module that is loaded after the application has started, for which Nest calls no
+   * Adds a check of modules that are loaded after the application has started, for which Nest calls no
    * hooks.
    */
   static checkLate(modules: ModulesContainer, check: () => void): void {
-    ModuleCheck.lateChecks.set(modules, check);
+    ModuleCheck.lateChecks.set(modules, [...(ModuleCheck.lateChecks.get(modules) ?? []), check]);
   }
 
   onApplicationBootstrap(): void {

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnModuleInit, type Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { ModuleCheck } from '../checks/module-check.js';
 import { Responder } from '../request/responder.js';
 import { Routes, type Handler } from '../request/routes.js';
 import { methodRules } from '../rate-limit.decorator.js';
@@ -8,6 +9,7 @@ import { Elsewhere } from '../transports/elsewhere.js';
 import { callExchange } from '../transports/provider.js';
 import { classOf, methodsOf } from './handler-classes.js';
 import { handlerKind } from './handler-kind.js';
+import { RouteRules } from './route-rules.js';
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -22,12 +24,19 @@ export class ProviderMethods implements OnModuleInit {
   constructor(
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(Routes) private readonly routes: Routes,
+    @Inject(RouteRules) private readonly rules: RouteRules,
     @Inject(Elsewhere) private readonly elsewhere: Elsewhere,
     @Inject(Responder) private readonly responder: Responder,
   ) {}
 
   /** @throws RateLimitConfigError if a decorated method is synchronous, or its provider has no instance yet */
   onModuleInit(): void {
+    this.limitNew();
+    ModuleCheck.checkLate(this.modules, () => this.limitNew());
+  }
+
+  /** Limits the methods of the providers that were added since the last call. */
+  private limitNew(): void {
     const problems: string[] = [];
     for (const { providers } of this.modules.values()) {
       for (const wrapper of providers.values()) {
@@ -37,17 +46,19 @@ export class ProviderMethods implements OnModuleInit {
         const methods = limitedMethods(type);
         if (methods.length === 0) continue;
         this.wrapped.add(instance as object);
-        problems.push(...this.problemsOf(type, methods, wrapper.isDependencyTreeStatic()));
+        problems.push(
+          ...this.problemsOf(type, methods, !wrapper.isTransient && wrapper.isDependencyTreeStatic()),
+        );
         for (const name of methods) this.wrap(instance as Record<string, Method>, type, name);
       }
     }
     if (problems.length > 0) throw new RateLimitConfigError(problems);
   }
 
-  private problemsOf(type: Type, methods: readonly string[], isStatic: boolean): string[] {
+  private problemsOf(type: Type, methods: readonly string[], isSingleton: boolean): string[] {
     const path = (name: string): string => `@RateLimit on ${type.name}.${name}`;
     const consume = 'RateLimitService.consume() in the method';
-    if (!isStatic) {
+    if (!isSingleton) {
       return methods.map(
         (name) =>
           `${path(name)}: its provider is request-scoped or transient; allowed: a singleton, or ${consume}`,
@@ -64,9 +75,9 @@ export class ProviderMethods implements OnModuleInit {
   private wrap(instance: Record<string, Method>, type: Type, name: string): void {
     const method = instance[name]!;
     const handler = (type.prototype as Record<string, Handler>)[name]!;
-    const { elsewhere, responder, routes } = this;
+    const { elsewhere, responder, routes, rules } = this;
     const limited: Method = async function (...args) {
-      const route = routes.of(type, handler)!.named;
+      const { named: route } = routes.of(type, handler) ?? rules.compileLater(type, handler);
       return elsewhere.call(
         route,
         callExchange(type, method, args),
