@@ -212,7 +212,7 @@ module.exports = {
       name: 'no-orphans',
       comment: 'A file that imports nothing and that nothing imports is dead.',
       severity: 'error',
-      from: { path: '^(lib|test|sample-app)/', pathNot: '[.]d[.]m?ts$', orphan: true },
+      from: { path: '^(lib|test|sample-app)/', pathNot: '([.]d[.]m?ts$|^lib/schematics/)', orphan: true },
       to: {},
     },
   ],

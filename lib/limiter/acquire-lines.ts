@@ -8,11 +8,14 @@ import type { Decided } from './waiting-request.js';
 const MICROSECONDS_PER_MS = 1000;
 const LONGEST_WAIT_MS = 366 * 86_400e3;
 
+/** A refund, a reset or another limit may shorten a wait, so the first request asks again at least this often. */
+const ASKS_AGAIN_AFTER_MS = 1000;
+
 /** The requests that wait for one counter. */
 interface Line {
   /** Resolves when the last request in it has ended. */
   tail: Promise<void>;
-  /** When the first request asks again, by `performance.now()`. */
+  /** When permits for the first request are available, by `performance.now()`; 0 if it has not been decided yet. */
   nextAt: number;
 }
 
@@ -22,6 +25,7 @@ interface Line {
  */
 export class AcquireLines {
   private readonly lines = new Map<string, Line>();
+  private readonly closing = new AbortController();
 
   constructor(private readonly store: Store<RuleHit>) {}
 
@@ -58,17 +62,34 @@ export class AcquireLines {
     until: number,
     signal: AbortSignal | undefined,
   ): Promise<readonly HitResult[]> {
-    for (;;) {
-      signal?.throwIfAborted();
-      const results = await this.store.decide(hits, {});
-      if (!isDenied(hits, results)) return results;
-      const denials = results.filter(({ allowed }, index) => !allowed && !hits[index]!.shadow);
-      const retryAfter = Math.max(...denials.map((denial) => denial.retryAfter ?? Infinity));
-      const retryMs = Math.ceil(retryAfter / MICROSECONDS_PER_MS);
-      line.nextAt = performance.now() + retryMs;
-      if (line.nextAt > until) return results;
-      await sleep(retryMs, signal);
+    try {
+      for (;;) {
+        signal?.throwIfAborted();
+        const results = await this.store.decide(hits, {});
+        if (!isDenied(hits, results)) return results;
+        const denials = results.filter(({ allowed }, index) => !allowed && !hits[index]!.shadow);
+        const retryAfter = Math.max(...denials.map((denial) => denial.retryAfter ?? Infinity));
+        const retryMs = Math.ceil(retryAfter / MICROSECONDS_PER_MS);
+        line.nextAt = performance.now() + retryMs;
+        if (line.nextAt > until || this.closing.signal.aborted) return results;
+        await this.pause(Math.min(retryMs, ASKS_AGAIN_AFTER_MS), signal);
+      }
+    } finally {
+      line.nextAt = 0;
     }
+  }
+
+  /** Ends the waits: each request is decided once more, and does not wait. */
+  close(): void {
+    this.closing.abort();
+  }
+
+  /** @throws the signal's reason if it aborts */
+  private async pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+    const closing = this.closing.signal;
+    await sleep(milliseconds, signal ? AbortSignal.any([signal, closing]) : closing).catch(() =>
+      signal?.throwIfAborted(),
+    );
   }
 
   /** Denies a request behind others, without a charge. */

@@ -235,8 +235,18 @@ export abstract class HitLimiter {
     return (this.closing ??= this.closeAll());
   }
 
-  private async closeAll(): Promise<void> {
+  /**
+   * Ends the waits for permits: each request is decided once more, and later ones do not wait.
+   *
+   * @internal
+   */
+  async endWaits(): Promise<void> {
+    this.lines.close();
     await this.waiters.close();
+  }
+
+  private async closeAll(): Promise<void> {
+    await this.endWaits();
     this.leases.close();
     if (this.store !== this.base) await this.store.close();
     await this.instances.stop();

@@ -1,4 +1,10 @@
-import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Inject,
+  Module,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { BaseStore } from '../contracts/store.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -157,7 +163,7 @@ const shared = [
 })
 export class RateLimitModule
   extends CheckedModuleClass
-  implements OnApplicationBootstrap, OnApplicationShutdown
+  implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
   /** @internal */
   constructor(
@@ -180,6 +186,15 @@ export class RateLimitModule
     this.checks.checkTrust();
     this.book.fallbacks.warn(this.warnings);
     await this.limiter.ready();
+  }
+
+  /**
+   * Ends the waits of requests, because Nest closes the server after its last request.
+   *
+   * @internal
+   */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.limiter.endWaits();
   }
 
   /**

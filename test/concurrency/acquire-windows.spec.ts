@@ -90,6 +90,30 @@ describe.each(['memory', 'redis'] as const)('acquire for permits of a window, on
       expect((await limiter.acquire(blocking, 'ann')).allowed).toBe(true);
     }
   });
+
+  it('is allowed soon after a reset of the counter', async () => {
+    await limiter.acquire(slow, 'cleared');
+    const waits = limiter.acquire(slow, 'cleared');
+    await limiter.reset(slow, 'cleared');
+    expect(await waits).toMatchObject({ allowed: true });
+  });
+
+  it('is not denied for the wait of a request that has left', async () => {
+    const two = { ...slow, name: 'two', limit: 2 };
+    const [never, next] = [limiter.acquire(two, 'ann', { cost: 3 }), limiter.acquire(two, 'ann')];
+    expect(await never).toMatchObject({ allowed: false, retryAfterMs: null });
+    const last = limiter.acquire(two, 'ann', { timeoutMs: 5000 });
+    expect([await next, await last]).toMatchObject([{ allowed: true }, { allowed: true }]);
+  });
+
+  it('ends with a denial when the limiter is closed', async () => {
+    const closing = new RateLimiter({ store, prefix: uniquePrefix(), denyCache: false });
+    await closing.acquire(slow, 'ann');
+    const waits = [closing.acquire(slow, 'ann'), closing.acquire(slow, 'ann')];
+    await closing.peek(slow, 'ann');
+    await closing.close();
+    expect(await Promise.all(waits)).toMatchObject([{ allowed: false }, { allowed: false }]);
+  });
 });
 
 describe('reserveAhead', () => {

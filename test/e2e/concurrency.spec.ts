@@ -220,6 +220,15 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     expect(gate.arrived).toBe(0);
   });
 
+  it('with wait, a request that waits is denied when the application closes', async () => {
+    const { app, get, service } = await start(setup, { wait: '1h' });
+    const both = await service.hold('exports', CLIENT, { cost: 2 });
+    const answer = get('/held');
+    await until(async () => (await service.peek('exports', CLIENT)).retryAfterMs! > 3600e3, 'it to wait');
+    await Promise.all([app.close(), answer.then(({ status }) => expect(status).toBe(429))]);
+    expect(both.allowed).toBe(true);
+  });
+
   it('permits of pipelined requests are released when the client disconnects', async () => {
     const { port, untilHeld } = await start(setup);
     const client = await askAndWait(port, '/held', '/held');

@@ -92,6 +92,13 @@ local function walk(key, now, free, name)
   return false, free, reached, now + 1
 end
 
+-- Returns: how many of the free permits are left if those that wait get theirs; 0 if there are not enough for them.
+local function left_behind_queue(key, now, free, places, name)
+  if places == 0 then return free end
+  local is_reached, left = walk(key, now, free, name)
+  return is_reached and left or 0
+end
+
 -- Returns: the score of a new request at the end of the queue.
 local function order_behind(key, places, cost)
   local position = places > 0 and math.floor((end_of(key, places - 1) + QUEUE) / COSTS) + 1 or 0
@@ -136,12 +143,14 @@ local function step(key, now, cost, patience, name, limit, lease, most)
   if cost > 0 and cost <= math.min(limit, MOST_MOVED) and patience > 0 and patience < math.huge then
     return step_in_turn(key, now, cost, name, limit, lease, most, gone, held, last, places, waiting)
   end
-  local remaining = waiting > 0 and 0 or math.max(0, limit - held)
+  local remaining = left_behind_queue(key, now, math.max(0, limit - held), places, name)
   local reset_after = last - now
 
   if cost > MOST_MOVED or (cost > remaining and patience < math.huge) then
     if cost > math.min(limit, MOST_MOVED) then return false, remaining, -1, reset_after end
-    local needed = held + waiting + cost - limit
+    -- At that time, every request that waits now has had its turn or left the queue.
+    if waiting > 0 then return false, remaining, last - now + lease, reset_after end
+    local needed = held + cost - limit
     return false, remaining, free_after(key, now, places + gone, held, last, needed, lease), reset_after
   end
 

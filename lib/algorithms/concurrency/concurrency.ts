@@ -23,8 +23,8 @@ export interface ConcurrencyOptions {
    */
   readonly queue?: number;
   /**
-   * How long a request, or a `hold` without `timeoutMs`, waits for permits that others hold, up to 366 days. A client that
-   * disconnects leaves the queue.
+   * How long a request, or a `hold` without `timeoutMs`, waits for permits that others hold, up to 366 days. An HTTP client
+   * that disconnects leaves the queue.
    * @default none
    */
   readonly wait?: Duration;
@@ -82,12 +82,14 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
     }
     const held = holders.count(now);
     const waiting = holders.countWaiting(now);
-    const remaining = waiting > 0 ? 0 : Math.max(0, limit - held);
+    const remaining = leftBehindQueue(holders, now, Math.max(0, limit - held), name);
     const heldFor = holders.lastEnd(now) - now;
 
     if (cost > MOST_AT_ONCE || (cost > remaining && patience < Infinity)) {
       if (cost > Math.min(limit, MOST_AT_ONCE)) return deny(remaining, null, heldFor);
-      return deny(remaining, freeAfter(holders, now, held + waiting + cost - limit, lease), heldFor);
+      // At that time, every request that waits now has had its turn or left the queue.
+      if (waiting > 0) return deny(remaining, heldFor + lease, heldFor);
+      return deny(remaining, freeAfter(holders, now, held + cost - limit, lease), heldFor);
     }
 
     const resetAfter = cost > 0 ? Math.max(heldFor, lease) : heldFor;
@@ -146,6 +148,12 @@ function stepInTurn(
   if (cost <= free) delay = Math.min(delay, blockedUntil - now);
   const state = holders.wait(place ? { ...asker, permits: place.permits } : asker, now, parameters);
   return { ...allow(0, delay, resetAfter, state, resetAfter), granted: state.granted };
+}
+
+/** Returns how many of the free permits are left if those that wait get theirs; 0 if there are not enough for them. */
+function leftBehindQueue(holders: HeldPermits, now: number, free: number, name: string): number {
+  const { isReached, left } = holders.reach(now, free, name);
+  return isReached ? left : 0;
 }
 
 /** Returns how long until some permits are free if nobody releases any, as far as that is known. */
