@@ -5,6 +5,7 @@ export {
   type PositionalFields,
   type RateLimitArguments,
 } from './nest/rate-limit.decorator.js';
+export { RateLimitId } from './nest/rate-limit-id.decorator.js';
 export type { CheckedRule, DecoratedRule } from './nest/rules/decorated-rule.js';
 
 export { byArguments } from './nest/transports/provider.js';

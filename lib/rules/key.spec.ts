@@ -8,8 +8,8 @@ const login = compileRule({ name: 'login', algorithm: 'gcra', limit: 1, window: 
 describe('keys', () => {
   it('contain prefix, subject, rule, route and algorithm in a readable form', () => {
     expect(keyOf(keyHead('rl:'), '203.0.113.7', keyTail(login))).toBe('rl:{203.0.113.7}:login:gcra');
-    expect(keyOf(keyHead('rl:'), '2001:db8::/64', keyTail(login, 'AuthController.login'))).toBe(
-      'rl:{2001:db8::/64}:login@AuthController.login:gcra',
+    expect(keyOf(keyHead('rl:'), '2001:db8::/64', keyTail(login, 'POST /auth/login'))).toBe(
+      'rl:{2001:db8::/64}:login@POST /auth/login:gcra',
     );
     expect(keyOf(keyHead('rl:'), ['acme', 'ann@example.com'], keyTail(login))).toBe(
       'rl:{4|acme|15|ann@example.com}:login:gcra',

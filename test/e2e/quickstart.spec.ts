@@ -97,8 +97,8 @@ describe.each(FRAMEWORKS)(
         await until(async () => 'ratelimit' in limitHeaders(await send(order)), 'an order that Redis counts');
         const counters = (await redis.keys('*')).filter((key) => !/\{(instances|ready-\d+)\}/.test(key));
         expect(counters.sort()).toEqual([
-          'rl:{0||9|127.0.0.1}:create-order@OrdersController.create:token-bucket',
-          'rl:{127.0.0.1}:default@OrdersController.create:sliding-window-log',
+          'rl:{0||9|127.0.0.1}:create-order@POST /orders:token-bucket',
+          'rl:{127.0.0.1}:default@POST /orders:sliding-window-log',
         ]);
         expect(logs.ours().filter(({ level }) => level === 'log')).toEqual([]);
       } finally {

@@ -35,6 +35,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'RateLimitExceededException',
     'RateLimitGuard',
     'RateLimitHealth',
+    'RateLimitId',
     'RateLimitModule',
     'RateLimitService',
     'recordMetrics',

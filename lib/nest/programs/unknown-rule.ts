@@ -15,7 +15,7 @@ export function unknownRule(name: string, known: readonly string[], routes: Rout
   const [first] = decorated;
   if (first) {
     const others = decorated.length > 1 ? ` and ${decorated.length - 1} more` : '';
-    const [, type, method] = /^(.*?)(?:#\d+)?\.(.*)$/.exec(first.owner)!;
+    const [, type, method] = /^(.*)\.(.*)$/.exec(first.owner)!;
     return new RateLimitConfigError([
       `${path}, but only in a decorator (${first.owner}${others}). Move it to \`onDemand\` and write ` +
         `@RateLimit(${quoted(name)}), or name a route: { route: [${type!}, '${method!}'], rule: ${quoted(name)} }`,

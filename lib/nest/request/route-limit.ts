@@ -22,7 +22,7 @@ import {
 } from './subject-of.js';
 
 /** Assigns a rule its keys, see `RateLimiter.keyed`. */
-export type KeyRule = (rule: CompiledRule, owner?: string) => KeyedRule;
+export type KeyRule = (rule: CompiledRule, id?: string) => KeyedRule;
 
 const OUTCOMES: Record<OnMissingSubject, string> = {
   ip: 'counts by its IP',
@@ -61,12 +61,14 @@ export class RouteLimit implements AppliedLimit {
   private readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
 
   /**
-   * @param owner the route that the counter belongs to
+   * @param owner the handler in messages, such as `OrdersController.list`
+   * @param id the route that the counter belongs to, in keys
    * @throws RateLimitConfigError if the rule is invalid
    */
   constructor(
     fields: RuleFields,
     readonly owner: string,
+    id: string,
     keyed: KeyRule,
     private readonly invalid: InvalidValues,
   ) {
@@ -76,7 +78,7 @@ export class RouteLimit implements AppliedLimit {
     this.path = `rule "${this.name}" of ${owner}`;
     const { by = 'ip', ipv6Prefix = 64, scope = 'route', count = 'all', allowList } = this.fields;
     const { onMissingSubject = 'ip', mode } = this.fields;
-    this.keyed = (rule) => keyed(rule, scope === 'route' ? owner : undefined);
+    this.keyed = (rule) => keyed(rule, scope === 'route' ? id : undefined);
     this.sources = sourcesOf(by);
     this.isEnforced = mode !== 'shadow';
     this.isNamed = namedOn(fields) !== 'nowhere';

@@ -6,7 +6,7 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { keysOfRule, tooManyKeys } from '../../rules/most-keys.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
@@ -20,7 +20,7 @@ import type { AppliedLimit } from '../request/applied-limit.js';
 import { RouteLimit, type KeyRule } from '../request/route-limit.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../transports/handler-interceptor.js';
-import { RouteOwners } from './route-owners.js';
+import { RouteIds, type IdentifiedHandler } from './route-ids.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
 import { withoutStack } from '../request/without-stack.js';
 import { RuleBook, type Target } from '../rules/rule-book.js';
@@ -35,8 +35,8 @@ import { Warnings } from '../warnings.js';
 @Injectable()
 export class RouteRules implements OnModuleInit {
   private readonly logger = new Logger('RateLimit');
-  private readonly owners = new RouteOwners();
   private readonly shared = new SharedRules();
+  private readonly ids: RouteIds;
   /** The transports whose handlers all have the module's rules. */
   readonly ruled: ReadonlySet<TransportName>;
 
@@ -48,7 +48,9 @@ export class RouteRules implements OnModuleInit {
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(Routes) private readonly routes: Routes,
+    @Inject(ApplicationConfig) config: ApplicationConfig,
   ) {
+    this.ids = new RouteIds(config, modules, book.problems);
     this.ruled = new Set(book.ruledTransports);
   }
 
@@ -58,8 +60,8 @@ export class RouteRules implements OnModuleInit {
     for (const { type, isController } of handlerClasses(this.modules)) {
       const { prototype } = type as { prototype: Record<string, Handler> };
       for (const method of methodsOf(type)) {
-        const route = this.routeOf(type, prototype[method]!, method);
-        this.checkAddresses(route, handlerKind(type, method, isController));
+        const kind = handlerKind(type, method, isController);
+        this.checkAddresses(this.routeOf(type, prototype[method]!, method, kind), kind);
       }
     }
     this.book.checkNames();
@@ -94,7 +96,9 @@ export class RouteRules implements OnModuleInit {
   /** Compiles the rules of a handler that is found after start, such as one of a class that is created later. */
   compileLater(type: Type, handler: Handler): Route {
     try {
-      return this.book.later(() => this.routeOf(type, handler, methodNameOf(type, handler)));
+      const method = methodNameOf(type, handler);
+      const kind = handlerKind(type, method, isController(type));
+      return this.book.later(() => this.routeOf(type, handler, method, kind === 'none' ? 'unknown' : kind));
     } catch (error) {
       const reason = error instanceof RateLimitConfigError ? error.problems.join('; ') : String(error);
       this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong: ${reason}`);
@@ -122,26 +126,40 @@ export class RouteRules implements OnModuleInit {
     }
   }
 
-  private routeOf(type: Type, handler: Handler, method: string): Route {
-    const owner = `${this.owners.nameOf(type)}.${method}`;
+  private routeOf(type: Type, handler: Handler, method: string, kind: HandlerKind): Route {
+    const owner = `${type.name}.${method}`;
     const ofMethod =
       (type.prototype as Record<string, unknown>)[method] === handler
         ? methodRules(type, method)
         : targetRules(handler);
     const targets = [...lineage(type).map(classTarget), { ...ofMethod, path: `@RateLimit on ${owner}` }];
-    const isField = Reflect.hasMetadata('graphql:resolve_property', handler);
     // A field is resolved once for each object in a response, so only its own rules limit it.
-    const rules = this.book.rulesFor(targets).filter((rule) => !isField || namedOn(rule) === 'handler');
+    const rules = this.book
+      .rulesFor(targets)
+      .filter((rule) => kind !== 'field' || namedOn(rule) === 'handler');
     const wrong = tooManyKeys(
       owner,
       rules.reduce((keys, rule) => keys + keysOfRule(rule), 0),
     );
     if (wrong !== undefined) this.book.problems.add(wrong);
-    const limits = rules.flatMap((rule) => this.limitOf(rule, owner) ?? []);
+    const id = this.idOf(rules, { type, handler, method, kind, owner });
+    const limits = rules.flatMap((rule) => this.limitOf(rule, owner, id) ?? []);
     return this.routes.set(type, handler, limits, isIntercepted(handler));
   }
 
-  private limitOf(rule: RuleFields, owner: string): RouteLimit | undefined {
+  /** Handlers whose rules are all shared, or never applied, need no id. */
+  private idOf(rules: readonly RuleFields[], handler: IdentifiedHandler): string {
+    const isApplied = (rule: RuleFields): boolean => {
+      const named = namedOn(rule);
+      // Of the methods that are no handlers, those of providers with a decorator are limited.
+      if (handler.kind === 'none') return named === 'handler' && !isController(handler.type);
+      return named !== 'nowhere' || this.ruled.has(TRANSPORTS[handler.kind]);
+    };
+    const needsId = rules.some((rule) => rule['scope'] !== 'shared' && isApplied(rule));
+    return needsId ? this.ids.of(handler) : handler.owner;
+  }
+
+  private limitOf(rule: RuleFields, owner: string, id = owner): RouteLimit | undefined {
     if (this.book.reportMissing(rule, owner) || this.book.problems.size > 0) return undefined;
     const conflict = this.shared.conflict(rule, owner);
     if (conflict !== undefined) this.book.problems.add(conflict);
@@ -150,7 +168,7 @@ export class RouteRules implements OnModuleInit {
         warnOfLargeLog(this.warnings, rule, compiled, owner);
         return this.limiter.keyed(compiled, route);
       };
-      const limit = new RouteLimit(rule, owner, key, this.invalid);
+      const limit = new RouteLimit(rule, owner, id, key, this.invalid);
       this.checks.add(limit);
       this.shared.add(rule, owner);
       return limit;
@@ -161,6 +179,15 @@ export class RouteRules implements OnModuleInit {
     }
   }
 }
+
+const TRANSPORTS: Readonly<Record<Exclude<HandlerKind, 'none'>, TransportName>> = {
+  http: 'http',
+  graphql: 'graphql',
+  field: 'graphql',
+  gateway: 'ws',
+  pattern: 'rpc',
+  unknown: 'other',
+};
 
 /** Replaces the rules of a route that were found after start and are wrong: each request gets a 500. */
 const BROKEN: AppliedLimit = {
@@ -175,6 +202,10 @@ const BROKEN: AppliedLimit = {
     throw withoutStack(() => new InternalServerErrorException());
   },
 };
+
+function isController(type: Type): boolean {
+  return Reflect.hasMetadata('__controller__', type);
+}
 
 function classTarget(type: Type): Target {
   return { ...targetRules(type), path: `@RateLimit on ${type.name}` };
