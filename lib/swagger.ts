@@ -4,4 +4,4 @@ export {
   type OpenApiDocument,
   type SwaggerApplication,
 } from './nest/swagger/describe-rate-limits.js';
-export type { RateLimitExtension } from './nest/swagger/rate-limit-extension.js';
+export type { RateLimitExtension } from './nest/request/rate-limit-extension.js';

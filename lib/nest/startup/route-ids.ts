@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import { ID_OPTION, idOn } from '../rate-limit-id.decorator.js';
+import type { RuleFields } from '../rules/rule-layers.js';
 import type { HandlerKind } from './handler-kind.js';
 import { httpAddress } from './http-address.js';
 import { gatewayAddress, graphqlAddress, patternAddress } from './message-addresses.js';
@@ -29,8 +30,12 @@ export class RouteIds {
     private readonly problems: { add(problem: string): unknown },
   ) {}
 
-  /** Returns the id of a handler. A problem is recorded if it is invalid, or if another handler has the same. */
-  of(handler: IdentifiedHandler): string {
+  /**
+   * Returns the id of a handler. A problem is recorded if it is invalid, or if another handler has the same.
+   *
+   * @param rules those that count its requests
+   */
+  of(handler: IdentifiedHandler, rules: readonly RuleFields[]): string {
     const { type, method, owner } = handler;
     const given = idOn(type, method, handler.handler);
     if (given !== undefined && !ID_OPTION.accepts(given)) {
@@ -38,7 +43,8 @@ export class RouteIds {
       return owner;
     }
     const id = (given as string | undefined) ?? this.addressOf(handler);
-    this.checkUnique(id, handler);
+    // Shared rules have no id in their keys.
+    if (rules.some(({ scope }) => scope !== 'shared')) this.checkUnique(id, handler);
     return id;
   }
 

@@ -1,12 +1,5 @@
-import {
-  Inject,
-  Injectable,
-  InternalServerErrorException,
-  Logger,
-  type OnModuleInit,
-  type Type,
-} from '@nestjs/common';
-import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import { Inject, Injectable, Logger, type OnModuleInit, type Type } from '@nestjs/common';
+import { ApplicationConfig, ModulesContainer, SerializedGraph } from '@nestjs/core';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { keysOfRule, tooManyKeys } from '../../rules/most-keys.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
@@ -16,13 +9,14 @@ import { addressProblem } from '../checks/address-needed.js';
 import { handlerKind, type HandlerKind } from './handler-kind.js';
 import { handlerClasses, lineage, methodsOf } from './handler-classes.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
-import type { AppliedLimit } from '../request/applied-limit.js';
 import { RouteLimit, type KeyRule } from '../request/route-limit.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../transports/handler-interceptor.js';
-import { RouteIds, type IdentifiedHandler } from './route-ids.js';
+import { BROKEN } from './broken-limit.js';
+import { RouteIds } from './route-ids.js';
+import { RuleReport } from './rule-report.js';
+import { isApplied, isController } from './applied-rules.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
-import { withoutStack } from '../request/without-stack.js';
 import { RuleBook, type Target } from '../rules/rule-book.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
@@ -37,6 +31,7 @@ export class RouteRules implements OnModuleInit {
   private readonly logger = new Logger('RateLimit');
   private readonly shared = new SharedRules();
   private readonly ids: RouteIds;
+  private readonly report: RuleReport;
   /** The transports whose handlers all have the module's rules. */
   readonly ruled: ReadonlySet<TransportName>;
 
@@ -49,8 +44,10 @@ export class RouteRules implements OnModuleInit {
     @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(Routes) private readonly routes: Routes,
     @Inject(ApplicationConfig) config: ApplicationConfig,
+    @Inject(SerializedGraph) graph: SerializedGraph,
   ) {
     this.ids = new RouteIds(config, modules, book.problems);
+    this.report = new RuleReport(this.logger, modules, graph);
     this.ruled = new Set(book.ruledTransports);
   }
 
@@ -98,7 +95,8 @@ export class RouteRules implements OnModuleInit {
     try {
       const method = methodNameOf(type, handler);
       const kind = handlerKind(type, method, isController(type));
-      return this.book.later(() => this.routeOf(type, handler, method, kind === 'none' ? 'unknown' : kind));
+      const isCalled = kind === 'none' && methodRules(type, method).rules.length === 0;
+      return this.book.later(() => this.routeOf(type, handler, method, isCalled ? 'unknown' : kind));
     } catch (error) {
       const reason = error instanceof RateLimitConfigError ? error.problems.join('; ') : String(error);
       this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong: ${reason}`);
@@ -142,21 +140,15 @@ export class RouteRules implements OnModuleInit {
       rules.reduce((keys, rule) => keys + keysOfRule(rule), 0),
     );
     if (wrong !== undefined) this.book.problems.add(wrong);
-    const id = this.idOf(rules, { type, handler, method, kind, owner });
-    const limits = rules.flatMap((rule) => this.limitOf(rule, owner, id) ?? []);
+    const identified = { type, handler, method, kind, owner };
+    const applied = rules.filter((rule) => isApplied(rule, identified, this.ruled));
+    const id = this.ids.of(identified, applied);
+    const limits = rules.flatMap((rule) => {
+      const limit = this.limitOf(rule, owner, id);
+      if (limit && applied.includes(rule)) this.report.add(identified, id, limit);
+      return limit ?? [];
+    });
     return this.routes.set(type, handler, limits, isIntercepted(handler));
-  }
-
-  /** Handlers whose rules are all shared, or never applied, need no id. */
-  private idOf(rules: readonly RuleFields[], handler: IdentifiedHandler): string {
-    const isApplied = (rule: RuleFields): boolean => {
-      const named = namedOn(rule);
-      // Of the methods that are no handlers, those of providers with a decorator are limited.
-      if (handler.kind === 'none') return named === 'handler' && !isController(handler.type);
-      return named !== 'nowhere' || this.ruled.has(TRANSPORTS[handler.kind]);
-    };
-    const needsId = rules.some((rule) => rule['scope'] !== 'shared' && isApplied(rule));
-    return needsId ? this.ids.of(handler) : handler.owner;
   }
 
   private limitOf(rule: RuleFields, owner: string, id = owner): RouteLimit | undefined {
@@ -178,33 +170,6 @@ export class RouteRules implements OnModuleInit {
       return undefined;
     }
   }
-}
-
-const TRANSPORTS: Readonly<Record<Exclude<HandlerKind, 'none'>, TransportName>> = {
-  http: 'http',
-  graphql: 'graphql',
-  field: 'graphql',
-  gateway: 'ws',
-  pattern: 'rpc',
-  unknown: 'other',
-};
-
-/** Replaces the rules of a route that were found after start and are wrong: each request gets a 500. */
-const BROKEN: AppliedLimit = {
-  name: 'broken',
-  names: ['broken'],
-  path: 'broken rules',
-  checks: new Set(),
-  isHeld: false,
-  count: 'all',
-  isNamed: true,
-  apply: () => {
-    throw withoutStack(() => new InternalServerErrorException());
-  },
-};
-
-function isController(type: Type): boolean {
-  return Reflect.hasMetadata('__controller__', type);
 }
 
 function classTarget(type: Type): Target {

@@ -6,7 +6,7 @@ import { Routes } from '../request/routes.js';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
 import { OpenApiParts } from './openapi-parts.js';
 import { operationHandlers, operationsIn } from './operation-handlers.js';
-import { extensionOf } from './rate-limit-extension.js';
+import { extensionOf } from '../request/rate-limit-extension.js';
 
 /** A Nest application. */
 export type SwaggerApplication = INestApplication;

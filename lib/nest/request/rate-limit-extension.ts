@@ -1,4 +1,4 @@
-import type { RouteLimit } from '../request/route-limit.js';
+import type { RouteLimit } from './route-limit.js';
 
 /** A rule of an operation: an element of its extension `x-rate-limit`. */
 export interface RateLimitExtension {
