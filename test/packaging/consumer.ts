@@ -42,9 +42,9 @@ export class Consumer {
     return runCommand(this.folder, process.execPath, ...options, '--eval', program);
   }
 
-  /** Starts the compiled application. */
-  async start(env: NodeJS.ProcessEnv): Promise<ConsumerApp> {
-    const main = join(this.folder, 'dist/main.js');
+  /** Starts a compiled application. */
+  async start(env: NodeJS.ProcessEnv, file = 'main.js'): Promise<ConsumerApp> {
+    const main = join(this.folder, 'dist', file);
     const options = { cwd: this.folder, env: { ...outsideJest(), ...env }, execArgv: [] };
     const child = fork(main, [], { ...options, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
     let errors = '';
