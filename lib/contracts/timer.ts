@@ -1,3 +1,5 @@
+import { onAbort } from './abort.js';
+
 /** The longest delay of a Node.js timer: a timer with a longer delay fires at once. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -37,11 +39,12 @@ export function every(intervalMs: number, callback: () => void): Timer {
 /**
  * Resolves after a pause of any length, in milliseconds, and never earlier. It keeps the process alive.
  *
- * @throws the signal's reason if it aborts
+ * @throws the reason of the first signal that aborts
  */
-export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+export function sleep(milliseconds: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
   if (milliseconds <= 0) return Promise.resolve();
   const until = performance.now() + milliseconds;
+  const given = signals.filter((signal) => signal !== undefined);
   return new Promise((resolve, reject) => {
     const wake = (): void => {
       const left = until - performance.now();
@@ -49,15 +52,18 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
         timer = after(left, wake, true); // A timer may fire a little early.
         return;
       }
-      signal?.removeEventListener('abort', abort);
+      end();
       resolve();
     };
-    const abort = (): void => {
+    const abort = ({ reason }: AbortSignal): void => {
       timer.stop();
-      reject(signal!.reason as Error);
+      end();
+      reject(reason as Error);
     };
     let timer = after(milliseconds, wake, true);
-    signal?.addEventListener('abort', abort, { once: true });
-    if (signal?.aborted) abort();
+    const ends = given.map((signal) => onAbort(signal, () => abort(signal)));
+    const end = (): void => ends.forEach((each) => each());
+    const aborted = given.find((signal) => signal.aborted);
+    if (aborted) abort(aborted);
   });
 }

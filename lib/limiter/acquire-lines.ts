@@ -86,10 +86,7 @@ export class AcquireLines {
 
   /** @throws the signal's reason if it aborts */
   private async pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-    const closing = this.closing.signal;
-    await sleep(milliseconds, signal ? AbortSignal.any([signal, closing]) : closing).catch(() =>
-      signal?.throwIfAborted(),
-    );
+    await sleep(milliseconds, signal, this.closing.signal).catch(() => signal?.throwIfAborted());
   }
 
   /** Denies a request behind others, without a charge. */
@@ -116,8 +113,8 @@ async function isOver(
   signal?.throwIfAborted();
   if (line.nextAt > until) return false;
   const end = new AbortController();
-  const ends = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
-  const timedOut = sleep(Math.min(until - performance.now(), LONGEST_WAIT_MS), ends).then(() => false);
+  const leftMs = Math.min(until - performance.now(), LONGEST_WAIT_MS);
+  const timedOut = sleep(leftMs, signal, end.signal).then(() => false);
   try {
     return await Promise.race([ahead.then(() => true), timedOut]);
   } finally {

@@ -1,3 +1,4 @@
+import { onAbort } from '../contracts/abort.js';
 import type { BaseStore, Store, TurnFollower } from '../contracts/store.js';
 import { after, type Timer } from '../contracts/timer.js';
 import type { RuleHit } from '../rules/rule-hit.js';
@@ -114,7 +115,7 @@ export class Waiters implements TurnFollower {
     const until = performance.now() + timeoutMs;
     const pause = new Pause();
     const waiter: Waiter = { keys: new Set(request.hits.map(({ key }) => key)), wake: pause.end };
-    signal?.addEventListener('abort', pause.end);
+    const unheard = signal && onAbort(signal, pause.end);
     try {
       this.register(request, waiter); // before it asks: its turn may come before the reply
       await request.begin();
@@ -131,7 +132,7 @@ export class Waiters implements TurnFollower {
       await request.abort();
       throw signal.reason;
     } finally {
-      signal?.removeEventListener('abort', pause.end);
+      unheard?.();
       this.unregister(request);
     }
   }
