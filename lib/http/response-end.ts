@@ -23,15 +23,54 @@ export function afterResponse(response: unknown, listener: (end: ResponseEnd) =>
   connection?.once('close', finish);
 }
 
+/** By the response or connection: many requests may wait for one. */
+const signals = new WeakMap<object, AbortSignal>();
+
 /**
- * Returns a signal that aborts when the response has ended.
+ * Returns a signal that aborts when a response has ended; the same for each call.
  *
  * @param reason returns the reason of the abort
  */
-export function responseSignal(response: unknown, reason?: () => unknown): AbortSignal {
+export function responseSignal(response: unknown, reason: () => unknown): AbortSignal {
+  return signalOf(rawResponse(response), reason, (abort) => afterResponse(response, abort));
+}
+
+/** A connection that emits an event when it has ended. */
+export interface Connection {
+  once(event: string, listener: () => void): unknown;
+}
+
+/**
+ * Returns a signal that aborts when a connection has ended; the same for each call.
+ *
+ * @param event the event that it emits then
+ * @param isClosed whether it has ended already
+ * @param reason returns the reason of the abort
+ */
+export function connectionSignal(
+  connection: Connection,
+  event: string,
+  isClosed: boolean,
+  reason: () => unknown,
+): AbortSignal {
+  return signalOf(connection, reason, (abort) => {
+    if (isClosed) abort();
+    else connection.once(event, abort);
+  });
+}
+
+function signalOf(source: object, reason: () => unknown, listen: (abort: () => void) => void): AbortSignal {
+  const known = signals.get(source);
+  if (known) return known;
   const controller = new AbortController();
-  afterResponse(response, () => controller.abort(reason?.()));
+  signals.set(source, controller.signal);
+  listen(() => controller.abort(reason()));
   return controller.signal;
+}
+
+/** Whether a value is a response of Node.js, or one that Fastify wraps. */
+export function isResponse(value: object): boolean {
+  return 'writableFinished' in rawResponse(value);
 }
 
 /** Returns the response of Node.js, which Fastify wraps and Express extends. */

@@ -23,8 +23,8 @@ export interface ConcurrencyOptions {
    */
   readonly queue?: number;
   /**
-   * How long a request, or a `hold` without `timeoutMs`, waits for permits that others hold, up to 366 days. An HTTP client
-   * that disconnects leaves the queue.
+   * How long a request, or a `hold` without `timeoutMs`, waits for permits that others hold, up to 366 days. A client that
+   * disconnects leaves the queue.
    * @default none
    */
   readonly wait?: Duration;

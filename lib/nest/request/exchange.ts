@@ -1,7 +1,8 @@
-import type { ExecutionContext } from '@nestjs/common';
+import { HttpException, type ExecutionContext } from '@nestjs/common';
 import { promised } from '../../contracts/thenable.js';
 import type { Decision } from '../../contracts/decision.js';
 import type { Header } from '../../http/headers.js';
+import { responseSignal } from '../../http/response-end.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { SubjectResolver } from '../rules/route-rule.js';
 import type { TransportName } from '../rules/transport-names.js';
@@ -9,6 +10,14 @@ import { UserReads } from './user-reads.js';
 
 /** The request of a transport without client addresses, such as a message queue. */
 export const WITHOUT_CLIENT: HttpRequest = Object.freeze({});
+
+/** The status for a client that has disconnected (499 in nginx). The client never receives it. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** Returns the exception of a request that waits and whose client has disconnected. */
+export function hungUp(): HttpException {
+  return new HttpException('Client Closed Request', CLIENT_CLOSED_REQUEST);
+}
 
 /** Returns the subject of a request for the rule with a name; `undefined` for the subject of the rule's `by`. */
 export type SubjectHook = (context: ExecutionContext, rule: string) => ReturnType<SubjectResolver>;
@@ -31,6 +40,11 @@ export abstract class Exchange {
 
   /** Sets the headers of a decision, where the transport has headers but no response to set them on at once. */
   sendHeaders?(decision: Decision, format: (decision: Decision) => readonly Header[]): void;
+
+  /** Returns a signal that aborts when the client has disconnected; `undefined` where no client is known. */
+  gone(): AbortSignal | undefined {
+    return this.response ? responseSignal(this.response, hungUp) : undefined;
+  }
 
   /**
    * Returns the value of a rule's field for this request. A function is called once per request; a result that can be

@@ -1,15 +1,12 @@
-import { HttpException, Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
-import { afterResponse, responseSignal, type ResponseEnd } from '../../http/response-end.js';
+import { afterResponse, type ResponseEnd } from '../../http/response-end.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import type { AppliedLimit } from './applied-limit.js';
-import type { Exchange } from './exchange.js';
+import { hungUp, type Exchange } from './exchange.js';
 import { Warnings } from '../warnings.js';
 import { InvalidValues } from './invalid-values.js';
-
-/** The status for a client that has disconnected (499 in nginx). The client never receives it. */
-const CLIENT_CLOSED_REQUEST = 499;
 
 /** Settles a request that has ended. */
 export type Finish = (end: ResponseEnd, exchange: Exchange) => Promise<void>;
@@ -57,13 +54,12 @@ export class Settlement {
    *
    * @throws HttpException if the client hangs up meanwhile
    */
-  async delay({ response }: Exchange, decision: Decision): Promise<true> {
-    const signal = response ? responseSignal(response) : undefined;
+  async delay(exchange: Exchange, decision: Decision): Promise<true> {
     try {
-      await this.limiter.delay(decision, signal);
+      await this.limiter.delay(decision, exchange.gone());
       return true;
     } catch {
-      throw new HttpException('Client Closed Request', CLIENT_CLOSED_REQUEST);
+      throw hungUp();
     }
   }
 

@@ -1,8 +1,9 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
 import type { Header } from '../../http/headers.js';
+import { connectionSignal, isResponse, responseSignal, type Connection } from '../../http/response-end.js';
 import type { HttpRequest } from '../../http/subject.js';
-import { Exchange } from '../request/exchange.js';
+import { Exchange, hungUp } from '../request/exchange.js';
 import { operationOf, type Operation } from './graphql-operation.js';
 import type { Handshakes } from './handshakes.js';
 
@@ -50,6 +51,15 @@ class GraphqlExchange extends Exchange {
       if (target.setHeader) target.setHeader(name, value);
       else target.header?.(name, value);
     }
+  }
+
+  /** The end of the response; of a subscription, or where the context has no response, the end of the connection. */
+  override gone(): AbortSignal | undefined {
+    const { target } = this;
+    if (target && isResponse(target)) return responseSignal(target, hungUp);
+    const { socket } = this.request;
+    if (!socket || !('once' in socket)) return undefined;
+    return connectionSignal(socket as Connection, 'close', socket.destroyed === true, hungUp);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
+import { connectionSignal, type Connection } from '../../http/response-end.js';
 import type { HttpRequest } from '../../http/subject.js';
-import { Exchange } from '../request/exchange.js';
+import { Exchange, hungUp } from '../request/exchange.js';
 import type { Denial } from '../request/responder.js';
 import type { Handshake, Handshakes } from './handshakes.js';
 
@@ -14,7 +15,10 @@ export interface SocketClient {
   readonly _socket?: { readonly remoteAddress?: string };
   readonly user?: unknown;
   readonly data?: { readonly user?: unknown };
+  /** Of `ws` only. */
   readonly readyState?: unknown;
+  /** Of Socket.IO only. */
+  readonly disconnected?: boolean;
   send?(data: string): void;
   emit?(event: string, data: unknown): void;
 }
@@ -27,14 +31,24 @@ export class WsExchange extends Exchange {
   constructor(
     readonly context: ExecutionContext,
     readonly request: HttpRequest,
+    private readonly client: SocketClient,
   ) {
     super();
+  }
+
+  override gone(): AbortSignal | undefined {
+    const { client } = this;
+    if (!('once' in client)) return undefined;
+    const connection = client as Connection;
+    return typeof client.readyState === 'number'
+      ? connectionSignal(connection, 'close', client.readyState > OPEN, hungUp)
+      : connectionSignal(connection, 'disconnect', client.disconnected === true, hungUp);
   }
 }
 
 export function wsExchange(context: ExecutionContext, handshakes: Handshakes): Exchange {
   const client = context.switchToWs().getClient<SocketClient>();
-  return new WsExchange(context, handshakes.request(client, handshakeOf(client, handshakes)));
+  return new WsExchange(context, handshakes.request(client, handshakeOf(client, handshakes)), client);
 }
 
 /** The address of Socket.IO's handshake counts only if the application has replaced the peer's. */

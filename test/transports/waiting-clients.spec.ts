@@ -1,0 +1,94 @@
+import { request } from 'node:http';
+import type { INestApplication } from '@nestjs/common';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { RateLimiter, type BaseStore } from '../../lib/index.js';
+import { until } from '../support/redis/until.mjs';
+import { ADAPTERS, room, startGateway } from './gateway-app.js';
+import { desk, GRAPHQL, startGraphql } from './graphql-app.js';
+
+const running: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const app of running.splice(0)) await app.close();
+});
+
+const WAITS = { by: 'everyone', wait: '1m' } as const;
+
+/** Follows the queue of an application: how many requests have joined it and left it. */
+function queueOf(app: INestApplication) {
+  const { base } = app.get(RateLimiter) as unknown as { readonly base: BaseStore };
+  const queue = { joined: 0, left: 0 };
+  const { decide, adjust } = base;
+  jest.spyOn(base, 'decide').mockImplementation((hits, options) => {
+    const results = decide.call(base, hits, options);
+    void Promise.resolve(results).then(
+      (all) => (queue.joined += all.filter(({ delay }) => delay > 0).length),
+    );
+    return results;
+  });
+  jest.spyOn(base, 'adjust').mockImplementation((adjustments) => {
+    const results = adjust.call(base, adjustments);
+    void Promise.resolve(results).then((all) => (queue.left += all.filter((isLeft) => isLeft).length));
+    return results;
+  });
+  return {
+    isJoined: () => until(() => queue.joined > 0, 'a request to join the queue'),
+    isLeft: () => until(() => queue.left > 0, 'the request to leave the queue'),
+    queue,
+  };
+}
+
+describe.each(ADAPTERS)('a client of %s that disconnects while its messages wait', (adapter) => {
+  it('leaves the queue', async () => {
+    const app = await startGateway(adapter, { overrides: { slow: WAITS } });
+    running.push(app);
+    const { isJoined, isLeft, queue } = queueOf(app.app);
+    const [holder, gone] = [await app.connect(), await app.connect()];
+    holder.send('slow');
+    await until(() => room.gate.inside === 1, 'the first message');
+    for (let nth = 0; nth < 20; nth++) gone.send('slow');
+    await isJoined();
+    await until(() => queue.joined >= 20, 'all messages to wait');
+    gone.close();
+    await isLeft();
+    await until(() => queue.left === 20, 'all messages to leave');
+    expect(room.gate.arrived).toBe(1);
+  });
+});
+
+describe.each(GRAPHQL)('a client of $title that disconnects while it waits', (setup) => {
+  it('leaves the queue with all fields of its query', async () => {
+    const app = await startGraphql(setup, { overrides: { slow: WAITS } });
+    running.push(app);
+    const { queue } = queueOf(app.app);
+    const first = app.query('{ slow }');
+    await until(() => desk.gate.inside === 1, 'the first query');
+    const headers = { 'content-type': 'application/json' };
+    const gone = request({ method: 'POST', port: app.port, path: '/graphql', headers });
+    gone.on('error', () => undefined);
+    const fields = Array.from({ length: 20 }, (_, nth) => `f${nth}: slow`).join(' ');
+    gone.end(JSON.stringify({ query: `{ ${fields} }` }));
+    await until(() => queue.joined >= 20, 'all fields to wait');
+    gone.destroy();
+    await until(() => queue.left === 20, 'all fields to leave');
+    desk.gate.open();
+    expect((await first).data).toEqual({ slow: 'done' });
+    expect(desk.gate.arrived).toBe(1);
+  });
+
+  it('leaves the queue of a subscription', async () => {
+    const app = await startGraphql(setup, { overrides: { stream: WAITS } });
+    running.push(app);
+    const { isJoined, isLeft } = queueOf(app.app);
+    const subscribe = () => app.subscribe('subscription { ticks }');
+    const first = subscribe();
+    await until(async () => {
+      await desk.pubsub.publish('ticks', { ticks: 'tick' });
+      return first.received.length > 0;
+    }, 'the first value');
+    const gone = subscribe();
+    await isJoined();
+    gone.leave();
+    await isLeft();
+  });
+});
