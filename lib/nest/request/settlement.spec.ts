@@ -11,7 +11,7 @@ import { Warnings } from '../warnings.js';
 const warnings = new Warnings({ warnings: { RL_NEVER_SETTLED: false } });
 const invalid = new InvalidValues(warnings, {});
 
-const MESSAGE = {} as unknown as Exchange;
+const MESSAGE = { gone: () => undefined } as unknown as Exchange;
 
 describe('a message that has no response to wait for', () => {
   it('is delayed until its turn', async () => {
