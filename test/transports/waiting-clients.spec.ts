@@ -16,7 +16,8 @@ const WAITS = { by: 'everyone', wait: '1m' } as const;
 
 /** Follows the queue of an application: how many requests have joined it and left it. */
 function queueOf(app: INestApplication) {
-  const { base } = app.get<{ readonly base: BaseStore }>(RateLimiter as never);
+  const limiter: object = app.get(RateLimiter);
+  const { base } = limiter as { readonly base: BaseStore };
   const queue = { joined: 0, left: 0 };
   const { decide, adjust } = base;
   jest.spyOn(base, 'decide').mockImplementation((hits, options) => {
