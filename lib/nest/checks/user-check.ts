@@ -24,15 +24,17 @@ export class UserCheck implements Check {
     private readonly reader?: unknown,
   ) {}
 
-  /** Checks a request, and checks it again when its response has ended. */
+  /** Checks a request, and checks it again after all guards: when its response has ended, or its handler starts. */
   see(exchange: Exchange, rule: AppliedLimit): boolean {
     const { request, response } = exchange;
     if (this.isDecided) return true;
     this.without += 1;
     this.isDecided = hasUser(request) || this.without > WITHOUT_USER;
-    if (!this.isDecided && response) {
+    if (!this.isDecided) {
       const reads = this.reader === undefined ? undefined : exchange.watchUser();
-      afterResponse(response, () => this.seeEnd(request, rule, reads));
+      const see = (): void => this.seeEnd(request, rule, reads);
+      if (response) afterResponse(response, see);
+      else exchange.beforeHandler(see);
     }
     return this.isDecided;
   }

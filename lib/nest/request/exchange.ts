@@ -18,6 +18,7 @@ const CLIENT_CLOSED_REQUEST = 499;
 export function hungUp(): HttpException {
   return new HttpException('Client Closed Request', CLIENT_CLOSED_REQUEST);
 }
+const NONE: (() => void)[] = [];
 
 /** Returns the subject of a request for the rule with a name; `undefined` for the subject of the rule's `by`. */
 export type SubjectHook = (context: ExecutionContext, rule: string) => ReturnType<SubjectResolver>;
@@ -37,6 +38,7 @@ export abstract class Exchange {
   subjectOf: SubjectHook | undefined;
   private values: Map<unknown, unknown> | undefined;
   private userReads: UserReads | undefined;
+  private atHandler: (() => void)[] = NONE;
 
   /** Sets the headers of a decision, where the transport has headers but no response to set them on at once. */
   sendHeaders?(decision: Decision, format: (decision: Decision) => readonly Header[]): void;
@@ -60,6 +62,21 @@ export abstract class Exchange {
       this.values.set(field, this.userReads ? this.userReads.during(field, call) : call());
     }
     return this.values.get(field) as Value | Promise<Value>;
+  }
+
+  /** Calls a listener when all guards have allowed the request and its handler starts; outside HTTP. */
+  beforeHandler(listener: () => void): void {
+    this.atHandler = [...this.atHandler, listener];
+  }
+
+  /** Whether a listener waits for the start of the handler. */
+  get awaitsHandler(): boolean {
+    return this.atHandler.length > 0;
+  }
+
+  /** Calls the listeners for the start of the handler. */
+  startHandler(): void {
+    for (const listener of this.atHandler) listener();
   }
 
   /** Starts to record which functions read the user of the request before it has one. */

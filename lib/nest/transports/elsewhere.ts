@@ -36,7 +36,7 @@ export class Elsewhere {
       return true;
     }
     const finish = decision && this.settlement.open(decision, guard.limits);
-    if (!finish && handler.limits.length === 0) return true;
+    if (!finish && handler.limits.length === 0 && !exchange.awaitsHandler) return true;
     const begin = async (): Promise<Finish | undefined> => {
       const late = await this.decideLate(handler, exchange, denied, decision);
       return late && this.settlement.open(late, handler.limits);

@@ -29,6 +29,7 @@ export class ObservedHandler implements HandlerStage {
   run(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     let end: ResponseEnd = 'cut-off';
     let isFollowed = false;
+    this.exchange.startHandler();
     return defer(() => this.beginOnce()).pipe(
       mergeMap(() => next.handle()),
       map((value: unknown) => {
