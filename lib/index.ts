@@ -129,7 +129,7 @@ export type { MaybePromise } from './contracts/thenable.js';
 export type {
   Algorithm,
   Parameters,
-  Patience,
+  MaxWait,
   Receipt,
   Result,
   Step,

@@ -1,4 +1,4 @@
-import type { Algorithm, Next, Patience, Receipt, Step } from '../contracts/algorithm.js';
+import type { Algorithm, Next, MaxWait, Receipt, Step } from '../contracts/algorithm.js';
 import type { OptionCheck } from '../contracts/options.js';
 import type { CalendarWindow } from './calendar-length.js';
 import type { Example } from './example.js';
@@ -72,7 +72,7 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
     now: number,
     cost: number,
     parameters: Numbers<Parameter>,
-    patience?: Patience,
+    maxWait?: MaxWait,
     lease?: string,
   ): Step<State>;
   refund(

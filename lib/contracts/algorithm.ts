@@ -49,7 +49,7 @@ export type Parameters = Readonly<Record<string, number>>;
  * How long a request may wait for its permits, in microseconds: 0 allows no wait; `Infinity` charges any cost, as
  * debt if necessary.
  */
-export type Patience = number;
+export type MaxWait = number;
 
 /**
  * Identifies a charge, for a refund: the name of the lease or, for algorithms without leases, the instant at which
@@ -73,7 +73,7 @@ export interface Algorithm<State = unknown> {
    * @param state the stored state; `undefined` for a fresh key
    * @param now microseconds since the epoch
    * @param cost requested permits; 0 takes none and always fits
-   * @param patience how long the request may wait; 0 by default
+   * @param maxWait how long the request may wait; 0 by default
    * @param lease the name under which the permits are held, for an algorithm with leases
    */
   step(
@@ -81,7 +81,7 @@ export interface Algorithm<State = unknown> {
     now: number,
     cost: number,
     parameters: Parameters,
-    patience?: Patience,
+    maxWait?: MaxWait,
     lease?: string,
   ): Step<State>;
   /**

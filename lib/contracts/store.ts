@@ -1,4 +1,4 @@
-import type { Algorithm, Parameters, Patience, Receipt, Result } from './algorithm.js';
+import type { Algorithm, Parameters, MaxWait, Receipt, Result } from './algorithm.js';
 import type { Clock } from './clock.js';
 import type { DecisionSource, Fallback } from './decision.js';
 import type { MaybePromise } from './thenable.js';
@@ -35,8 +35,8 @@ export interface Hit extends Counter {
   /** The name under which the permits are held, for an algorithm with leases. */
   readonly lease?: string | undefined;
   /**
-   * Whether a lease waits for permits that others hold. A result with a delay is then a place in a queue: after the
-   * delay at the latest, the same hit is decided again.
+   * Whether a lease waits for permits that others hold. A result with a delay means that it is in the queue:
+   * the same hit is decided again after the delay, or earlier.
    */
   readonly waits?: boolean | undefined;
 }
@@ -50,7 +50,7 @@ export interface DecideOptions {
    *
    * @default 0
    */
-  readonly patience?: Patience;
+  readonly maxWait?: MaxWait;
   /** Deadline in milliseconds, shorter than the store's own. */
   readonly within?: number;
   /** Permits that the store charges ahead of requests, instead of the cost of the only hit. */
@@ -174,8 +174,8 @@ export interface BaseStore extends Store {
   /** Operations of a store that several processes share; `null` for the store of one process, which always decides. */
   readonly shared: SharedStore | null;
   /**
-   * Reports the leases that are handed permits while they wait. Absent from a store that does not: waiting leases then
-   * ask every second.
+   * Reports the leases that are handed permits while they wait. Absent from a store that does not: waiting hits are
+   * then decided again every second.
    *
    * @returns a function that ends the reports
    */

@@ -1,4 +1,4 @@
-import type { Algorithm, Patience } from '../contracts/algorithm.js';
+import type { Algorithm, MaxWait } from '../contracts/algorithm.js';
 import { checkDecision, type Decision } from '../contracts/decision.js';
 import { readOptions } from '../contracts/options.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -105,7 +105,7 @@ export abstract class HitLimiter {
    */
   decide(
     hits: readonly RuleHit[],
-    options: { readonly dryRun?: boolean; readonly patience?: Patience } = NOW,
+    options: { readonly dryRun?: boolean; readonly maxWait?: MaxWait } = NOW,
   ): MaybePromise<Decision> {
     const { dryRun = false } = options;
     for (const { wait } of hits) if (wait && !dryRun) return this.decideInTurn(hits, waitOf(hits, wait));

@@ -41,7 +41,7 @@ const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s
 
 /** The operations of `RateLimiter`, without the default store of the fallback. */
 export class Limiter extends HitLimiter {
-  private readonly rules = new RuleCache((compiled, rule) => this.placed(compiled, rule));
+  private readonly rules = new RuleCache((compiled, rule) => this.keyedRule(compiled, rule));
 
   /**
    * Takes permits from every rule, or from none if one of them denies.
@@ -92,7 +92,7 @@ export class Limiter extends HitLimiter {
     signal?.throwIfAborted();
     const hits = this.hits('acquire', rule, subject, cost);
     if (!hits[0]!.rule.queues) return this.decideInLine(hits, { timeoutMs, signal });
-    const decision = await this.decide(hits, { patience: patienceOf(timeoutMs) });
+    const decision = await this.decide(hits, { maxWait: maxWaitOf(timeoutMs) });
     if (decision.delayMs > 0) await this.delay(decision, signal);
     return decision;
   }
@@ -112,7 +112,7 @@ export class Limiter extends HitLimiter {
   ): Promise<ReservationAhead> {
     const { cost, timeoutMs = ENDLESS_MS } = readOptions('reserveAhead', options, RESERVE_AHEAD_OPTIONS);
     const hits = this.hits('reserveAhead', rule, subject, cost);
-    const decision = await this.decide(hits, { patience: patienceOf(timeoutMs) });
+    const decision = await this.decide(hits, { maxWait: maxWaitOf(timeoutMs) });
     return new ReservationAhead(decision, () => this.refund(decision, { onlyLast: true }));
   }
 
@@ -218,7 +218,7 @@ export class Limiter extends HitLimiter {
    *
    * @internal
    */
-  protected placed(compiled: CompiledRule, _rule: AnyRule): KeyedRule {
+  protected keyedRule(compiled: CompiledRule, _rule: AnyRule): KeyedRule {
     return this.keyed(compiled);
   }
 
@@ -238,7 +238,7 @@ export class Limiter extends HitLimiter {
 }
 
 /** Returns a wait in microseconds: from 1, since 0 would not wait. */
-function patienceOf(timeoutMs: number): number {
+function maxWaitOf(timeoutMs: number): number {
   return Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
 }
 

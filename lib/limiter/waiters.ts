@@ -4,10 +4,10 @@ import { after, type Timer } from '../contracts/timer.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import { WaitingRequest, type Decided } from './waiting-request.js';
 
-/** While turns are not reported, a waiting request asks again this often. */
+/** While turns are not reported, a waiting request is sent again at this interval. */
 const UNREPORTED_MS = 1000;
 const ASKS_PER_LEASE = 3;
-/** The largest part of the interval by which a request asks earlier, so that requests are spread. */
+/** The largest part of the interval by which a request is sent earlier, so that requests are spread. */
 const SPREAD = 0.5;
 const GOLDEN_RATIO = 0.618_033_988_749;
 
@@ -21,16 +21,21 @@ export interface Wait {
 /** A request that waits. */
 interface Waiter {
   readonly keys: ReadonlySet<string>;
-  /** Ends the pause before it asks again, or the next one. */
+  /** Ends the pause before the request is sent again, or the next pause. */
   readonly wake: () => void;
 }
 
 /**
  * Decides requests that wait in the queue of a concurrency rule.
  *
- * The store holds the queue. It reports a lease that was handed its permits, and the request asks for it once more. A
- * request also asks three times within its lease, which renews its place; when permits may expire that it is next to get;
- * and every second while turns are not reported. See docs/adr/0053-the-queue-of-concurrency.md.
+ * The store holds the queue. It reports each lease that got its permits, and the request of that lease is then sent
+ * again. A waiting request is also sent again:
+ *
+ * - three times within its lease, which renews the lease
+ * - when the permits that it would get next may expire
+ * - every second while turns are not reported
+ *
+ * See docs/adr/0053-the-queue-of-concurrency.md.
  */
 export class Waiters implements TurnFollower {
   private readonly waiting = new Map<string, Waiter>();
@@ -44,7 +49,7 @@ export class Waiters implements TurnFollower {
   /**
    * @param store decides, with all layers
    * @param base reports turns
-   * @param instance what the names of this process's leases begin with
+   * @param instance prefix of the names of this process's leases
    */
   constructor(
     private readonly store: Store<RuleHit>,
@@ -54,10 +59,10 @@ export class Waiters implements TurnFollower {
   ) {}
 
   /**
-   * Decides hits; those of leases with `waits` wait in their queues. When the time is over, all hits are decided once
-   * more without waiting.
+   * Decides hits; leases with `waits` wait in the queues of their rules. After the time limit, all hits are decided
+   * once more without waiting.
    *
-   * @throws the signal's reason if it aborts; all permits are released, and all places left
+   * @throws the signal's reason if it aborts; its permits are released, and it leaves all queues
    */
   decide(hits: readonly RuleHit[], wait: Wait): Promise<Decided> {
     const request = new WaitingRequest(this.store, hits);
@@ -84,7 +89,7 @@ export class Waiters implements TurnFollower {
     this.wakeAll();
   }
 
-  /** Lets every waiting request ask again, in the order of arrival. */
+  /** Sends every waiting request again, in the order of arrival. */
   wakeAll(): void {
     for (const waiter of this.waiting.values()) waiter.wake();
   }
@@ -98,7 +103,7 @@ export class Waiters implements TurnFollower {
     });
   }
 
-  /** Ends every wait as if its time were over. */
+  /** Ends every wait as if its time limit had passed. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.wakeAll();
@@ -117,7 +122,7 @@ export class Waiters implements TurnFollower {
     const waiter: Waiter = { keys: new Set(request.hits.map(({ key }) => key)), wake: pause.end };
     const unheard = signal && onAbort(signal, pause.end);
     try {
-      this.register(request, waiter); // before it asks: its turn may come before the reply
+      this.register(request, waiter); // before it is sent: its turn may come before the reply
       await request.begin();
       while (request.isWaiting && !signal?.aborted) {
         await pause.last(Math.min(this.pauseOf(request), until - performance.now()));
@@ -153,7 +158,7 @@ export class Waiters implements TurnFollower {
     for (const lease of leases) this.waiting.delete(lease);
   }
 
-  /** Milliseconds until a request asks again, unless its turn comes. */
+  /** Milliseconds until a request is sent again, unless its turn comes first. */
   private pauseOf({ delayMs, leaseMs, isLocal }: WaitingRequest): number {
     this.turn = (this.turn + GOLDEN_RATIO) % 1;
     const renewal = (leaseMs / ASKS_PER_LEASE) * (1 - SPREAD * this.turn);

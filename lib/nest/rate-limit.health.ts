@@ -25,13 +25,13 @@ export interface RateLimitHealthStatus {
   /** Error of the last heartbeat, after which `instances` may be out of date. Absent if it succeeded. */
   readonly instancesStale?: string;
   /**
-   * Whether a circuit breaker is open, or the fallback decided a request of a server in the last ten seconds and that
-   * server's breaker has not closed since, or opens and closes in turn.
+   * Whether a circuit breaker is open or keeps opening and closing, or the fallback has decided a request in the last
+   * ten seconds and the circuit breaker of its server has not closed since.
    */
   readonly degraded: boolean;
   /** Why Redis cannot decide. Absent unless `degraded`. */
   readonly reason?: string;
-  /** The servers because of which it is degraded, each with the reason; `''` is the only server. */
+  /** The servers that cannot decide, each with the reason; `''` if there is only one server. */
   readonly servers: readonly { readonly server: string; readonly reason: string }[];
   /** Codes of the warnings that were logged. docs/warnings.md describes each. */
   readonly warnings: readonly WarningCode[];
@@ -58,9 +58,9 @@ export class RateLimitHealth {
   ) {}
 
   /**
-   * Sends the store a request that changes nothing, and returns whether the fallback decides. The status is `'up'` even
-   * then, so that a readiness probe does not take every process out of service at once. With `onStoreError: 'deny'` or
-   * `health: { fallbackIsDown: true }`, it is `'down'`.
+   * Sends the store a request that changes nothing, and returns whether the fallback decides. The status stays `'up'`
+   * while the fallback decides, so that a readiness probe does not take every process out of service at once. It is
+   * `'down'` with `onStoreError: 'deny'` or `health: { fallbackIsDown: true }`.
    *
    * @param key the name of the indicator in the result; by default `'rateLimit'`
    */

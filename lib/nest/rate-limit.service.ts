@@ -147,9 +147,9 @@ export class RateLimitService extends RateLimiter {
   }
 
   /** @internal */
-  protected override placed(compiled: CompiledRule, rule: AnyRule): KeyedRule {
+  protected override keyedRule(compiled: CompiledRule, rule: AnyRule): KeyedRule {
     warnOfLargeLog(this.warnings, { ...rule }, compiled, 'a program');
-    return super.placed(compiled, rule);
+    return super.keyedRule(compiled, rule);
   }
 
   private hitsOfOne(

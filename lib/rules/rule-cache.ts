@@ -19,8 +19,8 @@ export class RuleCache {
   private readonly unnamed = new Map<string | undefined, AnyRule>();
   private hasWarned = false;
 
-  /** @param place called once for each rule, see `RateLimiter.keyed` */
-  constructor(private readonly place: (compiled: CompiledRule, rule: AnyRule) => KeyedRule) {}
+  /** @param create called once for each rule, see `RateLimiter.keyed` */
+  constructor(private readonly create: (compiled: CompiledRule, rule: AnyRule) => KeyedRule) {}
 
   /**
    * Returns the hits of a subject on one or several rules.
@@ -47,7 +47,7 @@ export class RuleCache {
     if (!isFields(rule)) throw new RateLimitConfigError([problem('rule', rule, RULE_ALLOWED)]);
     const compiled = compileRule(rule);
     this.warnOfSecondUnnamed(rule);
-    const keyed = this.place(compiled, rule);
+    const keyed = this.create(compiled, rule);
     this.compiled.set(rule, keyed);
     return keyed;
   }

@@ -191,7 +191,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
   it('an acquire across slots leaves every queue when one wait is too long', async () => {
     const queue: Rule = { algorithm: 'token-bucket', limit: 1, window: '1m' };
     const places = apart<Rule>({ ...queue, limit: 60 }, queue, { ...queue, limit: 60 });
-    const ahead = (seconds: number) => limiter.decide(hitsOn(limiter, places), { patience: seconds * 1e6 });
+    const ahead = (seconds: number) => limiter.decide(hitsOn(limiter, places), { maxWait: seconds * 1e6 });
     await ahead(0);
     const before = await peek(places);
     expect((await ahead(59)).allowed).toBe(false);

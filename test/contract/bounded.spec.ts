@@ -29,8 +29,8 @@ describe.each(STORES)('the bounded size of a call on the %s store', (kind) => {
     return { key: `${prefix}{ann}:${rule.name!}`, algorithm, parameters };
   };
 
-  async function hit(counter: Counter, cost: number, lease?: string, patience = 0): Promise<Result> {
-    return (await store.decide([{ ...counter, cost, lease }], { patience }))[0]!;
+  async function hit(counter: Counter, cost: number, lease?: string, maxWait = 0): Promise<Result> {
+    return (await store.decide([{ ...counter, cost, lease }], { maxWait }))[0]!;
   }
 
   async function fill(hits: number, each: (nth: number) => Promise<unknown>): Promise<void> {
@@ -102,8 +102,8 @@ describe.each(STORES)('the bounded size of a call on the %s store', (kind) => {
     'a single request never holds %d permits, however long it waits',
     async (cost) => {
       const slots = counterOf({ name: 'greedy', algorithm: 'concurrency', limit: 10_000, lease: '1m' });
-      for (const patience of [0, Infinity]) {
-        const verdict = await hit(slots, cost, 'greedy', patience);
+      for (const maxWait of [0, Infinity]) {
+        const verdict = await hit(slots, cost, 'greedy', maxWait);
         expect(verdict).toMatchObject({ allowed: false, retryAfter: null });
       }
       expect((await hit(slots, 0, '')).remaining).toBe(10_000);

@@ -50,10 +50,10 @@ describe('debt, however large', () => {
       fc.asyncProperty(rules, costs, gaps, async (rule, owed, gap) => {
         time.now = 1_700_000_040_000;
         const key = `${uniquePrefix()}{ann}:debt`;
-        const ask = async (cost: number, patience: number) => {
+        const ask = async (cost: number, maxWait: number) => {
           const hit = { ...counterOf(key, rule, time.now * 1000), cost };
-          const said = await lua.decide([hit], { patience });
-          const expected = reference.decide([hit], { patience });
+          const said = await lua.decide([hit], { maxWait });
+          const expected = reference.decide([hit], { maxWait });
           const figures = ([result]: typeof said) => {
             const { allowed, remaining, retryAfter, resetAfter, delay } = result!;
             return { allowed, remaining, retryAfter, resetAfter, delay };

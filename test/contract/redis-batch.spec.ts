@@ -11,8 +11,8 @@ import { EVERY_OPTION, EVERY_RULE } from './every-rule.js';
 import { decideInTurn, decideTogether, Requests, underPrefix, type Request } from './redis-batch.js';
 
 const peek: DecideOptions = { dryRun: true };
-const patient: DecideOptions = { patience: 4e6 };
-const debt: DecideOptions = { patience: Infinity };
+const patient: DecideOptions = { maxWait: 4e6 };
+const debt: DecideOptions = { maxWait: Infinity };
 
 describe('a list of requests in one call', () => {
   const time = new VirtualTime();

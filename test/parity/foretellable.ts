@@ -18,5 +18,5 @@ export function foretellable(timeline: Timeline): Timeline {
 function isWithinKnownWindows(step: Timeline['steps'][number]): boolean {
   if (step.after === 'twelfths' && step.twelfths < 0) return false;
   if (step.does === 'settle') return step.actual === 0;
-  return step.does !== 'consume' || step.patience !== 'endless';
+  return step.does !== 'consume' || step.maxWait !== 'endless';
 }

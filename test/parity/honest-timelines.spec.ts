@@ -42,7 +42,7 @@ async function expectHonesty(timeline: Timeline, tally: Tally): Promise<void> {
     tally.note(step, answers, unblocked);
     story.push(...answers.map((answer) => `  ${JSON.stringify(answer)}`));
 
-    if (step.does !== 'consume' || step.patience === 'endless') continue;
+    if (step.does !== 'consume' || step.maxWait === 'endless') continue;
     const { allowed, retryAfter } = answers[0] as Result;
     if (allowed || retryAfter === null) continue;
     const early = await play.foretell(retryAfter - 1, step, store);

@@ -3,9 +3,9 @@ import { decide, nothing, silent, type Act } from './act.js';
 import { Charges, isDenied, MOST_OWED } from './charges.js';
 import { PlayedRules } from './played-rules.js';
 import type { Gap } from './random-gap.js';
-import type { Deed, Patience, Timeline } from './random-timeline.js';
+import type { Deed, MaxWait, Timeline } from './random-timeline.js';
 
-type Consume = Pick<Deed & { does: 'consume' }, 'costs' | 'patience'>;
+type Consume = Pick<Deed & { does: 'consume' }, 'costs' | 'maxWait'>;
 
 const DAY = 86_400e6;
 
@@ -42,7 +42,7 @@ export class Play {
       case 'consume':
         return this.consume(deed, false);
       case 'peek':
-        return this.consume({ costs: [deed.cost], patience: 'none' }, true);
+        return this.consume({ costs: [deed.cost], maxWait: 'none' }, true);
       case 'block':
         return this.block(deed.index, deed.twelfths);
       case 'reset':
@@ -87,16 +87,16 @@ export class Play {
     return !denials.includes(false);
   }
 
-  private consume({ costs, patience }: Consume, dryRun: boolean): Act {
-    const atMost = patience === 'endless' ? MOST_OWED : Infinity;
+  private consume({ costs, maxWait }: Consume, dryRun: boolean): Act {
+    const atMost = maxWait === 'endless' ? MOST_OWED : Infinity;
     const requests = costs.map((cost) => this.rules.hits(this.now, cost, atMost));
-    this.asked = { requests, ask: { patience: this.patience(patience), dryRun } };
+    this.asked = { requests, ask: { maxWait: this.maxWait(maxWait), dryRun } };
     return decide(requests, this.asked.ask);
   }
 
-  private patience(patience: Patience): number {
-    if (patience === 'none') return 0;
-    return patience === 'endless' ? Infinity : this.rules.share(patience);
+  private maxWait(maxWait: MaxWait): number {
+    if (maxWait === 'none') return 0;
+    return maxWait === 'endless' ? Infinity : this.rules.share(maxWait);
   }
 
   private block(index: number, twelfths: number): Act {

@@ -5,7 +5,7 @@ import { rules } from './random-rule.js';
 import type { RuleSketch } from './rule-sketch.js';
 
 /** How long a hit may wait: not at all, without limit, or a number of twelfths of the first rule's window. */
-export type Patience = 'none' | 'endless' | number;
+export type MaxWait = 'none' | 'endless' | number;
 
 /** Refers to the charge of an earlier request, counted from the newest. */
 export type AmendDeed =
@@ -17,7 +17,7 @@ export type AmendDeed =
 /** The events. Without a cost, each rule uses its own. */
 export type Deed =
   /** One request per cost, all in one turn of the event loop. */
-  | { does: 'consume'; costs: (number | undefined)[]; patience: Patience }
+  | { does: 'consume'; costs: (number | undefined)[]; maxWait: MaxWait }
   | { does: 'peek'; cost: number | undefined }
   | AmendDeed
   /** A number of twelfths of the first rule's window. */
@@ -44,9 +44,9 @@ const cost = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(0, 13, 50, 1000, 1_000_000, 1_000_000_000) },
 );
 
-const patience = fc.oneof(
-  { weight: 6, arbitrary: fc.constant<Patience>('none') },
-  { weight: 1, arbitrary: fc.constant<Patience>('endless') },
+const maxWait = fc.oneof(
+  { weight: 6, arbitrary: fc.constant<MaxWait>('none') },
+  { weight: 1, arbitrary: fc.constant<MaxWait>('endless') },
   { weight: 2, arbitrary: fc.nat(30) },
 );
 
@@ -79,7 +79,7 @@ const amendment: fc.Arbitrary<AmendDeed> = fc.oneof(
 function deed(names: fc.Arbitrary<AlgorithmName>, ruleCount: number): fc.Arbitrary<Deed> {
   const index = fc.nat(ruleCount - 1);
   return fc.oneof(
-    { weight: 20, arbitrary: fc.record({ does: fc.constant('consume' as const), costs, patience }) },
+    { weight: 20, arbitrary: fc.record({ does: fc.constant('consume' as const), costs, maxWait }) },
     { weight: 3, arbitrary: fc.record({ does: fc.constant('peek' as const), cost }) },
     { weight: 7, arbitrary: amendment },
     { weight: 1, arbitrary: fc.record({ does: fc.constant('block' as const), index, twelfths: fc.nat(18) }) },

@@ -1,5 +1,5 @@
 import type { AlgorithmDefinition, Quota, Variant } from '../../lib/algorithms/definition.js';
-import type { Patience, Receipt, Step } from '../../lib/contracts/algorithm.js';
+import type { MaxWait, Receipt, Step } from '../../lib/contracts/algorithm.js';
 import { toMicroseconds } from '../../lib/contracts/clock.js';
 import { toMilliseconds } from '../../lib/limiter/decision.js';
 import type { DecideOptions } from './timeline.js';
@@ -31,13 +31,13 @@ export class Reference<Options extends object, State, Parameter extends string> 
     this.parametersAt = this.compile(rule);
   }
 
-  peek(now: number, cost: number, patience: Patience = 0): Step<State> {
-    return this.algorithm.step(this.state, now, cost, this.parametersAt(now), patience, this.lease);
+  peek(now: number, cost: number, maxWait: MaxWait = 0): Step<State> {
+    return this.algorithm.step(this.state, now, cost, this.parametersAt(now), maxWait, this.lease);
   }
 
   /** Decides, and charges if allowed. */
-  hit(now: number, cost: number, patience: Patience = 0): Step<State> {
-    const step = this.peek(now, cost, patience);
+  hit(now: number, cost: number, maxWait: MaxWait = 0): Step<State> {
+    const step = this.peek(now, cost, maxWait);
     if (step.allowed && cost > 0) this.state = step.state;
     this.leases++;
     return step;

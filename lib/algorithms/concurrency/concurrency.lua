@@ -5,10 +5,10 @@
 -- KEYS  the rule's key: a sorted set of
 --         held permits, `name/1` … `name/cost`, each scored with the instant at which its lease ends (microseconds since
 --         the epoch);
---         places, each two members: `name?`, scored below 0 by its position in the queue and its cost, and `name!`,
---         scored with QUEUE + the instant at which its lease ends
--- ARGV  now (microseconds), cost (permits), patience (microseconds; above 0, but not unlimited: may wait), the lease's
---       name, then the rule's parameters: limit (permits), lease (microseconds), queue (places)
+--         waiting requests, two members each: `name?`, scored below 0 by its position in the queue and its cost, and
+--         `name!`, scored with QUEUE + the instant at which its lease ends
+-- ARGV  now (microseconds), cost (permits), max_wait (microseconds; above 0, but not unlimited: may wait), the lease's
+--       name, then the rule's parameters: limit (permits), lease (microseconds), queue (waiting requests)
 -- Returns  allowed, remaining, delay (above 0: the request waits, and is sent again after this time) or retry_after (-1: never), reset_after,
 --          state, expires_after
 
@@ -18,7 +18,7 @@ local MOST_MOVED = 1000
 -- Maximum number of expired waiting requests that one call removes.
 local MOST_PLACES = 250
 
--- Above every instant. A place is scored by position * COSTS + cost - QUEUE.
+-- Above every instant. A waiting request is scored by position * COSTS + cost - QUEUE.
 local QUEUE, COSTS = 2 ^ 52, 1024
 
 -- Returns: the end of the lease at a position in the sorted set, counted from the first (0) or from the last (-1).
@@ -26,8 +26,8 @@ local function end_of(key, position)
   return tonumber(redis.call('ZRANGE', key, position, position, 'WITHSCORES')[2])
 end
 
--- Returns: how many permits have expired and how many are held; when the last lease of these ends; how many places there
--- are, and how many of these have not expired.
+-- Returns: how many permits have expired and how many are held; when the last lease of these ends; how many requests
+-- wait, and how many of these have not expired.
 local function count(key, now)
   local gone = redis.call('ZCOUNT', key, 0, string.format(INTEGER, now))
   local held, places, waiting = redis.call('ZCARD', key) - gone, 0, 0
@@ -41,7 +41,7 @@ local function count(key, now)
   return gone, held, last, places, waiting
 end
 
--- Returns: how long until some permits are free if nobody releases any, as far as that is known.
+-- Returns: an estimate of the time until some permits are free, if permits are freed only by the end of leases.
 local function free_after(key, now, before, held, last, needed, lease)
   needed = math.max(1, needed)
   if needed > held then return last - now + lease end
@@ -75,9 +75,9 @@ local function place_at(key, position)
   return string.sub(place[1], 1, -2), (score + QUEUE) % COSTS
 end
 
--- Goes through the queue from its head, as far as free permits suffice, up to the request with a name. Returns:
--- whether the permits suffice up to there, or for the whole queue; the permits left; for how many waiting requests
--- they suffice; when the lease of the first other one ends.
+-- Counts the requests from the head of the queue that can get free permits, up to the request with a name. Returns:
+-- whether there are enough for all of them, or for the whole queue; the permits left; the number of requests that can
+-- get permits; when the lease of the first request without permits ends.
 local function walk(key, now, free, name)
   local reached = 0
   for position = 0, MOST_MOVED - 1 do
@@ -92,7 +92,7 @@ local function walk(key, now, free, name)
   return false, free, reached, now + 1
 end
 
--- Returns: how many of the free permits are left if those that wait get theirs; 0 if there are not enough for them.
+-- Returns: the free permits that the queue leaves over; 0 if it needs all of them.
 local function left_behind_queue(key, now, free, places, name)
   if places == 0 then return free end
   local is_reached, left = walk(key, now, free, name)
@@ -105,8 +105,7 @@ local function order_behind(key, places, cost)
   return position * COSTS + cost - QUEUE
 end
 
--- A request that may wait: it gets its permits in its turn. Until then it is in the queue, and each call renews its
--- lease.
+-- A request that may wait: it is in the queue until it gets its permits, and each call renews its lease.
 local function step_in_turn(key, now, cost, name, limit, lease, most, gone, held, last, places, waiting)
   local reset_after = math.max(last - now, lease)
   local state = { name = name, cost = cost, ends_at = now + lease, gone = gone, places = places, in_turn = true }
@@ -136,19 +135,19 @@ local function step_in_turn(key, now, cost, name, limit, lease, most, gone, held
   return true, 0, delay, reset_after, state, reset_after
 end
 
-local function step(key, now, cost, patience, name, limit, lease, most)
+local function step(key, now, cost, max_wait, name, limit, lease, most)
   if limit == 0 then return false, 0, -1, 0 end
 
   local gone, held, last, places, waiting = count(key, now)
-  if cost > 0 and cost <= math.min(limit, MOST_MOVED) and patience > 0 and patience < math.huge then
+  if cost > 0 and cost <= math.min(limit, MOST_MOVED) and max_wait > 0 and max_wait < math.huge then
     return step_in_turn(key, now, cost, name, limit, lease, most, gone, held, last, places, waiting)
   end
   local remaining = left_behind_queue(key, now, math.max(0, limit - held), places, name)
   local reset_after = last - now
 
-  if cost > MOST_MOVED or (cost > remaining and patience < math.huge) then
+  if cost > MOST_MOVED or (cost > remaining and max_wait < math.huge) then
     if cost > math.min(limit, MOST_MOVED) then return false, remaining, -1, reset_after end
-    -- At that time, every request that waits now has had its turn or left the queue.
+    -- By then, every request that waits now has got its permits or left the queue.
     if waiting > 0 then return false, remaining, last - now + lease, reset_after end
     local needed = held + cost - limit
     return false, remaining, free_after(key, now, places + gone, held, last, needed, lease), reset_after
@@ -255,7 +254,7 @@ local function put_own(key, state)
 end
 
 -- Adds permits before expired ones are removed: a server out of memory rejects the ZADD, so that the request fails
--- uncharged. Who may wait may have expired permits under the same name, which are removed first. Expired permits beyond
+-- uncharged. Expired permits under the name of a request that may wait are removed first. Expired permits beyond
 -- the maximum are not counted, and later calls remove them.
 local function save(key, state, expires_ms)
   local queue = state.queue

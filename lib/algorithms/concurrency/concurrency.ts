@@ -40,15 +40,15 @@ const MOST_WAITING = 10_000;
 /** Maximum number of permits of one lease: they are added and removed one by one, and no call moves more. */
 export const MOST_AT_ONCE = 1000;
 
-/** Number of holders or places that take as much memory as a key. */
+/** Number of holders or waiting requests that take as much memory as a key. */
 const HOLDERS_PER_SIZE = 2;
 
 /**
  * Concurrency: at most `limit` permits are held at any time. A permit is held under a name until it is released, or
  * until its lease ends because the holder has died. A late release frees no permit of another holder.
  *
- * A request with patience waits for its permits: it is allowed with a delay, after which it asks again under the same
- * name. Meanwhile it has a place in a queue, first come, first served, which each of its requests renews.
+ * A request that may wait is put in a queue, first come, first served: it is allowed with a delay, after which it is
+ * sent again under the same name. Each time it is sent, its entry in the queue is renewed.
  */
 export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, ConcurrencyParameter> & {
   readonly leases: true;
@@ -72,12 +72,12 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   leases: true,
   lua,
 
-  step(state, now, cost, parameters, patience = 0, name = '') {
+  step(state, now, cost, parameters, maxWait = 0, name = '') {
     const { limit, lease } = parameters;
     if (limit === 0) return NEVER;
 
     const holders = state ?? HeldPermits.none();
-    if (cost > 0 && cost <= Math.min(limit, MOST_AT_ONCE) && patience > 0 && patience < Infinity) {
+    if (cost > 0 && cost <= Math.min(limit, MOST_AT_ONCE) && maxWait > 0 && maxWait < Infinity) {
       return stepInTurn(holders, now, { name, permits: cost, endsAt: now + lease }, parameters);
     }
     const held = holders.count(now);
@@ -85,9 +85,9 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
     const remaining = leftBehindQueue(holders, now, Math.max(0, limit - held), name);
     const heldFor = holders.lastEnd(now) - now;
 
-    if (cost > MOST_AT_ONCE || (cost > remaining && patience < Infinity)) {
+    if (cost > MOST_AT_ONCE || (cost > remaining && maxWait < Infinity)) {
       if (cost > Math.min(limit, MOST_AT_ONCE)) return deny(remaining, null, heldFor);
-      // At that time, every request that waits now has had its turn or left the queue.
+      // By then, every request that waits now has got its permits or left the queue.
       if (waiting > 0) return deny(remaining, heldFor + lease, heldFor);
       return deny(remaining, freeAfter(holders, now, held + cost - limit, lease), heldFor);
     }
@@ -115,7 +115,7 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   sizeOf: (state) => 2 + Math.floor(state.size / HOLDERS_PER_SIZE),
 };
 
-/** Decides a request that may wait: it takes its permits in its turn. Until then it has a place. */
+/** Decides a request that may wait: it is in the queue until it gets its permits. */
 function stepInTurn(
   holders: HeldPermits,
   now: number,
@@ -150,13 +150,13 @@ function stepInTurn(
   return { ...allow(0, delay, resetAfter, state, resetAfter), granted: state.granted };
 }
 
-/** Returns how many of the free permits are left if those that wait get theirs; 0 if there are not enough for them. */
+/** Returns the free permits that the queue leaves over; 0 if it needs all of them. */
 function leftBehindQueue(holders: HeldPermits, now: number, free: number, name: string): number {
   const { isReached, left } = holders.reach(now, free, name);
   return isReached ? left : 0;
 }
 
-/** Returns how long until some permits are free if nobody releases any, as far as that is known. */
+/** Estimates the time until some permits are free, if permits are freed only by the end of leases. */
 function freeAfter(holders: HeldPermits, now: number, needed: number, lease: number): number {
   return Math.max(1, needed) > holders.count(now)
     ? holders.lastEnd(now) - now + lease

@@ -2,35 +2,34 @@ import { firstAfter, PermitTable, type Holder } from './permit-table.js';
 
 export type { Holder };
 
-/** What free permits do: how many there may be, and how long they are held. */
+/** The parameters of the rule: how many permits can be held, and for how long. */
 export interface Supply {
   readonly limit: number;
   /** Microseconds. */
   readonly lease: number;
 }
 
-/** How far free permits reach in the queue. */
+/** How many requests of the queue can get free permits now. */
 export interface Reach {
-  /** Whether the permits suffice up to the request, or for the whole queue. */
+  /** Whether there are enough for every request up to the given one, or for the whole queue. */
   readonly isReached: boolean;
-  /** Permits left. */
+  /** Permits left after these requests. */
   readonly left: number;
-  /** Number of waiting requests for which they suffice. */
+  /** Number of waiting requests that can get their permits. */
   readonly reached: number;
-  /** When the lease of the first other waiting request ends. */
+  /** When the lease of the first request without permits ends. */
   readonly blockedUntil: number;
 }
 
 /**
- * The holders of permits, and those that wait for them. Immutable for its user: a change returns a new view of one
- * shared table, and is undone if an older view is used, so that a change copies nothing. Only the newest view or the one
- * before it can be used.
+ * The holders of permits, and the requests that wait for permits. A change returns a new view of one shared table, so
+ * that nothing is copied. If the view before it is used again, the change is undone. Older views cannot be used.
  */
 export class HeldPermits {
   private constructor(
     private readonly table: PermitTable,
     private readonly version: number,
-    /** Leases that had ended by this instant are removed for good. */
+    /** Leases that had ended by this instant are removed permanently. */
     private readonly purgedAt: number,
     /** The names that the last change handed permits to. */
     readonly granted: readonly string[] = [],
@@ -58,7 +57,7 @@ export class HeldPermits {
     return this.current().places.length;
   }
 
-  /** Returns how many wait. */
+  /** Returns the number of waiting requests whose lease has not ended. */
   countWaiting(now: number): number {
     const { places } = this.current();
     let count = 0;
@@ -104,7 +103,7 @@ export class HeldPermits {
     return place ? table.places.indexOf(place) : table.places.length;
   }
 
-  /** Goes through the queue from its head, as far as free permits suffice, up to the request with a name. */
+  /** Counts the requests from the head of the queue that can get free permits, up to the request with a name. */
   reach(now: number, free: number, name: string): Reach {
     let [left, reached] = [free, 0];
     for (const { name: each, permits, endsAt } of this.current().places) {

@@ -5,7 +5,7 @@
 -- KEYS  the rule's key: a string, `count start debt window` (permits, microseconds, permits, microseconds).
 --       Until this window ends, it also applies to a rule whose own window ends sooner. The state of an earlier
 --       release has no `window`.
--- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+-- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), previous, current, coming, last (microseconds since the epoch: the starts of four consecutive
 --       windows around the time of the caller's clock)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
@@ -62,13 +62,13 @@ local function write(count, start, debt, ends_at)
   return string.format(FOUR_INTEGERS, count, start, debt, ends_at - start)
 end
 
-local function step(key, now, cost, patience, _, limit, previous, current, coming, last)
+local function step(key, now, cost, max_wait, _, limit, previous, current, coming, last)
   if limit == 0 then return false, 0, -1, 0 end
 
   local starts = { previous = previous, current = current, coming = coming, last = last }
   local count, debt, start, ends_at, next = read(key, now, limit, starts)
   local remaining = math.max(0, limit - count - debt)
-  if cost > remaining and patience < math.huge then
+  if cost > remaining and max_wait < math.huge then
     local ahead = math.max(1, math.ceil((debt + cost) / limit))
     local retry_after = cost > limit and -1 or end_of(ahead, ends_at, next, starts) - now
     return false, remaining, retry_after, (reset_of(count, debt, ends_at, next, now, limit, starts))

@@ -197,8 +197,8 @@ describe('a calendar window and the clocks of processes', () => {
   const hour = HOUR * 1000;
 
   /** Returns the state after a charge. */
-  function charge(now: number, cost: number, patience = 0): FixedWindowState {
-    const step = calendarWindow.step(undefined, now, cost, parametersAt(now), patience);
+  function charge(now: number, cost: number, maxWait = 0): FixedWindowState {
+    const step = calendarWindow.step(undefined, now, cost, parametersAt(now), maxWait);
     if (!step.allowed) throw new Error('denied');
     return step.state;
   }

@@ -118,13 +118,13 @@ export const calendarWindow: Variant<CalendarWindowOptions, FixedWindowState, Ca
   lua,
   spendBy: endOfWindow,
 
-  step(state, now, cost, { limit, ...starts }, patience = 0) {
+  step(state, now, cost, { limit, ...starts }, maxWait = 0) {
     if (limit === 0) return NEVER;
 
     const current = read(state, now, limit, starts);
     const { count, debt } = current;
     const remaining = Math.max(0, limit - count - debt);
-    if (cost > remaining && patience < Infinity) {
+    if (cost > remaining && maxWait < Infinity) {
       const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
       const retryAfter = cost > limit ? null : endOf(current, ahead, starts).at - now;
       return deny(remaining, retryAfter, resetOf(current, now, limit, starts).resetAfter);

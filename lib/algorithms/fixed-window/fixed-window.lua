@@ -4,7 +4,7 @@
 -- KEYS  the rule's key: a string, `count start debt window` (permits, microseconds, permits, microseconds).
 --       Until this window ends, it also applies to a rule whose own window is shorter or ends sooner. The state of
 --       an earlier release has no `window`; it uses the rule's own.
--- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+-- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), aligned (1: windows start at multiples of the window since the
 --       epoch; 0: at the first request)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
@@ -57,12 +57,12 @@ local function write(count, start, debt, window)
   return string.format(FOUR_INTEGERS, count, start, debt, window)
 end
 
-local function step(key, now, cost, patience, _, limit, own_window, aligned)
+local function step(key, now, cost, max_wait, _, limit, own_window, aligned)
   if limit == 0 then return false, 0, -1, 0 end
 
   local count, start, debt, window = read(key, now, limit, own_window, aligned)
   local remaining = math.max(0, limit - count - debt)
-  if cost > remaining and patience < math.huge then
+  if cost > remaining and max_wait < math.huge then
     local ahead = math.max(1, math.ceil((debt + cost) / limit))
     local retry_after = cost > limit and -1 or start + length_of(ahead, window) - now
     return false, remaining, retry_after, reset_of(count, start, debt, now, limit, window)

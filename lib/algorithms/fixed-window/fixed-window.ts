@@ -107,14 +107,14 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowSta
   variants: [calendarWindow],
   lua,
 
-  step(state, now, cost, parameters, patience = 0) {
+  step(state, now, cost, parameters, maxWait = 0) {
     const { limit } = parameters;
     if (limit === 0) return NEVER;
 
     const current = read(state, now, parameters);
     const { count, start, debt, window } = current;
     const remaining = Math.max(0, limit - count - debt);
-    if (cost > remaining && patience < Infinity) {
+    if (cost > remaining && maxWait < Infinity) {
       const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
       const retryAfter = cost > limit ? null : start + lengthOf(ahead, window) - now;
       return deny(remaining, retryAfter, resetOf(current, now, limit));

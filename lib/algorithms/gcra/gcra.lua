@@ -2,14 +2,14 @@
 -- the time of a burst ahead of now.
 --
 -- KEYS  the rule's key: a backlog, whose instant is the TAT
--- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+-- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits), full and full_part (the time in which a burst becomes
 --       available: microseconds, part)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate, backlog
 
-local function step(key, now, cost, patience, _, own_limit, own_window, burst, own_full, own_full_part)
+local function step(key, now, cost, max_wait, _, own_limit, own_window, burst, own_full, own_full_part)
   if own_limit == 0 then return false, 0, -1, 0 end
 
   local ahead, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
@@ -30,8 +30,8 @@ local function step(key, now, cost, patience, _, own_limit, own_window, burst, o
       if most_part < 0 then most, most_part = most - 1, most_part + own_limit end
       wait = backlog_wait(ahead, part, limit, window, slow_for, own_limit, own_window, most, most_part)
     end
-    if patience < math.huge and (cost > burst or wait > patience) then
-      local retry_after = cost > burst and -1 or wait - patience
+    if max_wait < math.huge and (cost > burst or wait > max_wait) then
+      local retry_after = cost > burst and -1 or wait - max_wait
       local reset_after = part > 0 and ahead + 1 or ahead
       if slow_for > 0 then reset_after = backlog_length(ahead, part, limit, window, slow_for, own_limit, own_window) end
       return false, remaining, retry_after, reset_after

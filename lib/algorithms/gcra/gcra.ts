@@ -43,7 +43,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
   spendBy: slotOf,
   lua,
 
-  step(state, now, cost, parameters, patience = 0) {
+  step(state, now, cost, parameters, maxWait = 0) {
     const { limit, window, burst, full, fullPart } = parameters;
     if (limit === 0) return NEVER;
 
@@ -59,8 +59,8 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
       const ownNeed = slowFor === 0 ? need : spanOf(cost, limit, window);
       const free = minus(most, need, rate.limit);
       wait = waitFor(queue, parameters, free, minus(ownMost, ownNeed, limit));
-      if (patience < Infinity && (cost > burst || wait > patience)) {
-        const retryAfter = cost > burst ? null : wait - patience;
+      if (maxWait < Infinity && (cost > burst || wait > maxWait)) {
+        const retryAfter = cost > burst ? null : wait - maxWait;
         const resetAfter = lengthOf(queue, parameters);
         return deny(remaining, retryAfter, resetAfter);
       }

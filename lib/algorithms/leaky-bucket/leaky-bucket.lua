@@ -2,7 +2,7 @@
 -- turn.
 --
 -- KEYS  the rule's key: a backlog, whose instant is when the queue is empty
--- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+-- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), capacity (maximum number of permits in the queue),
 --       longest and longest_part (the longest queue that a permit may join: microseconds, part),
 --       delay_after and delay_after_part (the longest queue that does not delay a permit: microseconds, part)
@@ -15,7 +15,7 @@ local function beyond(whole, part, less, less_part)
   return math.max(0, part > less_part and whole - less + 1 or whole - less)
 end
 
-local function step(key, now, cost, patience, _, own_limit, own_window, capacity, own_longest, own_longest_part, own_delay_after, own_delay_after_part)
+local function step(key, now, cost, max_wait, _, own_limit, own_window, capacity, own_longest, own_longest_part, own_delay_after, own_delay_after_part)
   if own_limit == 0 then return false, 0, -1, 0 end
 
   local queue, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
@@ -33,11 +33,11 @@ local function step(key, now, cost, patience, _, own_limit, own_window, capacity
     delay = backlog_wait(queue, part, limit, window, slow_for, own_limit, own_window, own_delay_after, own_delay_after_part)
   end
 
-  local is_full = cost > remaining and (cost > capacity or patience == 0)
-  if patience < math.huge and (is_full or (patience > 0 and delay > patience)) then
+  local is_full = cost > remaining and (cost > capacity or max_wait == 0)
+  if max_wait < math.huge and (is_full or (max_wait > 0 and delay > max_wait)) then
     local retry_after = -1
-    if cost <= capacity and patience > 0 then
-      retry_after = delay - patience
+    if cost <= capacity and max_wait > 0 then
+      retry_after = delay - max_wait
     elseif cost <= capacity then
       local need, need_part = span_of(math.max(0, cost - 1), limit, window)
       retry_after = beyond(need, need_part, room, room_part)

@@ -75,7 +75,7 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
   queues: true,
   lua,
 
-  step(state, now, cost, parameters, patience = 0) {
+  step(state, now, cost, parameters, maxWait = 0) {
     const { limit, window, capacity } = parameters;
     if (limit === 0) return NEVER;
 
@@ -97,10 +97,10 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
       Math.max(0, waitFor(queue, parameters, most, ownMost));
     const delay = cost > 0 ? wait(delayAfter, own.delayAfter) : 0;
 
-    const isFull = cost > remaining && (cost > capacity || patience === 0);
-    if (patience < Infinity && (isFull || (patience > 0 && delay > patience))) {
+    const isFull = cost > remaining && (cost > capacity || maxWait === 0);
+    if (maxWait < Infinity && (isFull || (maxWait > 0 && delay > maxWait))) {
       let retryAfter: number | null = null;
-      if (cost <= capacity && patience > 0) retryAfter = delay - patience;
+      if (cost <= capacity && maxWait > 0) retryAfter = delay - maxWait;
       else if (cost <= capacity) {
         const need = spanOf(Math.max(0, cost - 1), rate.limit, rate.window);
         const ownNeed = slowFor === 0 ? need : spanOf(Math.max(0, cost - 1), limit, window);

@@ -8,7 +8,7 @@
 --       expiry  the instant at which the newest cell stops counting (microseconds since the epoch)
 --       count   the permits of each cell, newest first
 --       The state of an earlier release has no `window/cells:until`; it uses the rule's own grid.
--- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+-- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), cells
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
@@ -100,14 +100,14 @@ local function write(cell, counts, window, cells, ends_at)
   return grid .. ' ' .. string.format(INTEGER, expiry_of(cell, window, cells)) .. ' ' .. table.concat(texts, ' ', 0, oldest)
 end
 
-local function step(key, now, cost, patience, _, limit, own_window, own_cells)
+local function step(key, now, cost, max_wait, _, limit, own_window, own_cells)
   if limit == 0 then return false, 0, -1, 0 end
 
   local cell, counts, window, cells, ends_at = read(key, now, own_window, own_cells)
   local used, reset_after = sum(cell, counts, now, window, cells)
   local remaining = math.max(0, limit - used)
 
-  if cost > remaining and patience < math.huge then
+  if cost > remaining and max_wait < math.huge then
     if cost > limit then return false, remaining, -1, reset_after end
     local excess, age = used + cost - limit, cells + 1
     while excess > 0 do

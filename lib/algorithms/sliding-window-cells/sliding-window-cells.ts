@@ -63,7 +63,7 @@ export const slidingWindowCells: AlgorithmDefinition<
   lua,
   spendBy: endOfFirstWindow,
 
-  step(state, now, cost, parameters, patience = 0) {
+  step(state, now, cost, parameters, maxWait = 0) {
     const { limit } = parameters;
     if (limit === 0) return NEVER;
 
@@ -72,7 +72,7 @@ export const slidingWindowCells: AlgorithmDefinition<
     const { used, resetAfter: heldFor } = sum(current, now);
     const remaining = Math.max(0, limit - used);
 
-    if (cost > remaining && patience < Infinity) {
+    if (cost > remaining && maxWait < Infinity) {
       if (cost > limit) return deny(remaining, null, heldFor);
       let excess = used + cost - limit;
       let age = cells + 1;

@@ -7,7 +7,7 @@
 --       window             length of both windows (microseconds); absent in the state of an earlier release: the rule's
 --       until              until when these windows also apply to a rule with a shorter window (microseconds since the
 --                          epoch); absent: until they no longer count
--- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+-- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), unit (microseconds: the unit in which time is measured, so that no
 --       product exceeds the exact integers of a double)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
@@ -110,7 +110,7 @@ local function write(start, current, previous, window, ends_at)
   return ends_at > 0 and state .. ' ' .. string.format(INTEGER, ends_at) or state
 end
 
-local function step(key, now, cost, patience, _, limit, own_window, unit)
+local function step(key, now, cost, max_wait, _, limit, own_window, unit)
   if limit == 0 then return false, 0, -1, 0 end
 
   local start, current, previous, window, ends_at = read(key, now, own_window)
@@ -121,7 +121,7 @@ local function step(key, now, cost, patience, _, limit, own_window, unit)
   local weighted = weigh(previous, left, window, unit)
   local remaining = math.max(0, limit - current - weighted)
 
-  if cost > remaining and patience < math.huge then
+  if cost > remaining and max_wait < math.huge then
     local retry_after = wait_for(cost, now, start, current, previous, limit, window, unit)
     if ends_at > 0 then retry_after = wait_after(retry_after, cost, now, ends_at, limit, own_window, own_unit) end
     local reset_after = full_after(now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)

@@ -148,7 +148,7 @@ export const slidingWindowCounter: AlgorithmDefinition<
   }),
   lua,
 
-  step(state, now, cost, parameters, patience = 0) {
+  step(state, now, cost, parameters, maxWait = 0) {
     const { limit } = parameters;
     if (limit === 0) return NEVER;
 
@@ -161,7 +161,7 @@ export const slidingWindowCounter: AlgorithmDefinition<
     const remaining = Math.max(0, limit - current - weighted);
     const stored = state ?? windows;
 
-    if (cost > remaining && patience < Infinity) {
+    if (cost > remaining && maxWait < Infinity) {
       const wait = waitFor(cost, windows, now, limit);
       const retryAfter = wait && waitAfter(wait, cost, now, stored, until, parameters);
       return deny(remaining, retryAfter, fullAfter(windows, now, stored, parameters));

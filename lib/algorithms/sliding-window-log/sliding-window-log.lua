@@ -5,7 +5,7 @@
 --       an expired request, or zeros. It also contains the longest window in use: window (microseconds), limit
 --       (permits), and until when it is in use (microseconds since the epoch; 0: for one window after the last
 --       request), see docs/adr/0028-changed-windows-of-a-log.md. Without these fields, it is the rule's own window.
--- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+-- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 
@@ -44,25 +44,25 @@ local function first_reaching(key, low, field, bound)
 end
 
 -- Returns: the result of `step` for an empty log, or one whose requests have all expired.
-local function start(exists, now, cost, patience, limit, window)
-  if cost > limit and patience < math.huge then return false, limit, -1, 0 end
+local function start(exists, now, cost, max_wait, limit, window)
+  if cost > limit and max_wait < math.huge then return false, limit, -1, 0 end
   if cost == 0 then return true, limit, 0, 0 end
   local head = struct.pack(ENTRY, 0, 0) .. struct.pack(KEPT, window, limit, 0)
   local state = { exists = exists, head = head, pushed = { struct.pack(ENTRY, now, cost) } }
   return true, math.max(0, limit - cost), 0, window, state, window
 end
 
-local function step(key, now, cost, patience, _, limit, window)
+local function step(key, now, cost, max_wait, _, limit, window)
   if limit == 0 then return false, 0, -1, 0 end
 
   local last_instant, last_total = entry(key, -1)
-  if last_total == math.huge then return start(false, now, cost, patience, limit, window) end
+  if last_total == math.huge then return start(false, now, cost, max_wait, limit, window) end
   local kept_window, kept_limit, kept_until, base_total = kept_for(key, limit, window)
   local latest, ends_at = math.max(now, last_instant), kept_until
   if kept_until == 0 then ends_at = last_instant + kept_window end
   local is_longer = kept_window > window and latest < ends_at
   if latest >= last_instant + kept_window or (not is_longer and last_instant <= latest - window) then
-    return start(true, now, cost, patience, limit, window)
+    return start(true, now, cost, max_wait, limit, window)
   end
 
   local base = last_instant <= latest - window and -1 or first_reaching(key, 0, 1, latest - window + 1) - 1
@@ -78,7 +78,7 @@ local function step(key, now, cost, patience, _, limit, window)
   local remaining = math.max(0, math.min(limit - used, most - used_longer))
 
   local reset_after = used > 0 and last_instant + window - now or 0
-  if cost > remaining and patience < math.huge then
+  if cost > remaining and max_wait < math.huge then
     if cost > limit then return false, remaining, -1, reset_after end
     local retry_after = 0
     if cost > limit - used then

@@ -29,7 +29,7 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
   compile: ({ limit, window }) => ({ limit, window }),
   lua,
 
-  step(state, now, cost, { limit, window }, patience = 0) {
+  step(state, now, cost, { limit, window }, maxWait = 0) {
     if (limit === 0) return NEVER;
 
     const found = state ?? EMPTY_LOG;
@@ -48,7 +48,7 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
     const remaining = Math.max(0, Math.min(limit - used, most - usedLonger));
 
     const heldFor = used > 0 ? log.lastInstant + window - now : 0;
-    if (cost > remaining && patience < Infinity) {
+    if (cost > remaining && maxWait < Infinity) {
       if (cost > limit) return deny(remaining, null, heldFor);
       let retryAfter = 0;
       if (cost > limit - used) {

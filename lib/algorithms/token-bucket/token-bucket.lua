@@ -10,7 +10,7 @@
 --       until          until when this refill also applies to a rule with a faster one (microseconds since the epoch);
 --                      without ` until`, until the bucket is full
 --       The state of an earlier release is `tokens instant part`.
--- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+-- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits), interval (1: tokens are added after each whole window;
 --       0: one by one), initial (tokens of a new bucket)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
@@ -116,7 +116,7 @@ local function write(now)
   return state, used > 0 and full - now or 0
 end
 
-local function step(key, now, cost, patience, _, rule_limit, rule_window, burst, rule_interval, initial)
+local function step(key, now, cost, max_wait, _, rule_limit, rule_window, burst, rule_interval, initial)
   if rule_limit == 0 then return false, 0, -1, 0 end
 
   own_limit, own_window, own_interval, own_burst, own_initial = rule_limit, rule_window, rule_interval, burst, initial
@@ -125,9 +125,9 @@ local function step(key, now, cost, patience, _, rule_limit, rule_window, burst,
   local wait = 0
   if cost > math.max(0, burst - used) then
     wait = used > burst - cost and instant_with(burst - cost) - now or 0
-    if patience < math.huge and (cost > burst or wait > patience) then
+    if max_wait < math.huge and (cost > burst or wait > max_wait) then
       -- A denial stores nothing, so that a new bucket gains no tokens.
-      local retry_after = (cost > burst or is_new) and -1 or wait - patience
+      local retry_after = (cost > burst or is_new) and -1 or wait - max_wait
       return false, math.max(0, burst - used), retry_after, full_after(now)
     end
   end

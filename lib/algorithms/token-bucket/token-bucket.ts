@@ -99,7 +99,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
   spendBy: slotOf,
   lua,
 
-  step(state, now, cost, parameters, patience = 0) {
+  step(state, now, cost, parameters, maxWait = 0) {
     const { limit, burst, initial } = parameters;
     if (limit === 0) return NEVER;
 
@@ -109,9 +109,9 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     let wait = 0;
     if (cost > Math.max(0, burst - used)) {
       wait = used > burst - cost ? instantWith(burst - cost, bucket, parameters) - now : 0;
-      if (patience < Infinity && (cost > burst || wait > patience)) {
+      if (maxWait < Infinity && (cost > burst || wait > maxWait)) {
         // A denial stores nothing, so that a new bucket gains no tokens.
-        const retryAfter = cost > burst || !known ? null : wait - patience;
+        const retryAfter = cost > burst || !known ? null : wait - maxWait;
         const resetAfter = fullAfter(bucket, now, parameters);
         return deny(Math.max(0, burst - used), retryAfter, resetAfter);
       }

@@ -5,7 +5,7 @@
 -- KEYS  the rule's key: a string, `next_free part stored` (the instant at which the next request may proceed:
 --       microseconds since the epoch, and a fraction in units of 1/limit microsecond; how cold the bucket is at that
 --       instant: from 0 (warm) to warm_up (cold), microseconds)
--- ARGV  now (microseconds), cost (permits), patience (microseconds), then the rule's parameters:
+-- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), warm_up (microseconds)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
@@ -38,7 +38,7 @@ local function write(now, next_free, part, stored, warm_up)
   return string.format(THREE_INTEGERS, next_free, part, stored), busy + warm_up - stored
 end
 
-local function step(key, now, cost, patience, _, limit, window, warm_up)
+local function step(key, now, cost, max_wait, _, limit, window, warm_up)
   if limit == 0 then return false, 0, -1, 0 end
 
   local next_free, part, stored, busy = read(key, now, limit, warm_up)
@@ -46,8 +46,8 @@ local function step(key, now, cost, patience, _, limit, window, warm_up)
   if cost == 0 then
     return true, remaining, 0, busy, write(now, next_free, part, stored, warm_up)
   end
-  if patience < math.huge and (cost > limit or busy > patience) then
-    return false, remaining, cost > limit and -1 or busy - patience, busy
+  if max_wait < math.huge and (cost > limit or busy > max_wait) then
+    return false, remaining, cost > limit and -1 or busy - max_wait, busy
   end
 
   local taken, taken_part = span_of(cost, limit, window)

@@ -23,8 +23,8 @@ class Bucket {
     return step.delay;
   }
 
-  peek(now: number, cost: number, patience = 0) {
-    return warmUp.step(this.state, now, cost, this.parameters, patience);
+  peek(now: number, cost: number, maxWait = 0) {
+    return warmUp.step(this.state, now, cost, this.parameters, maxWait);
   }
 
   /** Refunds a permit. Returns whether there was a charge to refund. */
@@ -170,7 +170,7 @@ describe('a bucket that warms up in 4 s to 10 per second', () => {
 });
 
 describe('requests that wait for a bucket with a warm-up', () => {
-  it('continue at the reported time, and requests with less patience get the wait', () => {
+  it('continue at the reported time, and requests that may wait less get the wait', () => {
     const bucket = new Bucket(TEN);
     expect([bucket.take(NOON), bucket.take(NOON), bucket.take(NOON)]).toEqual([0, 295e3, 580e3]);
     expect(bucket.peek(NOON, 1, 854_999)).toMatchObject({ allowed: false, retryAfter: 1 });

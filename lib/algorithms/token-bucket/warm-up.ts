@@ -91,7 +91,7 @@ export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { re
   queues: true,
   lua,
 
-  step(state, now, cost, { limit, window, warmUp }, patience = 0) {
+  step(state, now, cost, { limit, window, warmUp }, maxWait = 0) {
     if (limit === 0) return NEVER;
 
     const { nextFree, stored, busy } = read(state, now, limit, warmUp);
@@ -100,8 +100,8 @@ export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { re
       const unchanged = write(now, nextFree, stored, warmUp);
       return allow(remaining, 0, busy, unchanged.state, unchanged.expiresAfter);
     }
-    if (patience < Infinity && (cost > limit || busy > patience)) {
-      return deny(remaining, cost > limit ? null : busy - patience, busy);
+    if (maxWait < Infinity && (cost > limit || busy > maxWait)) {
+      return deny(remaining, cost > limit ? null : busy - maxWait, busy);
     }
 
     const taken = spanOf(cost, limit, window);

@@ -42,7 +42,7 @@ export class DenyCache implements Store, Follower {
   ) {}
 
   decide(hits: readonly Hit[], options: DecideOptions): MaybePromise<readonly HitResult[]> {
-    if (options.patience || options.dryRun) return this.next.decide(hits, options);
+    if (options.maxWait || options.dryRun) return this.next.decide(hits, options);
     const known = this.find(hits);
     if (known) return known;
     const since = this.now();

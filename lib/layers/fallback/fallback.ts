@@ -140,12 +140,12 @@ export class FallbackLayer implements Store<RuleHit> {
   /** Decides hits by their fallbacks, all or nothing. */
   private async decideMissing(
     hits: readonly RuleHit[],
-    { dryRun = false, patience = 0 }: DecideOptions,
+    { dryRun = false, maxWait = 0 }: DecideOptions,
     unavailable?: unknown,
   ): Promise<HitResult[]> {
     const isDenied = hits.some(({ rule }) => !rule.shadow && this.of(rule) === 'deny');
     const local = hits.filter(({ rule }) => this.of(rule) === 'local');
-    const counted = await this.options.local.decide(local, { dryRun: dryRun || isDenied, patience });
+    const counted = await this.options.local.decide(local, { dryRun: dryRun || isDenied, maxWait });
     return hits.map((hit) => {
       const fallback = this.of(hit.rule);
       if (fallback === 'local') return { ...counted.shift()!, unavailable };

@@ -63,7 +63,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   decide(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<readonly HitResult[]> {
     const [hit] = hits as readonly [RuleHit];
     const { prefetch } = hit.rule;
-    if (!prefetch || hits.length > 1 || options.dryRun || options.patience)
+    if (!prefetch || hits.length > 1 || options.dryRun || options.maxWait)
       return this.next.decide(hits, options);
     const spent = this.spend(hit);
     return spent ? [spent] : this.take(prefetch, hit, hits, options);

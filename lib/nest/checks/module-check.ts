@@ -9,8 +9,7 @@ class NeverThrown extends Error {}
 
 /**
  * Reports @RateLimit in an application without RateLimitModule. The decorator adds this class as an exception
- * filter, so Nest creates it: filters are the only classes that Nest creates for a handler without calling
- * them for each request.
+ * filter, because Nest creates the filters of a handler but does not call them for each request.
  */
 @Catch(NeverThrown)
 export class ModuleCheck implements ExceptionFilter, OnApplicationBootstrap {
@@ -23,8 +22,8 @@ export class ModuleCheck implements ExceptionFilter, OnApplicationBootstrap {
   }
 
   /**
-   * Adds a check of modules that are loaded after the application has started, for which Nest calls no
-   * hooks.
+   * Adds a check that runs for each module loaded after the start of the application. Nest calls no lifecycle hooks
+   * for these modules.
    */
   static checkLate(modules: ModulesContainer, check: () => void): void {
     ModuleCheck.lateChecks.set(modules, [...(ModuleCheck.lateChecks.get(modules) ?? []), check]);

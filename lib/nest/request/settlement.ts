@@ -8,7 +8,7 @@ import { hungUp, type Exchange } from './exchange.js';
 import { Warnings } from '../warnings.js';
 import { InvalidValues } from './invalid-values.js';
 
-/** Settles a request that has ended. */
+/** Releases and refunds the permits of a request that has ended. */
 export type Finish = (end: ResponseEnd, exchange: Exchange) => Promise<void>;
 
 /** Completes an allowed request: delays it, and settles its permits after the response. */
@@ -34,8 +34,8 @@ export class Settlement {
   }
 
   /**
-   * Returns what is left to do at the end of a request: releases the permits, and refunds what does not count.
-   * `undefined` if nothing is left to do.
+   * Returns the function to call at the end of the request: it releases permits, and refunds rules for which the
+   * request does not count. `undefined` if the rules need neither.
    */
   open(decision: Decision, limits: readonly AppliedLimit[]): Finish | undefined {
     const decided = limits.filter(({ name }) => decision.decisions.some(({ rule }) => rule === name));
@@ -52,7 +52,7 @@ export class Settlement {
   /**
    * Waits for the delay of an allowed request.
    *
-   * @throws HttpException if the client hangs up meanwhile
+   * @throws HttpException if the client disconnects during the delay
    */
   async delay(exchange: Exchange, decision: Decision): Promise<true> {
     try {
@@ -63,7 +63,7 @@ export class Settlement {
     }
   }
 
-  /** Where no end is observed, charges stay, and permits are held until their lease ends. */
+  /** Warns of rules that need the end of the request, on a transport that does not report it. */
   reportUnsettled({ context }: Exchange, limits: readonly AppliedLimit[]): void {
     for (const { name, count, isHeld } of limits) {
       if ((!isHeld && count === 'all') || !this.warnings.isPending('RL_NEVER_SETTLED', name)) continue;
@@ -116,8 +116,8 @@ export class Settlement {
 }
 
 /**
- * Whether a request with this response counts. One that was cut off does, so that clients cannot evade the
- * limit by disconnecting.
+ * Whether a request with this response counts. A request whose connection was cut counts, so that clients cannot
+ * evade the limit by disconnecting.
  */
 function counts(
   count: AppliedLimit['count'],

@@ -5,8 +5,8 @@ import type { AnyOptions, CalendarName, LeaseName, LoneOption, OptionsOf } from 
 import type { ConfiguredDuration, PerRequest, RouteRuleFields } from './route-rule.js';
 
 /**
- * What a decorator can be given as a rule: the fields of any rule and the options of any algorithm. {@link CheckedRule}
- * states which of them fit together.
+ * A rule as a decorator accepts it: the fields of any rule and the options of any algorithm. {@link CheckedRule}
+ * states which of them can be combined.
  */
 export type DecoratedRule = object &
   Omit<RouteRuleFields, 'window' | 'block'> &
@@ -28,8 +28,8 @@ export type DecoratedRule = object &
   };
 
 /**
- * A rule in which every field that does not fit has a sentence as its type, so that the error of the compiler is that
- * sentence. An optional field comes from a declared type, and is checked at start. A name is no rule, and stays as it is.
+ * A rule in which the type of every invalid field is a sentence, so that the compiler's error is that sentence. An
+ * optional field comes from a declared type, and is checked at start. The name of a rule is not checked.
  */
 export type CheckedRule<Given> = Given extends string ? Given : CheckedFields<Given>;
 
@@ -69,7 +69,7 @@ type CheckedTogether<Given, Field extends keyof Given, Lone> = [Lone] extends [n
     ? Given[Field]
     : `${Field & string} cannot be combined with ${Lone & string}`;
 
-/** A literal has to be a duration or one of some words. Any other string is checked at start. */
+/** A literal must be a duration or one of the allowed words. A value of type `string` is checked at start. */
 type CheckedDuration<Value, Words> = string extends Value
   ? Value
   : Value extends Duration | Words

@@ -15,7 +15,7 @@ import {
   type RateLimitThrottlerStorageOptions,
 } from './throttler-storage.options.js';
 
-/** What `@nestjs/throttler` expects of its storage for one request. Times are in seconds, rounded up. */
+/** The result for one request, as `@nestjs/throttler` expects it from its storage. Times are in seconds, rounded up. */
 export interface ThrottlerRecord {
   /** Requests in the window, including this one; `limit + 1` if it is denied. */
   totalHits: number;
@@ -28,8 +28,8 @@ export interface ThrottlerRecord {
 }
 
 /**
- * A storage for `@nestjs/throttler` 6: its decisions are made by this package, exactly, in one call to Redis, and with
- * a fallback while Redis is down. The rest of the application stays as it is.
+ * A storage for `@nestjs/throttler` 6 that counts exactly, in one call to Redis, with a fallback while Redis is down.
+ * Decorators and options of `@nestjs/throttler` stay unchanged.
  *
  * A store that is passed as `store` is closed with the application.
  *
@@ -129,7 +129,7 @@ function recordOf(
   if (fallback === 'allow') {
     return { totalHits: 0, timeToExpire: seconds(ttl), isBlocked: false, timeToBlockExpire: 0 };
   }
-  // A denied request starts no window, where throttler would start one.
+  // A denied request starts no window; in throttler's own storage, it would.
   const timeToExpire = seconds(window!.resetAfterMs || ttl);
   if (allowed) return { totalHits: limit - remaining, timeToExpire, isBlocked: false, timeToBlockExpire: 0 };
   const timeToBlockExpire = seconds(Math.min(retryAfterMs ?? block, block));

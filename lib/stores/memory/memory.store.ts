@@ -1,4 +1,4 @@
-import type { Denied, Next, Patience, Step } from '../../contracts/algorithm.js';
+import type { Denied, Next, MaxWait, Step } from '../../contracts/algorithm.js';
 import type { Clock } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import type {
@@ -71,7 +71,7 @@ export class MemoryStore implements BaseStore {
 
   decide(
     hits: readonly Hit[],
-    { dryRun = false, patience = 0, prefetch }: DecideOptions,
+    { dryRun = false, maxWait = 0, prefetch }: DecideOptions,
   ): readonly HitResult[] {
     const now = this.now();
     const chargedAt = this.afterResets(now);
@@ -79,7 +79,7 @@ export class MemoryStore implements BaseStore {
     let isDenied = false;
     for (let index = 0; index < hits.length; index += 1) {
       const hit = hits[index]!;
-      const mayWait = hit.waits ? 1 : patience;
+      const mayWait = hit.waits ? 1 : maxWait;
       const step = this.stepOrBlock(hit, now, prefetch?.permits ?? hit.cost, mayWait);
       if (!step.allowed && !hit.shadow) isDenied = true;
       steps[index] = step;
@@ -190,28 +190,28 @@ export class MemoryStore implements BaseStore {
     { key, algorithm, parameters }: Counter,
     now: number,
     cost: number,
-    patience?: Patience,
+    maxWait?: MaxWait,
     lease?: string,
   ) {
-    return algorithm.step(this.entries.get(key), now, cost, parameters, patience, lease);
+    return algorithm.step(this.entries.get(key), now, cost, parameters, maxWait, lease);
   }
 
   /** Decides a hit, with the block of its subject. A denial starts a block, unless the cost can never fit. */
-  private stepOrBlock(hit: Hit, now: number, cost: number, patience: Patience): BlockableStep {
+  private stepOrBlock(hit: Hit, now: number, cost: number, maxWait: MaxWait): BlockableStep {
     const { block, lease } = hit;
-    if (!block) return this.step(hit, now, cost, patience, lease);
+    if (!block) return this.step(hit, now, cost, maxWait, lease);
     const blockedUntil = this.entries.get(block.key) as number | undefined;
     if (blockedUntil !== undefined && blockedUntil > now) {
-      return this.stepOfBlocked(hit, now, patience, blockedUntil - now);
+      return this.stepOfBlocked(hit, now, maxWait, blockedUntil - now);
     }
-    const step = this.step(hit, now, cost, patience, lease);
+    const step = this.step(hit, now, cost, maxWait, lease);
     if (step.allowed || step.retryAfter === null || block.duration === 0) return step;
     return blocked(Math.max(step.retryAfter, block.duration), block.duration, step.resetAfter);
   }
 
   /** Denies a hit of a blocked subject until the block has ended and the algorithm allows it, which may be never. */
-  private stepOfBlocked(hit: Hit, now: number, patience: Patience, left: number): BlockableStep {
-    const step = this.step(hit, now, hit.cost, patience, hit.lease);
+  private stepOfBlocked(hit: Hit, now: number, maxWait: MaxWait, left: number): BlockableStep {
+    const step = this.step(hit, now, hit.cost, maxWait, hit.lease);
     const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
     const retryAfter = step.retryAfter === null ? null : Math.max(left, step.retryAfter);
     return { ...blocked(retryAfter, left, resetAfter), isBlocked: true };

@@ -11,18 +11,18 @@
 -- @needs protocol, announce
 
 -- Returns: the receipt at a position in KEYS, which is deleted, and the instant of its charge; nil if there is none.
-local function take_receipt(place)
-  local receipt = get(place)
+local function take_receipt(position)
+  local receipt = get(position)
   if not receipt then return nil end
-  redis.call('UNLINK', keys[place])
-  states[place] = false
+  redis.call('UNLINK', keys[position])
+  states[position] = false
   local ends_at, charged_at = string.match(receipt, '^(%d+) (%d+)$')
   return tonumber(ends_at), tonumber(charged_at)
 end
 
 -- Returns: whether a reset has cleared a charge that was made at an instant.
-local function is_cleared(place, charged_at)
-  local reset_at = tonumber(get(place) or nil)
+local function is_cleared(position, charged_at)
+  local reset_at = tonumber(get(position) or nil)
   return reset_at and charged_at < reset_at
 end
 
@@ -54,29 +54,29 @@ local function adjust(...)
   take_memory_for_charges()
   local reply, next_key = {}, 0
 
-  local function next_place()
+  local function next_position()
     next_key = next_key + 1
-    return place_of(next_key)
+    return position_of(next_key)
   end
 
   for index, adjustment in ipairs(arguments) do
     local kind, rule, cost, receipt = adjustment[1], rules[adjustment[2]], adjustment[3], adjustment[4]
-    local place, charged_at, reset_place, name, state, expires_after = next_place(), adjustment[5], nil, nil, nil, nil
-    local key, is_refund = rule.save and keys[place] or place, kind ~= 2 and kind ~= 4
-    if is_refund and not rule.leases then reset_place = next_place() end
-    if kind > 2 then name = next_place() end
+    local position, charged_at, reset_position, name, state, expires_after = next_position(), adjustment[5], nil, nil, nil, nil
+    local key, is_refund = rule.save and keys[position] or position, kind ~= 2 and kind ~= 4
+    if is_refund and not rule.leases then reset_position = next_position() end
+    if kind > 2 then name = next_position() end
     if kind == 3 then receipt, charged_at = take_receipt(name) end
     if kind == 2 then
       state, expires_after = rule.renew(key, now, receipt, unpack(rule.parameters))
     elseif kind == 4 then
       state, expires_after = charge_once(rule, key, cost, name, receipt)
-    elseif receipt and not (reset_place and is_cleared(reset_place, charged_at)) then
+    elseif receipt and not (reset_position and is_cleared(reset_position, charged_at)) then
       state, expires_after = rule.refund(key, now, cost, receipt, kind == 1, unpack(rule.parameters))
     end
     if state then
       local save = is_refund and not rule.save and put_refund or rule.save or put
       save(key, state, milliseconds(expires_after))
-      if reset_place then announce(keys[place]) end
+      if reset_position then announce(keys[position]) end
     end
     reply[index] = (state or kind == 3 and receipt) and 1 or 0
   end

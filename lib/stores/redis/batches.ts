@@ -68,9 +68,9 @@ export class Batches {
     private readonly faultIn: (call: Call, error: unknown) => StoreFault,
   ) {}
 
-  /** @param place the slot of the keys */
-  decide(place: number, hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
-    return this.batch(place, keysOf(hits, options)).add(hits, options);
+  /** @param slot the slot of the keys */
+  decide(slot: number, hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+    return this.batch(slot, keysOf(hits, options)).add(hits, options);
   }
 
   /** Sends the waiting requests now, so that later calls are executed after them. */
@@ -84,15 +84,15 @@ export class Batches {
     else this.site.servers.sendTogether(send);
   };
 
-  private batch(place: number, keys: number): Batch {
+  private batch(slot: number, keys: number): Batch {
     const now = this.now();
-    const known = this.open.get(place);
+    const known = this.open.get(slot);
     if (known && known.call.keys.meant + keys <= MOST_KEYS && known.call.now === now) return known;
     const batch = new Batch(new Call(now));
     if (this.open.size === 0) this.flushSoon();
     // Replayed timelines and bursts fill more than one batch in a turn.
     if (known) void this.send(known);
-    this.open.set(place, batch);
+    this.open.set(slot, batch);
     return batch;
   }
 

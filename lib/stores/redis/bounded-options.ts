@@ -98,9 +98,9 @@ function ofNodes({
 
 /** Removes these options from the query of a URL, since ioredis would prefer them. */
 export function boundedUrl(url: string, bounded: object): string {
-  const [place = '', query] = url.split(/\?(.*)/s);
+  const [address = '', query] = url.split(/\?(.*)/s);
   if (query === undefined) return url;
   const options = new URLSearchParams(query);
   for (const name of Object.keys(bounded)) options.delete(name);
-  return options.size > 0 ? `${place}?${options.toString()}` : place;
+  return options.size > 0 ? `${address}?${options.toString()}` : address;
 }

@@ -2,7 +2,7 @@
 export class CallKeys {
   readonly all: string[] = [];
   /** The position of each key, from 1; only if there are several keys. */
-  private placeOf: Map<string, number> | undefined;
+  private positionOf: Map<string, number> | undefined;
   private positionsInTurn: number[] | undefined;
 
   /** Number of keys added, including duplicates. */
@@ -11,7 +11,7 @@ export class CallKeys {
   }
 
   /** The position in `all` of each key added, from 1; absent without duplicates. */
-  get places(): readonly number[] | undefined {
+  get positions(): readonly number[] | undefined {
     return this.positionsInTurn;
   }
 
@@ -21,14 +21,14 @@ export class CallKeys {
       all.push(key);
       return;
     }
-    this.placeOf ??= new Map([[all[0]!, 1]]);
-    const place = this.placeOf.get(key);
-    if (place !== undefined) {
+    this.positionOf ??= new Map([[all[0]!, 1]]);
+    const position = this.positionOf.get(key);
+    if (position !== undefined) {
       this.positionsInTurn ??= all.map((_, index) => index + 1);
-      this.positionsInTurn.push(place);
+      this.positionsInTurn.push(position);
       return;
     }
-    this.placeOf.set(key, all.push(key));
+    this.positionOf.set(key, all.push(key));
     this.positionsInTurn?.push(all.length);
   }
 }

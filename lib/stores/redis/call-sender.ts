@@ -101,7 +101,7 @@ export class CallSender {
     if (this.closing || this.circuits.of(server).isOpen) return;
     try {
       if (await this.site.settle()) await this.tryAll();
-      else await this.repeat(call, this.site.patience);
+      else await this.repeat(call, this.site.replyTimeout);
     } catch (error) {
       this.open(server, call, this.reasonOf(server, error));
     }

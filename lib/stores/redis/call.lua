@@ -72,24 +72,24 @@ local function read_all()
 end
 
 -- Returns: the string at a position in KEYS; false if there is none.
-local function get(place)
+local function get(position)
   if not states then states = read_all() end
-  return states[place]
+  return states[position]
 end
 
-local function put(place, state, expires_ms)
-  if not expiries[place] then unsaved[#unsaved + 1] = place end
-  states[place], expiries[place] = state, expires_ms
+local function put(position, state, expires_ms)
+  if not expiries[position] then unsaved[#unsaved + 1] = position end
+  states[position], expiries[position] = state, expires_ms
 end
 
 local function save_all()
   local expires_ms, spelled
   for index = 1, #unsaved do
-    local place = unsaved[index]
-    if expiries[place] ~= expires_ms then
-      expires_ms = expiries[place]
+    local position = unsaved[index]
+    if expiries[position] ~= expires_ms then
+      expires_ms = expiries[position]
       spelled = string.format(INTEGER, expires_ms) -- the server takes longer for a number
     end
-    redis.call('SET', keys[place], states[place], 'PX', spelled)
+    redis.call('SET', keys[position], states[position], 'PX', spelled)
   end
 end

@@ -13,10 +13,10 @@ function hit(key: string, more: Partial<Hit> = {}): Hit {
 function told(...requests: readonly (readonly Hit[])[]): unknown[] {
   const call = new Call('');
   for (const hits of requests) call.addRequest(hits, {});
-  const [, , args, places] = call.argv;
+  const [, , args, positions] = call.argv;
   return [
     JSON.parse(args as string),
-    places === undefined ? undefined : JSON.parse(places as string),
+    positions === undefined ? undefined : JSON.parse(positions as string),
     call.keys.all,
   ];
 }
@@ -60,7 +60,7 @@ describe('a call', () => {
     const call = new Call('');
     call.addRequest([hit('a')], {});
     call.addRequest([hit('b')], { dryRun: true });
-    call.addRequest([hit('c')], { patience: Infinity });
+    call.addRequest([hit('c')], { maxWait: Infinity });
     call.addRequest([hit('d')], {});
     expect(JSON.parse(call.argv[2] as string)).toEqual([
       ...[1, 1, 1, 1],

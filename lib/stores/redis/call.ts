@@ -80,22 +80,22 @@ export class Call {
   }
 
   get argv(): readonly (string | number)[] {
-    const { places } = this.keys;
+    const { positions } = this.keys;
     const rules = this.rules.map(
       ({ algorithm, parameters, block, shadow }) =>
         `["${algorithm.name}",${block},${shadow},${encode(algorithm, parameters)}]`,
     );
     const argv = [this.now, `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
-    return places ? [...argv, JSON.stringify(places)] : argv;
+    return positions ? [...argv, JSON.stringify(positions)] : argv;
   }
 
   add(...args: readonly Argument[]): void {
     this.arguments.push(...args);
   }
 
-  addRequest(hits: readonly Hit[], { dryRun = false, patience = 0, prefetch }: DecideOptions): void {
+  addRequest(hits: readonly Hit[], { dryRun = false, maxWait = 0, prefetch }: DecideOptions): void {
     this.requests += 1;
-    const isPlain = !dryRun && patience === 0 && !prefetch;
+    const isPlain = !dryRun && maxWait === 0 && !prefetch;
     for (const { key, block } of hits) {
       this.keys.add(key);
       if (block) this.keys.add(block.key);
@@ -111,7 +111,7 @@ export class Call {
       this.addRun(hits, [-hits.length, MODES.prefetch, prefetch.keptFor], prefetch.permits);
     } else {
       const mode = dryRun ? MODES.dryRun : MODES.charge;
-      this.addRun(hits, [-hits.length, mode, patience === Infinity ? -1 : patience]);
+      this.addRun(hits, [-hits.length, mode, maxWait === Infinity ? -1 : maxWait]);
     }
   }
 

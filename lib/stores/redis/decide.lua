@@ -4,8 +4,8 @@
 -- KEYS  for each hit of each request, in order, without duplicates: its key, the key of its block if its rule can block,
 --       and the key of its receipt for a prefetch
 -- ARGV  see protocol.lua; the arguments are runs of requests that differ only in their keys, each with: times (number of
---       requests), count (hits per request; if negative, mode and patience follow), mode (1: charge nothing; 2:
---       prefetch), patience (microseconds; -1: unlimited; for mode 2: how long to store the receipts), and for each hit:
+--       requests), count (hits per request; if negative, mode and max_wait follow), mode (1: charge nothing; 2:
+--       prefetch), max_wait (microseconds; -1: unlimited; for mode 2: how long to store the receipts), and for each hit:
 --       rule (index), cost (permits), and only if the algorithm has leases: lease (a name), waits (1: takes a place in
 --       the queue if permits are missing)
 -- Returns  now (microseconds), then three integers per hit: remaining (permits; if negative: none, and the subject is
@@ -27,15 +27,15 @@ local unsure
 local function find_keys(hit, index)
   local rule = hit_rule[hit]
   hit_key[hit], index = key_of(rule, index), index + 1
-  if rule.block then hit_block[hit], index = place_of(index), index + 1 end
-  if kept then hit_receipt[hit], index = place_of(index), index + 1 end
+  if rule.block then hit_block[hit], index = position_of(index), index + 1 end
+  if kept then hit_receipt[hit], index = position_of(index), index + 1 end
   return index
 end
 
-local function step(hit, cost, patience)
+local function step(hit, cost, max_wait)
   local rule = hit_rule[hit]
-  if hit_waits[hit] and cost > 0 then patience = 1 end
-  return rule.step(hit_key[hit], now, cost, patience, hit_lease[hit], unpack(rule.parameters))
+  if hit_waits[hit] and cost > 0 then max_wait = 1 end
+  return rule.step(hit_key[hit], now, cost, max_wait, hit_lease[hit], unpack(rule.parameters))
 end
 
 -- Returns: how long the subject is still blocked (microseconds); nil if it is not.
@@ -46,7 +46,7 @@ end
 
 -- A hit of a blocked subject is denied until the block has ended and the algorithm allows it, which may be never.
 local function check_blocked(hit, left)
-  local allowed, _, wait, reset_after = step(hit, hit_cost[hit], patience)
+  local allowed, _, wait, reset_after = step(hit, hit_cost[hit], max_wait)
   if allowed then
     wait, _, _, _, reset_after = 0, step(hit, 0, 0)
   end
@@ -66,11 +66,11 @@ end
 
 -- Returns: the result of the algorithm, or of the subject's block.
 local function check(hit)
-  if not hit_rule[hit].block then return step(hit, hit_cost[hit], patience) end
+  if not hit_rule[hit].block then return step(hit, hit_cost[hit], max_wait) end
   local left = blocked_for(hit)
   hit_blocks[hit] = false
   if left then return check_blocked(hit, left) end
-  return block_if_denied(hit, step(hit, hit_cost[hit], patience))
+  return block_if_denied(hit, step(hit, hit_cost[hit], max_wait))
 end
 
 -- Returns: whether a rule denies.

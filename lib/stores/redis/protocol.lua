@@ -6,7 +6,7 @@
 --                  shadow (1: a denial does not deny the request), parameters (a list of integers, in the order of the
 --                  algorithm's functions)
 --       arguments  JSON, a list: the arguments of the function
---       places     JSON, a list: the position in KEYS of the first key, the second key, …; absent without duplicates
+--       positions     JSON, a list: the position in KEYS of the first key, the second key, …; absent without duplicates
 --
 -- An example: three requests of one turn, decided by decide.lua. The subjects ann and bob each consume a permit of a
 -- gcra rule (100 permits per minute). The third request is a peek at ann's counters of that rule and of a
@@ -19,7 +19,7 @@
 --        ["sliding-window-log",60000000,0,[5,3600000000]]]
 --                                                        rule 2: blocks for a minute; limit, window
 --       [2,1, 1,1,  1,-2,1,0, 1,1, 2,1]                  2 times 1 hit: rule 1, cost 1; then
---                                                        1 time 2 hits, and charge nothing (1), patience 0:
+--                                                        1 time 2 hits, and charge nothing (1), max_wait 0:
 --                                                        rule 1, cost 1; rule 2, cost 1
 --       [1,2,1,3,4]                                      the third key is KEYS[1] again
 --
@@ -33,7 +33,7 @@
 -- Maximum number of decoded texts that are cached between calls, and their maximum length (bytes).
 local MOST_KNOWN, LONGEST_KNOWN = 500, 500
 
-local rules, arguments, places
+local rules, arguments, positions
 
 -- Returns: a function that decodes a text and caches the result, since the calls of a process repeat a few texts.
 local function remembering(decode)
@@ -72,16 +72,16 @@ local rules_of, arguments_of = remembering(compile), remembering(cjson.decode)
 local function begin_call(call_keys, call_argv)
   begin(call_keys, call_argv)
   rules, arguments = rules_of(argv[2]), arguments_of(argv[3])
-  places = argv[4] and cjson.decode(argv[4])
+  positions = argv[4] and cjson.decode(argv[4])
 end
 
 -- Returns: the position in KEYS of the first key, the second key, …
-local function place_of(index)
-  return places and places[index] or index
+local function position_of(index)
+  return positions and positions[index] or index
 end
 
 -- Returns: the argument by which a rule's functions find a state: the position in KEYS for a string, otherwise the key.
 local function key_of(rule, index)
-  local place = places and places[index] or index
-  return rule.save and keys[place] or place
+  local position = positions and positions[index] or index
+  return rule.save and keys[position] or position
 end

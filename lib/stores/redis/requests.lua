@@ -11,7 +11,7 @@ local next_argument, next_key
 
 -- The current run of requests: how many of them are left, and what they have in common. For a prefetch, `kept` is how
 -- long to store the receipts (microseconds).
-local left, count, width, charge, patience, kept
+local left, count, width, charge, max_wait, kept
 local hit_rule, hit_cost, hit_lease, hit_waits = {}, {}, {}, {}
 
 -- The current request: the position of its part of the reply, and of its keys.
@@ -29,10 +29,10 @@ end
 
 local function read_run()
   local at, ask = next_argument + 2, 0
-  left, count, patience, kept = arguments[next_argument], arguments[next_argument + 1], 0, nil
+  left, count, max_wait, kept = arguments[next_argument], arguments[next_argument + 1], 0, nil
   if count < 0 then
-    count, ask, patience, at = -count, arguments[at], arguments[at + 1], at + 2
-    if ask == 2 then kept, patience = patience, 0 end
+    count, ask, max_wait, at = -count, arguments[at], arguments[at + 1], at + 2
+    if ask == 2 then kept, max_wait = max_wait, 0 end
   end
   width = kept and 2 * count or count
   for hit = 1, count do
@@ -41,7 +41,7 @@ local function read_run()
     if rule.leases then hit_lease[hit], hit_waits[hit], at = arguments[at], arguments[at + 1] == 1, at + 2 end
     if rule.block then width = width + 1 end
   end
-  if patience < 0 then patience = math.huge end
+  if max_wait < 0 then max_wait = math.huge end
   next_argument, charge = at, ask ~= 1
 end
 

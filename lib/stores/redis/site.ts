@@ -32,7 +32,7 @@ export class Site {
   /** Whether the server is already known to be a node of a Redis Cluster. */
   isNode = false;
   /** Milliseconds that the server may take to reply while the store starts; fewer after the first timeout. */
-  patience: number;
+  replyTimeout: number;
   private readonly watchers: ((client: StoreClient) => void)[] = [];
   private readonly isOurs: boolean;
   private settling: Promise<boolean> | undefined;
@@ -46,7 +46,7 @@ export class Site {
     private readonly bounds: Bounds,
     private readonly leaving: () => void,
   ) {
-    this.patience = bounds.connectTimeout;
+    this.replyTimeout = bounds.connectTimeout;
     this.isOurs = typeof redis === 'string' || !isUserClient(redis);
     this.client = connect(redis, bounds);
     boundHandshake(this.client);
@@ -105,11 +105,11 @@ export class Site {
     if (this.client.status !== 'ready') return otherwise;
     const { timeout, connectTimeout } = this.bounds;
     try {
-      const answer = await new Deadline(this.patience).within(ask(this.client));
-      this.patience = connectTimeout;
+      const answer = await new Deadline(this.replyTimeout).within(ask(this.client));
+      this.replyTimeout = connectTimeout;
       return answer;
     } catch (error) {
-      if (error instanceof DeadlineError) this.patience = timeout;
+      if (error instanceof DeadlineError) this.replyTimeout = timeout;
       return otherwise;
     }
   }
