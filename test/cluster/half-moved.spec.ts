@@ -149,6 +149,142 @@ describe('a slot of which one of two keys has moved', () => {
     expect(await remainingOf(patient)).toEqual([500, 500]);
   });
 
+  interface Operation {
+    readonly name: string;
+    readonly of: Rule & { block: 'manual' };
+    /** Prepares the counter, and returns the operation. */
+    readonly prepare: (limiter: RateLimiter) => Promise<() => Promise<unknown>>;
+    readonly returns: unknown;
+    /** The remaining permits after it; the subject is blocked with -1. */
+    readonly remaining: number;
+  }
+
+  const blocked = { ...hour, name: 'm', block: 'manual' } as const;
+  const logged = { ...blocked, algorithm: 'sliding-window-log' } as const;
+  const OPERATIONS: readonly Operation[] = [
+    {
+      name: 'consume of a rule with a block',
+      of: blocked,
+      prepare: async (limiter) => async () => (await limiter.consume(blocked, subject)).source,
+      returns: 'redis',
+      remaining: 496,
+    },
+    {
+      name: 'peek of a rule with a block',
+      of: blocked,
+      prepare: async (limiter) => async () => (await limiter.peek(blocked, subject)).remaining,
+      returns: 497,
+      remaining: 497,
+    },
+    {
+      name: 'refund',
+      of: blocked,
+      prepare: async (limiter) => {
+        const decision = await limiter.consume(blocked, subject, { cost: 4 });
+        return () => limiter.refund(decision);
+      },
+      returns: true,
+      remaining: 497,
+    },
+    {
+      name: 'refund of a log',
+      of: logged,
+      prepare: async (limiter) => {
+        const decision = await limiter.consume(logged, subject, { cost: 4 });
+        return () => limiter.refund(decision);
+      },
+      returns: true,
+      remaining: 497,
+    },
+    {
+      name: 'settle with a higher cost',
+      of: blocked,
+      prepare: async (limiter) => {
+        const reservation = await limiter.reserve(blocked, subject, { cost: 2 });
+        return () => reservation.settle(9);
+      },
+      returns: undefined,
+      remaining: 488,
+    },
+    {
+      name: 'settle with a lower cost',
+      of: blocked,
+      prepare: async (limiter) => {
+        const reservation = await limiter.reserve(blocked, subject, { cost: 9 });
+        return () => reservation.settle(2);
+      },
+      returns: undefined,
+      remaining: 495,
+    },
+    {
+      name: 'block',
+      of: blocked,
+      prepare: async (limiter) => () => limiter.block(blocked, subject, '1h'),
+      returns: undefined,
+      remaining: -1,
+    },
+    {
+      name: 'reset',
+      of: blocked,
+      prepare: async (limiter) => () => limiter.reset(blocked, subject),
+      returns: true,
+      remaining: 500,
+    },
+    {
+      name: 'reset of a blocked subject',
+      of: blocked,
+      prepare: async (limiter) => {
+        await limiter.block(blocked, subject, '1h');
+        return () => limiter.reset(blocked, subject);
+      },
+      returns: true,
+      remaining: 500,
+    },
+    {
+      name: 'heartbeat',
+      of: blocked,
+      prepare: async () => () =>
+        stores[0]!.heartbeat({ key: `${prefix}{${subject}}:alive`, instance: 'x', duration: 60e6 }),
+      returns: 1,
+      remaining: 497,
+    },
+  ];
+
+  it.each(OPERATIONS)(
+    'an operation on a counter whose slot moves waits until the move ends and is made once: $name',
+    async ({ of, prepare, returns, remaining }) => {
+      const limiter = await open(30_000);
+      await limiter.consume(of, subject, { cost: 3 });
+      const operate = await prepare(limiter);
+      await move.begin(`${prefix}{${subject}}:m:${of.algorithm}`);
+      const errors: StoreErrorEvent[] = [];
+      limiter.events.on('storeError', (event) => errors.push(event));
+      const returned = operate();
+      returned.catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await move.end();
+      expect(await returned).toEqual(returns);
+      expect(errors).toEqual([]);
+      const { allowed, source, remaining: left } = await limiter.peek(of, subject);
+      expect([source, allowed ? left : -1]).toEqual(['redis', remaining]);
+    },
+  );
+
+  it('an operation on a counter whose slot moves for longer than the deadline rejects, and has changed nothing in Redis', async () => {
+    const limiter = await open(200);
+    const patient = await open(30_000);
+    await patient.consume(blocked, subject, { cost: 3 });
+    await move.begin(`${prefix}{${subject}}:m:fixed-window`);
+    for (const operate of [
+      () => limiter.reset(blocked, subject),
+      () => limiter.block(blocked, subject, '1h'),
+    ])
+      await expect(operate()).rejects.toThrow(/did not confirm|TRYAGAIN|moving/);
+    expect(limiter.events.openCircuits.size).toBe(0);
+    await move.end();
+    expect(await patient.peek(blocked, subject)).toMatchObject({ allowed: true, remaining: 497 });
+  });
+
   it('permits released during a slot move do not stay held', async () => {
     const limiter = await open(100);
     const patient = await open(30_000);
