@@ -1,7 +1,8 @@
 import { onAbort } from '../contracts/abort.js';
 import type { BaseStore, Store, TurnFollower } from '../contracts/store.js';
-import { after, type Timer } from '../contracts/timer.js';
 import type { RuleHit } from '../rules/rule-hit.js';
+import { Pause } from './pause.js';
+import { WaitingList, type Waiter } from './waiting-list.js';
 import { WaitingRequest, type Decided } from './waiting-request.js';
 
 /** While turns are not reported, a waiting request is sent again at this interval. */
@@ -18,13 +19,6 @@ export interface Wait {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A request that waits. */
-interface Waiter {
-  readonly keys: ReadonlySet<string>;
-  /** Ends the pause before the request is sent again, or the next pause. */
-  readonly wake: () => void;
-}
-
 /**
  * Decides requests that wait in the queue of a concurrency rule.
  *
@@ -33,12 +27,12 @@ interface Waiter {
  *
  * - three times within its lease, which renews the lease
  * - when the permits that it would get next may expire
- * - every second while turns are not reported
+ * - every second if it is the first of its counter in this process, or while turns are not reported
  *
  * See docs/adr/0053-the-queue-of-concurrency.md.
  */
 export class Waiters implements TurnFollower {
-  private readonly waiting = new Map<string, Waiter>();
+  private readonly waiting = new WaitingList();
   private readonly underWay = new Set<Promise<unknown>>();
   private readonly ends: (() => void)[] = [];
   private isFollowing = false;
@@ -77,21 +71,22 @@ export class Waiters implements TurnFollower {
   }
 
   came(lease: string): void {
-    this.waiting.get(lease)?.wake();
+    this.waiting.came(lease);
   }
 
   cleared(key: string): void {
-    for (const waiter of this.waiting.values()) if (waiter.keys.has(key)) waiter.wake();
+    this.waiting.wake((waiter) => waiter.keys.has(key));
   }
 
   trusted(isTrusted: boolean): void {
     this.isTrusted = isTrusted;
+    this.waiting.isChecking = isTrusted; // otherwise all ask as often
     this.wakeAll();
   }
 
   /** Sends every waiting request again, in the order of arrival. */
   wakeAll(): void {
-    for (const waiter of this.waiting.values()) waiter.wake();
+    this.waiting.wake();
   }
 
   /** Follows the turns of the store that decides while the first one cannot. */
@@ -119,16 +114,18 @@ export class Waiters implements TurnFollower {
   private async wait(request: WaitingRequest, { timeoutMs, signal }: Wait): Promise<Decided> {
     const until = performance.now() + timeoutMs;
     const pause = new Pause();
-    const waiter: Waiter = { keys: new Set(request.hits.map(({ key }) => key)), wake: pause.end };
+    const keys = new Set(request.hits.map(({ key }) => key));
+    const waiter: Waiter = { keys, wake: pause.end, isChecked: false };
     const unheard = signal && onAbort(signal, pause.end);
     try {
-      this.register(request, waiter); // before it is sent: its turn may come before the reply
+      this.waiting.add(request.leases, waiter); // before it is sent: its turn may come before the reply
       await request.begin();
       while (request.isWaiting && !signal?.aborted) {
         await pause.last(Math.min(this.pauseOf(request), until - performance.now()));
         if (signal?.aborted) break;
         if (!this.isClosed && performance.now() < until) await this.ask(request, waiter);
         else request.isDenied = true;
+        this.waiting.asked(waiter, request.isWaiting);
         if (!request.isDenied) continue;
         await request.leave();
         return await request.decideNow();
@@ -138,7 +135,7 @@ export class Waiters implements TurnFollower {
       throw signal.reason;
     } finally {
       unheard?.();
-      this.unregister(request);
+      this.waiting.remove(request.leases);
     }
   }
 
@@ -146,16 +143,8 @@ export class Waiters implements TurnFollower {
     const { leases } = request;
     await request.ask();
     if (request.leases[0] === leases[0]) return;
-    for (const lease of leases) this.waiting.delete(lease);
-    this.register(request, waiter);
-  }
-
-  private register({ leases }: WaitingRequest, waiter: Waiter): void {
-    for (const lease of leases) this.waiting.set(lease, waiter);
-  }
-
-  private unregister({ leases }: WaitingRequest): void {
-    for (const lease of leases) this.waiting.delete(lease);
+    this.waiting.remove(leases);
+    this.waiting.add(request.leases, waiter);
   }
 
   /** Milliseconds until a request is sent again, unless its turn comes first. */
@@ -163,29 +152,5 @@ export class Waiters implements TurnFollower {
     this.turn = (this.turn + GOLDEN_RATIO) % 1;
     const renewal = (leaseMs / ASKS_PER_LEASE) * (1 - SPREAD * this.turn);
     return Math.min(delayMs, renewal, this.isTrusted && !isLocal ? Infinity : UNREPORTED_MS);
-  }
-}
-
-/** A pause that can be ended, also before it begins. */
-class Pause {
-  private isEnded = false;
-  private resolve: (() => void) | undefined;
-
-  readonly end = (): void => {
-    this.isEnded = true;
-    this.resolve?.();
-  };
-
-  async last(milliseconds: number): Promise<void> {
-    if (!this.isEnded) {
-      let timer: Timer | undefined;
-      await new Promise<void>((resolve) => {
-        this.resolve = resolve;
-        timer = after(Math.max(1, milliseconds), resolve, true);
-      });
-      timer?.stop();
-      this.resolve = undefined;
-    }
-    this.isEnded = false;
   }
 }

@@ -66,7 +66,8 @@ describe('a user of Redis with a missing right', () => {
     limiter.events.on('breaker', ({ state }) => turns.push(state));
     const health = async () => (await app.get(RateLimitHealth).isHealthy()).rateLimit;
     const errors = () => logs.ours().filter(({ level }) => level === 'error');
-    return { limiter, errors, turns, health };
+    const warnings = () => logs.ours().filter(({ level }) => level === 'warn');
+    return { limiter, errors, warnings, turns, health };
   }
 
   const missing = (commands: string) =>
@@ -92,6 +93,19 @@ describe('a user of Redis with a missing right', () => {
       await until(isGone, 'nothing to be left of the probes');
     },
   );
+
+  it.each([
+    ['the command PUBLISH', '-publish'],
+    ['a channel that the limiter needs', 'resetchannels'],
+  ])('a user who may not publish is one warning at start and in health: %s', async (what, right) => {
+    await grant('reset', 'on', '>s3cret', '~*', '&*', '+@all', right);
+    const { limiter, errors, warnings, health } = await start(EVERY);
+    expect(errors()).toEqual([]);
+    const message = expect.stringMatching(`does not permit ${what} \\(NOPERM\\).*RL_CHANGES_UNREPORTED`);
+    expect(warnings()).toEqual([{ level: 'warn', message }]);
+    expect(await health()).toMatchObject({ degraded: false, warnings: ['RL_CHANGES_UNREPORTED'] });
+    expect((await limiter.consume(peek, 'ann')).source).toBe('redis');
+  });
 
   it('all missing rights are named in one line', async () => {
     await permitAllBut('ltrim', 'lset', 'zremrangebyrank');

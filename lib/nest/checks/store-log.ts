@@ -96,6 +96,21 @@ export function logForms(store: Pick<RedisStore, 'watchForms'>): void {
   });
 }
 
+/**
+ * Warns when a server does not permit the limiter to publish or to subscribe: limits are enforced, but changes by other
+ * processes are noticed late.
+ */
+export function warnOfRefusals(
+  store: Pick<RedisStore, 'watchRefusals'>,
+  warn: (message: string) => void,
+): void {
+  store.watchRefusals(({ message }) =>
+    warn(
+      `${message}. Until it does, every request of a denied subject reaches Redis, a reset applies to prefetched permits only after their ttl, and requests that wait for permits ask once a second`,
+    ),
+  );
+}
+
 function kindOf({ kind, code }: StoreFault, call: StoreCall): string {
   return `${call} ${kind} ${code}`;
 }

@@ -3,7 +3,7 @@ import type { BaseStore } from '../../contracts/store.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
 import { openRedisStore } from '../../stores/redis/open-redis-store.js';
 import { UnlimitedStore } from '../../stores/unlimited/unlimited.store.js';
-import { logForms } from '../checks/store-log.js';
+import { logForms, warnOfRefusals } from '../checks/store-log.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { readModuleOptions } from '../rules/check-options.js';
 import type { RuleBook } from '../rules/rule-book.js';
@@ -29,6 +29,7 @@ export async function createStore(
   if (redis) {
     const store = await openRedisStore({ redis, timeout, functions });
     logForms(store);
+    warnOfRefusals(store, (message) => warnings.warn('RL_CHANGES_UNREPORTED', message));
     return store;
   }
   logger.log(

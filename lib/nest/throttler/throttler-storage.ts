@@ -6,7 +6,7 @@ import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
 import { openRedisStore } from '../../stores/redis/open-redis-store.js';
 import { UnlimitedStore } from '../../stores/unlimited/unlimited.store.js';
-import { logForms, logStore } from '../checks/store-log.js';
+import { logForms, logStore, warnOfRefusals } from '../checks/store-log.js';
 import { RateLimitUnavailableException } from '../rate-limit-unavailable.exception.js';
 import { MEANWHILE } from '../rules/rule-fallbacks.js';
 import { ThrottlerRuleCache } from './throttler-rules.js';
@@ -114,6 +114,11 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
     if (!redis) return new MemoryStore();
     const opened = await openRedisStore({ redis, timeout });
     logForms(opened);
+    let isWarned = false;
+    warnOfRefusals(opened, (message) => {
+      if (!isWarned) this.logger.warn(`${message} (RL_CHANGES_UNREPORTED)`);
+      isWarned = true;
+    });
     return opened;
   }
 }

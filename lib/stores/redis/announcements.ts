@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Follower } from '../../contracts/store.js';
-import type { Announcers } from './announcers.js';
+import type { Announcer, Announcers } from './announcers.js';
+import { TRIAL, type ChannelRights } from './channel-rights.js';
+import { Deadline } from './deadline.js';
 import type { Servers } from './servers.js';
-import { Subscriber } from './subscriber.js';
+import { Subscriber, type SubscriberListener } from './subscriber.js';
 
 /** Prefix of the key in the message of a reset. No key begins with it. */
 const RESET = ' ';
@@ -23,6 +25,7 @@ export class Announcements {
     private readonly announcers: Announcers,
     private readonly site: { readonly servers: Pick<Servers, 'of'> },
     private readonly keyPrefix: string,
+    private readonly rights: ChannelRights,
   ) {}
 
   /** @param name the channel, without the user's `keyPrefix` */
@@ -58,6 +61,24 @@ export class Announcements {
     this.report(this.channelOf(key), key, isReset);
   }
 
+  /**
+   * Tries whether every server publishes on some channels, and reports those that do not permit it.
+   *
+   * @param names the channels, without the user's `keyPrefix`
+   * @param within how long to wait for the servers, in milliseconds
+   */
+  async tryToPublish(names: readonly string[], within: number): Promise<void> {
+    const { rights } = this;
+    const trials = [...this.announcers.all()].flatMap(([address, announcer]) =>
+      names.map((name) =>
+        rights
+          .tryToPublish(address, announcer, this.keyPrefix + name)
+          .catch((error: unknown) => rights.failed(address, error)),
+      ),
+    );
+    await new Deadline(within).within(Promise.all(trials)).catch(() => undefined);
+  }
+
   close(): void {
     for (const subscriber of this.subscribers.values()) subscriber.close();
     this.subscribers.clear();
@@ -83,15 +104,25 @@ export class Announcements {
       this.subscribers.delete(address);
       this.trust([...this.followers.keys()]);
     }
-    for (const [address, open] of servers) {
-      if (this.subscribers.has(address)) continue;
-      const message = (channel: string, text: string): void => this.heard(address, channel, text);
-      const changed = (channels: readonly string[]): void => this.trust(channels);
-      this.subscribers.set(address, new Subscriber(open(), this.followers, { message, changed }));
+    for (const [address, announcer] of servers) {
+      if (!this.subscribers.has(address))
+        this.subscribers.set(address, this.subscriberOf(address, announcer));
     }
   }
 
+  private subscriberOf(address: string, announcer: Announcer): Subscriber {
+    const listener: SubscriberListener = {
+      message: (channel, text) => this.heard(address, channel, text),
+      changed: (channels) => this.trust(channels),
+      failed: (error) => this.rights.failed(address, error),
+    };
+    return new Subscriber(announcer.open(), this.followers, listener, (channel) =>
+      this.rights.tryToPublish(address, announcer, channel),
+    );
+  }
+
   private heard(address: string, channel: string, message: string): void {
+    if (message === TRIAL) return;
     const isReset = message.startsWith(RESET);
     const key = message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length);
     // A repeated message must not discard permits that were prefetched after the reset.

@@ -5,26 +5,42 @@ import type { RedisConnection } from './redis-option.js';
 import type { Site } from './site.js';
 import type { SubscriberClient } from './subscriber.js';
 
+/** A server that announces changes. */
+export interface Announcer {
+  /** Opens a connection to subscribe with. */
+  open(): SubscriberClient;
+  /** Publishes a message over the connection that runs the Lua, whose rights decide whether changes are announced. */
+  publish(channel: string, message: string): Promise<unknown>;
+}
+
 /** The servers that announce changes. */
 export interface Announcers {
-  /** Functions that open a connection to each server, by address; `''` if there is only one server. */
-  all(): ReadonlyMap<string, () => SubscriberClient>;
+  /** Each server by address; `''` if there is only one server. */
+  all(): ReadonlyMap<string, Announcer>;
   /** Calls a listener now, and whenever the servers may have changed. */
   watch(listener: () => void): void;
 }
 
+interface Publishes {
+  publish(channel: string, message: string): Promise<unknown>;
+}
+
 /** A Cluster of ioredis, which discovers its nodes. */
 interface ClusterClient extends StoreClient {
-  nodes(role: 'master'): readonly ClusterNode[];
+  nodes(role: 'master'): readonly (ClusterNode & Publishes)[];
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: '+node' | '-node' | 'refresh' | 'connect' | 'ready' | 'close', listener: () => void): unknown;
 }
 
 /** Returns the server of a client, or all masters of a Cluster: each master announces its own changes. */
 export function announcersOf(site: Site, redis: RedisConnection, bounds: Bounds): Announcers {
-  const only = new Map([['', () => connect(redis, bounds) as SubscriberClient]]);
+  const only: Announcer = {
+    open: () => connect(redis, bounds) as SubscriberClient,
+    publish: (channel, message) => (site.client as StoreClient & Publishes).publish(channel, message),
+  };
   return {
-    all: () => (site.client.isCluster ? mastersOf(site.client as ClusterClient, bounds) : only),
+    all: () =>
+      site.client.isCluster ? mastersOf(site.client as ClusterClient, bounds) : new Map([['', only]]),
     watch: (listener) =>
       site.watch((client) => {
         listener();
@@ -33,11 +49,15 @@ export function announcersOf(site: Site, redis: RedisConnection, bounds: Bounds)
   };
 }
 
-function mastersOf(client: ClusterClient, bounds: Bounds): ReadonlyMap<string, () => SubscriberClient> {
+function mastersOf(client: ClusterClient, bounds: Bounds): ReadonlyMap<string, Announcer> {
   return new Map(
     client.nodes('master').map((node) => {
       const { host, port } = node.options;
-      return [`${host}:${port}`, () => connectToNode(node, bounds) as SubscriberClient];
+      const announcer: Announcer = {
+        open: () => connectToNode(node, bounds) as SubscriberClient,
+        publish: (channel, message) => node.publish(channel, message),
+      };
+      return [`${host}:${port}`, announcer];
     }),
   );
 }

@@ -17,9 +17,11 @@ import type {
 import { Announcements, changesOf, turnsOf } from './announcements.js';
 import { announcersOf } from './announcers.js';
 import { Batches } from './batches.js';
+import { ChannelRights } from './channel-rights.js';
 import { boundedParts, forEachPart } from './bounded-calls.js';
 import { Call, resetKey } from './call.js';
 import { wasNotExecuted } from './not-executed.js';
+import type { StoreFault } from '../../contracts/store-fault.js';
 import type { LuaForm } from './functions.js';
 import { library } from './library.js';
 import { CallSender } from './call-sender.js';
@@ -63,6 +65,7 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly retries: RefundRetries;
   private readonly oldLibraries: OldLibraries;
   private readonly announcements: Announcements;
+  private readonly rights = new ChannelRights();
   private readonly replayed: Clock | undefined;
   private closing: Promise<void> | undefined;
   private readonly instance = randomBytes(6).toString('hex');
@@ -108,7 +111,7 @@ export class RedisStore implements BaseStore, SharedStore {
     const subscriber = { ...bounds, socketTimeout: Math.max(SUBSCRIBER_MS, 5 * timeout) };
     const announcers = announcersOf(this.site, redis, subscriber);
     const keyPrefix = String(this.site.client.options?.keyPrefix ?? '');
-    this.announcements = new Announcements(announcers, this.site, keyPrefix);
+    this.announcements = new Announcements(announcers, this.site, keyPrefix, this.rights);
   }
 
   /**
@@ -222,8 +225,21 @@ export class RedisStore implements BaseStore, SharedStore {
     this.formListeners.push(listener);
   }
 
+  /**
+   * Reports that a server does not permit to publish or to subscribe, so that changes by other processes are not known.
+   *
+   * @internal
+   */
+  watchRefusals(listener: (fault: StoreFault) => void): void {
+    this.rights.watch(listener);
+  }
+
   async ready(trial?: (subject: string) => readonly Hit[]): Promise<void> {
     await this.sender.ready(() => (trial ? this.trials(trial) : []));
+    const key = trial?.('ready')[0]?.key;
+    if (key === undefined) return;
+    const prefix = key.slice(0, key.indexOf('{'));
+    await this.announcements.tryToPublish([changesOf(prefix), turnsOf(prefix, 'ready')], this.timeout);
   }
 
   /** One deciding call for each server. */

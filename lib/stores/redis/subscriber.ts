@@ -17,7 +17,12 @@ export interface SubscriberListener {
   message(channel: string, message: string): void;
   /** Called when messages on these channels start or stop to arrive. */
   changed(channels: readonly string[]): void;
+  /** Called with the error for which a channel could not be subscribed to, or changes cannot be published on it. */
+  failed(error: unknown): void;
 }
+
+/** Fails if the server would not publish changes on a channel. */
+export type TryPublish = (channel: string) => Promise<unknown>;
 
 /** Subscribes to channels on one server, and tracks on which of them every message arrives. */
 export class Subscriber {
@@ -30,6 +35,7 @@ export class Subscriber {
     private readonly client: SubscriberClient,
     private readonly channels: { keys(): Iterable<string> },
     private readonly listener: SubscriberListener,
+    private readonly tryPublish: TryPublish,
   ) {
     client.on('error', () => undefined); // 'close' follows
     client.on('message', (channel, message) => listener.message(channel, message));
@@ -46,12 +52,13 @@ export class Subscriber {
   }
 
   async subscribe(channel: string): Promise<void> {
-    const isComplete = await this.client.subscribe(channel).then(
-      () => !this.isClosed,
-      () => false,
-    );
-    if (isComplete) this.heard.add(channel);
-    else this.heard.delete(channel);
+    try {
+      await Promise.all([this.client.subscribe(channel), this.tryPublish(channel)]);
+      if (!this.isClosed) this.heard.add(channel);
+    } catch (error) {
+      this.heard.delete(channel);
+      if (!this.isClosed) this.listener.failed(error);
+    }
     this.listener.changed([channel]);
   }
 
@@ -73,7 +80,10 @@ export class Subscriber {
       await this.client.ping();
     } catch {
       this.lose();
+      return;
     }
+    // A right may have been granted.
+    for (const channel of this.channels.keys()) if (!this.heard.has(channel)) void this.subscribe(channel);
   }
 
   private lose(): void {
