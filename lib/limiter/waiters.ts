@@ -125,7 +125,7 @@ export class Waiters implements TurnFollower {
         if (signal?.aborted) break;
         if (!this.isClosed && performance.now() < until) await this.ask(request, waiter);
         else request.isDenied = true;
-        this.waiting.asked(waiter, request.isWaiting);
+        this.waiting.asked(waiter, request.leases, request.isWaiting);
         if (!request.isDenied) continue;
         await request.leave();
         return await request.decideNow();

@@ -1,4 +1,4 @@
-import { every, type Timer } from '../contracts/timer.js';
+import { after, every, type Timer } from '../contracts/timer.js';
 
 /**
  * The first waiting request of each counter asks this often, because the message of a turn can be lost, and the whole
@@ -7,6 +7,8 @@ import { every, type Timer } from '../contracts/timer.js';
 const CHECK_EVERY_MS = 1000;
 /** Maximum number of counters that are checked at a time; the others follow in later checks. */
 const MOST_CHECKED = 100;
+/** The report of a turn may come later than the reply that has its permits, but not later than this. */
+const REPORTED_WITHIN_MS = 250;
 
 /** A request that waits. */
 export interface Waiter {
@@ -27,6 +29,8 @@ export class WaitingList {
   private readonly waiters = new Map<string, Waiter>();
   private timer: Timer | undefined;
   private checks = 0;
+  /** The leases that got their permits by a check, and whose turn has not been reported yet. */
+  private readonly unreported = new Set<string>();
 
   add(leases: readonly string[], waiter: Waiter): void {
     for (const lease of leases) this.waiters.set(lease, waiter);
@@ -42,6 +46,7 @@ export class WaitingList {
 
   /** Wakes the request whose turn is reported. */
   came(lease: string): void {
+    this.unreported.delete(lease);
     const waiter = this.waiters.get(lease);
     if (!waiter) return;
     waiter.isChecked = false;
@@ -53,13 +58,18 @@ export class WaitingList {
   }
 
   /**
-   * Lets the others of a counter ask if a check has found that a turn came without a report: theirs may have been lost
+   * Lets the others of a counter ask if a check has found that a turn came and is not reported: theirs may have been lost
    * as well.
    */
-  asked(waiter: Waiter, isWaiting: boolean): void {
-    const isUnreported = waiter.isChecked && !isWaiting;
+  asked(waiter: Waiter, leases: readonly string[], isWaiting: boolean): void {
+    const isServed = waiter.isChecked && !isWaiting;
     waiter.isChecked = false;
-    if (isUnreported) this.wake(({ keys }) => [...keys].some((key) => waiter.keys.has(key)));
+    if (!isServed) return;
+    for (const lease of leases) this.unreported.add(lease);
+    after(REPORTED_WITHIN_MS, () => {
+      const isReported = leases.every((lease) => !this.unreported.delete(lease));
+      if (!isReported) this.wake(({ keys }) => [...keys].some((key) => waiter.keys.has(key)));
+    });
   }
 
   private check(): void {

@@ -17,7 +17,9 @@ const rule: ConcurrencyRule = { name: 'jobs', algorithm: 'concurrency', limit: L
 async function turnsOf(prefix: string) {
   const redis = new Redis(redisUrl());
   const turns: string[] = [];
-  redis.on('pmessage', (_pattern, _channel, message: string) => turns.push(message.slice(prefix.length)));
+  redis.on('pmessage', (_pattern, _channel, message: string) => {
+    if (message !== '') turns.push(message.slice(prefix.length)); // An empty one tries the right to publish.
+  });
   await redis.psubscribe(`${prefix}turns:*`);
   return { turns, end: () => redis.disconnect() };
 }

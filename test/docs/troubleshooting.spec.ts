@@ -43,7 +43,7 @@ describe(PAGE, () => {
       Array.from(linked, ([, code, anchor]) => (anchor === code!.toLowerCase() ? code : anchor)),
     );
     // These report limits that are enforced: at a cost, during an outage, or by dropping an event.
-    const others = ['RL_CONCURRENCY_FALLBACK', 'RL_EVENT_DENIED', 'RL_LARGE_LOG'];
+    const others = ['RL_CHANGES_UNREPORTED', 'RL_CONCURRENCY_FALLBACK', 'RL_EVENT_DENIED', 'RL_LARGE_LOG'];
     expect([...codes, ...others].sort()).toEqual([...WARNING_CODES, NO_MODULE].sort());
   });
 });

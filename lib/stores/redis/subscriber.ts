@@ -27,6 +27,7 @@ export type TryPublish = (channel: string) => Promise<unknown>;
 /** Subscribes to channels on one server, and tracks on which of them every message arrives. */
 export class Subscriber {
   private readonly heard = new Set<string>();
+  private readonly failed = new Set<string>();
   private readonly pinging: Timer;
   private isClosed = false;
 
@@ -52,18 +53,22 @@ export class Subscriber {
   }
 
   async subscribe(channel: string): Promise<void> {
+    this.failed.delete(channel);
     try {
       await Promise.all([this.client.subscribe(channel), this.tryPublish(channel)]);
       if (!this.isClosed) this.heard.add(channel);
     } catch (error) {
       this.heard.delete(channel);
-      if (!this.isClosed) this.listener.failed(error);
+      if (this.isClosed) return;
+      this.failed.add(channel);
+      this.listener.failed(error);
     }
     this.listener.changed([channel]);
   }
 
   unsubscribe(channel: string): void {
     this.heard.delete(channel);
+    this.failed.delete(channel);
     this.client.unsubscribe(channel).catch(() => undefined);
   }
 
@@ -83,7 +88,7 @@ export class Subscriber {
       return;
     }
     // A right may have been granted.
-    for (const channel of this.channels.keys()) if (!this.heard.has(channel)) void this.subscribe(channel);
+    for (const channel of this.failed) void this.subscribe(channel);
   }
 
   private lose(): void {
