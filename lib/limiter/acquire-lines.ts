@@ -26,6 +26,7 @@ interface Line {
 export class AcquireLines {
   private readonly lines = new Map<string, Line>();
   private readonly closing = new AbortController();
+  private waking = new AbortController();
 
   constructor(private readonly store: Store<RuleHit>) {}
 
@@ -79,6 +80,14 @@ export class AcquireLines {
     }
   }
 
+  /** Lets the first request of each counter be decided again, because another store decides from now on. */
+  wakeAll(): void {
+    if (this.lines.size === 0) return;
+    for (const line of this.lines.values()) line.nextAt = 0;
+    this.waking.abort();
+    this.waking = new AbortController();
+  }
+
   /** Ends the waits: each request is decided once more, and does not wait. */
   close(): void {
     this.closing.abort();
@@ -86,7 +95,8 @@ export class AcquireLines {
 
   /** @throws the signal's reason if it aborts */
   private async pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-    await sleep(milliseconds, signal, this.closing.signal).catch(() => signal?.throwIfAborted());
+    const { closing, waking } = this;
+    await sleep(milliseconds, signal, closing.signal, waking.signal).catch(() => signal?.throwIfAborted());
   }
 
   /** Denies a request behind others, without a charge. */

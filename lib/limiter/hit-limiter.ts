@@ -92,6 +92,7 @@ export abstract class HitLimiter {
     store.shared?.watch((change) => {
       this.events.storeChanged(change);
       this.waiters.wakeAll();
+      this.lines.wakeAll();
     });
     this.instances.start();
     if (!this.becomesReady()) void this.instances.beat();
