@@ -5,28 +5,42 @@ const RESOLUTION_MS = 1;
 
 const isOfFallback = ({ source }) => source === 'fallback';
 const never = [Infinity, Infinity];
+/** A rule that allowed a request of several rules, of which another one denied it, has decided nothing. */
+const isCounted = ({ allowed, refused }) => !(allowed && refused);
+const isCharged = ({ allowed, refused }) => allowed && !refused;
+/** How often a cost above a reservation is charged again, when its call failed. */
+const CHARGED_AGAIN_MS = 2000;
 
 /**
  * One counter of the permits of a subject: Redis, or the memory of a process. `charges`: its charges, each with the time
- * in which it certainly counts and that in which it may count; `requests`: the requests that it decided, in order;
+ * in which it certainly counts and that in which it may count, and `isDebt` for a cost above a reservation, which is
+ * charged regardless of the limit; `requests`: the requests that it decided, in order;
  * `limitAt`: the limit at the time of a request; `bound`: the limit including what the fault adds; `lingering`: permits
  * that may be charged although no request used them.
  */
 export function byRedis({ rule, lines, fault, lostCalls, processes }) {
   const { windowMs = Infinity, limit, prefetch } = rule;
-  const returns = returnsIn(lines);
   const requests = requestsIn(lines);
-  const taken = requests
-    .filter((request) => request.allowed && !isOfFallback(request))
-    .map((request) => {
-      const { cost, sentAt, answeredAt } = request;
-      const returned = returns.get(request.permit);
-      const surelyTo = Math.min(sentAt + windowMs, returned?.sentAt ?? Infinity);
-      const windowEnd = answeredAt + windowMs + fault.lateMs;
-      const returnedBy = returned ? Math.min(windowEnd, lostCalls.returnedBy(returned)) : windowEnd;
-      const isReturned = returnedBy < windowEnd;
-      return { request, cost, surely: [answeredAt, surelyTo], possibly: [sentAt, returnedBy], isReturned };
-    });
+  const windowEndOf = ({ answeredAt }) => answeredAt + windowMs + fault.lateMs;
+  const taken = partsOf(
+    requests.filter((request) => isCharged(request) && !isOfFallback(request)),
+    lines,
+  ).map(({ request, cost, returned, charged }) => {
+    const { sentAt, answeredAt } = request;
+    if (charged) {
+      const from = lostCalls.mayHaveLost(charged)
+        ? lostCalls.overAfter({ ...request, answeredAt: charged.endedAt }) + CHARGED_AGAIN_MS
+        : charged.endedAt;
+      const possibly = [charged.sentAt, windowEndOf(request)];
+      const whole = { ...request, answeredAt: charged.endedAt };
+      return { request: whole, cost, surely: [from, sentAt + windowMs], possibly, isDebt: true };
+    }
+    const surelyTo = Math.min(sentAt + windowMs, returned?.sentAt ?? Infinity);
+    const windowEnd = windowEndOf(request);
+    const endsBy = returned ? Math.min(windowEnd, returnedBy(returned, lostCalls)) : windowEnd;
+    const isReturned = endsBy < windowEnd;
+    return { request, cost, surely: [answeredAt, surelyTo], possibly: [sentAt, endsBy], isReturned };
+  });
   // A call without a reply may have been executed. Then its charge counts, or its permits are released.
   const lost = requests.filter(isOfFallback).map((request) => {
     const over = lostCalls.overAfter(request);
@@ -38,7 +52,7 @@ export function byRedis({ rule, lines, fault, lostCalls, processes }) {
     name: 'Redis',
     rule,
     fault,
-    requests: requests.filter((request) => !isOfFallback(request)),
+    requests: requests.filter((request) => !isOfFallback(request) && isCounted(request)),
     charges: [...taken, ...lost],
     limitAt: () => limit,
     bound: limit * fault.windowsWithinOne(rule) + Math.min(limit, mostLost) + fault.permitsOfSteps(rule),
@@ -53,19 +67,22 @@ export function byFallback({ rule, lines, fault, processes, known }) {
     ({ local: Math.max(1, Math.floor(limit / count)), allow: Infinity, deny: 0 })[fallback];
   // When Redis has answered, all processes know of one another.
   const limitAt = ({ answeredAt }) => shareAmong(answeredAt > fault.to ? processes : known);
-  const returns = returnsIn(lines);
-  const decided = requestsIn(lines).filter(isOfFallback);
+  const decided = requestsIn(lines).filter((request) => isOfFallback(request) && isCounted(request));
   return [...new Set(decided.map(({ process }) => process))].map((process) => {
     const requests = decided.filter((request) => request.process === process);
-    const charges = requests
-      .filter(({ allowed }) => allowed)
-      .map((request) => {
-        const { cost, sentAt, answeredAt } = request;
-        const returned = returns.get(request.permit);
-        const surelyTo = Math.min(sentAt + windowMs - RESOLUTION_MS, returned?.sentAt ?? Infinity);
-        const possiblyTo = Math.min(answeredAt + windowMs + RESOLUTION_MS, returned?.endedAt ?? Infinity);
-        return { request, cost, surely: [answeredAt, surelyTo], possibly: [sentAt, possiblyTo] };
-      });
+    const charges = partsOf(requests.filter(isCharged), lines).map(({ request, cost, returned, charged }) => {
+      const { sentAt, answeredAt } = request;
+      const surelyTo = Math.min(sentAt + windowMs - RESOLUTION_MS, returned?.sentAt ?? Infinity);
+      const possiblyTo = Math.min(answeredAt + windowMs + RESOLUTION_MS, returned?.endedAt ?? Infinity);
+      const { sentAt: from, endedAt: by } = charged ?? { sentAt, endedAt: answeredAt };
+      return {
+        request,
+        cost,
+        surely: [by, surelyTo],
+        possibly: [from, possiblyTo],
+        isDebt: charged !== undefined,
+      };
+    });
     return {
       name: `the fallback of process ${process}`,
       rule,
@@ -75,6 +92,32 @@ export function byFallback({ rule, lines, fault, processes, known }) {
       bound: shareAmong(known),
       lingering: 0,
     };
+  });
+}
+
+/** A settlement reports no result; a refund of it whose reply was lost may not have been made. */
+function returnedBy(line, lostCalls) {
+  const isLost = line.kind === 'settle' && lostCalls.mayHaveLost(line);
+  return isLost ? Infinity : lostCalls.returnedBy(line);
+}
+
+/**
+ * Divides requests into parts that are charged or returned at one time: `returned` is the line of its refund, `charged`
+ * that of the settlement which charged more than was reserved.
+ */
+function partsOf(requests, lines) {
+  const returns = returnsIn(lines);
+  const settlements = new Map(
+    lines.filter(({ kind }) => kind === 'settle').map((line) => [line.permit, line]),
+  );
+  return requests.flatMap((request) => {
+    const { permit, cost } = request;
+    const settled = settlements.get(permit);
+    if (!settled) return [{ request, cost, returned: returns.get(permit) }];
+    const parts = [{ request, cost: Math.min(cost, settled.cost) }];
+    if (settled.cost < cost) parts.push({ request, cost: cost - settled.cost, returned: settled });
+    if (settled.cost > cost) parts.push({ request, cost: settled.cost - cost, charged: settled });
+    return parts;
   });
 }
 

@@ -11,7 +11,7 @@ export function checkCharged(of) {
     const counts = ([from, to]) => from <= at && to > at;
     const slack = fault.permitsOfSteps(rule);
     const kept = charges.filter(({ request, surely }) => counts(surely) && !fault.mayLose(rule, request));
-    const least = sum(kept) - slack;
+    const least = Math.min(rule.limit, sum(kept)) - slack; // A debt is not read.
     const most = sum(charges.filter(({ possibly }) => counts(possibly))) + slack;
     const name = `${rule.rule} of ${subject}: Redis has charged ${used}`;
     if (used < least) return [`${name}, but allowed ${least}`];

@@ -11,8 +11,13 @@
 //                                     at most `limit` permits in any window of `windowMs`; without it, held at a time,
 //                                     for `leaseMs` unless they are renewed.
 //                                     `blockMs`: how long a denial blocks. `prefetch: { permits, ttlMs }`: as in a rule.
+//                                     `waits`: requests wait for permits in the process.
 //                                     `fallback`: 'local' (unless given), 'allow' or 'deny'
 //   { kind: 'request', process, rule, subject, permit, cost, sentAt, answeredAt, allowed, source }
+//                                     a request of several rules has one line for each, with the same name in `together`;
+//                                     then `allowed` is the result of the rule, and `refused` whether any rule denied
+//   { kind: 'settle', process, rule, subject, permit, sentAt, endedAt, cost }
+//                                     replaced the cost of the request with this name
 //   { kind: 'return', process, rule, subject, permit, sentAt, endedAt, made }
 //                                     a release or a refund of the permits of the request with this name; `made`: the
 //                                     result of the refund
@@ -30,6 +35,7 @@ import { byFallback, byRedis } from './charges.mjs';
 import { checkBlocks } from './check-blocks.mjs';
 import { checkCharged, checkReturns } from './check-charged.mjs';
 import { checkLimit } from './check-limit.mjs';
+import { checkTogether } from './check-together.mjs';
 import { Fault } from './fault-bounds.mjs';
 import { LostCalls } from './lost-calls.mjs';
 
@@ -47,7 +53,7 @@ export function violationsIn(history) {
   const { count: processes = 1, known = processes } = history.find(({ kind }) => kind === 'processes') ?? {};
   const lostCalls = new LostCalls(history, fault);
   const rules = history.filter(({ kind }) => kind === 'rule');
-  return rules.flatMap((rule) =>
+  const ofEach = rules.flatMap((rule) =>
     subjectsOf(rule, history).flatMap((lines) => {
       const of = { rule, lines, fault, lostCalls, processes, known };
       const sides = [byRedis(of), ...byFallback(of)];
@@ -59,6 +65,7 @@ export function violationsIn(history) {
       ];
     }),
   );
+  return [...checkTogether(history), ...ofEach];
 }
 
 /** Returns the lines of a rule, grouped by subject. */

@@ -45,6 +45,20 @@ const release = (sentAt: number, permit: string): HistoryLine => giveBack(sentAt
 const refund = (sentAt: number, permit: string, made = true): HistoryLine =>
   giveBack(sentAt, permit, { made });
 
+/** Replaces the cost of a request. */
+const settle = (sentAt: number, permit: string, cost: number): HistoryLine =>
+  giveBack(sentAt, permit, { kind: 'settle', cost });
+
+const OTHER = { ...RULE, rule: 'pages' };
+/** A request of two rules: the results of `login` and of `pages`, and the outcome. */
+function both(sentAt: number, login: boolean, pages: boolean, isAllowed = login && pages): HistoryLine[] {
+  const shared = { permit: (permits += 1), together: permits, refused: !isAllowed };
+  return [
+    request(sentAt, { ...shared, allowed: login }),
+    request(sentAt, { ...shared, rule: 'pages', allowed: pages }),
+  ];
+}
+
 /** Consecutive decisions of Redis: the permits of lost calls are released by then. */
 function decisions(from: number, change: HistoryLine = {}): HistoryLine[] {
   return [0, 5, 10, 15].map((after) => request(from + after, { subject: after, ...change }));
@@ -191,6 +205,36 @@ const KEPT: readonly (readonly [string, readonly HistoryLine[]])[] = [
       ...decisions(200, { process: 2 }),
       hold(300, 'b', { ...denied, process: 2 }),
     ],
+  ],
+  [
+    'a request of two rules that one of them denies, which takes nothing from the other',
+    [RULE, OTHER, ...requests([0, 1, 2]), ...both(3, false, true), charged(500, 0, { rule: 'pages' })],
+  ],
+  [
+    'the limit of a rule after another rule has denied its requests',
+    [RULE, OTHER, ...requests([0, 1, 2]), ...both(3, false, true), ...requests([5, 6, 7], { rule: 'pages' })],
+  ],
+  [
+    'a reservation of which the settled cost is charged',
+    [RULE, request(0, { permit: 'a', cost: 2 }), settle(10, 'a', 1), ...requests([13, 14]), charged(500, 3)],
+  ],
+  [
+    'a settled cost that exceeds the limit, and a denial after it',
+    [RULE, request(0, { permit: 'a', cost: 2 }), settle(10, 'a', 9), request(13, denied), charged(500, 3)],
+  ],
+  [
+    'a denial after a settlement whose call was lost',
+    [
+      RULE,
+      request(0, { permit: 'a', cost: 3 }),
+      settle(10, 'a', 1),
+      { ...LOST, at: 11 },
+      request(20, denied),
+    ],
+  ],
+  [
+    'a request that waited until its window had room',
+    [RULE, ...requests([0, 1, 2]), request(5, { answeredAt: 1003 })],
   ],
   [
     'a denial after a request that was lost, however many another server has decided',
@@ -386,6 +430,83 @@ const BROKEN: readonly (readonly [string, readonly HistoryLine[], RegExp])[] = [
     'a block that a request within it has extended',
     [BLOCKING, ...requests([0, 1, 2]), request(10, denied), request(400, denied), request(600, denied)],
     /denied 1 at 600 with at most 0 of 3 used/,
+  ],
+  [
+    'a request of two rules that one of them denies and that takes from the other',
+    [RULE, OTHER, ...requests([0, 1, 2]), ...both(3, false, true), charged(500, 1, { rule: 'pages' })],
+    /pages of ada: Redis has charged 1, but at most 0 may be/,
+  ],
+  [
+    'a denial for what a denied request of two rules has not taken',
+    [
+      RULE,
+      OTHER,
+      ...requests([0, 1, 2]),
+      ...[3, 4, 5].flatMap((at) => both(at, false, true)),
+      request(9, { rule: 'pages', ...denied }),
+    ],
+    /pages of ada: Redis denied 1 at 9 with at most 0 of 3 used/,
+  ],
+  [
+    'a request of two rules that is allowed although one of them denies',
+    [{ ...RULE, limit: 0 }, OTHER, ...both(3, false, true, true)],
+    /login and pages of ada: a request at 3 was allowed although a rule denied it/,
+  ],
+  [
+    'a request of two rules that is denied although both allow',
+    [RULE, OTHER, ...both(3, true, true, false)],
+    /a request at 3 was denied although no rule denied it/,
+  ],
+  [
+    'a request of two rules that took from one of them only',
+    [RULE, OTHER, ...both(3, true, true), charged(500, 1), charged(500, 0, { rule: 'pages' })],
+    /pages of ada: Redis has charged 0, but allowed 1/,
+  ],
+  [
+    'more than the limit of one rule by requests of two rules',
+    [RULE, { ...OTHER, limit: 9 }, ...[0, 1, 2, 3].flatMap((at) => both(at, true, true))],
+    /login of ada: Redis allowed 4 at once, the bound is 3/,
+  ],
+  [
+    'a reservation that stays charged after its settlement',
+    [RULE, request(0, { permit: 'a', cost: 2 }), settle(10, 'a', 1), charged(500, 2)],
+    /has charged 2, but at most 1 may be/,
+  ],
+  [
+    'a denial for what a settlement has returned',
+    [RULE, request(0, { permit: 'a', cost: 3 }), settle(10, 'a', 1), request(13, denied)],
+    /denied 1 at 13 with at most 1 of 3 used/,
+  ],
+  [
+    'a settled cost that was not charged',
+    [RULE, request(0, { permit: 'a' }), settle(10, 'a', 2), charged(500, 1)],
+    /has charged 1, but allowed 2/,
+  ],
+  [
+    'a settled cost that was charged twice',
+    [RULE, request(0, { permit: 'a' }), settle(10, 'a', 2), charged(500, 3)],
+    /has charged 3, but at most 2 may be/,
+  ],
+  [
+    'a request that is allowed while a settled cost exceeds the limit',
+    [RULE, request(0, { permit: 'a' }), settle(10, 'a', 9), request(13)],
+    /Redis allowed 1 at 13 with 9 used, the bound is 3/,
+  ],
+  [
+    'a request that was allowed by a settled cost of the fallback beyond its share',
+    [
+      RULE,
+      FAULT,
+      request(110, { permit: 'a', ...byFallback }),
+      settle(120, 'a', 3),
+      request(130, byFallback),
+    ],
+    /the fallback of process 1 allowed 1 at 130 with 3 used, the bound is 3/,
+  ],
+  [
+    'a request that waited, but not until its window had room',
+    [RULE, ...requests([0, 1, 2]), request(5, { answeredAt: 900 })],
+    /Redis allowed 4 at once, the bound is 3/,
   ],
   [
     'two holders of one permit',

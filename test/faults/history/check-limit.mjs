@@ -3,13 +3,13 @@ import { mayBeBlocked } from './check-blocks.mjs';
 
 /** Returns the requests that one counter allowed beyond its bound, or denied without a reason. */
 export function checkLimit(side) {
-  return [...exceeded(side), ...deniedWithoutCause(side)];
+  return [...exceeded(side), ...allowedInDebt(side), ...deniedWithoutCause(side)];
 }
 
 /** At no instant do more permits certainly count than the bound. */
 function exceeded({ name, rule, charges, bound }) {
   const changes = charges
-    .filter(({ surely: [from, to] }) => from < to)
+    .filter(({ surely: [from, to], isDebt }) => from < to && !isDebt)
     .flatMap(({ cost, surely: [from, to] }) => [
       [from, cost],
       [to, -cost],
@@ -23,12 +23,32 @@ function exceeded({ name, rule, charges, bound }) {
   return [`${rule.rule} of ${subject}: ${name} allowed ${most} at once, the bound is ${bound}`];
 }
 
+/** A cost above a reservation may exceed the limit. After that, no request is allowed until there is room. */
+function allowedInDebt({ name, rule, charges, bound }) {
+  if (!charges.some(({ isDebt }) => isDebt)) return [];
+  return charges
+    .filter(({ isDebt, surely: [from, to] }) => !isDebt && from < to)
+    .flatMap(({ request }) => {
+      const { subject, permit, cost, sentAt, answeredAt } = request;
+      const others = charges.filter(({ request: { permit: other }, surely: [from, to] }) => {
+        return other !== permit && from <= sentAt && to > answeredAt;
+      });
+      const used = others.reduce((total, each) => total + each.cost, 0);
+      if (used + cost <= bound || !others.some(({ isDebt }) => isDebt)) return [];
+      return [
+        `${rule.rule} of ${subject}: ${name} allowed ${cost} at ${sentAt} with ${used} used, the bound is ${bound}`,
+      ];
+    });
+}
+
 /**
  * A counter denies only requests that would exceed its limit, including all charges that it may have made by then, or
  * whose subject is blocked.
  */
 function deniedWithoutCause(side) {
   const isBlocked = mayBeBlocked(side);
+  // A request behind others is denied for their wait, whichever counter they wait for.
+  if (side.rule.waits && side.name !== 'Redis') return [];
   return side.requests
     .filter((request) => !request.allowed && !mayBeFull(side, request) && !isBlocked(request))
     .map((request) => {

@@ -12,6 +12,7 @@ type Request = Readonly<{
   source: string;
   cost: number;
   allowed: boolean;
+  refused?: boolean;
 }>;
 
 describe.each(EVERY_FAULT)('$name', (fault) => {
@@ -37,7 +38,17 @@ describe.each(EVERY_FAULT)('$name', (fault) => {
   it('a history of a fault has requests of every kind that the checker examines', () => {
     const processes = [...new Set(requests.map((request) => request.process))];
     expect(processes).toHaveLength(2);
-    for (const rule of ['log', 'gcra', 'fixed', 'bucket', 'jobs']) {
+    for (const rule of [
+      'log',
+      'gcra',
+      'fixed',
+      'bucket',
+      'metered',
+      'metered-log',
+      'left',
+      'right',
+      'jobs',
+    ]) {
       const decided = (by: Partial<Request>) => [true, false].map((allowed) => has({ ...by, rule, allowed }));
       expect([rule, ...decided({ source: 'redis' })]).toEqual([rule, true, true]);
       if (fault.deciding !== 'fallback') continue;
@@ -50,6 +61,10 @@ describe.each(EVERY_FAULT)('$name', (fault) => {
         ]);
       }
     }
+    for (const rule of ['left', 'right'])
+      expect([rule, has({ rule, allowed: true, refused: true })]).toEqual([rule, true]);
+    expect(has({ rule: 'lined', allowed: true, source: 'redis' })).toBe(true);
+    expect(history.some(({ kind, cost }) => kind === 'settle' && cost === 7)).toBe(true);
     for (const rule of ['short', 'blocking'])
       expect([rule, has({ rule, allowed: false })]).toEqual([rule, true]);
     expect(has({ source: 'redis', allowed: true, cost: 2 })).toBe(true);

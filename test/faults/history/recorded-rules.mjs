@@ -12,9 +12,19 @@ export const RULES = [
   { ...quota, name: 'strict', algorithm: 'fixed-window', onStoreError: 'deny' },
   { ...quota, name: 'open', algorithm: 'fixed-window', onStoreError: 'allow' },
   { ...quota, name: 'ahead', algorithm: 'gcra', limit: 12, prefetch: { permits: 3, ttl: '250ms' } },
+  { ...quota, name: 'metered', algorithm: 'fixed-window', limit: 12 },
+  { ...quota, name: 'metered-log', algorithm: 'sliding-window-log', limit: 12 },
+  [
+    { ...quota, name: 'left', algorithm: 'token-bucket' },
+    { ...quota, name: 'right', algorithm: 'sliding-window-log' },
+  ],
   { name: 'short', algorithm: 'sliding-window-log', limit: 20, window: '500ms' },
   { name: 'blocking', algorithm: 'sliding-window-log', limit: 5, window: '100ms', block: '300ms' },
 ];
+
+/** A rule for which requests wait. */
+export const LINED = { name: 'lined', algorithm: 'sliding-window-log', limit: 10, window: '300ms' };
+export const LINED_TIMEOUT_MS = 200;
 
 export const JOBS = { name: 'jobs', algorithm: 'concurrency', limit: 2, lease: '60s' };
 /** The subject that takes and releases them. */
@@ -24,21 +34,31 @@ export const EVERYBODY = 'all';
 
 const REQUESTS_A_SUBJECT = 12;
 const COSTS = [1, 1, 2, 1, 3, 1];
+/** The costs that are known after a reservation of 2. */
+const ACTUAL_COSTS = [2, 0, 3, 1, 7, 2];
 const REFUND_EVERY = 5;
 
 /** The number of requests of the same rule before the nth request of a process. */
 const roundOf = (turn) => Math.floor(turn / RULES.length);
 
-/** The nth request of a process, the same in every process. */
+/**
+ * The nth request of a process, the same in every process: its rules, and the cost that replaces a reservation. The
+ * requests of two rules follow some of one of them, so that either denies while the other has permits.
+ */
 export function requestOf(turn) {
-  const rule = RULES[turn % RULES.length];
+  const one = RULES[turn % RULES.length];
   const round = roundOf(turn);
-  const isCostly = COSTLY.includes(rule.name);
+  const visit = Math.floor(round / REQUESTS_A_SUBJECT);
+  const rules = !Array.isArray(one) ? [one] : round % REQUESTS_A_SUBJECT < 2 ? [one[visit % 2]] : one;
+  const [{ name, window }] = rules;
+  const isCostly = COSTLY.includes(name);
+  const isMetered = name.startsWith('metered');
   return {
-    rule,
-    subject: rule.window === '1d' ? guest(Math.floor(round / REQUESTS_A_SUBJECT)) : EVERYBODY,
-    cost: isCostly ? COSTS[round % COSTS.length] : 1,
-    isRefunded: isCostly && round % REFUND_EVERY === 0,
+    rules,
+    subject: window === '1d' ? guest(visit) : EVERYBODY,
+    cost: isCostly ? COSTS[round % COSTS.length] : isMetered ? 2 : 1,
+    actual: isMetered ? ACTUAL_COSTS[round % ACTUAL_COSTS.length] : undefined,
+    isRefunded: (isCostly || rules.length > 1) && round % REFUND_EVERY === 0,
   };
 }
 
@@ -59,7 +79,7 @@ const MILLISECONDS = {
 /** The rules as lines of a history. */
 export function ruleLines() {
   return [
-    ...RULES.map(({ name, limit, window, block, prefetch, onStoreError }) => ({
+    ...RULES.flat().map(({ name, limit, window, block, prefetch, onStoreError }) => ({
       kind: 'rule',
       rule: name,
       limit,
@@ -68,6 +88,7 @@ export function ruleLines() {
       prefetch: prefetch && { permits: prefetch.permits, ttlMs: MILLISECONDS[prefetch.ttl] },
       fallback: onStoreError,
     })),
+    { kind: 'rule', rule: LINED.name, limit: LINED.limit, windowMs: MILLISECONDS[LINED.window], waits: true },
     { kind: 'rule', rule: JOBS.name, limit: JOBS.limit, leaseMs: MILLISECONDS[JOBS.lease] },
   ];
 }

@@ -2,7 +2,7 @@
 //
 //   node recording-application.mjs '{ "redis", "file", "instances", "hasOwnClock" }'
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EVERYBODY, JOBS, POOL, requestOf } from './recorded-rules.mjs';
+import { EVERYBODY, JOBS, LINED, LINED_TIMEOUT_MS, POOL, requestOf } from './recorded-rules.mjs';
 import { HistoryFile, now } from './history-file.mjs';
 import { startLimits } from './reporting-limits.mjs';
 
@@ -11,6 +11,8 @@ const PAUSE_MS = 5;
 const HELD_MS = 5;
 /** One more than may hold permits. */
 const WORKERS = JOBS.limit + 1;
+/** More than the rule allows in its window, so that some are denied. */
+const WAITERS = 12;
 const HEALTH_EVERY_MS = 50;
 
 const { file, ...options } = JSON.parse(process.argv[2]);
@@ -22,32 +24,55 @@ let requests = 0;
 /** Number of consecutive decisions of Redis. */
 let inARow = 0;
 
-/** Sends a request and records it. */
-async function request({ name }, subject, cost, ask) {
-  const asked = { process: process.pid, rule: name, subject, permit: `${process.pid}-${(requests += 1)}` };
+/** Sends a request and records it, with one line for each rule. */
+async function request(rules, subject, cost, ask) {
+  const permit = `${process.pid}-${(requests += 1)}`;
+  const asked = rules.map(({ name }) => ({ process: process.pid, rule: name, subject, permit }));
   const sentAt = now();
   const result = await ask();
-  const { allowed, source } = result.decision ?? result;
+  const { allowed, source, decisions } = result.decision ?? result;
+  const answeredAt = now();
   inARow = source === 'fallback' ? 0 : inARow + 1;
-  history.write({ kind: 'request', ...asked, cost, sentAt, answeredAt: now(), allowed, source });
+  for (const [nth, each] of asked.entries()) {
+    const alone = { allowed, source };
+    const { allowed: isAllowed } = decisions[nth];
+    const ofSeveral = { allowed: isAllowed, source, together: permit, refused: !allowed };
+    const outcome = rules.length === 1 ? alone : ofSeveral;
+    history.write({ kind: 'request', ...each, cost, sentAt, answeredAt, ...outcome });
+  }
   return { asked, allowed, result };
 }
 
-/** Refunds or releases the permits of a request, a moment later. */
-async function giveBack(asked, back) {
+/** Refunds, releases or settles the permits of a request, a moment later. */
+async function giveBack(asked, back, line = { kind: 'return' }) {
   await sleep(HELD_MS);
   const sentAt = now();
   const made = await back();
-  history.write({ kind: 'return', ...asked, sentAt, endedAt: now(), made });
+  const endedAt = now();
+  for (const each of asked) history.write({ ...line, ...each, sentAt, endedAt, made });
 }
 
 async function lane(nth) {
   for (let turn = nth; isOn; turn += LANES) {
-    const { rule, subject, cost, isRefunded } = requestOf(turn);
-    const { asked, allowed, result } = await request(rule, subject, cost, () =>
-      limits.consume(rule, subject, { cost }),
+    const { rules, subject, cost, actual, isRefunded } = requestOf(turn);
+    const { asked, allowed, result } = await request(rules, subject, cost, () =>
+      actual === undefined
+        ? limits.consume(rules, subject, { cost })
+        : limits.reserve(rules, subject, { cost }),
     );
     if (allowed && isRefunded) await giveBack(asked, () => limits.refund(result));
+    if (allowed && actual !== undefined)
+      await giveBack(asked, async () => void (await result.settle(actual)), { kind: 'settle', cost: actual });
+    await sleep(PAUSE_MS);
+  }
+}
+
+/** Waits for permits of a window. */
+async function waiter() {
+  while (isOn) {
+    await request([LINED], EVERYBODY, 1, () =>
+      limits.acquire(LINED, EVERYBODY, { timeoutMs: LINED_TIMEOUT_MS }),
+    );
     await sleep(PAUSE_MS);
   }
 }
@@ -55,7 +80,7 @@ async function lane(nth) {
 /** Takes a permit, holds it for a moment and releases it. */
 async function job() {
   while (isOn) {
-    const { asked, allowed, result } = await request(JOBS, POOL, 1, () => limits.hold(JOBS, POOL));
+    const { asked, allowed, result } = await request([JOBS], POOL, 1, () => limits.hold(JOBS, POOL));
     if (allowed) await giveBack(asked, async () => void (await result.release()));
     await sleep(PAUSE_MS);
   }
@@ -77,6 +102,7 @@ async function watchHealth() {
 const load = [
   ...Array.from({ length: LANES }, (_, nth) => lane(nth)),
   ...Array.from({ length: WORKERS }, job),
+  ...Array.from({ length: WAITERS }, waiter),
   watchHealth(),
 ];
 
@@ -99,8 +125,9 @@ const commands = {
     };
     const known = new Map([[JOBS.name, [JOBS, POOL]]]);
     for (let turn = 0; turn <= requests; turn += 1) {
-      const { rule, subject } = requestOf(turn);
-      if (subject !== EVERYBODY) known.set(`${rule.name} ${subject}`, [rule, subject]);
+      const { rules, subject } = requestOf(turn);
+      if (subject === EVERYBODY) continue;
+      for (const rule of rules) known.set(`${rule.name} ${subject}`, [rule, subject]);
     }
     return Promise.all([...known.values()].map(([rule, subject]) => read(rule, subject)));
   },
