@@ -16,7 +16,7 @@ export class Play {
   now: number;
   private readonly charges = new Charges();
   private results: readonly Result[] = [];
-  private wasReset = false;
+  private resetAt = 0;
   private asked: { requests: readonly (readonly Hit[])[]; ask: DecideOptions } | undefined;
 
   constructor(timeline: Timeline, prefix: string) {
@@ -26,12 +26,12 @@ export class Play {
 
   /** Advances the time by a gap. Returns its length. */
   pass(gap: Gap & Pick<Deed, 'does'>): number {
+    const before = this.now;
+    this.now += this.microsecondsUntil(gap);
     // On a server, nothing else happens in the microsecond of a reset.
-    const isApart = gap.does === 'reset' || this.wasReset;
-    this.wasReset = gap.does === 'reset';
-    const microseconds = this.microsecondsUntil(gap) + (isApart ? 1 : 0);
-    this.now += microseconds;
-    return microseconds;
+    while (this.now === this.resetAt || (gap.does === 'reset' && this.now === before)) this.now += 1;
+    if (gap.does === 'reset') this.resetAt = this.now;
+    return this.now - before;
   }
 
   /** The calls that a step makes to any store. */

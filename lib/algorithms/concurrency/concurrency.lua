@@ -115,12 +115,11 @@ local function step_in_turn(key, now, cost, name, limit, lease, most, gone, held
   end
 
   local own = redis.call('ZSCORE', key, name .. '?')
+  local others = own and place_end(key, name) > now and waiting - 1 or waiting
   local is_reached, left, reached, blocked_until = true, limit - held, 0, nil
   if places > 0 then is_reached, left, reached, blocked_until = walk(key, now, left, name) end
   if is_reached and cost <= left then
-    local behind = waiting - reached
-    if own and place_end(key, name) > now then behind = behind - 1 end
-    return true, behind > 0 and 0 or left - cost, 0, reset_after, state, reset_after
+    return true, others > reached and 0 or left - cost, 0, reset_after, state, reset_after
   end
 
   local before = places + gone
@@ -128,7 +127,7 @@ local function step_in_turn(key, now, cost, name, limit, lease, most, gone, held
     local wait = free_after(key, now, before, held, last, held + waiting + cost - limit, lease)
     return false, 0, wait, last - now
   end
-  local ahead = own and redis.call('ZCOUNT', key, '-inf', '(' .. own) or places
+  local ahead = math.min(own and redis.call('ZCOUNT', key, '-inf', '(' .. own) or places, others)
   local delay = free_after(key, now, before, held, last, held + ahead + cost - limit, lease)
   if blocked_until and cost <= limit - held then delay = math.min(delay, blocked_until - now) end
   state.order = tonumber(own or nil) or order_behind(key, places, cost)

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { Reference } from '../../../test/support/reference.js';
 import { concurrency } from './concurrency.js';
 
+type State = Parameters<typeof concurrency.step>[0];
+
 describe('concurrency, 3 permits with leases of 30 s', () => {
   const referenceOf = () => new Reference(concurrency, { limit: 3, window: 0 });
 
@@ -35,4 +37,20 @@ describe('concurrency, 3 permits with leases of 30 s', () => {
     expect(reference.renew(59e6, lease)).toBe(false);
     expect(reference.peek(59e6, 3)).toMatchObject({ allowed: true });
   });
+});
+
+it('requests that waited until their lease ended delay nobody, whether or not they are still in the state', () => {
+  const parameters = { limit: 1, lease: 30e6, queue: 5 };
+  const ask = (state: State, now: number, name: string, patience = 0) => {
+    const step = concurrency.step(state, now, 1, parameters, patience, name);
+    if (!step.allowed) throw new Error('denied');
+    return step;
+  };
+  let { state } = ask(undefined, 0, 'holder');
+  for (const name of ['a', 'b', 'c']) state = ask(state, 0, name, 1).state;
+  const delays = [state, undefined].map((before) => {
+    const held = ask(before, 60e6, 'next holder').state;
+    return ask(held, 60e6, 'next to wait', 1).delay;
+  });
+  expect(delays).toEqual([30e6, 30e6]);
 });

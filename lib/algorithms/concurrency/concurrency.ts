@@ -136,15 +136,16 @@ function stepInTurn(
   if (own) return taken(waiting > 0 ? 0 : Math.max(0, free));
 
   const place = holders.place(name);
+  const others = waiting - (place && place.endsAt > now ? 1 : 0);
   const { isReached, left, reached, blockedUntil } = holders.reach(now, free, name);
   if (isReached && cost <= left) {
-    const behind = waiting - reached - (place && place.endsAt > now ? 1 : 0);
-    return taken(behind > 0 ? 0 : left - cost);
+    return taken(others > reached ? 0 : left - cost);
   }
   if (!place && waiting >= queue) {
     return deny(0, freeAfter(holders, now, waiting + cost - free, lease), heldFor);
   }
-  let delay = freeAfter(holders, now, holders.ahead(name) + cost - free, lease);
+  const ahead = Math.min(holders.ahead(name), others);
+  let delay = freeAfter(holders, now, ahead + cost - free, lease);
   if (cost <= free) delay = Math.min(delay, blockedUntil - now);
   const state = holders.wait(place ? { ...asker, permits: place.permits } : asker, now, parameters);
   return { ...allow(0, delay, resetAfter, state, resetAfter), granted: state.granted };

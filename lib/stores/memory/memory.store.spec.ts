@@ -165,13 +165,13 @@ describe('the memory of a memory store', () => {
 
 describe('a memory store', () => {
   it('does not keep an idle process alive', async () => {
-    const setTimeout = jest.spyOn(globalThis, 'setTimeout');
+    const setInterval = jest.spyOn(globalThis, 'setInterval');
     const store = new MemoryStore();
     await new RateLimiter({ store }).consume(rule, 'ann');
-    const timers = setTimeout.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
+    const timers = setInterval.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
     expect(timers).toEqual([false]);
     await store.close();
-    setTimeout.mockRestore();
+    setInterval.mockRestore();
   });
 
   it('distinguishes charges before and after a reset that are made at the same instant', async () => {
@@ -183,6 +183,17 @@ describe('a memory store', () => {
     expect(await limiter.refund(before)).toBe(false);
     expect(await limiter.refund(behind)).toBe(true);
     expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
+  });
+
+  it('refunds a charge that follows a reset by a microsecond, however many other counters were reset', async () => {
+    let now = 1_700_000_000_000;
+    const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
+    for (let other = 0; other < 2000; other++) {
+      await limiter.consume(rule, other);
+      await limiter.reset(rule, other);
+    }
+    now += 0.002;
+    expect(await limiter.refund(await limiter.consume(rule, 1999))).toBe(true);
   });
 
   it.each([0, -1, 1.5, NaN, Infinity, '1e3', null])('rejects maxKeys: %p', (maxKeys) => {

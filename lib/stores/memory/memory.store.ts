@@ -37,6 +37,12 @@ type BlockableStep = Step<unknown> & Partial<Pick<BlockedStep, 'blockedFor' | 'i
 /** How much longer states are kept with an injected clock, which may step back further than the system's clock. */
 const SLACK = 3600e6;
 
+/** A counter's last reset, and the instant of the first charge after it; in microseconds since the epoch. */
+interface Reset {
+  readonly at: number;
+  readonly chargesFrom: number;
+}
+
 /**
  * Stores the state in the memory of this process. It decides like Redis, and loses all state at a restart.
  *
@@ -50,9 +56,8 @@ export class MemoryStore implements BaseStore {
   readonly stopwatch: Clock;
   private readonly entries: Entries;
   private readonly slack: number;
-  /** The instant of the last reset, and the number of resets at that instant. */
+  /** The instant of the last reset of any counter. */
   private resetAt = 0;
-  private resets = 0;
   private readonly turnFollowers = new Set<TurnFollower>();
 
   /** @throws RateLimitConfigError if an option is invalid */
@@ -74,7 +79,6 @@ export class MemoryStore implements BaseStore {
     { dryRun = false, maxWait = 0, prefetch }: DecideOptions,
   ): readonly HitResult[] {
     const now = this.now();
-    const chargedAt = this.afterResets(now);
     const steps = new Array<BlockableStep>(hits.length);
     let isDenied = false;
     for (let index = 0; index < hits.length; index += 1) {
@@ -106,7 +110,7 @@ export class MemoryStore implements BaseStore {
         delay,
         source: 'memory',
         now,
-        chargedAt,
+        chargedAt: now === this.resetAt ? Math.max(now, this.chargesFrom(hit.key)) : now,
       } as const;
       results[index] = step.blockedFor === undefined ? result : { ...result, blockedFor: step.blockedFor };
     }
@@ -119,7 +123,7 @@ export class MemoryStore implements BaseStore {
       const { key, algorithm, kind } = adjustment;
       const state = this.entries.get(key);
       if (state === undefined && kind !== 'charge') return false;
-      if (endsWithReset(adjustment) && adjustment.chargedAt < this.resetOf(key)) return false;
+      if (endsWithReset(adjustment) && adjustment.chargedAt < this.chargesFrom(key)) return false;
       const next = nextOf(adjustment, state, now);
       if (next) {
         this.entries.set(key, next.state, now + next.expiresAfter, algorithm.sizeOf?.(next.state) ?? 1);
@@ -135,7 +139,6 @@ export class MemoryStore implements BaseStore {
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
     const now = this.now();
-    this.resets = now === this.resetAt ? this.resets + 1 : 1;
     this.resetAt = now;
     return counters.map(({ key, block }) => {
       const expiresAt = this.entries.delete(key);
@@ -165,21 +168,21 @@ export class MemoryStore implements BaseStore {
     return expiresAt + this.slack <= this.now();
   }
 
-  /** Returns the instant of a charge, 1 microsecond later for each reset at the same instant, so that it follows them. */
-  private afterResets(now: number): number {
-    return now === this.resetAt ? now + this.resets : now;
-  }
-
-  /** Stores a reset as long as earlier charges could be refunded. */
+  /**
+   * Stores a reset as long as earlier charges could be refunded: 1 microsecond later than each of them, so that it
+   * differs from charges at the same instant.
+   */
   private keepReset(key: string, expiresAt: number): void {
     const reset = resetKey(key);
+    const last = this.entries.get(reset) as Reset | undefined;
+    const chargesFrom = (last?.at === this.resetAt ? last.chargesFrom : this.resetAt) + 1;
     const keptUntil = Math.max(expiresAt, this.entries.delete(reset) ?? 0);
-    this.entries.set(reset, this.afterResets(this.resetAt), keptUntil, 1);
+    this.entries.set(reset, { at: this.resetAt, chargesFrom } satisfies Reset, keptUntil, 1);
   }
 
-  /** Returns the instant of a counter's last reset; 0 if no earlier charge can be refunded anyway. */
-  private resetOf(key: string): number {
-    return (this.entries.get(resetKey(key)) as number | undefined) ?? 0;
+  /** Returns the instant of the first charge after a counter's last reset; 0 if no earlier charge can be refunded. */
+  private chargesFrom(key: string): number {
+    return (this.entries.get(resetKey(key)) as Reset | undefined)?.chargesFrom ?? 0;
   }
 
   private reportTurns(leases: readonly string[]): void {
