@@ -80,6 +80,7 @@ describe('the form of the Lua', () => {
       expect(await limiter.consume([gcra, log], 'ann')).toMatchObject({ allowed: false, source: 'redis' });
       const denied = await limiter.consume(blocking, 'ann'); // There is no memory for the block.
       expect(denied).toMatchObject({ allowed: false, source: 'redis' });
+      expect(denied.retryAfterMs).toBeLessThanOrEqual(3_600_000); // That of the window: no block of 2 h begins.
       const third = await limiter.hold(held, 'ann');
       expect([third.allowed, third.decision.source]).toEqual([false, 'redis']);
       expect(await limiter.refund(taken)).toBe(true);

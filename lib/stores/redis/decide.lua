@@ -54,11 +54,11 @@ local function check_blocked(hit, left)
   return false, -left, wait, math.max(reset_after, left)
 end
 
--- A denial starts a block if the rule has one, unless the cost can never fit.
+-- A denial starts a block if the rule has one, unless the cost can never fit or there is no memory for the block.
 local function block_if_denied(hit, allowed, remaining, wait, reset_after, state, expires_after)
   local block = hit_rule[hit].block
   hit_blocks[hit] = not allowed and wait >= 0
-  if hit_blocks[hit] and block > 0 then
+  if hit_blocks[hit] and block > 0 and not is_full then
     remaining, wait, reset_after = -block, math.max(wait, block), math.max(reset_after, block)
   end
   return allowed, remaining, wait, reset_after, state, expires_after
@@ -147,7 +147,8 @@ local function decide_all()
   while next_request() do decide_request() end
 end
 
-local function decide(...)
+local decide
+function decide(...)
   begin_requests(...)
   unsure = nil
   local failed
@@ -160,6 +161,9 @@ local function decide(...)
     end
   until done
   local saved, failure = pcall(save_all)
+  if not saved and not is_full and string.find(type(failure) == 'table' and failure.err or failure, 'OOM', 1, true) then
+    return when_full(decide)(...) -- the first write failed, so nothing was written
+  end
   if not saved and unsure then fail_from(unsure, failure) end
   return reply
 end
