@@ -63,6 +63,13 @@ module.exports = {
       to: { path: '^lib/', pathNot: '^lib/(http|contracts)/' },
     },
     {
+      name: 'rule-sources-import-contracts-only',
+      comment: 'A source holds changes of rules as data: what they mean is checked by those that apply them.',
+      severity: 'error',
+      from: { path: '^lib/rule-sources/', pathNot: SPEC },
+      to: { path: '^lib/', pathNot: '^lib/(rule-sources|contracts)/' },
+    },
+    {
       name: 'rules-import-algorithms-and-contracts-only',
       comment:
         'A rule is compiled once at start-up, from its fields to its key. It knows no store and no request.',

@@ -79,6 +79,24 @@ export { Permit } from './limiter/permit.js';
 export { Reservation } from './limiter/reservation.js';
 export { ReservationAhead } from './limiter/reservation-ahead.js';
 
+// Live rules
+export { LiveRules, type EffectiveField, type EffectiveRule } from './nest/live/live-rules.js';
+export type { LiveRuleFields } from './nest/live/live-rule-fields.js';
+export type { SetOptions, UnsetOptions } from './nest/live/change-options.js';
+export { FileRuleSource } from './rule-sources/file.rule-source.js';
+export { MemoryRuleSource } from './rule-sources/memory.rule-source.js';
+export type {
+  RuleSource,
+  SourcedRule,
+  SourcedRules,
+  LiveFields,
+  LiveException,
+  ExceptedSubject,
+  RuleChange,
+  RuleChangeRecord,
+} from './contracts/rule-source.js';
+export { RateLimitConflictError } from './contracts/rate-limit-conflict.error.js';
+
 // Decisions and errors
 export type { Decision, DecisionSource, Fallback, RuleDecision } from './contracts/decision.js';
 export { RateLimitExceededException } from './nest/rate-limit.exception.js';

@@ -204,8 +204,8 @@ export abstract class HitLimiter {
    *
    * @internal
    */
-  keyed(rule: CompiledRule, owner?: string): KeyedRule {
-    const keyed = this.keys.keyed(rule, owner);
+  keyed(rule: CompiledRule, owner?: string, counter?: string): KeyedRule {
+    const keyed = this.keys.keyed(rule, owner, counter);
     for (const { algorithm } of [rule, ...(rule.trial ? [rule.trial] : [])]) {
       if (!this.samples.has(algorithm)) this.samples.set(algorithm, keyed);
     }

@@ -41,7 +41,7 @@ const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s
 
 /** The operations of `RateLimiter`, without the default store of the fallback. */
 export class Limiter extends HitLimiter {
-  private readonly rules = new RuleCache((compiled, rule) => this.keyedRule(compiled, rule));
+  private readonly cache = new RuleCache((compiled, rule) => this.keyedRule(compiled, rule));
 
   /**
    * Takes permits from every rule, or from none if one of them denies.
@@ -191,7 +191,7 @@ export class Limiter extends HitLimiter {
    * second for the first connection. Events and `RateLimitHealth` report failures.
    */
   async ready(): Promise<void> {
-    this.rules.hits(TRIAL, 'ready'); // Adds its algorithm to the trial of the store.
+    this.cache.hits(TRIAL, 'ready'); // Adds its algorithm to the trial of the store.
     const trial = (subject: string): readonly RuleHit[] =>
       [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject));
     await this.base.shared?.ready(trial);
@@ -233,7 +233,7 @@ export class Limiter extends HitLimiter {
     subject: SubjectValue,
     cost: number | undefined,
   ): readonly RuleHit[] {
-    return this.rules.hits(rules, subject, cost);
+    return this.cache.hits(rules, subject, cost);
   }
 }
 

@@ -15,6 +15,10 @@ import { readModuleOptions } from './rules/check-options.js';
 import { Guards } from './startup/guards.js';
 import { InvalidValues } from './request/invalid-values.js';
 import { LOADED_LAZILY, WITHOUT_OPTIONS } from './rules/module-arguments.js';
+import { LiveFollower } from './live/live-follower.js';
+import { LiveRules } from './live/live-rules.js';
+import { LiveState } from './live/live-state.js';
+import { RejectedRules } from './live/rejected-rules.js';
 import { ModuleRulesCheck } from './startup/module-rules-check.js';
 import { Refusals } from './request/refusals.js';
 import { Responder } from './request/responder.js';
@@ -56,6 +60,8 @@ function createService(
   options: RateLimitModuleOptions,
   routes: Routes,
   warnings: Warnings,
+  follower: LiveFollower,
+  state: LiveState,
 ): RateLimitService {
   const isWrong = book.problems.size > 0;
   const {
@@ -71,6 +77,8 @@ function createService(
     book,
     routes,
     warnings,
+    new LiveRules(follower, state, book, routes),
+    state,
   );
   logStore(store.shared, service.events, () => book.fallbacks.describe());
   return service;
@@ -94,12 +102,15 @@ const shared = [
   Guards,
   Handshakes,
   InvalidValues,
+  LiveFollower,
+  LiveState,
   ModuleRulesCheck,
   ProviderMethods,
   RateLimitFilter,
   RateLimitGuard,
   RateLimitHealth,
   Refusals,
+  RejectedRules,
   Responder,
   RouteRules,
   Routes,
@@ -145,7 +156,7 @@ const shared = [
     {
       provide: RateLimitService,
       useFactory: createService,
-      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS, Routes, Warnings],
+      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS, Routes, Warnings, LiveFollower, LiveState],
     },
     { provide: RateLimiter, useExisting: RateLimitService },
     { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
@@ -173,6 +184,7 @@ export class RateLimitModule
     @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(RuleBook) private readonly book: RuleBook,
     @Inject(Warnings) private readonly warnings: Warnings,
+    @Inject(LiveFollower) private readonly live: LiveFollower,
   ) {
     super();
   }
@@ -185,7 +197,7 @@ export class RateLimitModule
   async onApplicationBootstrap(): Promise<void> {
     this.checks.checkTrust();
     this.book.fallbacks.warn(this.warnings);
-    await this.limiter.ready();
+    await Promise.all([this.limiter.ready(), this.live.start()]);
   }
 
   /**
@@ -203,6 +215,7 @@ export class RateLimitModule
    * @internal
    */
   async onApplicationShutdown(): Promise<void> {
+    await this.live.close();
     await this.limiter.close();
     await Promise.all([this.store.close(), this.holder.close()]);
   }

@@ -2,6 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
 import type { OnStoreError } from '../rules/on-store-error.js';
 import type { HeaderStyle } from '../http/headers.js';
+import type { RuleSource } from '../contracts/rule-source.js';
 import type { RedisConnection } from '../stores/redis/redis-option.js';
 import type { RuleOverrides } from './rules/overrides.js';
 import type { NamedRule } from './rules/route-rule.js';
@@ -25,6 +26,12 @@ export interface RateLimitModuleOptions {
   readonly onDemand?: Readonly<Record<string, NamedRule>> | undefined;
   /** Fields by rule name, applied last, over decorators: for values from ConfigService. */
   readonly overrides?: RuleOverrides | undefined;
+  /**
+   * Source of rules that change while the application runs: a `RedisRuleSource`, `FileRuleSource` or `MemoryRuleSource`,
+   * or your own. Its fields are applied last, over `overrides`. The module closes it with the application.
+   * @default none: rules change with a deploy
+   */
+  readonly liveRules?: RuleSource | undefined;
   /** Fields for every rule that does not set them. */
   readonly defaults?: NamedRule | undefined;
   /**

@@ -23,9 +23,13 @@ import type { AnyRule, BlockingRule, ConcurrencyRule, QueueRule, Rule } from '..
 import { countBySameSubject } from './rules/by.js';
 import { warnOfLargeLog } from './checks/large-log.js';
 import { ProgramRule } from './programs/program-rule.js';
-import type { RouteLimit } from './request/route-limit.js';
+import { changeOf } from './live/change-of-rule.js';
+import type { LiveRules } from './live/live-rules.js';
+import type { LiveState } from './live/live-state.js';
+import type { LiveChange, RouteLimit } from './request/route-limit.js';
 import type { RouteReference, Routes } from './request/routes.js';
 import type { By } from './rules/route-rule.js';
+import type { RuleFields } from './rules/rule-layers.js';
 import type { RuleBook } from './rules/rule-book.js';
 import { unknownRule } from './programs/unknown-rule.js';
 import type { Warnings } from './warnings.js';
@@ -61,8 +65,12 @@ export class RateLimitService extends RateLimiter {
     private readonly book: RuleBook,
     private readonly routes: Routes,
     private readonly warnings: Warnings,
+    /** Changes the module's rules while the application runs. */
+    readonly rules: LiveRules,
+    private readonly live: LiveState,
   ) {
     super(options);
+    live.watch(() => this.named.clear());
   }
 
   override consume(
@@ -171,7 +179,14 @@ export class RateLimitService extends RateLimiter {
     const fields = this.book.namedRule(name);
     if (!fields) throw unknownRule(name, this.book.optionNames, this.routes);
     const by = fields['by'] as By | readonly By[] | undefined;
-    const rule = new ProgramRule(fields, by, path, (compiled) => this.keyed(compiled));
+    const changes = this.live.changesOf(name);
+    const keyed = (compiled: CompiledRule, counter?: string): KeyedRule =>
+      this.keyed(compiled, undefined, counter);
+    const live: Partial<LiveChange> & { fields: RuleFields } = changes
+      ? changeOf({ fields, by, keyed }, changes)
+      : { fields };
+    const ofRule = (compiled: CompiledRule): KeyedRule => keyed(compiled, live.counter);
+    const rule = new ProgramRule(live.fields, by, path, ofRule, live.exceptions);
     this.named.set(name, rule);
     return rule;
   }
@@ -192,7 +207,13 @@ export class RateLimitService extends RateLimiter {
   private ofLimit(limit: RouteLimit): ProgramRule {
     const known = this.ofRoutes.get(limit);
     if (known) return known;
-    const rule = new ProgramRule(limit.fields, limit.fields.by ?? 'ip', limit.path, limit.keyed);
+    const rule = new ProgramRule(
+      limit.fields,
+      limit.fields.by ?? 'ip',
+      limit.path,
+      limit.keyed,
+      limit.exceptions,
+    );
     this.ofRoutes.set(limit, rule);
     return rule;
   }

@@ -3,7 +3,7 @@ import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';
 
-/** Lists the warnings that were logged: setups in which a limit is probably not enforced as intended. */
+/** Lists the warnings that were logged and still apply: setups in which a limit is probably not enforced as intended. */
 @Injectable()
 export class Warnings {
   private readonly logger = new Logger('RateLimit');
@@ -45,6 +45,17 @@ export class Warnings {
     this.logged.add(entry);
     this.warned.set(code, message);
     this.logger.warn(`${message} (${code}, see docs/warnings.md)`);
+  }
+
+  /**
+   * Removes a warning whose reason has passed: it is logged again if the reason returns. Returns whether it was logged.
+   *
+   * @internal
+   */
+  withdraw(code: WarningCode, about = ''): boolean {
+    const wasLogged = this.logged.delete(`${code} ${about}`);
+    if (![...this.logged].some((entry) => entry.startsWith(`${code} `))) this.warned.delete(code);
+    return wasLogged;
   }
 
   private isOff(code: WarningCode): boolean {

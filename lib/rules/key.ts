@@ -36,12 +36,14 @@ export function keyHead(prefix: string): string {
  *
  * @param owner the route that the counter belongs to; absent if routes share it
  * @param instance the process that the counter belongs to; absent if processes share it
+ * @param counter name of the counters that a live change has started; absent if there are none
  */
-export function keyTail(rule: CompiledRule, owner?: string, instance?: string): string {
+export function keyTail(rule: CompiledRule, owner?: string, instance?: string, counter?: string): string {
   const { trialOf } = rule;
   const name = trialOf === undefined ? escape(rule.name) : `${escape(trialOf)}?`;
   const route = owner === undefined ? name : `${name}@${escape(owner)}`;
-  return `}:${route}:${rule.algorithm.name}${instance === undefined ? '' : `:${instance}`}`;
+  const algorithm = counter === undefined ? rule.algorithm.name : `${rule.algorithm.name}~${counter}`;
+  return `}:${route}:${algorithm}${instance === undefined ? '' : `:${instance}`}`;
 }
 
 /**

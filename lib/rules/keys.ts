@@ -32,12 +32,13 @@ export class Keys {
    * Returns a rule, with its trial limit, that builds hits for any subject.
    *
    * @param owner the route that the counters belong to; absent if routes share them
+   * @param counter name of the counters that a live change has started; absent if there are none
    */
-  keyed(rule: CompiledRule, owner?: string): KeyedRule {
+  keyed(rule: CompiledRule, owner?: string, counter?: string): KeyedRule {
     const rules = rule.trial ? [rule, rule.trial] : [rule];
     const keyTails = rules.map((each) => ({
       rule: each,
-      tail: keyTail(each, owner, each.perInstance ? this.instance : undefined),
+      tail: keyTail(each, owner, each.perInstance ? this.instance : undefined, counter),
     }));
     const isLasting = rules.every(({ algorithm, parametersAt }) => !algorithm.leases && !parametersAt);
     const hitsOf = (subject: Subject, cost?: number): readonly RuleHit[] =>

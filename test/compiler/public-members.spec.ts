@@ -22,6 +22,9 @@ const OPERATIONS = [
 
 /** The members of every exported class, in the built types. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  FileRuleSource: ['load', 'watch'],
+  LiveRules: ['set', 'unset', 'setException', 'unsetException', 'get', 'list', 'history'],
+  MemoryRuleSource: ['load', 'watch', 'write', 'history'],
   MemoryStore: [
     'source',
     'shared',
@@ -37,18 +40,20 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   ],
   Permit: ['decision', 'signal', 'allowed', 'release', '[Symbol.asyncDispose]'],
   RateLimitConfigError: ['name', 'problems'],
+  RateLimitConflictError: ['rule', 'version', 'name'],
   RateLimitEvents: ['on', 'openCircuits', 'faults', 'isFlapping'],
   RateLimitExceededException: ['decision', 'contentType', 'extensions'],
   RateLimitFilter: ['catch'],
   RateLimitGuard: ['canActivate', 'protected subjectOf', 'protected shouldSkip', 'protected deny'],
   RateLimitHealth: ['isHealthy'],
   RateLimitModule: [],
-  RateLimitService: OPERATIONS,
+  RateLimitService: ['rules', ...OPERATIONS],
   RateLimitStoreError: ['operation', 'name'],
   RateLimitTesting: ['static install', 'advance', 'clear', 'off', 'on', 'consumed'],
   RateLimitThrottlerStorage: ['increment'],
   RateLimitUnavailableException: ['decision', 'contentType', 'extensions'],
   RateLimiter: OPERATIONS,
+  RedisRuleSource: ['load', 'watch', 'write', 'history', 'close'],
   RedisStore: [
     'static open',
     'source',

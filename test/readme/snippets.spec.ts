@@ -14,6 +14,7 @@ const snippets = [
     'comparison',
     'configuration',
     'lifecycle',
+    'live-rules',
     'migration',
     'operations',
     'programs',

@@ -4,6 +4,7 @@ import type { KeyedRule } from '../../rules/keyed-rule.js';
 import type { Operation } from '../../limiter/operation.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
+import type { Exceptions } from '../request/exceptions.js';
 import { dynamicFields, sampleOf } from '../request/per-request-rule.js';
 import { programSubject, type ProgramSubject } from './program-subject.js';
 import type { By } from '../rules/route-rule.js';
@@ -29,6 +30,7 @@ export class ProgramRule {
     by: By | readonly By[] | undefined,
     private readonly path: string,
     keyed: (rule: CompiledRule) => KeyedRule,
+    private readonly exceptions?: Exceptions,
   ) {
     this.subjectOf = programSubject(by, (fields['ipv6Prefix'] as number | undefined) ?? 64, path);
     this.dynamic = dynamicFields(fields);
@@ -42,6 +44,8 @@ export class ProgramRule {
         `${this.path}: depends on the request: ${this.dynamic.join(' and ')} given as a function`,
       ]);
     }
-    return this.keyed.hits(this.subjectOf(subject), cost);
+    const found = this.subjectOf(subject);
+    const rule = this.exceptions?.of(found) ?? this.keyed;
+    return rule === 'allow' ? this.keyed.hits(found, 0) : rule.hits(found, cost);
   }
 }

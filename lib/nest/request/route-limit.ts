@@ -6,6 +6,7 @@ import type { HttpRequest } from '../../http/subject.js';
 import { allowListOf } from '../../http/allow-list.js';
 import { sourcesOf, type SubjectSources } from '../rules/by.js';
 import type { Applied, AppliedLimit, Check, Refusal } from './applied-limit.js';
+import type { Exceptions } from './exceptions.js';
 import type { Exchange } from './exchange.js';
 import type { InvalidValues } from './invalid-values.js';
 import { waitingHits } from './waiting-hits.js';
@@ -22,7 +23,16 @@ import {
 } from './subject-of.js';
 
 /** Assigns a rule its keys, see `RateLimiter.keyed`. */
-export type KeyRule = (rule: CompiledRule, id?: string) => KeyedRule;
+export type KeyRule = (rule: CompiledRule, id?: string, counter?: string) => KeyedRule;
+
+/** What a live change makes of a rule. */
+export interface LiveChange {
+  readonly fields: RuleFields;
+  /** Name of the counters that the change has started; absent if there are none. */
+  readonly counter: string | undefined;
+  /** The rules of single subjects; absent if there are none. */
+  readonly exceptions: Exceptions | undefined;
+}
 
 const OUTCOMES: Record<OnMissingSubject, string> = {
   ip: 'counts by its IP',
@@ -49,16 +59,21 @@ export class RouteLimit implements AppliedLimit {
   private readonly waits: boolean;
   readonly count: CountWhen;
   readonly isNamed: boolean;
-  readonly checks = new Set<Check>();
+  readonly checks: Set<Check> = new Set();
   /** Checks requests without the subject; absent if there is nothing to check. */
   checkMissing: ((request: HttpRequest) => void) | undefined;
   readonly fields: RuleFields & RouteRuleFields & { readonly name: string };
-  readonly keyed: (rule: CompiledRule) => KeyedRule;
+  /** Returns a rule with its keys, those of a live change's counters if it has any. */
+  readonly keyed: (rule: CompiledRule, counter?: string) => KeyedRule;
   /** The rule if nothing in it depends on the request. */
   private readonly fixed: KeyedRule | undefined;
   private readonly perRequest: PerRequestRule | undefined;
   private readonly subjectOf: SubjectOf;
   private readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
+  /** The rule as the code declares it: this one, unless a live change has replaced it. */
+  readonly declared: RouteLimit;
+  /** The rules of single subjects; absent if there are none. */
+  readonly exceptions: Exceptions | undefined;
 
   /**
    * @param owner the handler in messages, such as `OrdersController.list`
@@ -68,17 +83,24 @@ export class RouteLimit implements AppliedLimit {
   constructor(
     fields: RuleFields,
     readonly owner: string,
-    id: string,
-    keyed: KeyRule,
+    private readonly id: string,
+    private readonly key: KeyRule,
     private readonly invalid: InvalidValues,
+    live?: { readonly declared: RouteLimit } & LiveChange,
   ) {
+    this.declared = live?.declared ?? this;
+    this.exceptions = live?.exceptions;
+    if (live) {
+      this.checks = live.declared.checks;
+      this.checkMissing = live.declared.checkMissing;
+    }
     this.fields = fields as RuleFields & { readonly name: string };
     this.name = fields['name'] as string;
     this.names = fields['trial'] === undefined ? [this.name] : [this.name, `${this.name}?`];
     this.path = `rule "${this.name}" of ${owner}`;
     const { by = 'ip', ipv6Prefix = 64, scope = 'route', count = 'all', allowList } = this.fields;
     const { onMissingSubject = 'ip', mode } = this.fields;
-    this.keyed = (rule) => keyed(rule, scope === 'route' ? id : undefined);
+    this.keyed = (rule, counter = live?.counter) => key(rule, scope === 'route' ? id : undefined, counter);
     this.sources = sourcesOf(by);
     this.isEnforced = mode !== 'shadow';
     this.isNamed = namedOn(fields) !== 'nowhere';
@@ -95,6 +117,16 @@ export class RouteLimit implements AppliedLimit {
     this.isAllowed = allowList && allowListOf(allowList);
   }
 
+  /**
+   * Returns the rule with a live change.
+   *
+   * @throws RateLimitConfigError if the rule is invalid
+   */
+  changedBy(change: LiveChange): RouteLimit {
+    const { declared, owner, id, key, invalid } = this;
+    return new RouteLimit(change.fields, owner, id, key, invalid, { ...change, declared });
+  }
+
   /** Returns what happens to a request without the subject, in words for a message. */
   get outcomeOfMissing(): string {
     return OUTCOMES[this.fields.onMissingSubject ?? 'ip'];
@@ -105,7 +137,7 @@ export class RouteLimit implements AppliedLimit {
     if (!fixed || this.isAllowed || this.fields.skipIf || this.waits)
       return this.applyConditionally(exchange);
     const subject = this.subjectIn(exchange);
-    if (typeof subject === 'string') return fixed.hits(subject);
+    if (typeof subject === 'string' && !this.exceptions) return fixed.hits(subject);
     if (subject instanceof Promise) return subject.then((found) => this.hits(found, fixed, exchange));
     return this.hits(subject, fixed, exchange);
   }
@@ -143,7 +175,10 @@ export class RouteLimit implements AppliedLimit {
   };
 
   private hits(subject: FoundSubject, rule: KeyedRule, { request }: Exchange): Applied {
-    if (subject !== undefined && subject !== UNUSABLE) return rule.hits(subject);
+    if (subject !== undefined && subject !== UNUSABLE) {
+      const excepted = this.exceptions?.of(subject) ?? rule;
+      return excepted === 'allow' ? NO_HITS : excepted.hits(subject);
+    }
     this.checkMissing?.(request);
     const { onMissingSubject = 'ip', ipv6Prefix = 64 } = this.fields;
     if (onMissingSubject === 'deny') return this.refusal('no-subject');

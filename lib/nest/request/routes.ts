@@ -88,6 +88,8 @@ export class Route {
 @Injectable()
 export class Routes {
   private readonly routes = new Map<Type, Map<Handler, Route>>();
+  /** Returns the current form of a limit: live changes replace limits. */
+  private current: (limit: RouteLimit) => RouteLimit = (limit) => limit;
 
   of(type: Type, handler: Handler): Route | undefined {
     return this.routes.get(type)?.get(handler);
@@ -95,9 +97,25 @@ export class Routes {
 
   set(type: Type, handler: Handler, limits: readonly AppliedLimit[], isIntercepted = false): Route {
     const handlers = this.routes.get(type) ?? new Map<Handler, Route>();
-    const route = new Route(limits, isIntercepted);
+    const route = new Route(this.currentOf(limits), isIntercepted);
     this.routes.set(type, handlers.set(handler, route));
     return route;
+  }
+
+  /** Replaces limits from now on: requests that are being decided keep theirs. */
+  replace(current: (limit: RouteLimit) => RouteLimit): void {
+    this.current = current;
+    for (const handlers of this.routes.values()) {
+      for (const [handler, route] of handlers) {
+        const limits = this.currentOf(route.limits);
+        const isSame = limits.every((limit, index) => limit === route.limits[index]);
+        if (!isSame) handlers.set(handler, new Route(limits, route.isIntercepted));
+      }
+    }
+  }
+
+  private currentOf(limits: readonly AppliedLimit[]): readonly AppliedLimit[] {
+    return limits.map((limit) => (limit instanceof RouteLimit ? this.current(limit) : limit));
   }
 
   /** The limits of a handler in any class. */

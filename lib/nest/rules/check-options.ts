@@ -21,6 +21,8 @@ import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { TRANSPORT_NAMES, type TransportName } from './transport-names.js';
 import { isWarningsOption, WARNINGS_ALLOWED } from '../warning-codes.js';
 
+type Methods = Readonly<Record<string, unknown>>;
+
 const RULE: OptionCheck = { allowed: 'an object with fields of a rule', accepts: isFields };
 
 const byName: OptionCheck = {
@@ -52,6 +54,12 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   rules: rulesOf('rules'),
   onDemand: rulesOf('onDemand'),
   overrides: rulesOf('overrides'),
+  liveRules: {
+    allowed:
+      'a RedisRuleSource, FileRuleSource or MemoryRuleSource, or an object with the methods load and watch',
+    accepts: (value) =>
+      ['load', 'watch'].every((name) => typeof (value as Methods | null)?.[name] === 'function'),
+  },
   defaults: RULE,
   headers: {
     allowed: `${HEADER_STYLES.map((style) => `"${style}"`).join(', ')}, a list of these, or false`,

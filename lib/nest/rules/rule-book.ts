@@ -9,6 +9,7 @@ import type { RouteRule } from './route-rule.js';
 import { RuleFallbacks } from './rule-fallbacks.js';
 import { BY_NAME, COMPLETE, MISUSED, type TargetRules } from '../rate-limit.decorator.js';
 import {
+  fromLayer,
   layerProblems,
   overlay,
   readLayer,
@@ -78,6 +79,11 @@ export class RuleBook {
   namedRule(name: string): RuleFields | undefined {
     const rule = this.optionRules().find((fields) => fields['name'] === name);
     return rule && { ...rule, scope: 'shared' };
+  }
+
+  /** The names of all rules: those of the module's options, and those of the routes seen so far. */
+  get allNames(): readonly string[] {
+    return [...new Set([...this.optionNames, ...this.names])];
   }
 
   /** Finds unknown and duplicate names once all routes have been seen. */
@@ -281,7 +287,7 @@ export class RuleBook {
     const algorithm = layer['algorithm'] ?? rule['algorithm'];
     const read = readLayer(layer, algorithm);
     for (const problem of layerProblems(pathOf, read, algorithm)) this.problems.add(problem);
-    return overlay(rule, read);
+    return fromLayer(overlay(rule, read), rule, read, typeof path === 'string' ? () => path : path);
   }
 }
 

@@ -30,6 +30,25 @@ export function namedAt(rule: RuleFields, place: NamedOn): RuleFields {
   return { ...rule, [NAMED_ON]: place };
 }
 
+const ORIGINS = Symbol.for('nestjs-redis-rate-limit:origins');
+
+/** The layer that each field of a rule comes from: `rules.login`, `@RateLimit on LoginController`, `overrides.login`. */
+export function originsOf(rule: RuleFields): Readonly<Record<string, string>> {
+  return (rule as { readonly [ORIGINS]?: Readonly<Record<string, string>> })[ORIGINS] ?? {};
+}
+
+/** The result of a layer, with a note on which fields it has set. */
+export function fromLayer(
+  result: RuleFields,
+  rule: RuleFields,
+  layer: RuleFields,
+  originOf: (field: string) => string,
+): RuleFields {
+  const set = Object.keys(layer).filter((field) => field !== 'name' && layer[field] !== undefined);
+  const origins = { ...originsOf(rule), ...Object.fromEntries(set.map((field) => [field, originOf(field)])) };
+  return { ...result, [ORIGINS]: origins };
+}
+
 /** A rule after some layers: its fields, and whether a layer has disabled it. */
 export interface LayeredRule {
   readonly fields: RuleFields;

@@ -156,9 +156,9 @@ export class RouteRules implements OnModuleInit {
     const conflict = this.shared.conflict(rule, owner);
     if (conflict !== undefined) this.book.problems.add(conflict);
     try {
-      const key: KeyRule = (compiled, route) => {
+      const key: KeyRule = (compiled, route, counter) => {
         warnOfLargeLog(this.warnings, rule, compiled, owner);
-        return this.limiter.keyed(compiled, route);
+        return this.limiter.keyed(compiled, route, counter);
       };
       const limit = new RouteLimit(rule, owner, id, key, this.invalid);
       this.checks.add(limit);

@@ -1,0 +1,114 @@
+import { RateLimitConfigError } from './rate-limit-config.error.js';
+
+/** The fields of a live rule, as JSON has them: a change of a rule contains only the fields that it changes. */
+export type LiveFields = Readonly<Record<string, unknown>>;
+
+/** The subject of an exception: as a program passes it. */
+export type ExceptedSubject = string | number | readonly (string | number)[];
+
+/** What an exception does: `'allow'` skips the rule, `'deny'` denies every request, fields replace those of the rule. */
+export type LiveException = LiveFields | 'allow' | 'deny';
+
+/** A change of a rule, or of a rule for one subject, as a source holds it. */
+export interface SourcedRule {
+  /** Name of the rule. */
+  readonly rule: string;
+  /** The subject of an exception; absent if the change is for all subjects. */
+  readonly subject?: ExceptedSubject | undefined;
+  /** The fields that differ from the rule in the code; for a subject also `'allow'` or `'deny'`. */
+  readonly fields: LiveException;
+  /** Milliseconds from now until the change is lifted; absent if it is not. */
+  readonly expiresInMs?: number | undefined;
+  /** Version of this change: grows with each change. */
+  readonly version?: number | undefined;
+  /** Name of the counters that `inherit: 'reset'` has started; absent if there are none. */
+  readonly counter?: string | undefined;
+  /** Author of the change. */
+  readonly by?: string | undefined;
+  /** Reason of the change. */
+  readonly reason?: string | undefined;
+  /** When it was made, in milliseconds since the epoch. */
+  readonly at?: number | undefined;
+}
+
+/** All changes that a source holds. */
+export interface SourcedRules {
+  /** Differs after each change. */
+  readonly version: string | number;
+  /** The changes: at most one for each rule, and one for each subject of a rule. */
+  readonly entries: readonly SourcedRule[];
+}
+
+/** A change for a source to store. */
+export interface RuleChange {
+  /** Name of the rule. */
+  readonly rule: string;
+  /** The subject of an exception; absent if the change is for all subjects. */
+  readonly subject?: ExceptedSubject | undefined;
+  /** `undefined` removes the change that the source holds. */
+  readonly fields: LiveException | undefined;
+  /** Milliseconds until the change is lifted; absent if it is not. */
+  readonly expiresInMs?: number | undefined;
+  /** Author of the change. */
+  readonly by: string;
+  /** Reason of the change. */
+  readonly reason?: string | undefined;
+  /** The version that the author saw; 0 if there was no change. Absent: any. */
+  readonly version?: number | undefined;
+  /** `'reset'` starts new counters. */
+  readonly inherit?: 'absolute' | 'reset' | undefined;
+}
+
+/** A change that was made: who, when, what and why. */
+export interface RuleChangeRecord extends Omit<RuleChange, 'fields'> {
+  /** The fields that were set; absent if the change was removed. */
+  readonly fields?: LiveException | undefined;
+  /** Version that the change got. */
+  readonly version: number;
+  /** Milliseconds since the epoch, by the clock of the source. */
+  readonly at: number;
+}
+
+/**
+ * Holds rules that change while the application runs. A database or an HTTP endpoint can be one: `load` and `watch` are
+ * enough. A source with `write` can be changed by `limits.rules`.
+ *
+ * @example
+ * const source: RuleSource = {
+ *   load: async () => ({ version: await db.version(), entries: await db.rules() }),
+ *   watch: (changed) => db.onChange(changed),
+ * };
+ */
+export interface RuleSource {
+  /** Returns all changes. It is given up after one second. */
+  load(): Promise<SourcedRules>;
+  /**
+   * Calls back when the rules may have changed or cannot be read. Calls may be repeated: `load` decides.
+   *
+   * @returns a function that ends the calls
+   */
+  watch(changed: () => void): () => void;
+  /**
+   * Stores a change, atomically, and returns its version.
+   *
+   * @throws RateLimitConflictError if the change is for another version
+   */
+  write?(change: RuleChange): Promise<number>;
+  /** Returns the last changes, the latest first. */
+  history?(most: number): Promise<readonly RuleChangeRecord[]>;
+  /** Releases connections. Called when the application closes. */
+  close?(): Promise<void>;
+}
+
+/** Maximum number of changes that a source of this package holds: rules and exceptions together. */
+export const MOST_LIVE_RULES = 1000;
+
+/** Maximum number of records in the history of a source of this package. */
+export const MOST_RECORDS = 1000;
+
+/** Returns the error of a change that a source has no room for. */
+export function tooManyRules(): RateLimitConfigError {
+  return new RateLimitConfigError([
+    `live rules: the source holds ${MOST_LIVE_RULES} changes; remove some with unset() or unsetException() first`,
+  ]);
+}

@@ -1,0 +1,105 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { isFields } from '../../contracts/fields.js';
+import type { RuleSource, SourcedRules } from '../../contracts/rule-source.js';
+import { after, type Timer } from '../../contracts/timer.js';
+import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+import { RATE_LIMIT_OPTIONS } from '../tokens.js';
+import { Warnings } from '../warnings.js';
+import { LiveState } from './live-state.js';
+
+/** Milliseconds after which a source that has not loaded its rules counts as unreachable. */
+const LOAD_MS = 1000;
+
+/** Milliseconds between attempts to load rules that could not be loaded. */
+const RETRY_MS = 500;
+
+/** Follows the source of live rules: loads its rules at start and after each change. */
+@Injectable()
+export class LiveFollower {
+  private readonly logger = new Logger('RateLimit');
+  private stop: (() => void) | undefined;
+  private retry: Timer | undefined;
+  private reading: Promise<void> | undefined;
+  private isOutdated = false;
+  private isClosed = false;
+  private version: SourcedRules['version'] | undefined;
+
+  constructor(
+    @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
+    @Inject(LiveState) private readonly state: LiveState,
+    @Inject(Warnings) private readonly warnings: Warnings,
+  ) {}
+
+  get source(): RuleSource | undefined {
+    return this.options.liveRules;
+  }
+
+  /** Loads the rules, and follows their changes. Takes at most a second. */
+  async start(): Promise<void> {
+    const { source } = this;
+    if (!source) return;
+    await this.read();
+    this.stop = source.watch(() => void this.read());
+    void this.read(); // A change before that was not reported.
+  }
+
+  /** Loads the rules; once more if they change meanwhile. */
+  read(): Promise<void> {
+    this.isOutdated = true;
+    this.reading ??= this.readAll().finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.retry?.stop();
+    this.stop?.();
+    this.state.close();
+    await this.source?.close?.();
+  }
+
+  private async readAll(): Promise<void> {
+    while (this.isOutdated && !this.isClosed) {
+      this.isOutdated = false;
+      await this.readOnce();
+    }
+  }
+
+  private async readOnce(): Promise<void> {
+    this.retry?.stop();
+    try {
+      const loaded = checked(await inTime(this.source!.load()));
+      if (this.isClosed) return;
+      if (loaded.version !== this.version) this.state.apply(loaded);
+      this.version = loaded.version;
+      if (this.warnings.withdraw('RL_LIVE_RULES_UNREAD'))
+        this.logger.log('The live rules can be read again.');
+    } catch (error) {
+      if (this.isClosed) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      const stays = this.version === undefined ? 'the rules in the code are' : 'the last live rules stay';
+      this.warnings.warn(
+        'RL_LIVE_RULES_UNREAD',
+        `The live rules cannot be read (${reason}); until they can, ${stays} in force in this process.`,
+      );
+      this.retry = after(RETRY_MS, () => void this.read());
+    }
+  }
+}
+
+/** @throws Error if the promise is not settled in time */
+function inTime<Result>(promise: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = after(LOAD_MS, () => reject(new Error(`no result within ${LOAD_MS} ms`)));
+    promise.then(resolve, reject).finally(() => timer.stop());
+  });
+}
+
+/** @throws Error if a source returns something else, whatever its type states */
+function checked(loaded: unknown): SourcedRules {
+  const isRule = (entry: unknown): boolean => isFields(entry) && typeof entry['rule'] === 'string';
+  if (isFields(loaded) && Array.isArray(loaded['entries']) && loaded['entries'].every(isRule)) {
+    return loaded as unknown as SourcedRules;
+  }
+  throw new Error('`load` of the source returned no { version, entries: [{ rule, fields }] }');
+}

@@ -1,0 +1,229 @@
+import { FROM_ONE } from '../../contracts/options.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import {
+  MOST_RECORDS,
+  type ExceptedSubject,
+  type LiveException,
+  type RuleChange,
+  type RuleChangeRecord,
+  type RuleSource,
+  type SourcedRule,
+} from '../../contracts/rule-source.js';
+import type { Routes } from '../request/routes.js';
+import { originsOf } from '../rules/rule-layers.js';
+import type { RuleBook } from '../rules/rule-book.js';
+import { changeOf, type HeldRule, type RuleChanges } from './change-of-rule.js';
+import { readSetOptions, readUnsetOptions, type SetOptions, type UnsetOptions } from './change-options.js';
+import type { LiveRuleFields } from './live-rule-fields.js';
+import type { LiveFollower } from './live-follower.js';
+import type { LiveState } from './live-state.js';
+import { KeyedRule } from '../../rules/keyed-rule.js';
+
+/** Maximum length of the JSON of a change. */
+const LONGEST_CHANGE = 4096;
+
+/** A field of a rule with its value, and the layer that it comes from. */
+export interface EffectiveField {
+  /** Value of the field. */
+  readonly value: unknown;
+  /** Such as `rules.login`, `@RateLimit on LoginController.login`, `overrides.login.limit` or `live rule "login"`. */
+  readonly from: string;
+}
+
+/** A rule as this process applies it. */
+export interface EffectiveRule {
+  /** Name of the rule. */
+  readonly rule: string;
+  /** The route that the rule applies to; absent for the rule of the module's options. */
+  readonly route?: string;
+  /** Its fields by name, without those that have their default. */
+  readonly fields: Readonly<Record<string, EffectiveField>>;
+  /** Its live change. Absent if it has none. */
+  readonly live?: SourcedRule;
+  /** Its exceptions for single subjects. */
+  readonly exceptions: readonly SourcedRule[];
+}
+
+/**
+ * Changes the module's rules while the application runs, in every process within a second. Inject `RateLimitService` and
+ * use its `rules`. The module needs the option `liveRules`.
+ *
+ * @example
+ * await limits.rules.set('login', { limit: 3 }, { by: 'ops@example.com', reason: 'attack', expires: '1h' });
+ */
+export class LiveRules {
+  /** @internal */
+  constructor(
+    private readonly follower: LiveFollower,
+    private readonly state: LiveState,
+    private readonly book: RuleBook,
+    private readonly routes: Routes,
+  ) {}
+
+  /**
+   * Sets fields of a rule wherever it applies. They replace the fields of an earlier live change.
+   *
+   * @param rule name of a rule in the module's options or in a decorator
+   * @returns the version of the change
+   * @throws RateLimitConfigError if the rule, a field or an option is invalid; nothing is changed then
+   * @throws RateLimitConflictError if `version` is given and the rule has another one
+   */
+  async set(rule: string, fields: LiveRuleFields, options: SetOptions): Promise<number> {
+    const read = readSetOptions('rules.set', options);
+    return this.write({ ...read, rule, fields: fields as RuleChange['fields'] });
+  }
+
+  /**
+   * Removes the live change of a rule. Its exceptions stay.
+   *
+   * @throws RateLimitConfigError if an option is invalid
+   * @throws RateLimitConflictError if `version` is given and the rule has another one
+   */
+  async unset(rule: string, options: UnsetOptions): Promise<number> {
+    return this.write({ ...readUnsetOptions('rules.unset', options), rule, fields: undefined });
+  }
+
+  /**
+   * Gives one subject other fields of a rule, allows all its requests (`'allow'`) or denies them (`'deny'`).
+   *
+   * @param subject as programs pass it: an IP, a user id, an API key; for a list in `by`, a list in the same order
+   * @returns the version of the change
+   * @throws RateLimitConfigError if the rule, the subject, a field or an option is invalid; nothing is changed then
+   * @throws RateLimitConflictError if `version` is given and the exception has another one
+   */
+  async setException(
+    rule: string,
+    subject: ExceptedSubject,
+    exception: LiveRuleFields | 'allow' | 'deny',
+    options: SetOptions,
+  ): Promise<number> {
+    const read = readSetOptions('rules.setException', options);
+    return this.write({ ...read, rule, subject, fields: exception as LiveException });
+  }
+
+  /**
+   * Removes the exception of a subject.
+   *
+   * @throws RateLimitConfigError if an option is invalid
+   * @throws RateLimitConflictError if `version` is given and the exception has another one
+   */
+  async unsetException(rule: string, subject: ExceptedSubject, options: UnsetOptions): Promise<number> {
+    return this.write({
+      ...readUnsetOptions('rules.unsetException', options),
+      rule,
+      subject,
+      fields: undefined,
+    });
+  }
+
+  /** Returns the live change of a rule, as the source holds it now; `undefined` if there is none. */
+  async get(rule: string, subject?: ExceptedSubject): Promise<SourcedRule | undefined> {
+    const { entries } = await this.source.load();
+    return entries.find((entry) => isSame(entry, { rule, subject }));
+  }
+
+  /** Returns every rule as this process applies it, with the origin of each field. */
+  list(): readonly EffectiveRule[] {
+    const ofModule = this.book.optionRules().map((fields) => {
+      const rule = fields['name'] as string;
+      const changes = this.state.changesOf(rule);
+      const keyed = (): KeyedRule => new KeyedRule(() => []);
+      const by = fields['by'] as never;
+      const changed = changes ? changeOf({ fields, by, keyed }, changes).fields : fields;
+      return effective(rule, changed, changes);
+    });
+    const ofRoutes = [...this.routes.all()].flat().map(({ name, fields, owner }) => ({
+      ...effective(name, fields, this.state.changesOf(name)),
+      route: owner,
+    }));
+    return [...ofModule, ...ofRoutes];
+  }
+
+  /**
+   * Returns the last changes, the latest first: who, when, what and why. A source keeps 1,000.
+   *
+   * @param most maximum number of changes, an integer from 1; by default 100
+   */
+  async history(most = 100): Promise<readonly RuleChangeRecord[]> {
+    if (!FROM_ONE.accepts(most)) throw new RateLimitConfigError([problem('most', most, FROM_ONE.allowed)]);
+    const { source } = this;
+    if (!source.history)
+      throw new RateLimitConfigError(['rules.history: the source in `liveRules` has no history']);
+    return source.history(Math.min(most, MOST_RECORDS));
+  }
+
+  private async write(change: RuleChange): Promise<number> {
+    const { source } = this;
+    if (!source.write) {
+      throw new RateLimitConfigError([
+        'live rules: the source in `liveRules` cannot be written; change it where it is',
+      ]);
+    }
+    if (change.fields !== undefined) this.check(change);
+    const version = await source.write(change);
+    await this.follower.read();
+    return version;
+  }
+
+  /** @throws RateLimitConfigError if the change does not fit its rule */
+  private check(change: RuleChange): void {
+    const { rule, subject, fields } = change;
+    const size = JSON.stringify([rule, subject, fields])?.length ?? 0;
+    if (size > LONGEST_CHANGE) {
+      throw new RateLimitConfigError([
+        `live rule: got ${size} characters of JSON; allowed: at most ${LONGEST_CHANGE}`,
+      ]);
+    }
+    const held = this.state.changesOf(rule);
+    const problems = this.state.problemsOf(rule, withChange(held, change));
+    if (problems.length > 0) throw new RateLimitConfigError(problems);
+  }
+
+  private get source(): RuleSource {
+    const { source } = this.follower;
+    if (source) return source;
+    throw new RateLimitConfigError([
+      "live rules: the module has no source; write liveRules: new RedisRuleSource({ redis: 'redis://…' })",
+    ]);
+  }
+}
+
+function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChanges {
+  const { layer, exceptions } = held ?? { layer: undefined, exceptions: [] };
+  const entry =
+    change.fields === undefined ? undefined : { ...change, fields: change.fields, until: Infinity };
+  if (change.subject === undefined) return { layer: entry as HeldRule | undefined, exceptions };
+  const others = exceptions.filter((each) => !isSame(each, change));
+  return { layer, exceptions: entry ? [...others, entry] : others };
+}
+
+function isSame(
+  one: Pick<RuleChange, 'rule' | 'subject'>,
+  other: Pick<RuleChange, 'rule' | 'subject'>,
+): boolean {
+  return one.rule === other.rule && JSON.stringify(one.subject) === JSON.stringify(other.subject);
+}
+
+function effective(
+  rule: string,
+  fields: Readonly<Record<string, unknown>>,
+  changes: RuleChanges | undefined,
+): EffectiveRule {
+  const origins = originsOf(fields);
+  const entries = Object.entries(fields)
+    .filter(([field]) => field !== 'name')
+    .map(([field, value]) => [field, { value, from: origins[field] ?? 'the default' }] as const);
+  const live = changes?.layer;
+  return {
+    rule,
+    fields: Object.fromEntries(entries),
+    ...(live && { live: shown(live) }),
+    exceptions: (changes?.exceptions ?? []).map(shown),
+  };
+}
+
+function shown({ until, expiresInMs: _loaded, ...entry }: HeldRule): SourcedRule {
+  return until === Infinity
+    ? entry
+    : { ...entry, expiresInMs: Math.max(0, Math.ceil(until - performance.now())) };
+}

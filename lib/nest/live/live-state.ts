@@ -1,0 +1,142 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import type { SourcedRules } from '../../contracts/rule-source.js';
+import { after, type Timer } from '../../contracts/timer.js';
+import { KeyedRule } from '../../rules/keyed-rule.js';
+import { sampleOf } from '../request/per-request-rule.js';
+import type { RouteLimit } from '../request/route-limit.js';
+import { Routes } from '../request/routes.js';
+import { RuleBook } from '../rules/rule-book.js';
+import {
+  changeOf,
+  changesByRule,
+  textOf,
+  unexpired,
+  type HeldRule,
+  type RuleChanges,
+} from './change-of-rule.js';
+import { RejectedRules } from './rejected-rules.js';
+
+const UNKEYED = (): KeyedRule => new KeyedRule(() => []);
+
+/**
+ * The live changes that are in force in this process. A change that does not fit its rule is not taken over: the last one
+ * that fitted stays. Rules are compiled when they change, and a route has its current rules, so that a request looks
+ * nothing up.
+ */
+@Injectable()
+export class LiveState {
+  private held: readonly HeldRule[] = [];
+  private inForce: ReadonlyMap<string, RuleChanges> = new Map();
+  private readonly changesOfLimit = new WeakMap<RouteLimit, RuleChanges>();
+  private expiry: Timer | undefined;
+  private readonly listeners: (() => void)[] = [];
+
+  constructor(
+    @Inject(Routes) private readonly routes: Routes,
+    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(RejectedRules) private readonly rejected: RejectedRules,
+  ) {}
+
+  /** Calls a listener after each change. */
+  watch(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** The changes of a rule that are in force. */
+  changesOf(rule: string): RuleChanges | undefined {
+    return this.inForce.get(rule);
+  }
+
+  /** Puts the rules of a source in force, except those that do not fit. */
+  apply({ entries }: SourcedRules): void {
+    const now = performance.now();
+    this.held = entries.map((entry) => ({ ...entry, until: now + (entry.expiresInMs ?? Infinity) }));
+    this.refresh();
+  }
+
+  close(): void {
+    this.expiry?.stop();
+  }
+
+  /** Returns the problems of changes of a rule, wherever the rule applies. */
+  problemsOf(rule: string, changes: RuleChanges): readonly string[] {
+    const problems = new Set<string>();
+    const attempt = (make: () => unknown): void => {
+      try {
+        make();
+      } catch (error) {
+        if (!(error instanceof RateLimitConfigError)) throw error;
+        for (const problem of error.problems) problems.add(problem);
+      }
+    };
+    const limits = [...this.routes.all()].flat().filter(({ name }) => name === rule);
+    const fields = this.book.namedRule(rule);
+    if (!fields && limits.length === 0) {
+      const known = this.book.allNames.map((name) => `"${name}"`).join(', ');
+      return [
+        `live rule "${rule}": no rule has this name; allowed: ${known || 'none, since there are no rules'}`,
+      ];
+    }
+    if (fields) {
+      attempt(() => {
+        const by = fields['by'] as RouteLimit['fields']['by'];
+        const changed = changeOf({ fields, by, keyed: UNKEYED }, changes);
+        sampleOf(changed.fields, `live rule "${rule}"`);
+      });
+    }
+    for (const limit of limits) attempt(() => this.make(limit.declared, changes));
+    return [...problems];
+  }
+
+  /** Lifts what has ended, and takes over the rest. */
+  private refresh(): void {
+    const now = performance.now();
+    this.held = this.held.filter(({ until }) => until > now);
+    const next = new Map<string, RuleChanges>();
+    for (const [rule, changes] of changesByRule(this.held)) {
+      const accepted = this.accepted(rule, changes);
+      if (accepted) next.set(rule, accepted);
+    }
+    this.rejected.keep([...changesByRule(this.held).keys()]);
+    this.inForce = next;
+    this.routes.replace((limit) => this.current(limit));
+    for (const listener of this.listeners) listener();
+    this.expiry?.stop();
+    const until = Math.min(...this.held.map((entry) => entry.until));
+    if (until < Infinity) this.expiry = after(until - now, () => this.refresh());
+  }
+
+  /** Returns the changes of a rule that apply from now on: the last ones if these do not fit. */
+  private accepted(rule: string, changes: RuleChanges): RuleChanges | undefined {
+    const known = this.inForce.get(rule);
+    if (known && textOf(known) === textOf(changes)) return known;
+    const problems = this.problemsOf(rule, changes);
+    if (problems.length === 0) {
+      this.rejected.accept(rule);
+      return changes;
+    }
+    this.rejected.reject(rule, problems);
+    return known && unexpired(known);
+  }
+
+  private current(limit: RouteLimit): RouteLimit {
+    const changes = this.inForce.get(limit.name);
+    if (!changes) return limit.declared;
+    if (this.changesOfLimit.get(limit) === changes) return limit;
+    try {
+      return this.make(limit.declared, changes);
+    } catch (error) {
+      if (!(error instanceof RateLimitConfigError)) throw error;
+      this.rejected.reject(limit.name, error.problems); // A route that is found after the change.
+      return limit.declared;
+    }
+  }
+
+  private make(declared: RouteLimit, changes: RuleChanges): RouteLimit {
+    const { fields, keyed } = declared;
+    const limit = declared.changedBy(changeOf({ fields, by: fields.by ?? 'ip', keyed }, changes));
+    this.changesOfLimit.set(limit, changes);
+    return limit;
+  }
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { unwatchFile, watchFile } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { isFields } from '../contracts/fields.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import {
+  MOST_LIVE_RULES,
+  tooManyRules,
+  type LiveException,
+  type RuleSource,
+  type SourcedRule,
+  type SourcedRules,
+} from '../contracts/rule-source.js';
+
+/** Milliseconds between looks at the file. */
+const LOOK_EVERY_MS = 250;
+
+const YAML = ['.yaml', '.yml'];
+
+/** Packages that read YAML, in the order in which they are tried. */
+const YAML_PACKAGES = ['yaml', 'js-yaml'];
+
+const EXAMPLE = '{ "login": { "limit": 3, "exceptions": { "203.0.113.7": "deny" } } }';
+
+/**
+ * Reads live rules from a JSON or YAML file whenever it changes: fields by rule name, and exceptions by subject. YAML
+ * needs the package `yaml` or `js-yaml`. It cannot be changed by `limits.rules`.
+ *
+ * @example
+ * // limits.json: { "login": { "limit": 3, "exceptions": { "203.0.113.7": "deny" } } }
+ * RateLimitModule.forRoot({ liveRules: new FileRuleSource('limits.json') });
+ */
+export class FileRuleSource implements RuleSource {
+  /**
+   * @param path path of a file whose name ends with `.json`, `.yaml` or `.yml`
+   * @throws RateLimitConfigError if it does not
+   */
+  constructor(private readonly path: string) {
+    if (typeof path === 'string' && ['.json', ...YAML].includes(extname(path))) return;
+    throw new RateLimitConfigError([problem('path', path, 'a path that ends with .json, .yaml or .yml')]);
+  }
+
+  async load(): Promise<SourcedRules> {
+    const text = await readFile(this.path, 'utf8');
+    const parsed: unknown = YAML.includes(extname(this.path)) ? await parseYaml(text) : JSON.parse(text);
+    if (!isFields(parsed) || !Object.values(parsed).every(isFields)) {
+      throw new Error(`${this.path}: allowed: an object of rules by their names, such as ${EXAMPLE}`);
+    }
+    const entries = Object.entries(parsed).flatMap(([rule, fields]) => entriesOf(rule, fields as object));
+    if (entries.length > MOST_LIVE_RULES) throw tooManyRules();
+    return { version: createHash('sha256').update(text).digest('hex'), entries };
+  }
+
+  watch(changed: () => void): () => void {
+    const listener = (): void => changed();
+    watchFile(this.path, { interval: LOOK_EVERY_MS, persistent: false }, listener);
+    return () => unwatchFile(this.path, listener);
+  }
+}
+
+function entriesOf(rule: string, { exceptions, ...fields }: { exceptions?: unknown }): SourcedRule[] {
+  const layer = Object.keys(fields).length > 0 ? [{ rule, fields }] : [];
+  if (exceptions === undefined) return layer;
+  if (!isFields(exceptions)) {
+    throw new RateLimitConfigError([problem(`${rule}.exceptions`, exceptions, 'an object by subject')]);
+  }
+  const others = Object.entries(exceptions).map(([subject, exception]) => ({
+    rule,
+    subject,
+    fields: exception as LiveException,
+  }));
+  return [...layer, ...others];
+}
+
+/** The functions of the packages that read YAML. */
+interface YamlModule {
+  readonly parse?: (text: string) => unknown;
+  readonly load?: (text: string) => unknown;
+  readonly default?: YamlModule;
+}
+
+/** @throws Error if neither package is installed */
+async function parseYaml(text: string): Promise<unknown> {
+  for (const name of YAML_PACKAGES) {
+    const found = await (import(name) as Promise<YamlModule>).catch(() => undefined);
+    const parse = found?.parse ?? found?.load ?? found?.default?.parse ?? found?.default?.load;
+    if (parse) return parse(text);
+  }
+  throw new Error('a YAML file needs the package yaml or js-yaml; run: npm install yaml');
+}
