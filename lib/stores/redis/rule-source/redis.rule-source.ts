@@ -12,6 +12,7 @@ import {
 import { every } from '../../../contracts/timer.js';
 import { Announcements } from '../announcements.js';
 import { announcersOf } from '../announcers.js';
+import { ChannelRights } from '../channel-rights.js';
 import { firstConnection } from '../connection.js';
 import { Deadline } from '../deadline.js';
 import { REDIS, type RedisConnection } from '../redis-option.js';
@@ -134,7 +135,9 @@ export class RedisRuleSource implements RuleSource {
     const site = new Site(this.redis, BOUNDS, () => undefined);
     site.client.on('error', () => undefined); // The call that fails reports it.
     const keyPrefix = String(site.client.options?.keyPrefix ?? '');
-    const announcements = new Announcements(announcersOf(site, this.redis, BOUNDS), site, keyPrefix);
+    const announcers = announcersOf(site, this.redis, BOUNDS);
+    // Without the right to subscribe, the version that is read every 500 ms reports changes.
+    const announcements = new Announcements(announcers, site, keyPrefix, new ChannelRights());
     this.opened = { site, announcements };
     return this.opened;
   }
