@@ -2,7 +2,6 @@ import { isFields } from '../../contracts/fields.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
-import type { SubjectValue } from '../../rules/key.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import { programSubject } from '../programs/program-subject.js';
 import { Exceptions } from '../request/exceptions.js';
@@ -87,7 +86,7 @@ function exceptionsOf(
   for (const { subject, fields, counter } of entries) {
     const of = `${path} for subject ${JSON.stringify(subject)}`;
     const excepted = fields === 'allow' ? fields : rule.keyed(compiled(rule.fields, fields, of), counter);
-    exceptions.add(subjectOf(subject as SubjectValue), excepted);
+    exceptions.add(subjectOf(subject!), excepted);
   }
   return exceptions;
 }

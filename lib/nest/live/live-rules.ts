@@ -3,7 +3,6 @@ import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config
 import {
   MOST_RECORDS,
   type ExceptedSubject,
-  type LiveException,
   type RuleChange,
   type RuleChangeRecord,
   type RuleSource,
@@ -70,7 +69,7 @@ export class LiveRules {
    */
   async set(rule: string, fields: LiveRuleFields, options: SetOptions): Promise<number> {
     const read = readSetOptions('rules.set', options);
-    return this.write({ ...read, rule, fields: fields as RuleChange['fields'] });
+    return this.write({ ...read, rule, fields: fields });
   }
 
   /**
@@ -98,7 +97,7 @@ export class LiveRules {
     options: SetOptions,
   ): Promise<number> {
     const read = readSetOptions('rules.setException', options);
-    return this.write({ ...read, rule, subject, fields: exception as LiveException });
+    return this.write({ ...read, rule, subject, fields: exception });
   }
 
   /**
@@ -192,7 +191,7 @@ function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChan
   const { layer, exceptions } = held ?? { layer: undefined, exceptions: [] };
   const entry =
     change.fields === undefined ? undefined : { ...change, fields: change.fields, until: Infinity };
-  if (change.subject === undefined) return { layer: entry as HeldRule | undefined, exceptions };
+  if (change.subject === undefined) return { layer: entry, exceptions };
   const others = exceptions.filter((each) => !isSame(each, change));
   return { layer, exceptions: entry ? [...others, entry] : others };
 }

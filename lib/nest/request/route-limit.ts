@@ -59,7 +59,7 @@ export class RouteLimit implements AppliedLimit {
   private readonly waits: boolean;
   readonly count: CountWhen;
   readonly isNamed: boolean;
-  readonly checks: Set<Check> = new Set();
+  readonly checks = new Set<Check>();
   /** Checks requests without the subject; absent if there is nothing to check. */
   checkMissing: ((request: HttpRequest) => void) | undefined;
   readonly fields: RuleFields & RouteRuleFields & { readonly name: string };

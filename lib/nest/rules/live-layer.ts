@@ -1,6 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import { algorithmOf, OPTION_NAMES, RULE_FIELDS } from '../../rules/rule-fields.js';
+import { algorithmOf, OPTION_NAMES, type RULE_FIELDS } from '../../rules/rule-fields.js';
 import {
   fromLayer,
   layerProblems,
