@@ -155,4 +155,3 @@ export type {
   Denied,
   Next,
 } from './contracts/algorithm.js';
-export type { LuaModule } from './contracts/lua-module.js';

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 const lib = process.argv[2] ?? fileURLToPath(new URL('../lib/', import.meta.url));
 const files = readdirSync(lib, { recursive: true }).map((path) => path.split(sep).join('/'));
 
+const REGISTRY = 'algorithms/registry.lua.ts';
 const modules = new Map();
 for (const file of files.filter((path) => path.endsWith('.lua'))) {
   const name = basename(file, '.lua');
@@ -22,16 +23,33 @@ for (const file of files.filter((path) => path.endsWith('.lua'))) {
 for (const name of modules.keys()) checkNeeds(name, []);
 
 for (const module of modules.values()) {
-  const embedded = join(lib, `${module.file}.ts`);
-  const source = sourceOf(module);
-  if (existsSync(embedded) && readFileSync(embedded, 'utf8') === source) continue;
-  // Renamed atomically, so that another build never reads an incomplete file.
-  writeFileSync(`${embedded}.${process.pid}`, source);
-  renameSync(`${embedded}.${process.pid}`, embedded);
+  writeChanged(`${module.file}.ts`, sourceOf(module));
 }
 
-for (const file of files.filter((path) => path.endsWith('.lua.ts'))) {
+const ofAlgorithms = [...modules.values()].filter(({ file }) => /^algorithms\/.+\//.test(file));
+if (ofAlgorithms.length > 0) writeChanged(REGISTRY, registryOf(ofAlgorithms));
+
+for (const file of files.filter((path) => path.endsWith('.lua.ts') && path !== REGISTRY)) {
   if (!files.includes(file.slice(0, -'.ts'.length))) rmSync(join(lib, file));
+}
+
+function writeChanged(file, source) {
+  const path = join(lib, file);
+  if (existsSync(path) && readFileSync(path, 'utf8') === source) return;
+  // Renamed atomically, so that another build never reads an incomplete file.
+  writeFileSync(`${path}.${process.pid}`, source);
+  renameSync(`${path}.${process.pid}`, path);
+}
+
+/** The Lua of the algorithms by file name. Only the Redis store imports it, so that other applications do not load it. */
+function registryOf(files) {
+  return [
+    "import type { LuaModule } from '../contracts/lua-module.js';\n",
+    ...files.map(({ file }, index) => `import lua${index} from './${file.replace('algorithms/', '')}.js';\n`),
+    'export const algorithmLua: Readonly<Record<string, LuaModule | undefined>> = {\n',
+    ...files.map(({ name }, index) => `  '${name}': lua${index},\n`),
+    '};\n',
+  ].join('');
 }
 
 function checkNeeds(name, path) {

@@ -1,5 +1,3 @@
-import type { LuaModule } from './lua-module.js';
-
 /** The result of an algorithm for one request. All durations are in microseconds. */
 export interface Result {
   /** Whether the request is allowed. */
@@ -57,14 +55,12 @@ export type MaxWait = number;
  */
 export type Receipt = string | number;
 
-/** An algorithm: its reference implementation as pure functions and its Lua module. Both return equal results. */
+/** An algorithm: its reference implementation as pure functions. The Lua file of its name returns equal results. */
 export interface Algorithm<State = unknown> {
   /** Name, such as `gcra`. */
   readonly name: string;
   /** Names of its parameters, in the order in which the Lua functions take them. */
   readonly parameters: readonly string[];
-  /** The Lua module: returns `{ step = …, … }`, see docs/adr/0002-one-script.md. */
-  readonly lua: LuaModule;
   /** Whether permits are held by name until they are released. */
   readonly leases?: boolean;
   /**

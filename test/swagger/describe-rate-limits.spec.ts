@@ -1,10 +1,16 @@
-import { Controller, Get, HttpException, Post, type INestApplication } from '@nestjs/common';
+import { Controller, Get, HttpException, Post, UseGuards, type INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { ApiOperation, ApiResponse, DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { RateLimit, RateLimitModule, SkipRateLimit, type RateLimitModuleOptions } from '../../lib/index.js';
+import {
+  RateLimit,
+  RateLimitGuard,
+  RateLimitModule,
+  SkipRateLimit,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
 import { describeRateLimits } from '../../lib/swagger.js';
 
 @Controller('orders')
@@ -132,5 +138,29 @@ describe('describeRateLimits', () => {
     expect(() => describeRateLimits(early, document)).toThrow(
       /not initialized.*document factory.*app\.init\(\)/,
     );
+  });
+});
+
+describe('the OpenAPI document of an application with registerGuard: false', () => {
+  it('has the limits of handlers with the guard, and of no others', async () => {
+    @Controller()
+    class Routes {
+      @UseGuards(RateLimitGuard)
+      @Get('guarded')
+      guarded() {}
+
+      @Get('open')
+      open() {}
+    }
+    const limits = RateLimitModule.forRoot({ rules, registerGuard: false });
+    const module = await Test.createTestingModule({ imports: [limits], controllers: [Routes] }).compile();
+    app = module.createNestApplication();
+    app.useLogger(false);
+    await app.init();
+    const config = new DocumentBuilder().build();
+    const { paths } = describeRateLimits(app, SwaggerModule.createDocument(app, config));
+    expect(paths['/guarded']!.get!.responses).toHaveProperty('429');
+    expect(paths['/open']!.get).not.toHaveProperty('x-rate-limit');
+    expect(paths['/open']!.get!.responses).not.toHaveProperty('429');
   });
 });

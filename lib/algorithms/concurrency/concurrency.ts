@@ -5,7 +5,6 @@ import { durationOption, integer } from '../option-checks.js';
 import { allow, deny, NEVER } from '../result.js';
 import { shareOf } from '../share.js';
 import { concurrencyExamples } from './concurrency.examples.js';
-import lua from './concurrency.lua.js';
 import { HeldPermits, type Holder } from './held-permits.js';
 
 /** Options of `algorithm: 'concurrency'`, which has no window. */
@@ -70,7 +69,6 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
     queue,
   }),
   leases: true,
-  lua,
 
   step(state, now, cost, parameters, maxWait = 0, name = '') {
     const { limit, lease } = parameters;

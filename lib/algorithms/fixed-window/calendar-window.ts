@@ -2,7 +2,6 @@ import type { Variant } from '../definition.js';
 import { endOfWindow } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
-import lua from './calendar-window.lua.js';
 import { windowsAround } from './calendar.js';
 import { startOf, windowAt, type WindowStarts } from './window-starts.js';
 import type { FixedWindowState } from './window-state.js';
@@ -115,7 +114,6 @@ export const calendarWindow: Variant<CalendarWindowOptions, FixedWindowState, Ca
     const calendar = { unit, timeZone, anchor };
     return (now) => ({ limit, ...windowsAround(calendar, now) });
   },
-  lua,
   spendBy: endOfWindow,
 
   step(state, now, cost, { limit, ...starts }, maxWait = 0) {

@@ -6,7 +6,6 @@ import { allow, deny, NEVER } from '../result.js';
 import { calendarWindow } from './calendar-window.js';
 import { isTimeZone } from './calendar.js';
 import { fixedWindowExamples } from './fixed-window.examples.js';
-import lua from './fixed-window.lua.js';
 import type { FixedWindowState } from './window-state.js';
 
 /** Options of `algorithm: 'fixed-window'`. Its window may also be a calendar window: `'day'`, `'week'`, `'month'`. */
@@ -105,7 +104,6 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowSta
   spendBy: endOfWindow,
   resolve: ({ calendar }) => (calendar === undefined ? undefined : calendarWindow),
   variants: [calendarWindow],
-  lua,
 
   step(state, now, cost, parameters, maxWait = 0) {
     const { limit } = parameters;

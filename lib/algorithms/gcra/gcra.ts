@@ -6,7 +6,6 @@ import { extend, minus, NO_TIME, permitsIn, spanOf } from '../rate.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
 import { gcraExamples } from './gcra.examples.js';
-import lua from './gcra.lua.js';
 
 /** Options of `algorithm: 'gcra'`. */
 export interface GcraOptions extends Prefetchable {
@@ -41,7 +40,6 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
   },
   queues: true,
   spendBy: slotOf,
-  lua,
 
   step(state, now, cost, parameters, maxWait = 0) {
     const { limit, window, burst, full, fullPart } = parameters;

@@ -7,7 +7,6 @@ import { extend, isLonger, minus, permitsIn, spanOf, type Span } from '../rate.j
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
 import { leakyBucketExamples } from './leaky-bucket.examples.js';
-import lua from './leaky-bucket.lua.js';
 
 /** Options of `algorithm: 'leaky-bucket'`, modelled on `limit_req` of nginx. */
 export interface LeakyBucketOptions {
@@ -73,7 +72,6 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
     };
   },
   queues: true,
-  lua,
 
   step(state, now, cost, parameters, maxWait = 0) {
     const { limit, window, capacity } = parameters;

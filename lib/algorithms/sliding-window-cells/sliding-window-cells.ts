@@ -7,7 +7,6 @@ import { allow, deny, NEVER } from '../result.js';
 import { expiryOf } from './cell-grid.js';
 import { read, sum, write, type SlidingWindowCellsState } from './cells.js';
 import { slidingWindowCellsExamples } from './sliding-window-cells.examples.js';
-import lua from './sliding-window-cells.lua.js';
 
 /** Options of `algorithm: 'sliding-window-cells'`. */
 export interface SlidingWindowCellsOptions extends Prefetchable {
@@ -60,7 +59,6 @@ export const slidingWindowCells: AlgorithmDefinition<
   compile({ limit, window, cells = Math.max(1, Math.min(DEFAULT_CELLS, limit, window)) }) {
     return { limit, window, cells };
   },
-  lua,
   spendBy: endOfFirstWindow,
 
   step(state, now, cost, parameters, maxWait = 0) {

@@ -3,7 +3,6 @@ import { prefetchOption, type Prefetchable } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
 import { slidingWindowCounterExamples } from './sliding-window-counter.examples.js';
-import lua from './sliding-window-counter.lua.js';
 
 /** Options of `algorithm: 'sliding-window-counter'`. */
 export type SlidingWindowCounterOptions = Prefetchable;
@@ -146,7 +145,6 @@ export const slidingWindowCounter: AlgorithmDefinition<
     window,
     unit: unitOf(limit, window),
   }),
-  lua,
 
   step(state, now, cost, parameters, maxWait = 0) {
     const { limit } = parameters;

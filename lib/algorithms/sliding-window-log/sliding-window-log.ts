@@ -2,7 +2,6 @@ import type { AlgorithmDefinition } from '../definition.js';
 import { allow, deny, NEVER } from '../result.js';
 import { EMPTY_LOG, type HitLog, type Kept } from './hit-log.js';
 import { slidingWindowLogExamples } from './sliding-window-log.examples.js';
-import lua from './sliding-window-log.lua.js';
 
 /** `algorithm: 'sliding-window-log'` has no options of its own. */
 export type SlidingWindowLogOptions = Record<never, never>;
@@ -27,7 +26,6 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
   parameters: ['limit', 'window'],
   options: {},
   compile: ({ limit, window }) => ({ limit, window }),
-  lua,
 
   step(state, now, cost, { limit, window }, maxWait = 0) {
     if (limit === 0) return NEVER;

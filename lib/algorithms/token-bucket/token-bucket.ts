@@ -8,7 +8,6 @@ import { allow, deny, NEVER } from '../result.js';
 import { expiryOf, fill, instantWith, take, type TokenBucketState } from './bucket.js';
 import { refundTokens } from './refill.js';
 import { tokenBucketExamples } from './token-bucket.examples.js';
-import lua from './token-bucket.lua.js';
 import { warmUp } from './warm-up.js';
 
 /** Options of `algorithm: 'token-bucket'`. */
@@ -97,7 +96,6 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
   lone: 'warmUp',
   queues: true,
   spendBy: slotOf,
-  lua,
 
   step(state, now, cost, parameters, maxWait = 0) {
     const { limit, burst, initial } = parameters;

@@ -4,7 +4,6 @@ import { checkRate } from '../burst.js';
 import type { Variant } from '../definition.js';
 import { LONGEST, minus, plus, roundUp, spanOf, type Span } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
-import lua from './warm-up.lua.js';
 
 /** The options of a token bucket that a warm-up reads, or that it excludes. */
 interface WarmUpOptions {
@@ -89,7 +88,6 @@ export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { re
   },
   compile: ({ limit, window, warmUp }) => ({ limit, window, warmUp: parseDuration(warmUp)! }),
   queues: true,
-  lua,
 
   step(state, now, cost, { limit, window, warmUp }, maxWait = 0) {
     if (limit === 0) return NEVER;

@@ -3,9 +3,11 @@ import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { RouteLimit } from '../request/route-limit.js';
 import { Routes } from '../request/routes.js';
+import { Guards } from '../startup/guards.js';
+import { guardsOn } from '../startup/handler-guard.js';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
 import { OpenApiParts } from './openapi-parts.js';
-import { operationHandlers, operationsIn } from './operation-handlers.js';
+import { operationHandlers, operationsIn, type OperationHandler } from './operation-handlers.js';
 import { extensionOf } from '../request/rate-limit-extension.js';
 
 /** A Nest application. */
@@ -26,7 +28,7 @@ type Responses = Record<string, { headers?: object; content?: object; descriptio
 /**
  * Adds the rate limits to an OpenAPI document: to each operation with rules the response 429 (and 503 where
  * `onStoreError` is `'deny'`), the headers, the schema of the body, and the rules as `x-rate-limit`. What the document
- * has already is kept.
+ * has already is kept. An operation without the rate limit guard is not described, such as with `registerGuard: false`.
  *
  * @param app an initialized application: after `app.init()` or `app.listen()`, or in a document factory
  * @param document is changed
@@ -48,13 +50,15 @@ export function describeRateLimits<Document extends OpenApiDocument>(
         "factory, SwaggerModule.setup('docs', app, () => describeRateLimits(app, ...)), or call `await app.init()` before",
     ]);
   }
+  const guards = app.get(Guards, { strict: false });
   const options = app.get<RateLimitModuleOptions>(RATE_LIMIT_OPTIONS, { strict: false });
   const parts = new OpenApiParts(options, document.openapi.startsWith('3.0'));
   let isLimited = false;
   for (const [path, item] of Object.entries(document.paths)) {
     for (const [method, operation] of operationsIn(item as object)) {
       const found = handlers.get(`${method} ${path}`);
-      const limits = found ? (routes.of(found.type, found.handler)?.limits ?? []) : [];
+      const isReached = found && isGuarded(found, guards);
+      const limits = isReached ? (routes.of(found.type, found.handler)?.limits ?? []) : [];
       const enforced = limits
         .filter((limit) => limit instanceof RouteLimit)
         .filter(({ isEnforced }) => isEnforced);
@@ -65,6 +69,11 @@ export function describeRateLimits<Document extends OpenApiDocument>(
   }
   if (isLimited) addSchemas(document, parts);
   return document;
+}
+
+/** Whether the rate limit guard runs for a handler: it is global, or a decorator adds it. */
+function isGuarded({ type, handler }: OperationHandler, guards: Guards): boolean {
+  return guards.hasOursGlobally || [type, handler].flatMap(guardsOn).some((guard) => guards.isOurs(guard));
 }
 
 function describe(

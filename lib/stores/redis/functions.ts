@@ -2,6 +2,7 @@ import type { Call } from './call.js';
 import type { StoreClient } from './connection.js';
 import { wasNotExecuted } from './not-executed.js';
 import type { Library } from './library.js';
+import { FUNCTIONS_OFF } from './redis.store.options.js';
 import { isError, oneLine } from './reply-error.js';
 import { Scripts } from './scripts.js';
 
@@ -14,9 +15,6 @@ export interface LuaForm {
   /** Why it runs scripts. */
   readonly reason?: string;
 }
-
-/** Why scripts run if the application has chosen them. */
-export const FUNCTIONS_OFF = '`functions: false`';
 
 interface FunctionClient extends StoreClient {
   fcall(name: string, numberOfKeys: number, ...args: unknown[]): Promise<unknown>;

@@ -2,6 +2,9 @@ import type { Clock } from '../../contracts/clock.js';
 import { CLOCK, FLAG, MILLISECONDS, type OptionCheck } from '../../contracts/options.js';
 import { REDIS, type RedisConnection } from './redis-option.js';
 
+/** Why scripts run if the application has chosen them. */
+export const FUNCTIONS_OFF = '`functions: false`';
+
 /** The options of a `RedisStore`. */
 export interface RedisStoreOptions {
   /** The Redis server: a `redis://` or `rediss://` URL, ioredis options, or a client or Cluster that you own. */

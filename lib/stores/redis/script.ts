@@ -1,5 +1,6 @@
 import type { Algorithm } from '../../contracts/algorithm.js';
 import type { LuaModule } from '../../contracts/lua-module.js';
+import { algorithmLua } from '../../algorithms/registry.lua.js';
 import adjust from './adjust.lua.js';
 import block from './block.lua.js';
 import call from './call.lua.js';
@@ -17,10 +18,10 @@ export const EVERY_MAIN = Object.keys(MAINS) as readonly Main[];
 
 /** Returns the Lua of some algorithms and functions: each file once, after the files that it needs. */
 export function assemble(mains: readonly Main[], algorithms: readonly Algorithm[]): string {
-  const inFront = withNeeds([call, ...algorithms.flatMap(({ lua }) => lua.needs)]);
+  const inFront = withNeeds([call, ...algorithms.flatMap((each) => luaOf(each).needs)]);
   const behind = withNeeds(mains.map((main) => MAINS[main])).filter((module) => !inFront.includes(module));
   const modules = algorithms.map(
-    ({ name, lua }) => `-- ${lua.name}\nalgorithms['${name}'] = (function()\n${lua.text}end)()\n`,
+    (each) => `-- ${each.name}\nalgorithms['${each.name}'] = (function()\n${luaOf(each).text}end)()\n`,
   );
   return [...inFront.map(textOf), 'local algorithms = {}\n', ...modules, ...behind.map(textOf)].join('\n');
 }
@@ -32,7 +33,14 @@ export function assembleScript(main: Main, algorithms: readonly Algorithm[]): st
 
 /** Returns the files that are needed to decide, adjust, block and reset counters of these algorithms. */
 export function modulesOf(algorithms: readonly Algorithm[]): readonly LuaModule[] {
-  return withNeeds([call, decide, adjust, block, reset, ...algorithms.map(({ lua }) => lua)]);
+  return withNeeds([call, decide, adjust, block, reset, ...algorithms.map(luaOf)]);
+}
+
+/** Returns the Lua file of an algorithm: it has the algorithm's name. */
+function luaOf({ name }: Algorithm): LuaModule {
+  const lua = algorithmLua[name];
+  if (!lua) throw new TypeError(`algorithm ${name} has no file ${name}.lua`);
+  return lua;
 }
 
 /** Returns the modules and those that they need: each once, after those that it needs. */

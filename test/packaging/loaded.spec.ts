@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals';
+import { runCommand } from './run-command.js';
+import { packageRoot } from './tarball.js';
+
+/** Returns the files that a CommonJS program has loaded, relative to this package, and the names of packages. */
+async function loadedBy(program: string): Promise<string[]> {
+  const list = `console.log(JSON.stringify(Object.keys(require.cache)))`;
+  const output = await runCommand(
+    packageRoot,
+    process.execPath,
+    '--eval',
+    `(async () => { ${program}; ${list} })()`,
+  );
+  return (JSON.parse(output) as string[]).map((file) => file.slice(packageRoot.length));
+}
+
+const LOAD = "require('reflect-metadata'); const { RateLimitModule } = require('./dist/cjs/index.js')";
+const START = `
+  const { Module } = require('@nestjs/common'); const { NestFactory } = require('@nestjs/core');
+  class App {}
+  Module({ imports: [RateLimitModule.forRoot({ rules: { default: { window: '1m', limit: 9 } } })] })(App);
+  const app = await NestFactory.createApplicationContext(App, { logger: false }); await app.init(); await app.close()`;
+
+describe('an application that counts in memory', () => {
+  it('loads neither ioredis, nor the Redis store with its Lua, nor optional parts of the package', async () => {
+    const files = await loadedBy(`${LOAD}; ${START}`);
+    const ours = files.filter((file) => file.startsWith('dist/')).toSorted();
+    expect(ours).toEqual(['dist/cjs/core.js', 'dist/cjs/index.js']);
+    const others =
+      /node_modules[/](ioredis|ts-morph|typescript|@nestjs[/](swagger|throttler|graphql|microservices))[/]/;
+    expect(files.filter((file) => others.test(file))).toEqual([]);
+  });
+
+  it('has no Lua in the code that it loads', async () => {
+    const core = await runCommand(packageRoot, 'grep', '-c', 'redis.call(', 'dist/cjs/core.js').catch(String);
+    expect(core).not.toMatch(/^[1-9]/);
+  });
+});
