@@ -13,7 +13,8 @@ import { ModuleCheck } from '../checks/module-check.js';
 import { handlerClasses, lineage, methodsOf, type HandlerClass } from './handler-classes.js';
 import { handlerKind, type HandlerKind } from './handler-kind.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
-import { Routes } from '../request/routes.js';
+import { Routes, type Handler } from '../request/routes.js';
+import { isIntercepted } from '../transports/handler-interceptor.js';
 import { Warnings } from '../warnings.js';
 
 const IN_THE_METHOD = 'limit the call in the method with RateLimitService.consume()';
@@ -73,6 +74,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
       const kind = handlerKind(type, name, isController);
       const isOnMethod = methodRules(type, name).rules.length > 0;
       kinds.add(kind);
+      this.checkEnd(type, name, kind);
       if (kind === 'none' && !isController)
         hasCalls ||= isOnMethod; // ProviderMethods limits its calls
       else if (isOnMethod || (isOnClass && kind !== 'none' && kind !== 'unknown')) {
@@ -92,6 +94,18 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
         `@RateLimit on ${type.name}: no method of this provider is a handler, so no guard limits it; write @RateLimit on its asynchronous methods`,
       );
     }
+  }
+
+  /** The end of a handler is observed if its class was known before its instance, so not if a factory made it. */
+  private checkEnd(type: Type, name: string, kind: HandlerKind): void {
+    const method = (type.prototype as Record<string, Handler>)[name]!;
+    if (kind === 'none' || kind === 'http' || isIntercepted(method)) return;
+    const limit = this.routes.of(type, method)?.limits.find(({ isHeld, count }) => isHeld || count !== 'all');
+    if (!limit) return;
+    this.problems.push(
+      `${limit.path}: needs the end of the handler, which cannot be observed, since a factory or a value provides ` +
+        `${type.name}; provide the class, with useClass`,
+    );
   }
 
   private check(type: Type, name: string, kind: HandlerKind): void {
