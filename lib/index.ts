@@ -8,6 +8,7 @@ export {
 export { RateLimitId } from './nest/rate-limit-id.decorator.js';
 export type { CheckedRule, DecoratedRule } from './nest/rules/decorated-rule.js';
 
+export { Usage } from './nest/usage.decorator.js';
 export { byArguments } from './nest/transports/provider.js';
 
 // Module
@@ -42,6 +43,8 @@ export type {
   OnMissingSubject,
   CountWhen,
   CountResult,
+  PlanFields,
+  PlanName,
   PerRequest,
 } from './nest/rules/route-rule.js';
 export type { Duration, DurationUnit } from './contracts/duration.js';

@@ -1,4 +1,4 @@
-import type { Decision } from '../contracts/decision.js';
+import type { Decision, RuleDecision } from '../contracts/decision.js';
 import type { Duration } from '../contracts/duration.js';
 import type { SubjectValue } from '../rules/key.js';
 import type { Rules } from '../limiter/limiter.js';
@@ -71,6 +71,31 @@ export class RateLimitService extends RateLimiter {
   ) {
     super(options);
     live.watch(() => this.named.clear());
+  }
+
+  /**
+   * Returns what a subject has left under each rule, without changing anything: one call to Redis.
+   *
+   * @param subject the plain value: an IP, a user id, an API key
+   * @param rules names of rules; by default all rules of the module with `scope: 'shared'` (as those in `onDemand` have)
+   *   that count by such a subject and do not depend on the request
+   * @throws RateLimitConfigError if one of `rules` is unknown, depends on the request, or counts by another subject
+   * @example
+   * const [mail] = await limits.usage('tenant-7', ['mail']); // { rule: 'mail', limit: 1000, remaining: 12, ... }
+   */
+  async usage(subject: SubjectValue, rules?: readonly string[]): Promise<readonly RuleDecision[]> {
+    const names = rules ?? this.book.optionRules().filter(isShared).map(nameOf);
+    const peeked = names.flatMap((name) => {
+      try {
+        return this.ofName(name).hits('peek', subject, undefined);
+      } catch (error) {
+        if (rules || !(error instanceof RateLimitConfigError)) throw error;
+        return []; // The rule counts by another subject, or depends on the request.
+      }
+    });
+    if (peeked.length === 0) return [];
+    checkTogether(peeked);
+    return (await this.decide(peeked, { dryRun: true })).decisions;
   }
 
   override consume(
@@ -217,6 +242,14 @@ export class RateLimitService extends RateLimiter {
     this.ofRoutes.set(limit, rule);
     return rule;
   }
+}
+
+function isShared(fields: RuleFields): boolean {
+  return fields['scope'] === 'shared';
+}
+
+function nameOf(fields: RuleFields): string {
+  return fields['name'] as string;
 }
 
 function isReference(rule: AnyRule | RouteReference | null): rule is RouteReference {

@@ -47,7 +47,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   RateLimitGuard: ['canActivate', 'protected subjectOf', 'protected shouldSkip', 'protected deny'],
   RateLimitHealth: ['isHealthy'],
   RateLimitModule: [],
-  RateLimitService: ['rules', ...OPERATIONS],
+  RateLimitService: ['rules', 'usage', ...OPERATIONS],
   RateLimitStoreError: ['operation', 'name'],
   RateLimitTesting: ['static install', 'advance', 'clear', 'off', 'on', 'consumed'],
   RateLimitThrottlerStorage: ['increment'],

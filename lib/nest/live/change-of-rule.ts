@@ -1,5 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
@@ -69,6 +69,9 @@ export function changeOf(rule: ChangedRule, { layer, exceptions }: RuleChanges):
     ? withLayer(rule.fields, layer.fields, path)
     : { fields: rule.fields, problems: [] };
   if (problems.length > 0) throw new RateLimitConfigError(problems);
+  if (layer && Object.keys(layer.fields).length === 0) {
+    throw new RateLimitConfigError([problem(path, layer.fields, 'an object with fields of a rule')]);
+  }
   const changed = { ...rule, fields };
   const counter = layer?.counter;
   return { fields, counter, exceptions: exceptionsOf(changed, exceptions, path) };

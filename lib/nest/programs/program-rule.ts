@@ -33,7 +33,7 @@ export class ProgramRule {
     private readonly exceptions?: Exceptions,
   ) {
     this.subjectOf = programSubject(by, (fields['ipv6Prefix'] as number | undefined) ?? 64, path);
-    this.dynamic = dynamicFields(fields);
+    this.dynamic = [...dynamicFields(fields), ...(fields['plan'] === undefined ? [] : ['plan'])];
     this.keyed = keyed(sampleOf(fields, path));
   }
 

@@ -16,11 +16,13 @@ export interface RateLimitExtension {
   readonly scope: 'route' | 'shared';
   /** Most permits that can be taken at once, if the rule sets it. */
   readonly burst?: number;
+  /** The fields of each plan, if the rule has plans. */
+  readonly plans?: Readonly<Record<string, object>>;
 }
 
 /** Returns the extension for a rule of a route. */
 export function extensionOf({ fields }: RouteLimit): RateLimitExtension {
-  const { name, limit, window, by = 'ip', scope = 'route' } = fields;
+  const { name, limit, window, by = 'ip', scope = 'route', plans } = fields;
   const { burst, algorithm = 'sliding-window-log' } = fields as {
     readonly burst?: number;
     readonly algorithm?: string;
@@ -33,6 +35,7 @@ export function extensionOf({ fields }: RouteLimit): RateLimitExtension {
     by: Array.isArray(by) ? by.map((each) => sourceOf(each)) : sourceOf(by),
     scope,
     ...(burst !== undefined && { burst }),
+    ...(plans && { plans }),
   };
 }
 

@@ -10,6 +10,7 @@ import type { Exceptions } from './exceptions.js';
 import type { Exchange } from './exchange.js';
 import type { InvalidValues } from './invalid-values.js';
 import { waitingHits } from './waiting-hits.js';
+import { PlanRules } from './plan-rules.js';
 import { dynamicFields, PerRequestRule, sampleOf } from './per-request-rule.js';
 import type { CountWhen, OnMissingSubject, RouteRuleFields } from '../rules/route-rule.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
@@ -68,6 +69,7 @@ export class RouteLimit implements AppliedLimit {
   /** The rule if nothing in it depends on the request. */
   private readonly fixed: KeyedRule | undefined;
   private readonly perRequest: PerRequestRule | undefined;
+  private readonly plans: PlanRules | undefined;
   private readonly subjectOf: SubjectOf;
   private readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
   /** The rule as the code declares it: this one, unless a live change has replaced it. */
@@ -113,6 +115,8 @@ export class RouteLimit implements AppliedLimit {
     this.count = count;
     if (dynamicFields(fields).length === 0) this.fixed = this.keyed(sample);
     else this.perRequest = new PerRequestRule(this.fields, this.path, this.keyed, invalid);
+    if (this.fields.plans || this.fields.plan)
+      this.plans = new PlanRules(this.fields, this.path, this.keyed, invalid);
     this.subjectOf = subjectOf(by, ipv6Prefix, this.reportUnusable);
     this.isAllowed = allowList && allowListOf(allowList);
   }
@@ -134,7 +138,7 @@ export class RouteLimit implements AppliedLimit {
 
   apply(exchange: Exchange): Applied | Promise<Applied> {
     const { fixed } = this;
-    if (!fixed || this.isAllowed || this.fields.skipIf || this.waits)
+    if (!fixed || this.plans || this.isAllowed || this.fields.skipIf || this.waits)
       return this.applyConditionally(exchange);
     const subject = this.subjectIn(exchange);
     if (typeof subject === 'string' && !this.exceptions) return fixed.hits(subject);
@@ -144,7 +148,7 @@ export class RouteLimit implements AppliedLimit {
 
   private async applyConditionally(exchange: Exchange): Promise<Applied> {
     if (this.isAllowed?.(exchange.request) || (await this.isSkipped(exchange))) return NO_HITS;
-    const rule = this.fixed ?? (await this.perRequest!.of(exchange));
+    const rule = (await this.plans?.of(exchange)) ?? this.fixed ?? (await this.perRequest!.of(exchange));
     if (rule === 'skip') return NO_HITS;
     if (rule === 'unavailable') return { rule: this.name, reason: 'no-limit' };
     const applied = this.hits(await this.subjectIn(exchange), rule, exchange);

@@ -1,6 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import { algorithmOf, OPTION_NAMES, type RULE_FIELDS } from '../../rules/rule-fields.js';
+import { algorithmOf, OPTION_NAMES } from '../../rules/rule-fields.js';
 import {
   fromLayer,
   layerProblems,
@@ -20,7 +20,8 @@ const LIVE_FIELDS = [
   'mode',
   'trial',
   'onStoreError',
-] as const satisfies readonly (keyof typeof RULE_FIELDS)[];
+  'plans',
+] as const;
 
 const LIVE: readonly string[] = [...LIVE_FIELDS, ...OPTION_NAMES];
 
@@ -36,7 +37,7 @@ export interface LiveResult {
  * @param path the name of the layer in messages
  */
 export function withLayer(rule: RuleFields, layer: unknown, path: string): LiveResult {
-  if (!isFields(layer) || Object.keys(layer).length === 0) {
+  if (!isFields(layer)) {
     return { fields: rule, problems: [problem(path, layer, 'an object with fields of a rule')] };
   }
   const fixed = Object.keys(layer).filter((field) => isFixed(field));

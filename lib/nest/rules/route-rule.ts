@@ -1,13 +1,16 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { CalendarWindow } from '../../algorithms/calendar-length.js';
 import type { Duration } from '../../contracts/duration.js';
-import type { AlgorithmChoice, RuleBase } from '../../rules/rule.js';
+import type { AlgorithmChoice, AnyOptions, RuleBase } from '../../rules/rule.js';
 
 /** A value, or a function that returns it for a request, synchronously or asynchronously. Called once per request. */
 export type PerRequest<Value> = Value | ((context: ExecutionContext) => Value | Promise<Value>);
 
 /** A duration, or a string from JSON or ConfigService: the compiler accepts any, and the start checks it. */
 export type ConfiguredDuration = Duration | (string & {});
+
+/** The name of a plan; `undefined` or `null` if a request has none. */
+export type PlanName = string | null | undefined;
 
 /** Returns the subject of a request; `undefined`, `null` or `''` if it has none. */
 export type SubjectResolver = (
@@ -56,6 +59,16 @@ export interface CountResult {
 export type CountWhen =
   'all' | 'failures' | 'successes' | ((result: CountResult) => boolean | Promise<boolean>);
 
+/** The fields in which a plan differs from its rule. The algorithm is that of the rule. */
+export type PlanFields = Partial<AnyOptions> & {
+  /** Permits per window: an integer from 0 to 1,000,000,000. */
+  readonly limit?: number;
+  /** Length of the window. */
+  readonly window?: ConfiguredDuration | CalendarWindow;
+  /** Permits that a request takes: an integer from 0 to 1,000,000,000. */
+  readonly cost?: number;
+};
+
 /** The fields of a rule on routes, without its algorithm and the algorithm's options. */
 export interface RouteRuleFields extends Pick<RuleBase, 'mode' | 'per' | 'onStoreError' | 'trial'> {
   /** Permits per window: an integer from 0 to 1,000,000,000. 0 denies every request. */
@@ -99,6 +112,13 @@ export interface RouteRuleFields extends Pick<RuleBase, 'mode' | 'per' | 'onStor
    * @default 'all'
    */
   readonly count?: CountWhen;
+  /** Fields by plan: `{ free: { limit: 10 }, pro: { limit: 100 } }`. Each plan is checked and compiled at start. */
+  readonly plans?: Readonly<Record<string, PlanFields>>;
+  /**
+   * Returns the plan of a request, synchronously or asynchronously. Without one, or with one that is not in `plans`, the
+   * rule itself applies; the latter is reported once.
+   */
+  readonly plan?: (context: ExecutionContext) => PlanName | Promise<PlanName>;
   /** Disables the rule for requests for which it returns `true`. */
   readonly skipIf?: (context: ExecutionContext) => boolean | Promise<boolean>;
   /** Disables the rule for these IP addresses and CIDR ranges. */

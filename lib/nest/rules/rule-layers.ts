@@ -1,4 +1,5 @@
 import { parseDuration } from '../../contracts/duration.js';
+import { isFields } from '../../contracts/fields.js';
 import { readFields, type OptionCheck } from '../../contracts/options.js';
 import {
   checksOf,
@@ -111,6 +112,17 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   scope: oneOf('route', 'shared'),
   onMissingSubject: oneOf('ip', 'skip', 'deny'),
   count: orFunction(oneOf('all', 'failures', 'successes'), 'the result'),
+  plans: {
+    allowed: 'an object of fields by plan, such as { free: { limit: 10 }, pro: { limit: 100 } }',
+    accepts: (value) =>
+      isFields(value) &&
+      Object.keys(value).every((name) => name !== '') &&
+      Object.values(value).every(isFields),
+  },
+  plan: {
+    allowed: 'a function of the ExecutionContext that returns the name of a plan',
+    accepts: isFunction,
+  },
   skipIf: { allowed: 'a function of the ExecutionContext', accepts: isFunction },
   allowList: {
     allowed: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',
@@ -141,11 +153,27 @@ export function layerProblems(
 export function overlay(rule: RuleFields, nearer: RuleFields): RuleFields {
   const given = Object.fromEntries(Object.entries(nearer).filter(([, value]) => value !== undefined));
   const algorithm = given['algorithm'];
-  if (algorithm === undefined || algorithm === rule['algorithm']) return { ...rule, ...given };
+  const plans = plansOf(rule, given);
+  if (algorithm === undefined || algorithm === rule['algorithm']) return { ...rule, ...given, ...plans };
   if (!RULE_FIELDS.algorithm.accepts(algorithm)) return { ...rule, ...given };
   const checks = fieldsOf(algorithmOf(algorithm as string), ROUTE_FIELDS);
   const kept = Object.entries(rule).filter(
     ([field, value]) => Object.hasOwn(ROUTE_FIELDS, field) && checks[field]?.accepts(value),
   );
-  return { ...Object.fromEntries(kept), ...given };
+  return { ...Object.fromEntries(kept), ...given, ...plans };
+}
+
+/** The plans of a rule with a later layer, whose own fields apply to every plan that the layer does not name. */
+function plansOf(rule: RuleFields, given: RuleFields): { readonly plans?: RuleFields } {
+  const { plans: known } = rule;
+  const { plans: named = {} } = given;
+  if (!isFields(known) || !isFields(named)) return {};
+  const rest = (fields: unknown): RuleFields =>
+    Object.fromEntries(Object.entries(fields as RuleFields).filter(([field]) => !(field in given)));
+  const names = new Set([...Object.keys(known), ...Object.keys(named)]);
+  const merged = Array.from(names, (name) => [
+    name,
+    { ...rest(known[name] ?? {}), ...(named[name] as RuleFields | undefined) },
+  ]);
+  return { plans: Object.fromEntries(merged) as RuleFields };
 }
