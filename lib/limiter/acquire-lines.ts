@@ -37,7 +37,10 @@ export class AcquireLines {
    */
   async decide(asked: readonly RuleHit[], { timeoutMs, signal }: Wait): Promise<Decided> {
     const until = performance.now() + timeoutMs;
-    const hits = asked.map((hit) => (hit.block ? { ...hit, block: { ...hit.block, duration: 0 } } : hit));
+    const hasWaits = asked.some((hit) => hit.wait);
+    const hits = asked.map((hit) =>
+      hit.block && (hit.wait || !hasWaits) ? { ...hit, block: { ...hit.block, duration: 0 } } : hit,
+    );
     const { key } = hits[0]!;
     const line = this.lines.get(key) ?? { tail: Promise.resolve(), nextAt: 0 };
     const isFirst = !this.lines.has(key);
@@ -63,12 +66,15 @@ export class AcquireLines {
     until: number,
     signal: AbortSignal | undefined,
   ): Promise<readonly HitResult[]> {
+    const hasWaits = hits.some((hit) => hit.wait);
     try {
       for (;;) {
         signal?.throwIfAborted();
         const results = await this.store.decide(hits, {});
         if (!isDenied(hits, results)) return results;
-        const denials = results.filter(({ allowed }, index) => !allowed && !hits[index]!.shadow);
+        const isDenial = (index: number): boolean => !results[index]!.allowed && !hits[index]!.shadow;
+        if (hasWaits && hits.some((hit, index) => !hit.wait && isDenial(index))) return results;
+        const denials = results.filter((_result, index) => isDenial(index));
         const retryAfter = Math.max(...denials.map((denial) => denial.retryAfter ?? Infinity));
         const retryMs = Math.ceil(retryAfter / MICROSECONDS_PER_MS);
         line.nextAt = performance.now() + retryMs;

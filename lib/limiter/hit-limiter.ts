@@ -1,4 +1,5 @@
 import type { Algorithm, MaxWait } from '../contracts/algorithm.js';
+import { toMicroseconds } from '../contracts/clock.js';
 import { checkDecision, type Decision } from '../contracts/decision.js';
 import { readOptions } from '../contracts/options.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -109,7 +110,7 @@ export abstract class HitLimiter {
     options: { readonly dryRun?: boolean; readonly maxWait?: MaxWait } = NOW,
   ): MaybePromise<Decision> {
     const { dryRun = false } = options;
-    for (const { wait } of hits) if (wait && !dryRun) return this.decideInTurn(hits, waitOf(hits, wait));
+    for (const { wait } of hits) if (wait && !dryRun) return this.decideWaiting(hits, waitOf(hits, wait));
     if (this.events.followsDecisions && !dryRun) return this.decideAndEmit(hits, options);
     const results = this.store.decide(hits, options);
     return results instanceof Promise
@@ -135,6 +136,17 @@ export abstract class HitLimiter {
    */
   async decideInLine(hits: readonly RuleHit[], wait: Wait): Promise<Decision> {
     return this.decideBy(this.lines, hits, wait);
+  }
+
+  /**
+   * Decides hits of rules that wait: of leases in their queues; if all rules can delay requests, at once with a delay; else
+   * in this process.
+   */
+  private decideWaiting(hits: readonly RuleHit[], wait: Wait): MaybePromise<Decision> {
+    if (hits.some((hit) => hit.wait && hit.lease !== undefined)) return this.decideInTurn(hits, wait);
+    if (!hits.every((hit) => hit.wait && hit.rule.queues)) return this.decideInLine(hits, wait);
+    const queued = hits.map((hit) => ({ ...hit, wait: undefined }));
+    return this.decide(queued, { maxWait: toMicroseconds(wait.timeoutMs) });
   }
 
   private async decideBy(

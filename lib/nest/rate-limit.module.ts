@@ -46,6 +46,7 @@ import {
   REGISTERS_FILTER,
 } from './tokens.js';
 import { Warnings } from './warnings.js';
+import { Connections } from './startup/connections.js';
 import { DeniedEvents } from './transports/denied-events.js';
 import { Elsewhere } from './transports/elsewhere.js';
 import { GraphqlResponse } from './transports/graphql-response.js';
@@ -96,6 +97,7 @@ function createBook(
 }
 
 const shared = [
+  Connections,
   DeniedEvents,
   Elsewhere,
   GraphqlResponse,

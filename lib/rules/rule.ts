@@ -104,25 +104,30 @@ export type AnyOptions = {
 
 type None<Names extends PropertyKey> = Readonly<Partial<Record<Names, never>>>;
 
+/** The options that belong to one algorithm: of rules on methods of providers, any may have `wait`. */
+type ForeignOption = Exclude<keyof AnyOptions, 'wait'>;
+
 /** No window or a window, no lone option or that one alone, and no options of other algorithms. */
 type Chosen<Name extends AlgorithmName> = {
-  [Each in Name]: { readonly algorithm: Each } & None<Exclude<keyof AnyOptions, keyof OptionsOf<Each>>> &
+  [Each in Name]: { readonly algorithm: Each } & None<Exclude<ForeignOption, keyof OptionsOf<Each>>> &
     (
       | (Omit<OptionsOf<Each>, LoneOption<Each>> & None<LoneOption<Each>>)
       | (Pick<OptionsOf<Each>, LoneOption<Each>> & None<Exclude<keyof OptionsOf<Each>, LoneOption<Each>>>)
     );
 }[Name];
 
-type NoChoice = { readonly algorithm?: undefined } & None<keyof AnyOptions>;
+type NoChoice = { readonly algorithm?: undefined } & None<ForeignOption>;
 
 /** An algorithm with its options. Options of other algorithms do not compile. */
 export type AlgorithmChoice =
   NoChoice | Chosen<Exclude<AlgorithmName, LeaseName>> | (Chosen<LeaseName> & None<'window'>);
 
-type Choose<Name extends AlgorithmName> = RuleBase & Chosen<Name>;
+type Choose<Name extends AlgorithmName> = RuleBase &
+  Chosen<Name> &
+  (Name extends LeaseName ? unknown : None<'wait'>);
 
 /** A rule of the default algorithm. Options of other algorithms do not compile. */
-type DefaultRule = Windowed & RuleBase & NoChoice;
+type DefaultRule = Windowed & RuleBase & NoChoice & None<'wait'>;
 
 /** A rule for `acquire`: its algorithm can allow a request with a delay. */
 export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;

@@ -31,8 +31,8 @@ describe('an application on Nest 11, where global guards and filters do not run 
       'TOO_MANY_REQUESTS',
     ];
     expect(Object.assign({}, ...lines.map((line) => JSON.parse(line) as object))).toEqual({
-      'socket.io': ['said', ['default'], 'Forbidden resource', 'Forbidden resource'],
-      ws: ['said', ['default']],
+      'socket.io': ['said', ['default'], 'Forbidden resource', 'Forbidden resource', ['connect']],
+      ws: ['said', ['default'], [429, true]],
       hybrid: ['sum', ['default']],
       apollo: operations,
       mercurius: operations,

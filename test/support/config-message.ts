@@ -27,13 +27,14 @@ export const ALLOWED = {
 } as const;
 
 const FIELDS =
-  'name, algorithm, limit, cost, block, mode, per, onStoreError, trial, by, scope, onMissingSubject, count, plans, plan, skipIf, allowList, ipv6Prefix';
+  'name, algorithm, limit, cost, block, mode, per, onStoreError, trial, by, scope, onMissingSubject, count, plans, plan, skipIf, allowList, ipv6Prefix, wait';
 
 /** The fields of a rule on a route, by its algorithm. */
 export const FIELDS_OF = Object.fromEntries(
   Object.values(algorithms).map((algorithm) => {
     const window = 'leases' in algorithm ? [] : ['window'];
-    return [algorithm.name, [FIELDS, ...Object.keys(algorithm.options), ...window].join(', ')];
+    const options = Object.keys(algorithm.options).filter((option) => option !== 'wait');
+    return [algorithm.name, [FIELDS, ...options, ...window].join(', ')];
   }),
 ) as Record<AlgorithmName, string>;
 

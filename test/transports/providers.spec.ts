@@ -1,4 +1,4 @@
-import { Injectable, Scope, SetMetadata, type Type } from '@nestjs/common';
+import { Controller, Get, Injectable, Scope, SetMetadata, type Type } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   byArguments,
@@ -129,6 +129,129 @@ describe('@RateLimit on a method of a provider', () => {
     const mailer = app.get<Record<string, object>>(Marked);
     expect(Reflect.getMetadata('swagger/marked', mailer['send']!)).toBe('yes');
     expect(mailer['send']).not.toBe((Marked.prototype as Record<string, unknown>)['send']);
+  });
+});
+
+describe('`wait` on a method of a provider', () => {
+  const quick = { window: '100ms', limit: 2 } as const;
+  const RULES: readonly RateLimitModuleOptions['onDemand'][] = [
+    { geocoder: { ...quick, algorithm: 'gcra', burst: 1 } },
+    { geocoder: { ...quick, algorithm: 'token-bucket' } },
+    { geocoder: { ...quick, algorithm: 'leaky-bucket' } },
+    { geocoder: { ...quick, algorithm: 'sliding-window-log' } },
+    { geocoder: { ...quick, algorithm: 'fixed-window' } },
+    { geocoder: { limit: 2, algorithm: 'concurrency' } },
+  ];
+
+  @Injectable()
+  class Patient {
+    readonly found: string[] = [];
+
+    @RateLimit('geocoder', { wait: '1m' })
+    async locate(address: string) {
+      this.found.push(address);
+      return address;
+    }
+  }
+
+  @Injectable()
+  class Both {
+    @RateLimit({ ...MINUTE, name: 'daily', limit: 3, by: 'everyone' })
+    @RateLimit({ ...quick, name: 'quick', algorithm: 'sliding-window-log', by: 'everyone', wait: '1m' })
+    async locate() {
+      return 'found';
+    }
+  }
+
+  const startWith = async <Located extends { locate(address?: string): Promise<string> }>(
+    type: Type<Located>,
+    limits: RateLimitModuleOptions = {},
+  ) => {
+    const imports = [RateLimitModule.forRoot(limits)];
+    const { app } = await startApp({ imports, providers: [type] }, { framework: 'express' });
+    return app.get(type);
+  };
+
+  it.each(RULES)('a call waits for its permits, first come, first served: %j', async (onDemand) => {
+    const patient = await startWith(Patient, { onDemand });
+    const addresses = Array.from({ length: 7 }, (_, nth) => `${nth}`);
+    expect(await Promise.all(addresses.map((address) => patient.locate(address)))).toEqual(addresses);
+    expect(patient.found).toEqual(addresses);
+  });
+
+  it.each(RULES.slice(0, 5))('a call whose wait would be longer is denied at once: %j', async (onDemand) => {
+    const overrides = { geocoder: { window: '1h' } };
+    const patient = await startWith(Patient, { onDemand, overrides });
+    const ends = await Promise.all(Array.from({ length: 4 }, () => rejection(patient.locate('a'))));
+    const denied = ends.filter((error) => error instanceof RateLimitExceededException);
+    expect(denied.length).toBeGreaterThanOrEqual(2);
+    expect(denied.every(({ decision }) => decision.retryAfterMs! > 60_000)).toBe(true);
+  });
+
+  it('a rule without `wait` beside it denies at once', async () => {
+    const both = await startWith(Both);
+    await Promise.all([both.locate(), both.locate(), both.locate()]);
+    const error = await rejection(both.locate());
+    expect((error as RateLimitExceededException).decision).toMatchObject({ rule: 'daily', allowed: false });
+  });
+
+  it('waits end with a denial when the application closes', async () => {
+    const slow = { geocoder: { window: '1m', limit: 1, algorithm: 'sliding-window-log' } } as const;
+    const imports = [RateLimitModule.forRoot({ onDemand: slow })];
+    const { app } = await startApp({ imports, providers: [Patient] }, { framework: 'express' });
+    const patient = app.get(Patient);
+    await patient.locate('a');
+    const waiting = rejection(patient.locate('b'));
+    await app.close();
+    expect(await waiting).toBeInstanceOf(RateLimitExceededException);
+  });
+
+  it('stops the application on a handler of requests, unless the rule is of concurrency', async () => {
+    @Controller()
+    class Orders {
+      @RateLimit('geocoder', { wait: '2s' })
+      @Get()
+      list() {}
+    }
+    const refused = (rule: object) =>
+      refusalToStart({
+        imports: [RateLimitModule.forRoot({ onDemand: { geocoder: rule as never } })],
+        controllers: [Orders],
+      });
+    expect(await refused({ ...MINUTE, limit: 1 })).toBe(
+      configMessage(
+        'rule "geocoder" of Orders.list.wait: got "2s"; allowed: none on this handler, since only calls of provider methods ' +
+          'wait for permits of a window; requests wait with algorithm "concurrency", or are delayed with "leaky-bucket"',
+      ),
+    );
+    await expect(refused({ limit: 1, algorithm: 'concurrency' })).rejects.toThrow('the app started');
+  });
+
+  it('stops the application beside a rule of concurrency', async () => {
+    @Injectable()
+    class Mixed {
+      @RateLimit({ name: 'held', limit: 1, algorithm: 'concurrency', by: 'everyone' })
+      @RateLimit('1m', 1, 'gcra', { wait: '2s', by: 'everyone' })
+      async locate() {}
+    }
+    const imports = [RateLimitModule.forRoot({})];
+    expect(await refusalToStart({ imports, providers: [Mixed] })).toBe(
+      configMessage(
+        'rule "default" of Mixed.locate.wait: got "2s"; allowed: none beside rule "held", whose permits are held: limit ' +
+          'another method, which calls this one',
+      ),
+    );
+  });
+
+  it('a wait without a unit stops the application', async () => {
+    const wait = String(2);
+    @Injectable()
+    class Wrong {
+      @RateLimit({ ...MINUTE, limit: 1, by: 'everyone', wait })
+      async locate() {}
+    }
+    const imports = [RateLimitModule.forRoot({})];
+    expect(await refusalToStart({ imports, providers: [Wrong] })).toContain('write "2s" or "2ms"');
   });
 });
 

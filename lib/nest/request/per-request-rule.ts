@@ -3,7 +3,7 @@ import { compileRule } from '../../rules/compile-rule.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import { RULE_FIELDS } from '../../rules/rule-fields.js';
+import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import type { AnyRule } from '../../rules/rule.js';
 import type { InvalidValues } from './invalid-values.js';
 import type { Exchange } from './exchange.js';
@@ -104,8 +104,12 @@ export class PerRequestRule {
 
 /** Returns the fields of a route's rule that `RateLimiter` supports. */
 function ruleOf(fields: RuleFields): AnyRule {
+  const { options } = algorithmOf(fields['algorithm'] as string | undefined) ?? { options: {} };
   const own = Object.entries(fields).filter(
-    ([field]) => Object.hasOwn(RULE_FIELDS, field) || !Object.hasOwn(ROUTE_FIELDS, field),
+    ([field]) =>
+      Object.hasOwn(RULE_FIELDS, field) ||
+      Object.hasOwn(options, field) ||
+      !Object.hasOwn(ROUTE_FIELDS, field),
   );
   return Object.fromEntries(own) as unknown as AnyRule;
 }

@@ -1,4 +1,5 @@
 import { problem } from '../../contracts/rate-limit-config.error.js';
+import { parseDuration } from '../../contracts/duration.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
@@ -57,7 +58,8 @@ export class RouteLimit implements AppliedLimit {
   readonly isEnforced: boolean;
   readonly isHeld: boolean;
   /** Whether requests wait for permits that others hold. */
-  private readonly waits: boolean;
+  readonly waits: boolean;
+  private readonly waitMs: number;
   readonly count: CountWhen;
   readonly isNamed: boolean;
   readonly checks = new Set<Check>();
@@ -111,7 +113,8 @@ export class RouteLimit implements AppliedLimit {
       this.sources.ip || allowList !== undefined || (by !== 'everyone' && onMissingSubject === 'ip');
     const sample = sampleOf(fields, this.path);
     this.isHeld = sample.algorithm.leases === true;
-    this.waits = sample.waitMs > 0;
+    this.waitMs = (parseDuration(this.fields.wait) ?? 0) / 1000;
+    this.waits = this.waitMs > 0;
     this.count = count;
     if (dynamicFields(fields).length === 0) this.fixed = this.keyed(sample);
     else this.perRequest = new PerRequestRule(this.fields, this.path, this.keyed, invalid);
@@ -152,7 +155,7 @@ export class RouteLimit implements AppliedLimit {
     if (rule === 'skip') return NO_HITS;
     if (rule === 'unavailable') return { rule: this.name, reason: 'no-limit' };
     const applied = this.hits(await this.subjectIn(exchange), rule, exchange);
-    return this.waits && !('reason' in applied) ? waitingHits(applied, exchange) : applied;
+    return this.waits && !('reason' in applied) ? waitingHits(applied, exchange, this.waitMs) : applied;
   }
 
   private subjectIn(exchange: Exchange): FoundSubject | Promise<FoundSubject> {

@@ -124,6 +124,12 @@ export interface RouteRuleFields extends Pick<RuleBase, 'mode' | 'per' | 'onStor
   /** Disables the rule for these IP addresses and CIDR ranges. */
   readonly allowList?: readonly string[];
   /**
+   * How long a call of a provider's method waits for permits, up to 366 days, instead of an exception at once. On other
+   * handlers, only a rule of `concurrency` waits. A client that disconnects waits no longer.
+   * @default none
+   */
+  readonly wait?: ConfiguredDuration;
+  /**
    * Leading bits of an IPv6 address that form one subject: an integer from 1 to 128.
    * @default 64
    */

@@ -8,6 +8,7 @@ const TRANSPORTS: Readonly<Record<Exclude<HandlerKind, 'none'>, TransportName>> 
   graphql: 'graphql',
   field: 'graphql',
   gateway: 'ws',
+  connection: 'ws',
   pattern: 'rpc',
   unknown: 'other',
 };

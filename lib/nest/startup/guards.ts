@@ -24,6 +24,11 @@ export class Guards {
     return this.globals().find((guard) => guard instanceof RateLimitGuard);
   }
 
+  /** The global rate limit guard; without one, that of the module. */
+  get any(): RateLimitGuard {
+    return this.ours ?? this.guard;
+  }
+
   get hasOursGlobally(): boolean {
     return this.globals().some((guard) => this.isOurs(guard));
   }

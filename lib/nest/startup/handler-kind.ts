@@ -2,9 +2,10 @@ import type { Type } from '@nestjs/common';
 
 /**
  * The kind of a handler: an HTTP route, a GraphQL query, mutation or subscription, a field resolver, a message of a
- * WebSocket gateway, a pattern of a microservice, a handler of an unknown library, or no handler (`'none'`).
+ * WebSocket gateway, its connections, a pattern of a microservice, a handler of an unknown library, or no handler (`'none'`).
  */
-export type HandlerKind = 'http' | 'graphql' | 'field' | 'gateway' | 'pattern' | 'unknown' | 'none';
+export type HandlerKind =
+  'http' | 'graphql' | 'field' | 'gateway' | 'connection' | 'pattern' | 'unknown' | 'none';
 
 /** Metadata that does not make a method a handler: of TypeScript, guards, pipes, responses and Swagger. */
 const NO_HANDLER =
@@ -15,7 +16,8 @@ export function handlerKind(type: Type, name: string, isController: boolean): Ha
   if (Reflect.hasMetadata('microservices:pattern', method)) return 'pattern';
   if (isController && Reflect.hasMetadata('path', method)) return 'http';
   if (Reflect.hasMetadata('websockets:is_gateway', type)) {
-    return Reflect.hasMetadata('websockets:message_mapping', method) ? 'gateway' : 'none';
+    if (Reflect.hasMetadata('websockets:message_mapping', method)) return 'gateway';
+    return name === 'handleConnection' ? 'connection' : 'none';
   }
   if (Reflect.hasMetadata('graphql:resolve_property', method)) return 'field';
   if (Reflect.hasMetadata('graphql:resolver_type', method)) return 'graphql';

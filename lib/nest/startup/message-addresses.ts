@@ -11,8 +11,13 @@ export function graphqlAddress(type: Type, handler: object, method: string): str
   return [...(parent === undefined ? [] : [parent]), name ?? method].join('.');
 }
 
-/** Returns the address of a gateway's handler: port, path, namespace and event, such as `ws /chat send`. */
-export function gatewayAddress(type: Type, handler: object): string {
+/** Returns the address of a gateway's handler: that of the gateway and the event, such as `ws /chat send`. */
+export function messageAddress(type: Type, handler: object): string {
+  return `${gatewayAddress(type)} ${textOf(Reflect.getMetadata('message', handler))}`;
+}
+
+/** Returns the address of a gateway: port, path and namespace, such as `ws /chat`. */
+export function gatewayAddress(type: Type): string {
   const port = Reflect.getMetadata('port', type) as number | undefined;
   const { namespace = '', path } = (Reflect.getMetadata('websockets:gateway_options', type) ?? {}) as {
     readonly namespace?: string | RegExp;
@@ -22,7 +27,6 @@ export function gatewayAddress(type: Type, handler: object): string {
     port ? `ws:${port}` : 'ws',
     ...(path === undefined ? [] : [`path=${path}`]),
     `/${String(namespace).replace(/^\//, '')}`,
-    textOf(Reflect.getMetadata('message', handler)),
   ];
   return parts.join(' ');
 }

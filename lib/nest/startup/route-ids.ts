@@ -5,7 +5,7 @@ import { ID_OPTION, idOn } from '../rate-limit-id.decorator.js';
 import type { RuleFields } from '../rules/rule-layers.js';
 import type { HandlerKind } from './handler-kind.js';
 import { httpAddress } from './http-address.js';
-import { gatewayAddress, graphqlAddress, patternAddress } from './message-addresses.js';
+import { gatewayAddress, graphqlAddress, messageAddress, patternAddress } from './message-addresses.js';
 
 /** A handler, as ids see it. */
 export interface IdentifiedHandler {
@@ -66,7 +66,9 @@ export class RouteIds {
       case 'field':
         return graphqlAddress(type, handler, method);
       case 'gateway':
-        return gatewayAddress(type, handler);
+        return messageAddress(type, handler);
+      case 'connection':
+        return `connect ${gatewayAddress(type)}`;
       case 'pattern':
         return patternAddress(handler);
       case 'unknown':

@@ -13,6 +13,7 @@ import { RouteLimit, type KeyRule } from '../request/route-limit.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../transports/handler-interceptor.js';
 import { BROKEN } from './broken-limit.js';
+import { waitProblems } from '../checks/wait-check.js';
 import { RouteIds } from './route-ids.js';
 import { RuleReport } from './rule-report.js';
 import { isApplied, isController } from './applied-rules.js';
@@ -131,10 +132,9 @@ export class RouteRules implements OnModuleInit {
         ? methodRules(type, method)
         : targetRules(handler);
     const targets = [...lineage(type).map(classTarget), { ...ofMethod, path: `@RateLimit on ${owner}` }];
-    // A field is resolved once for each object in a response, so only its own rules limit it.
     const rules = this.book
       .rulesFor(targets)
-      .filter((rule) => kind !== 'field' || namedOn(rule) === 'handler');
+      .filter((rule) => !ALONE.has(kind) || namedOn(rule) === 'handler');
     const wrong = tooManyKeys(
       owner,
       rules.reduce((keys, rule) => keys + keysOfRule(rule), 0),
@@ -143,11 +143,18 @@ export class RouteRules implements OnModuleInit {
     const identified = { type, handler, method, kind, owner };
     const applied = rules.filter((rule) => isApplied(rule, identified, this.ruled));
     const id = this.ids.of(identified, applied);
+    const counted: RouteLimit[] = [];
     const limits = rules.flatMap((rule) => {
       const limit = this.limitOf(rule, owner, id);
-      if (limit && applied.includes(rule)) this.report.add(identified, id, limit);
+      if (limit && applied.includes(rule)) {
+        counted.push(limit);
+        this.report.add(identified, id, limit);
+      }
       return limit ?? [];
     });
+    for (const wrong of waitProblems(kind === 'none', counted)) {
+      this.book.problems.add(wrong);
+    }
     return this.routes.set(type, handler, limits, isIntercepted(handler));
   }
 
@@ -171,6 +178,12 @@ export class RouteRules implements OnModuleInit {
     }
   }
 }
+
+/**
+ * Kinds of handlers that only their own rules limit: a field is resolved once for each object in a response, and the other
+ * rules of a gateway limit its messages.
+ */
+const ALONE: ReadonlySet<HandlerKind> = new Set(['field', 'connection']);
 
 function classTarget(type: Type): Target {
   return { ...targetRules(type), path: `@RateLimit on ${type.name}` };

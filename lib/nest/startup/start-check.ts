@@ -77,6 +77,8 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
       this.checkEnd(type, name, kind);
       if (kind === 'none' && !isController)
         hasCalls ||= isOnMethod; // ProviderMethods limits its calls
+      else if (kind === 'connection')
+        hasCalls ||= isOnMethod; // Connections limits it
       else if (isOnMethod || (isOnClass && kind !== 'none' && kind !== 'unknown')) {
         this.check(type, name, kind);
       }
@@ -85,7 +87,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
       !isOnClass ||
       isController ||
       hasCalls ||
-      [...kinds].some((kind) => kind !== 'none' && kind !== 'unknown')
+      [...kinds].some((kind) => kind !== 'none' && kind !== 'unknown' && kind !== 'connection')
     )
       return;
     if (kinds.has('unknown')) this.unclear.push(type.name);

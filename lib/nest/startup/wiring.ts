@@ -3,6 +3,7 @@ import { ModulesContainer } from '@nestjs/core';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { RuleBook } from '../rules/rule-book.js';
 import { REGISTERS_FILTER } from '../tokens.js';
+import { Connections } from './connections.js';
 import { addFilter } from '../transports/handler-filter.js';
 import { intercept } from '../transports/handler-interceptor.js';
 import { Guards } from './guards.js';
@@ -21,6 +22,7 @@ export class Wiring {
     @Inject(ModulesContainer) modules: ModulesContainer,
     @Inject(RuleBook) private readonly book: RuleBook,
     @Inject(REGISTERS_FILTER) private readonly registersFilter: boolean,
+    @Inject(Connections) private readonly connections: Connections,
   ) {
     for (const { type, isController } of declaredClasses(modules)) this.wire(type, isController);
   }
@@ -32,7 +34,9 @@ export class Wiring {
     const isMixed = [...kinds.values()].includes('http');
     for (const [name, kind] of kinds) {
       if (kind === 'none' || kind === 'http' || !this.mayHaveRules(type, name)) continue;
+      if (kind === 'connection' && methodRules(type, name).rules.length === 0) continue;
       intercept(prototype[name]!);
+      if (kind === 'connection') this.connections.limit(type);
       if (kind === 'gateway' || kind === 'pattern') this.wireUnreached(isMixed ? prototype[name]! : type);
     }
   }

@@ -19,7 +19,7 @@ export function leave(context: ExecutionContext, stage: HandlerStage): void {
  * Observes the handlers of all transports but HTTP: takes permits after all guards, and settles the request when its
  * handler ends. It has no state of an application, so that a handler's class can be part of several.
  */
-const HANDLER_INTERCEPTOR: NestInterceptor = {
+export const HANDLER_INTERCEPTOR: NestInterceptor = {
   intercept(context, next) {
     const args: object = context.getArgs();
     const stage = waiting.get(args);

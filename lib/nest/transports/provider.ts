@@ -1,30 +1,11 @@
-import type { ExecutionContext, Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import type { SubjectResolver } from '../rules/route-rule.js';
+import { CallContext } from './call-context.js';
 import { OtherExchange } from './other.js';
-
-/** A call of a provider's method, as the context that functions in rules get. */
-class CallContext {
-  constructor(
-    private readonly type: Type,
-    private readonly method: () => unknown,
-    private readonly args: unknown[],
-  ) {}
-
-  getType = (): string => 'provider';
-  getClass = (): Type => this.type;
-  getHandler = (): (() => unknown) => this.method;
-  getArgs = (): unknown[] => this.args;
-  getArgByIndex = (index: number): unknown => this.args[index];
-  switchToHttp = (): object => ({ getRequest: this.none, getResponse: this.none, getNext: this.none });
-  switchToRpc = (): object => ({ getData: () => this.args[0], getContext: this.none });
-  switchToWs = (): object => ({ getClient: this.none, getData: () => this.args[0], getPattern: this.none });
-  private readonly none = (): undefined => undefined;
-}
 
 /** Returns the exchange of a call. */
 export function callExchange(type: Type, method: unknown, args: unknown[]): OtherExchange {
-  const context = new CallContext(type, method as () => unknown, args);
-  return new OtherExchange(context as unknown as ExecutionContext);
+  return new OtherExchange(CallContext.of('provider', type, method, args));
 }
 
 /**

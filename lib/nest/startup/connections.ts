@@ -1,0 +1,158 @@
+import {
+  ForbiddenException,
+  HttpException,
+  Inject,
+  Injectable,
+  InternalServerErrorException,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { Observable } from 'rxjs';
+import { onAbort } from '../../contracts/abort.js';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { Guards } from './guards.js';
+import { CallContext } from '../transports/call-context.js';
+import { HANDLER_INTERCEPTOR } from '../transports/handler-interceptor.js';
+import { attach, type Denied } from '../transports/handshake-servers.js';
+import { connectingHeaders, connectionEnd, type SocketClient } from '../transports/ws.js';
+
+/** A gateway, as Nest calls it with its server. */
+interface Gateway {
+  afterInit?: AfterInit;
+}
+type AfterInit = ((this: object, server: unknown) => unknown) & { [OWNERS]?: Set<Connections> };
+
+/** On the `afterInit` of a class whose connections are limited: the applications that it is part of. */
+const OWNERS = Symbol.for('nestjs-redis-rate-limit:connections');
+
+/**
+ * Limits the connections to gateways whose `handleConnection` has rules, in the handshake: a denied client never becomes
+ * a socket of the gateway. Nest passes the server of a gateway to its `afterInit` only.
+ */
+@Injectable()
+export class Connections implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('RateLimit');
+  private readonly problems: string[] = [];
+  private readonly attached = new WeakSet();
+  private readonly owned: Set<Connections>[] = [];
+  private start!: () => void;
+  /** A gateway with a port of its own listens before the rules are compiled. */
+  private readonly started = new Promise<void>((resolve) => (this.start = resolve));
+
+  constructor(
+    @Inject(Guards) private readonly guards: Guards,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+  ) {}
+
+  /** Limits the connections to the instances of a class, before Nest creates their servers. */
+  limit(type: Type): void {
+    const prototype = type.prototype as Gateway;
+    const owners = prototype.afterInit?.[OWNERS] ?? follow(prototype);
+    owners.add(this);
+    this.owned.push(owners);
+  }
+
+  /** @throws RateLimitConfigError if the connections to a gateway cannot be limited */
+  onModuleInit(): void {
+    for (const gateway of this.instances()) {
+      if (!Object.hasOwn(gateway, 'afterInit') || !this.owned.some((each) => each === ownersOf(gateway)))
+        continue;
+      this.problems.push(
+        `@RateLimit on ${gateway.constructor.name}.handleConnection: afterInit is a property, which hides its server; write afterInit as a method`,
+      );
+    }
+    if (this.problems.length > 0) throw new RateLimitConfigError(this.problems);
+  }
+
+  onApplicationBootstrap(): void {
+    this.start();
+  }
+
+  onApplicationShutdown(): void {
+    for (const owners of this.owned) owners.delete(this);
+  }
+
+  /** Limits the connections to a server, if the gateway is one of this application. */
+  follow(gateway: object, server: unknown): void {
+    if (this.attached.has(gateway) || ![...this.instances()].includes(gateway)) return;
+    this.attached.add(gateway);
+    const type = gateway.constructor as Type;
+    if (attach(server, (client) => this.check(type, client))) return;
+    this.problems.push(
+      `@RateLimit on ${type.name}.handleConnection: its adapter has no handshake that can be denied; allowed: an IoAdapter (Socket.IO) or a WsAdapter (ws)`,
+    );
+  }
+
+  /** Returns why a client is denied; `undefined` if it is allowed. */
+  private async check(type: Type, client: SocketClient): Promise<Denied | undefined> {
+    try {
+      await this.started;
+      await this.admit(type, client);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof HttpException)) this.logger.error('The rules of a connection failed.', error);
+      const exception = error instanceof HttpException ? error : new InternalServerErrorException();
+      const { contentType } = exception as { readonly contentType?: unknown };
+      const type = typeof contentType === 'string' ? contentType : 'application/json';
+      return {
+        status: exception.getStatus(),
+        message: exception.message,
+        body: exception.getResponse(),
+        headers: Object.fromEntries([...connectingHeaders(client), ['Content-Type', type]]),
+      };
+    }
+  }
+
+  /** A connection is a request that ends when the client disconnects. */
+  private async admit(type: Type, client: SocketClient): Promise<void> {
+    const { handleConnection } = type.prototype as { readonly handleConnection: unknown };
+    const context = CallContext.of('ws', type, handleConnection, [client]);
+    if (!(await this.guards.any.canActivate(context))) throw new ForbiddenException();
+    await new Promise<void>((resolve, reject) => {
+      const handle = (): Observable<never> => {
+        resolve();
+        return untilClosed(client);
+      };
+      const handled = HANDLER_INTERCEPTOR.intercept(context, { handle }) as Observable<never>;
+      handled.subscribe({ error: reject });
+    });
+  }
+
+  private *instances(): Iterable<object> {
+    for (const { providers } of this.modules.values()) {
+      for (const { instance } of providers.values()) {
+        if (typeof instance === 'object' && instance !== null) yield instance;
+      }
+    }
+  }
+}
+
+/** Replaces the `afterInit` of a class. Returns the applications that get its servers. */
+function follow(prototype: Gateway): Set<Connections> {
+  const { afterInit } = prototype;
+  const owners = new Set<Connections>();
+  const followed: AfterInit = function (server) {
+    for (const owner of owners) owner.follow(this, server);
+    return afterInit?.call(this, server);
+  };
+  followed[OWNERS] = owners;
+  Object.defineProperty(prototype, 'afterInit', { value: followed, configurable: true, writable: true });
+  return owners;
+}
+
+function ownersOf(gateway: object): Set<Connections> | undefined {
+  return (Object.getPrototypeOf(gateway) as Gateway).afterInit?.[OWNERS];
+}
+
+/** Completes when a client has disconnected. */
+function untilClosed(client: SocketClient): Observable<never> {
+  return new Observable((subscriber) => {
+    const end = connectionEnd(client);
+    if (!end || end.aborted) subscriber.complete();
+    else onAbort(end, () => subscriber.complete());
+  });
+}

@@ -1,0 +1,194 @@
+import { Injectable, type Type } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
+import { io, type Socket } from 'socket.io-client';
+import { WebSocket } from 'ws';
+import { RateLimit } from '../../lib/index.js';
+import { startApp } from '../support/nest-app.js';
+import { until } from '../support/redis/until.mjs';
+import { ADAPTERS, startGateway, type Adapter } from './gateway-app.js';
+
+const MINUTE = { window: '1m', algorithm: 'fixed-window' } as const;
+const ADA = '203.0.113.1';
+const GRACE = '203.0.113.2';
+
+@WebSocketGateway()
+class Lobby {
+  readonly inits: unknown[] = [];
+
+  afterInit(server: unknown) {
+    this.inits.push(server);
+  }
+
+  @RateLimit({ ...MINUTE, name: 'connect', limit: 2 })
+  handleConnection() {}
+
+  @SubscribeMessage('free')
+  free() {
+    return { event: 'freed', data: 'free' };
+  }
+}
+
+@WebSocketGateway()
+class Seats {
+  @RateLimit({ name: 'open', algorithm: 'concurrency', limit: 1 })
+  handleConnection() {}
+}
+
+type App = Awaited<ReturnType<typeof startGateway>>;
+
+const running: (App | { close(): unknown })[] = [];
+
+afterEach(async () => {
+  for (const each of running.splice(0).reverse()) await each.close();
+});
+
+async function start(
+  adapter: Adapter,
+  gateway: Type,
+  limits = {},
+  framework: 'express' | 'fastify' = 'express',
+) {
+  const app = await startGateway(adapter, limits, framework, gateway);
+  running.push(app);
+  return app;
+}
+
+/** What a client gets that may not connect. */
+interface Denial {
+  readonly status?: number;
+  readonly headers?: Record<string, unknown>;
+  readonly body: Record<string, unknown>;
+}
+
+/** Connects, and returns the open socket or the denial. */
+function connect(adapter: Adapter, port: number, ip: string, transport = 'websocket') {
+  const extraHeaders = { 'x-forwarded-for': ip };
+  return adapter === 'ws'
+    ? connectNative(port, extraHeaders)
+    : connectSocketIo(port, extraHeaders, transport);
+}
+
+function connectNative(port: number, headers: Record<string, string>) {
+  return new Promise<'open' | Denial>((resolve, reject) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}`, { headers });
+    running.push({ close: () => socket.terminate() });
+    socket.once('open', () => resolve('open'));
+    socket.once('unexpected-response', (_, response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      response.once('end', () =>
+        resolve({ status: response.statusCode!, headers: response.headers, body: JSON.parse(text) as never }),
+      );
+    });
+    socket.once('error', reject);
+  });
+}
+
+function connectSocketIo(port: number, extraHeaders: Record<string, string>, transport: string) {
+  return new Promise<'open' | Denial>((resolve) => {
+    const socket: Socket = io(`http://127.0.0.1:${port}`, {
+      transports: [transport],
+      forceNew: true,
+      reconnection: false,
+      extraHeaders,
+    });
+    running.push({ close: () => socket.disconnect() });
+    socket.once('connect', () => resolve('open'));
+    socket.once('connect_error', (error: Error & { data?: Record<string, unknown> }) =>
+      resolve({ body: { ...error.data, message: error.message } }),
+    );
+  });
+}
+
+const PROBLEM = {
+  status: 429,
+  title: 'Quota exceeded',
+  'violated-policies': ['connect'],
+  retryAfterMs: expect.any(Number),
+};
+
+const SETUPS = ADAPTERS.flatMap((adapter) =>
+  (['express', 'fastify'] as const).map((framework) => ({ adapter, framework })),
+);
+
+describe.each(SETUPS)('@RateLimit on handleConnection: $adapter on $framework', ({ adapter, framework }) => {
+  it('a denied client is answered with problem details in its handshake, and others connect', async () => {
+    const { port, app } = await start(adapter, Lobby, {}, framework);
+    expect([await connect(adapter, port, ADA), await connect(adapter, port, ADA)]).toEqual(['open', 'open']);
+    const denied = (await connect(adapter, port, ADA)) as Denial;
+    expect(denied.body).toMatchObject(PROBLEM);
+    if (adapter === 'ws') {
+      expect(denied.status).toBe(429);
+      expect(denied.headers).toMatchObject({
+        'retry-after': expect.stringMatching(/^\d+$/),
+        'content-type': 'application/problem+json; charset=utf-8',
+        'ratelimit-policy': '"connect";q=2;w=60',
+      });
+    } else expect(denied.body['message']).toMatch(/^Rule "connect" allows 2 per 1 m/);
+    expect(await connect(adapter, port, GRACE)).toBe('open');
+    expect(app.get(Lobby).inits).toHaveLength(1);
+  });
+
+  it('with concurrency, the open connections of a client are limited, and a closed one makes room', async () => {
+    const { port } = await start(adapter, Seats, {}, framework);
+    expect(await connect(adapter, port, ADA)).toBe('open');
+    expect((await connect(adapter, port, ADA)) as Denial).toMatchObject({
+      body: { 'violated-policies': ['open'] },
+    });
+    expect(await connect(adapter, port, GRACE)).toBe('open');
+    for (const socket of running.splice(1)) await socket.close();
+    await until(async () => (await connect(adapter, port, ADA)) === 'open', 'the permit');
+  });
+});
+
+describe('connections to gateways', () => {
+  it('a client of Socket.IO that polls is denied as well', async () => {
+    const { port } = await start('socket.io', Lobby);
+    const poll = () => connect('socket.io', port, ADA, 'polling');
+    expect([await poll(), await poll()]).toEqual(['open', 'open']);
+    expect(await poll()).toMatchObject({ body: PROBLEM });
+  });
+
+  it.each(ADAPTERS)("the module's rules limit the messages and not the connections: %s", async (adapter) => {
+    const rules = { default: { ...MINUTE, limit: 1 } };
+    const { port } = await start(adapter, Lobby, { rules });
+    expect([await connect(adapter, port, ADA), await connect(adapter, port, ADA)]).toEqual(['open', 'open']);
+    expect(await connect(adapter, port, ADA)).toMatchObject({ body: { 'violated-policies': ['connect'] } });
+  });
+
+  it.each(ADAPTERS)(
+    'a function of a rule that throws is an error in the handshake, and no hang: %s',
+    async (adapter) => {
+      const broken = {
+        by: () => {
+          throw new Error('broken');
+        },
+      };
+      const { port, logs } = await start(adapter, Lobby, { overrides: { connect: broken } });
+      expect(await connect(adapter, port, ADA)).toMatchObject({ body: { statusCode: 500 } });
+      expect(logs.ours().some(({ message }) => message.includes('rules of a connection failed'))).toBe(true);
+    },
+  );
+
+  it('an application without the module has no limit on a class that another application limits', async () => {
+    await start('socket.io', Lobby);
+    const other = await startApp({ providers: [Lobby] }, { framework: 'express' });
+    running.push(other);
+    for (let nth = 1; nth <= 4; nth++) expect(await connect('socket.io', other.port, ADA)).toBe('open');
+  });
+
+  it('afterInit as a property stops the application', async () => {
+    @Injectable()
+    @WebSocketGateway()
+    class Hidden {
+      afterInit = () => undefined;
+
+      @RateLimit({ ...MINUTE, limit: 1 })
+      handleConnection() {}
+    }
+    await expect(start('ws', Hidden)).rejects.toThrow(
+      '@RateLimit on Hidden.handleConnection: afterInit is a property, which hides its server; write afterInit as a method',
+    );
+  });
+});
