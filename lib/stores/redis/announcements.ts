@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Follower } from '../../contracts/store.js';
+import type { Follower, TurnFollower } from '../../contracts/store.js';
 import type { Announcer, Announcers } from './announcers.js';
 import { TRIAL, type ChannelRights } from './channel-rights.js';
+import type { CurrentClient } from './current-client.js';
 import { Deadline } from './deadline.js';
-import type { Servers } from './servers.js';
 import { Subscriber, type SubscriberListener } from './subscriber.js';
 
 /** Prefix of the key in the message of a reset. No key begins with it. */
@@ -20,13 +20,15 @@ export class Announcements {
   private readonly resets = new LRUCache<string, string>({ max: 1000, ttl: ECHO_MS });
   private isWatching = false;
 
-  /** @param keyPrefix the option `keyPrefix` of the user's client */
+  private readonly keyPrefix: string;
+
   constructor(
     private readonly announcers: Announcers,
-    private readonly site: { readonly servers: Pick<Servers, 'of'> },
-    private readonly keyPrefix: string,
+    private readonly current: CurrentClient,
     private readonly rights: ChannelRights,
-  ) {}
+  ) {
+    this.keyPrefix = current.keyPrefix;
+  }
 
   /** @param name the channel, without the user's `keyPrefix` */
   follow(name: string, follower: Follower): void {
@@ -49,10 +51,28 @@ export class Announcements {
     else for (const subscriber of this.subscribers.values()) subscriber.unsubscribe(channel);
   }
 
+  /** Reports the turns of leases that a process waits for. Returns a function that ends the reports. */
+  followTurns(prefix: string, instance: string, follower: TurnFollower): () => void {
+    const turns: Follower = {
+      changed: (name) => follower.came(name.slice(prefix.length)),
+      trusted: (isTrusted) => follower.trusted(isTrusted),
+    };
+    const resets: Follower = {
+      changed: (key, isReset) => (isReset ? follower.cleared(key) : undefined),
+      trusted: () => undefined,
+    };
+    const channels = [
+      [turnsOf(prefix, instance), turns],
+      [changesOf(prefix), resets],
+    ] as const;
+    for (const [channel, each] of channels) this.follow(channel, each);
+    return () => channels.forEach(([channel, each]) => this.unfollow(channel, each));
+  }
+
   /** Whether every change of a counter is reported, because its server is subscribed to. */
   isFollowed(key: string): boolean {
     if (!this.isUsable) return false;
-    const subscriber = this.subscribers.get(this.site.servers.of(key));
+    const subscriber = this.subscribers.get(this.current.servers.of(key));
     return subscriber?.isSubscribed(this.channelOf(key)) ?? false;
   }
 

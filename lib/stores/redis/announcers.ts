@@ -2,7 +2,7 @@ import type { Bounds } from './bounded-options.js';
 import { connect, connectToNode } from './connection.js';
 import type { ClusterNode, StoreClient } from './connection.js';
 import type { RedisConnection } from './redis-option.js';
-import type { Site } from './site.js';
+import type { CurrentClient } from './current-client.js';
 import type { SubscriberClient } from './subscriber.js';
 
 /** A server that announces changes. */
@@ -33,16 +33,16 @@ interface ClusterClient extends StoreClient {
 }
 
 /** Returns the server of a client, or all masters of a Cluster: each master announces its own changes. */
-export function announcersOf(site: Site, redis: RedisConnection, bounds: Bounds): Announcers {
+export function announcersOf(current: CurrentClient, redis: RedisConnection, bounds: Bounds): Announcers {
   const only: Announcer = {
     open: () => connect(redis, bounds) as SubscriberClient,
-    publish: (channel, message) => (site.client as StoreClient & Publishes).publish(channel, message),
+    publish: (channel, message) => (current.client as StoreClient & Publishes).publish(channel, message),
   };
   return {
     all: () =>
-      site.client.isCluster ? mastersOf(site.client as ClusterClient, bounds) : new Map([['', only]]),
+      current.client.isCluster ? mastersOf(current.client as ClusterClient, bounds) : new Map([['', only]]),
     watch: (listener) =>
-      site.watch((client) => {
+      current.watch((client) => {
         listener();
         if (client.isCluster) watchMasters(client as ClusterClient, listener);
       }),

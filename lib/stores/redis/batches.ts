@@ -2,12 +2,13 @@ import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers';
 import { MOST_KEYS, type DecideOptions, type Hit, type HitResult } from '../../contracts/store.js';
 import { StoreFault } from '../../contracts/store-fault.js';
-import { Call } from './call.js';
-import { refundLost, type Refund, type Request } from './lost-calls.js';
+import { Call, type CallClock } from './call.js';
+import type { Caller } from './caller.js';
+import type { ClientFaults } from './client-faults.js';
+import type { CurrentClient } from './current-client.js';
 import { ReplyReader, type DecideReply } from './reply.js';
-import type { Servers } from './servers.js';
 
-interface Waiting extends Request {
+interface Waiting {
   readonly resolve: (results: readonly HitResult[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -20,33 +21,32 @@ class Batch {
 
   add(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     this.call.addRequest(hits, options);
-    return new Promise((resolve, reject) => this.waiting.push({ hits, options, resolve, reject }));
+    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
   }
 
   /** Returns batches of one request each if the call failed because the keys of one request are on two servers. */
   partsAfter(error: unknown): readonly Batch[] {
     if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
-    return this.waiting.map((request) => {
+    return this.waiting.map((waiting, nth) => {
+      const { hits, options } = this.call.requests[nth]!;
       const part = new Batch(new Call(this.call.now));
-      part.call.addRequest(request.hits, request.options);
-      part.waiting.push(request);
+      part.call.addRequest(hits, options);
+      part.waiting.push(waiting);
       return part;
     });
   }
 
-  fail(error: unknown, refund: Refund): void {
-    refundLost(this.call, this.waiting, refund);
+  fail(error: unknown): void {
     for (const { reject } of this.waiting) reject(error);
   }
 
-  /** @param faultIn the fault behind an error of one request */
-  answer(reply: DecideReply, faultIn: (call: Call, error: unknown) => StoreFault): void {
+  answer(reply: DecideReply, faults: ClientFaults): void {
     const reader = new ReplyReader(reply);
-    for (const { hits, resolve, reject } of this.waiting) {
+    for (const [nth, { resolve, reject }] of this.waiting.entries()) {
       try {
-        resolve(reader.next(hits.length));
+        resolve(reader.next(this.call.requests[nth]!.hits.length));
       } catch (error) {
-        reject(faultIn(this.call, error));
+        reject(faults.of(this.call.server, error));
       }
     }
   }
@@ -56,21 +56,30 @@ class Batch {
  * Batches the requests of one turn of the event loop: one call per slot. Each request is decided separately, and none
  * waits for another turn.
  */
-export class Batches {
+export class Batches implements Caller {
   private open = new Map<number, Batch>();
   private underWay = 0;
 
   constructor(
-    private readonly now: () => number | '',
-    private readonly run: (call: Call) => Promise<unknown>,
-    private readonly site: { readonly servers: Pick<Servers, 'sendTogether'> },
-    private readonly refund: Refund,
-    private readonly faultIn: (call: Call, error: unknown) => StoreFault,
-  ) {}
+    private readonly next: Caller,
+    private readonly current: CurrentClient,
+    private readonly faults: ClientFaults,
+    private readonly now: CallClock,
+  ) {
+    current.beforeReplaced(this.flush);
+  }
 
-  /** @param slot the slot of the keys */
-  decide(slot: number, hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+  /** Decides the hits of one slot: in a batch, or alone if they have a deadline of their own. */
+  decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+    if (options.within !== undefined) return this.decideAlone(hits, options);
+    const slot = this.current.servers.slotOf(hits[0]!.key);
     return this.batch(slot, keysOf(hits, options)).add(hits, options);
+  }
+
+  /** Runs a call after the requests that were made before it. */
+  async run(call: Call): Promise<unknown> {
+    this.flush();
+    return this.next.run(call);
   }
 
   /** Sends the waiting requests now, so that later calls are executed after them. */
@@ -81,8 +90,17 @@ export class Batches {
     this.open = new Map();
     const send = (): void => batches.forEach((batch) => void this.send(batch));
     if (batches.size === 1) send();
-    else this.site.servers.sendTogether(send);
+    else this.current.servers.sendTogether(send);
   };
+
+  private decideAlone(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+    const batch = new Batch(new Call(this.now()));
+    batch.call.timeout = options.within;
+    const results = batch.add(hits, options);
+    this.flush();
+    void this.send(batch);
+    return results;
+  }
 
   private batch(slot: number, keys: number): Batch {
     const now = this.now();
@@ -106,16 +124,16 @@ export class Batches {
     this.underWay += 1;
     let reply: unknown;
     try {
-      reply = await this.run(batch.call);
+      reply = await this.next.run(batch.call);
     } catch (error) {
       const parts = batch.partsAfter(error);
       if (parts.length > 1) for (const part of parts) void this.send(part);
-      else batch.fail(error, this.refund);
+      else batch.fail(error);
       return;
     } finally {
       this.underWay -= 1;
     }
-    batch.answer(reply as DecideReply, this.faultIn);
+    batch.answer(reply as DecideReply, this.faults);
   }
 }
 

@@ -1,8 +1,6 @@
 import type { Call } from './call.js';
+import type { Caller } from './caller.js';
 import { DeadlineError } from './deadline.js';
-
-/** Writes a call to the connection; rejects with a DeadlineError if the reply does not arrive in time. */
-export type Write = (call: Call, timeout: number | undefined) => Promise<unknown>;
 
 /**
  * Maximum number of keys in pending calls to one server: enough to keep the server busy, and few enough that a slow
@@ -12,7 +10,6 @@ export const MOST_KEYS_IN_FLIGHT = 400;
 
 interface Waiting {
   readonly call: Call;
-  readonly timeout: number | undefined;
   readonly since: number;
   readonly resolve: (reply: Promise<unknown>) => void;
   readonly reject: (error: unknown) => void;
@@ -22,7 +19,7 @@ interface Waiting {
  * The queue of calls to one server: a limited number are written, the others wait in the process for replies. The
  * deadline of a call starts when it is written.
  */
-export class CallQueue {
+export class CallQueue implements Caller {
   private keysInFlight = 0;
   private waiting: Waiting[] = [];
   private first = 0;
@@ -30,22 +27,23 @@ export class CallQueue {
   private replies = 0;
 
   /**
-   * @param now milliseconds since an arbitrary instant, while calls are pending
+   * @param next writes a call to the connection; rejects with a DeadlineError if the reply does not arrive in time
+   * @param time milliseconds since an arbitrary instant, while calls are pending
    * @param longestWaitMs a new call is rejected while another one has waited longer than this
    */
   constructor(
-    private readonly write: Write,
-    private readonly now: () => number,
+    private readonly next: Caller,
+    private readonly time: { readonly now: number },
     private readonly longestWaitMs: number,
   ) {}
 
   /** @throws DeadlineError, or the error reply of the server */
-  send(call: Call, timeout?: number): Promise<unknown> {
+  run(call: Call): Promise<unknown> {
     const oldest = this.waiting[this.first];
-    if (!oldest && this.hasRoomFor(call)) return this.writeNow(call, timeout);
-    const since = this.now();
+    if (!oldest && this.hasRoomFor(call)) return this.write(call);
+    const since = this.time.now;
     if (oldest && since - oldest.since > this.longestWaitMs) return Promise.reject(new Error(OVERLOADED));
-    return new Promise((resolve, reject) => this.waiting.push({ call, timeout, since, resolve, reject }));
+    return new Promise((resolve, reject) => this.waiting.push({ call, since, resolve, reject }));
   }
 
   /** Rejects every call that is not written yet. */
@@ -56,34 +54,28 @@ export class CallQueue {
     for (const { reject } of refused) reject(error);
   }
 
-  /** Whether no reply arrived in time since this call was written. */
-  isSilentSince(call: Call): boolean {
-    return call.repliesBefore === this.replies;
-  }
-
   private hasRoomFor({ keys }: Call): boolean {
     return this.keysInFlight === 0 || this.keysInFlight + keys.meant <= MOST_KEYS_IN_FLIGHT;
   }
 
-  private writeNow(call: Call, timeout: number | undefined): Promise<unknown> {
+  private async write(call: Call): Promise<unknown> {
+    const { timeout } = call;
     const keys = call.keys.meant;
+    const repliesBefore = this.replies;
     this.keysInFlight += keys;
-    call.writtenAt = performance.now();
-    call.repliesBefore = this.replies;
-    return this.write(call, timeout).then(
-      (reply) => {
-        this.replies += 1;
-        this.ended(keys);
-        return reply;
-      },
-      (error: unknown) => {
-        // The server hangs or is too slow: the waiting calls would not get a reply sooner.
-        if (error instanceof DeadlineError && timeout === undefined) this.refuse(error);
-        if ((error as Error).name === 'ReplyError') this.replies += 1;
-        this.ended(keys);
-        throw error;
-      },
-    );
+    try {
+      const reply = await this.next.run(call);
+      this.replies += 1;
+      return reply;
+    } catch (error) {
+      call.isSlow = timeout !== undefined || repliesBefore !== this.replies;
+      // The server hangs or is too slow: the waiting calls would not get a reply sooner.
+      if (error instanceof DeadlineError && timeout === undefined) this.refuse(error);
+      if ((error as Error).name === 'ReplyError') this.replies += 1;
+      throw error;
+    } finally {
+      this.ended(keys);
+    }
   }
 
   private ended(keys: number): void {
@@ -96,7 +88,7 @@ export class CallQueue {
         this.waiting = this.waiting.slice(this.first);
         this.first = 0;
       }
-      next.resolve(this.writeNow(next.call, next.timeout));
+      next.resolve(this.write(next.call));
     }
   }
 }
@@ -105,3 +97,30 @@ export class CallQueue {
 const MOST_WRITTEN_KEPT = 256;
 
 const OVERLOADED = 'more calls wait for Redis than it answers';
+
+/** The queues of a store: one per server. */
+export class CallQueues implements Caller {
+  private readonly queues = new Map<string, CallQueue>();
+
+  /** The parameters are those of `CallQueue`. */
+  constructor(
+    private readonly next: Caller,
+    private readonly time: { readonly now: number },
+    private readonly longestWaitMs: number,
+  ) {}
+
+  run(call: Call): Promise<unknown> {
+    return (this.queues.get(call.server) ?? this.open(call.server)).run(call);
+  }
+
+  /** Rejects the calls to a server that are not written yet. */
+  refuse(server: string, error: unknown): void {
+    this.queues.get(server)?.refuse(error);
+  }
+
+  private open(server: string): CallQueue {
+    const queue = new CallQueue(this.next, this.time, this.longestWaitMs);
+    this.queues.set(server, queue);
+    return queue;
+  }
+}

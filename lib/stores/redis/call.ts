@@ -41,20 +41,36 @@ interface CallRule {
   readonly shadow: number;
 }
 
+/** Returns microseconds since the epoch; `''` for the server's time. */
+export type CallClock = () => number | '';
+
+/** A request of a call. */
+export interface Request {
+  readonly hits: readonly Hit[];
+  readonly options: DecideOptions;
+}
+
 /** The KEYS and ARGV of a call, as protocol.lua and the Lua function read them. */
 export class Call {
   readonly keys = new CallKeys();
+  /** Address of the server of its keys; `''` if there is only one server. */
+  server = '';
+  /** Timeout in milliseconds; by default that of the store. */
+  timeout: number | undefined = undefined;
   /** Whether a server may have executed it, or may still do so. */
   isSent = false;
+  /** Whether it timed out while other replies arrived in time, or has its own timeout. */
+  isSlow = false;
+  /** The requests in it. */
+  readonly requests: Request[] = [];
   private readonly rules: CallRule[] = [];
   private readonly arguments: Argument[] = [];
   /** Index of the last run of requests, which the next request may extend; negative if there is none. */
   private run = -1;
-  private requests = 0;
 
-  /** When it was written, by `performance.now()`, and how many replies had arrived in time before that. */
+  /** When it was written, and when its deadline ends, by `performance.now()`. */
   writtenAt = 0;
-  repliesBefore = -1;
+  until = 0;
   /** The reply of the server, even if it is late; absent until the call is written. */
   reply: Promise<unknown> | undefined;
 
@@ -76,7 +92,7 @@ export class Call {
 
   /** Whether it contains several independent requests. */
   get isShared(): boolean {
-    return this.requests > 1;
+    return this.requests.length > 1;
   }
 
   get argv(): readonly (string | number)[] {
@@ -93,8 +109,9 @@ export class Call {
     this.arguments.push(...args);
   }
 
-  addRequest(hits: readonly Hit[], { dryRun = false, maxWait = 0, prefetch }: DecideOptions): void {
-    this.requests += 1;
+  addRequest(hits: readonly Hit[], options: DecideOptions): void {
+    const { dryRun = false, maxWait = 0, prefetch } = options;
+    this.requests.push({ hits, options });
     const isPlain = !dryRun && maxWait === 0 && !prefetch;
     for (const { key, block } of hits) {
       this.keys.add(key);

@@ -33,7 +33,7 @@ export class Deadline {
   private readonly time: AwakeTime;
 
   /** @param timeout in milliseconds */
-  constructor(private readonly timeout: number) {
+  constructor(readonly timeout: number) {
     this.tickMs = Math.min(Math.max(1, timeout / TICKS_PER_TIMEOUT), LONGEST_TICK_MS);
     this.time = new AwakeTime(this.tickMs);
   }

@@ -1,6 +1,8 @@
 import type { Call } from './call.js';
+import type { Caller } from './caller.js';
 import type { StoreClient } from './connection.js';
 import { wasNotExecuted } from './not-executed.js';
+import type { CurrentClient } from './current-client.js';
 import type { Library } from './library.js';
 import { FUNCTIONS_OFF } from './redis.store.options.js';
 import { isError, oneLine } from './reply-error.js';
@@ -43,51 +45,54 @@ const MOST_LOADS = 3;
  * FUNCTION FLUSH. A server that does not support or permit functions runs scripts.
  * See docs/adr/0047-one-lua-library.md.
  */
-export class Functions {
-  private readonly client: FunctionClient;
-  private readonly scripts: Scripts;
+export class Functions implements Caller {
+  private client!: FunctionClient;
+  private scripts!: Scripts;
   private readonly forms = new Map<string, LuaForm>();
+  private readonly listeners: ((form: LuaForm) => void)[] = [];
   private loading: Promise<ReadonlyMap<string, Error | undefined>> | undefined;
 
-  /**
-   * @param library if absent, all calls run as scripts
-   * @param known called with the form of a server when that is known
-   */
+  /** @param library if absent, all calls run as scripts */
   constructor(
-    client: StoreClient,
+    current: CurrentClient,
     private readonly library: Library | undefined,
-    private readonly known: (form: LuaForm) => void,
   ) {
+    current.watch((client) => this.use(client));
+  }
+
+  run(call: Call): Promise<unknown> {
+    const form = this.forms.get(call.server);
+    if (!this.library || (form && !form.library)) return this.runScript(call, FUNCTIONS_OFF);
+    const recover = (error: unknown): Promise<unknown> => this.recover(error, call);
+    if (form) return this.send(call).catch(recover);
+    return this.send(call).then((reply) => this.ran(reply, call), recover);
+  }
+
+  /** Reports the form in which a server runs the Lua, when it is known. */
+  watch(listener: (form: LuaForm) => void): void {
+    this.listeners.push(listener);
+  }
+
+  private use(client: StoreClient): void {
     this.client = client as FunctionClient;
     this.scripts = new Scripts(client);
+    this.forms.clear();
     // A server may support functions, or no longer do so, after it was disconnected.
     const event = (client.isCluster ? '+node' : 'ready') as 'ready';
     client.on(event, () => this.forms.clear());
-  }
-
-  /**
-   * @param server the address of the server of its keys
-   * @param until after this time nothing may be sent, by `performance.now()`
-   */
-  run(call: Call, server: string, until: number): Promise<unknown> {
-    const form = this.forms.get(server);
-    if (!this.library || (form && !form.library)) return this.runScript(call, server, FUNCTIONS_OFF);
-    const recover = (error: unknown): Promise<unknown> => this.recover(error, call, server, until);
-    if (form) return this.send(call).catch(recover);
-    return this.send(call).then((reply) => this.ran(reply, server), recover);
   }
 
   private send({ main, keys: { all: keys }, argv }: Call, isFull = false): Promise<unknown> {
     return this.client.fcall(this.library!.functionOf(main, isFull), keys.length, ...keys, ...argv);
   }
 
-  private ran(reply: unknown, server: string): unknown {
+  private ran(reply: unknown, { server }: Call): unknown {
     this.note({ server, library: this.library!.name });
     return reply;
   }
 
-  private runScript(call: Call, server: string, reason: string): Promise<unknown> {
-    this.note({ server, reason });
+  private runScript(call: Call, reason: string): Promise<unknown> {
+    this.note({ server: call.server, reason });
     return this.scripts.run(call);
   }
 
@@ -95,44 +100,38 @@ export class Functions {
     const before = this.forms.get(form.server);
     if (before && before.library === form.library) return;
     this.forms.set(form.server, form);
-    this.known(form);
+    for (const listener of this.listeners) listener(form);
   }
 
   /** Repeats a call that no function has executed, unless its deadline has passed. */
-  private async recover(
-    error: unknown,
-    call: Call,
-    server: string,
-    until: number,
-    loads = 0,
-  ): Promise<unknown> {
+  private async recover(error: unknown, call: Call, loads = 0): Promise<unknown> {
+    const { server, until } = call;
     const message = isError(error) ? error.message : '';
     if (performance.now() >= until) throw error;
-    if (OUT_OF_MEMORY.test(message)) return this.sendWhenFull(call, server, until, loads);
-    if (isNotOffered(message)) return this.runScript(call, server, oneLine(message));
+    if (OUT_OF_MEMORY.test(message)) return this.sendWhenFull(call, loads);
+    if (isNotOffered(message)) return this.runScript(call, oneLine(message));
     if (!message.startsWith(NOT_FOUND)) throw error;
     if (loads === MOST_LOADS) return this.scripts.run(call); // the next call loads the library again
     const refusal = await this.load(server);
     if (performance.now() >= until) throw error;
-    if (refusal) return this.runUnloaded(refusal, call, server);
+    if (refusal) return this.runUnloaded(refusal, call);
     return this.send(call).then(
-      (reply) => this.ran(reply, server),
-      (next: unknown) => this.recover(next, call, server, until, loads + 1),
+      (reply) => this.ran(reply, call),
+      (next: unknown) => this.recover(next, call, loads + 1),
     );
   }
 
-  private sendWhenFull(call: Call, server: string, until: number, loads: number): Promise<unknown> {
+  private sendWhenFull(call: Call, loads: number): Promise<unknown> {
     return this.send(call, true).catch((error: unknown) => {
-      if (isError(error) && error.message.startsWith(NOT_FOUND))
-        return this.recover(error, call, server, until, loads);
+      if (isError(error) && error.message.startsWith(NOT_FOUND)) return this.recover(error, call, loads);
       throw error;
     });
   }
 
   /** Runs a call as a script. If the reason is temporary, such as a lack of memory, the next call loads the library again. */
-  private runUnloaded(refusal: Error, call: Call, server: string): Promise<unknown> {
+  private runUnloaded(refusal: Error, call: Call): Promise<unknown> {
     const isLasting = refusal.name === 'ReplyError' && !wasNotExecuted(refusal);
-    return isLasting ? this.runScript(call, server, oneLine(refusal.message)) : this.scripts.run(call);
+    return isLasting ? this.runScript(call, oneLine(refusal.message)) : this.scripts.run(call);
   }
 
   /**

@@ -1,17 +1,10 @@
 import type { Adjustment, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
-import type { Call } from './call.js';
+import type { Adjuster } from './adjuster.js';
+import type { Call, Request } from './call.js';
+import type { Caller } from './caller.js';
 import { isDenied } from '../../contracts/undo.js';
 import { wasNotExecuted } from './not-executed.js';
 import { ReplyReader, type DecideReply } from './reply.js';
-
-/** A request of a call. */
-export interface Request {
-  readonly hits: readonly Hit[];
-  readonly options: DecideOptions;
-}
-
-/** Refunds, with retries if necessary. `isCertain` is false if the charge may not be executed yet, or never. */
-export type Refund = (adjustments: readonly Adjustment[], isCertain: boolean) => void;
 
 /**
  * Refunds what a call holds that got no reply in time: concurrency permits and prefetched permits. They are not used,
@@ -21,15 +14,32 @@ export type Refund = (adjustments: readonly Adjustment[], isCertain: boolean) =>
  * or may still do so. The permits are then refunded by name, which takes effect once: the name of the lease or of the
  * prefetch.
  */
-export function refundLost({ reply }: Call, requests: readonly Request[], refund: Refund): void {
-  if (!reply || !requests.some(holds)) return;
-  reply.then(
-    (late) => refund(heldOf(late as DecideReply, requests), true),
-    (error: unknown) => {
-      if ((error as Error).name !== 'ReplyError' && !wasNotExecuted(error))
-        refund(possiblyHeldOf(requests), false);
-    },
-  );
+export class LostCalls implements Caller {
+  constructor(
+    private readonly next: Caller,
+    private readonly adjuster: Adjuster,
+  ) {}
+
+  async run(call: Call): Promise<unknown> {
+    try {
+      return await this.next.run(call);
+    } catch (error) {
+      this.refund(call);
+      throw error;
+    }
+  }
+
+  private refund({ reply, requests }: Call): void {
+    if (!reply || !requests.some(holds)) return;
+    reply.then(
+      // The server has just replied; a failed refund is retried.
+      (late) => this.adjuster.adjust(heldOf(late as DecideReply, requests)).catch(() => undefined),
+      (error: unknown) => {
+        if ((error as Error).name === 'ReplyError' || wasNotExecuted(error)) return;
+        this.adjuster.retries.add(possiblyHeldOf(requests), { isUncertain: true });
+      },
+    );
+  }
 }
 
 function holds({ hits, options }: Request): boolean {

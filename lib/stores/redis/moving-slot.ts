@@ -1,4 +1,6 @@
 import { sleep } from '../../contracts/timer.js';
+import type { Call } from './call.js';
+import type { Caller } from './caller.js';
 import { DeadlineError } from './deadline.js';
 
 /** The error of a Cluster client for a call that was redirected between servers without success. */
@@ -14,45 +16,49 @@ const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 25;
 
 /** Whether a call was not executed because its slot is moving, and can be sent again unchanged. */
-export function isMoving(error: unknown, { isShared }: Sent): boolean {
+function isMoving(error: unknown, { isShared }: Sent): boolean {
   if (!(error instanceof Error)) return false;
   return NO_SCRIPT.test(error.message) || (!isShared && ON_THE_MOVE.test(error.message));
 }
 
-interface Sent {
-  /** Whether it contains several requests; possibly only some of their keys have moved. */
-  readonly isShared: boolean;
-}
+type Sent = Pick<Call, 'isShared'>;
 
-/**
- * Repeats a call, with pauses, until its keys are on one server. The last attempt leaves the server a quarter of the
- * deadline to reply.
- *
- * @param send sends the call once, with a timeout in milliseconds
- * @param failure the error of the first attempt
- * @param until end of the deadline, by `performance.now()`
- * @throws Error TRYAGAIN, or another error of the last attempt; the cause of TRYAGAIN is a DeadlineError if the last
- *   attempt got no reply
- */
-export async function sendUntilMoved(
-  call: Sent,
-  send: (within: number) => Promise<unknown>,
-  failure: unknown,
-  until: number,
-): Promise<unknown> {
-  const least = (until - performance.now()) / 4;
-  let error = failure;
-  for (let pause = FIRST_PAUSE_MS; isMoving(error, call); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-    const wait = pause * (0.5 + Math.random() / 2);
-    if (until - performance.now() - wait < least) break;
-    await sleep(wait);
+/** Repeats calls whose slot is moving, with pauses, until their keys are on one server. */
+export class MovingSlots implements Caller {
+  constructor(private readonly next: Caller) {}
+
+  /**
+   * The last attempt leaves the server a quarter of the deadline to reply.
+   *
+   * @throws Error TRYAGAIN, or another error of the last attempt; the cause of TRYAGAIN is a DeadlineError if the last
+   *   attempt got no reply
+   */
+  async run(call: Call): Promise<unknown> {
     try {
-      return await send(Math.max(least, until - performance.now()));
-    } catch (next) {
-      error = next;
+      return await this.next.run(call);
+    } catch (error) {
+      if (isMoving(error, call)) return this.repeat(call, error);
+      throw error;
     }
   }
-  throw isCausedByMove(error) ? tryAgainError(error) : error;
+
+  private async repeat(call: Call, failure: unknown): Promise<unknown> {
+    const { until } = call;
+    const least = (until - performance.now()) / 4;
+    let error = failure;
+    for (let pause = FIRST_PAUSE_MS; isMoving(error, call); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      const wait = pause * (0.5 + Math.random() / 2);
+      if (until - performance.now() - wait < least) break;
+      await sleep(wait);
+      try {
+        call.timeout = Math.max(least, until - performance.now());
+        return await this.next.run(call);
+      } catch (next) {
+        error = next;
+      }
+    }
+    throw isCausedByMove(error) ? tryAgainError(error) : error;
+  }
 }
 
 /** Whether an error is due to the moving slot: also a timeout, since the last attempt has little time. */

@@ -1,4 +1,5 @@
 import type { StoreClient } from './connection.js';
+import type { CurrentClient } from './current-client.js';
 import { idleFunctionOf, isLimiterLibrary, type Library } from './library.js';
 
 const HOUR_MS = 3_600_000;
@@ -21,7 +22,7 @@ export class OldLibraries {
    * @param stopwatch a monotonic clock: milliseconds since an arbitrary instant
    */
   constructor(
-    private readonly site: { readonly client: StoreClient },
+    private readonly current: CurrentClient,
     private readonly library: Library | undefined,
     private readonly stopwatch: () => number,
   ) {
@@ -36,7 +37,7 @@ export class OldLibraries {
   async sweep(now: number | ''): Promise<void> {
     if (!this.library || this.stopwatch() - this.sweptAt < HOUR_MS) return;
     this.sweptAt = this.stopwatch();
-    const { client } = this.site;
+    const { client } = this.current;
     const masters = (client.nodes?.('master') ?? [client]) as readonly AdminClient[];
     const mastersWith = new Map<string, AdminClient[]>();
     const find = async (master: AdminClient): Promise<void> => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { concurrency } from '../../algorithms/concurrency/concurrency.js';
 import { gcra } from '../../algorithms/gcra/gcra.js';
 import type { Adjustment } from '../../contracts/store.js';
+import { boundedParts } from './bounded-calls.js';
 import { RefundRetries } from './refund-retries.js';
 
 describe('a refund that a server could not execute', () => {
@@ -22,11 +23,8 @@ describe('a refund that a server could not execute', () => {
       retries.add(adjustments);
       return Promise.reject(new Error('not now'));
     };
-    retries = new RefundRetries(
-      adjust,
-      () => undefined,
-      () => now,
-    );
+    const adjuster = { adjustPart: adjust, partsOf: boundedParts };
+    retries = new RefundRetries(adjuster, () => now);
   });
 
   afterEach(() => void jest.useRealTimers());

@@ -1,7 +1,7 @@
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import type { Adjustment } from '../../contracts/store.js';
 import { after, type Timer } from '../../contracts/timer.js';
-import { boundedParts } from './bounded-calls.js';
+import type { Adjuster } from './adjuster.js';
 import { REPEATED_FOR } from './call.js';
 
 const MOST = 10_000;
@@ -35,17 +35,11 @@ export class RefundRetries {
   private isClosed = false;
 
   /**
-   * @param adjust sends adjustments of one slot, and passes failed ones to `add`
-   * @param partition divides adjustments by slot
+   * @param adjuster sends adjustments of one part, and passes failed ones to `add`
    * @param clock an estimate of the server's time
    */
   constructor(
-    private readonly adjust: (
-      adjustments: readonly Adjustment[],
-    ) => Promise<readonly (boolean | undefined)[]>,
-    private readonly partition: (
-      all: readonly Adjustment[],
-    ) => readonly (readonly Adjustment[])[] | undefined,
+    private readonly adjuster: Pick<Adjuster, 'adjustPart' | 'partsOf'>,
     private readonly clock: Clock,
   ) {}
 
@@ -80,7 +74,7 @@ export class RefundRetries {
   async close(): Promise<void> {
     this.isClosed = true;
     this.timer?.stop();
-    await Promise.allSettled(this.takeAll().map((chunk) => this.adjust(chunk)));
+    await Promise.allSettled(this.takeAll().map((chunk) => this.adjuster.adjustPart(chunk)));
   }
 
   private begin(adjustment: Adjustment, isUncertain: boolean): Attempt {
@@ -118,7 +112,7 @@ export class RefundRetries {
   /** Retries call by call, since a server that has just recovered has other calls to execute. */
   private async retryAll(): Promise<void> {
     for (const chunk of this.takeAll()) {
-      const adjusted = await this.adjust(chunk).catch(() => undefined); // failed ones have been added again
+      const adjusted = await this.adjuster.adjustPart(chunk).catch(() => undefined); // failed ones have been added again
       if (adjusted)
         this.add(chunk.filter((adjustment, index) => !adjusted[index] && this.isUncertain(adjustment)));
     }
@@ -130,7 +124,7 @@ export class RefundRetries {
     const all = this.waiting.flatMap((adjustment) => this.dueAt(now, adjustment));
     this.waiting = [];
     if (all.length === 0) return [];
-    return (this.partition(all) ?? [all]).flatMap(boundedParts);
+    return this.adjuster.partsOf(all);
   }
 
   /** Returns the adjustment to send: by its receipt if the name has expired, unless it may have been executed. */

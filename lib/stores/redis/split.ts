@@ -1,27 +1,48 @@
-import type { DecideOptions, Hit, HitResult, Store } from '../../contracts/store.js';
+import type { Adjustment, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import { isDenied, undo } from '../../contracts/undo.js';
-
-type Decide = (hits: readonly Hit[], options: DecideOptions) => Promise<readonly HitResult[]>;
+import type { Adjuster } from './adjuster.js';
+import type { Batches } from './batches.js';
+import type { CurrentClient } from './current-client.js';
 
 /**
  * Decides hits whose keys are in several slots of a Cluster, with one call per slot in parallel. If one denies, the
  * charges of the others are refunded. docs/adr/0013-across-slots.md describes what other clients can see meanwhile.
  */
 export class Split {
-  /** @param decidePart decides the hits of one slot */
+  /**
+   * @param next decides the hits of one slot
+   * @param adjuster refunds charges
+   * @param timeout that of the store, in milliseconds
+   */
   constructor(
-    private readonly store: Pick<Store, 'adjust' | 'decide'> & { readonly timeout: number },
-    private readonly decidePart: Decide,
+    private readonly next: Pick<Batches, 'decide' | 'flush'>,
+    private readonly adjuster: Pick<Adjuster, 'adjust'>,
+    private readonly current: CurrentClient,
+    private readonly timeout: number,
   ) {}
 
   /** @returns the results; those of a slot that could not decide are `unavailable` */
-  async decide(
+  decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+    const parts = this.current.servers.partition(hits);
+    return parts ? this.decideParts(hits, parts, options) : this.next.decide(hits, options);
+  }
+
+  /** Adjusts counters after the requests that were made before. */
+  adjust(
+    adjustments: readonly Adjustment[],
+    options?: Pick<DecideOptions, 'within'>,
+  ): Promise<readonly boolean[]> {
+    this.next.flush();
+    return this.adjuster.adjust(adjustments, options?.within);
+  }
+
+  private async decideParts(
     hits: readonly Hit[],
     parts: readonly (readonly Hit[])[],
     options: DecideOptions,
   ): Promise<readonly HitResult[]> {
     const startedAt = performance.now();
-    const settled = await Promise.allSettled(parts.map((part) => this.decidePart(part, options)));
+    const settled = await Promise.allSettled(parts.map((part) => this.next.decide(part, options)));
     const results = new Map<Hit, HitResult>();
     const charged = new Set<Hit>();
     for (const [nth, part] of parts.entries()) {
@@ -36,8 +57,8 @@ export class Split {
     const inOrder = hits.map((hit) => results.get(hit)!);
     const isRefused = hits.some((hit, index) => isDenial(inOrder[index]!) && !hit.shadow);
     if (options.dryRun || !isRefused || charged.size === 0) return inOrder;
-    const within = Math.max(1, this.store.timeout - (performance.now() - startedAt));
-    return undo(this.store, hits, inOrder, (hit) => charged.has(hit), { within });
+    const within = Math.max(1, this.timeout - (performance.now() - startedAt));
+    return undo(this, hits, inOrder, (hit) => charged.has(hit), { within });
   }
 }
 

@@ -16,7 +16,7 @@ import { ChannelRights } from '../channel-rights.js';
 import { firstConnection } from '../connection.js';
 import { Deadline } from '../deadline.js';
 import { REDIS, type RedisConnection } from '../redis-option.js';
-import { Site } from '../site.js';
+import { CurrentClient } from '../current-client.js';
 import loadRules from './load-rules.lua.js';
 import { changeText, fieldOf, readRecord, readRule, recordText } from './rule-text.js';
 import writeRule from './write-rule.lua.js';
@@ -68,7 +68,7 @@ export class RedisRuleSource implements RuleSource {
   private readonly deadline = new Deadline(BOUNDS.timeout);
   private readonly redis: RedisConnection;
   private readonly name: string;
-  private opened: { readonly site: Site; readonly announcements: Announcements } | undefined;
+  private opened: { readonly current: CurrentClient; readonly announcements: Announcements } | undefined;
   private isSettled = false;
   private version: string | undefined;
 
@@ -125,20 +125,19 @@ export class RedisRuleSource implements RuleSource {
 
   async close(): Promise<void> {
     this.opened?.announcements.close();
-    this.opened?.site.close();
+    this.opened?.current.close();
     this.deadline.close();
   }
 
   /** Connects with the first use, since the options of a module exist before the application starts. */
-  private open(): { readonly site: Site; readonly announcements: Announcements } {
+  private open(): { readonly current: CurrentClient; readonly announcements: Announcements } {
     if (this.opened) return this.opened;
-    const site = new Site(this.redis, BOUNDS, () => undefined);
-    site.client.on('error', () => undefined); // The call that fails reports it.
-    const keyPrefix = String(site.client.options?.keyPrefix ?? '');
-    const announcers = announcersOf(site, this.redis, BOUNDS);
+    const current = new CurrentClient(this.redis, BOUNDS);
+    current.client.on('error', () => undefined); // The call that fails reports it.
+    const announcers = announcersOf(current, this.redis, BOUNDS);
     // Without the right to subscribe, the version that is read every 500 ms reports changes.
-    const announcements = new Announcements(announcers, site, keyPrefix, new ChannelRights());
-    this.opened = { site, announcements };
+    const announcements = new Announcements(announcers, current, new ChannelRights());
+    this.opened = { current, announcements };
     return this.opened;
   }
 
@@ -158,14 +157,14 @@ export class RedisRuleSource implements RuleSource {
 
   /** Connects first, to the whole Cluster if the server is a node of one. */
   private async call<Reply>(run: (redis: Commands) => Promise<Reply>): Promise<Reply> {
-    const { site } = this.open();
+    const { current } = this.open();
     if (!this.isSettled) {
-      await firstConnection(site.client, BOUNDS.connectTimeout);
-      await site.settle();
-      this.isSettled = site.client.status === 'ready';
+      await firstConnection(current.client, BOUNDS.connectTimeout);
+      await current.settle();
+      this.isSettled = current.client.status === 'ready';
     }
     try {
-      return await this.deadline.within(run(site.client as unknown as Commands));
+      return await this.deadline.within(run(current.client as unknown as Commands));
     } catch (error) {
       if (error instanceof Error && error.message.startsWith('MOVED')) this.isSettled = false;
       throw error;

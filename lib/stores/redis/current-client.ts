@@ -1,6 +1,7 @@
 import { StoreFault } from '../../contracts/store-fault.js';
 import type { Bounds } from './bounded-options.js';
 import { boundHandshake, connect, firstConnection, type StoreClient } from './connection.js';
+import { ConnectionState } from './connection-state.js';
 import { Deadline, DeadlineError } from './deadline.js';
 import { isUserClient, type RedisConnection } from './redis-option.js';
 import { serversOf, type Servers } from './servers.js';
@@ -19,14 +20,17 @@ const NODE: ServerRole = { kind: 'node' };
 const SERVER: ServerRole = { kind: 'server' };
 
 /**
- * The client of the store, and the servers that it connects to.
+ * The client that the store uses now, its connection, and the servers that it connects to.
  *
  * A URL or options may lead to a node of a Redis Cluster. Only the server reports this, after the first connection or
  * later; the client is then replaced by a Cluster. See docs/adr/0020-cluster-by-url.md.
  */
-export class Site {
+export class CurrentClient {
   client: StoreClient;
   servers: Servers;
+  connection: ConnectionState;
+  /** The option `keyPrefix` of the user's client. */
+  readonly keyPrefix: string;
   /** Why the client cannot decide all keys and cannot be replaced; absent if there is no such problem. */
   problem: StoreFault | undefined;
   /** Whether the server is already known to be a node of a Redis Cluster. */
@@ -34,23 +38,24 @@ export class Site {
   /** Milliseconds that the server may take to reply while the store starts; fewer after the first timeout. */
   replyTimeout: number;
   private readonly watchers: ((client: StoreClient) => void)[] = [];
+  private readonly leaving: (() => void)[] = [];
   private readonly isOurs: boolean;
   private settling: Promise<boolean> | undefined;
   /** The Cluster that will replace the client. */
   private next: StoreClient | undefined;
   private isClosed = false;
 
-  /** @param leaving called before the client is replaced, to send the calls that wait for the present servers */
   constructor(
     redis: RedisConnection,
     private readonly bounds: Bounds,
-    private readonly leaving: () => void,
   ) {
     this.replyTimeout = bounds.connectTimeout;
     this.isOurs = typeof redis === 'string' || !isUserClient(redis);
     this.client = connect(redis, bounds);
     boundHandshake(this.client);
     this.servers = serversOf(this.client);
+    this.connection = new ConnectionState(this.client);
+    this.keyPrefix = String(this.client.options?.keyPrefix ?? '');
     // A node rejects any database other than 0, and the connection ends before its role can be queried.
     this.client.on('error', ({ message }) => {
       if (message.includes('SELECT is not allowed in cluster mode')) this.isNode = true;
@@ -61,6 +66,11 @@ export class Site {
   watch(watcher: (client: StoreClient) => void): void {
     this.watchers.push(watcher);
     watcher(this.client);
+  }
+
+  /** Calls back before the client is replaced, to send the calls that wait for the present servers. */
+  beforeReplaced(listener: () => void): void {
+    this.leaving.push(listener);
   }
 
   /**
@@ -130,10 +140,11 @@ export class Site {
   }
 
   private replace(next: StoreClient): true {
-    this.leaving();
+    for (const listener of this.leaving) listener();
     const { client } = this;
     this.client = next;
     this.servers = serversOf(next);
+    this.connection = new ConnectionState(next);
     for (const watcher of this.watchers) watcher(next);
     client.quit().catch(() => client.disconnect()); // pending calls get their replies first
     return true;

@@ -1,0 +1,141 @@
+import type { StoreChange } from '../../contracts/store.js';
+import type { StoreFault } from '../../contracts/store-fault.js';
+import type { Call } from './call.js';
+import type { Caller } from './caller.js';
+import { Circuit } from './circuit.js';
+import type { ClientFaults } from './client-faults.js';
+import type { CurrentClient } from './current-client.js';
+import { DeadlineError } from './deadline.js';
+import { opensAtOnce } from './fault.js';
+import { wasNotExecuted } from './not-executed.js';
+import type { Probes } from './probes.js';
+import { failureIn } from './reply.js';
+
+/**
+ * Rejects calls to a server that cannot decide, and reports errors as faults. Each server has its own circuit, so that
+ * a failed server does not affect the others.
+ */
+export class CircuitBreaker implements Caller {
+  private readonly circuits = new Map<string, Circuit>();
+  private readonly listeners: ((change: StoreChange) => void)[] = [];
+  private trials: () => readonly Call[] = () => [];
+  private isClosed = false;
+
+  constructor(
+    private readonly next: Caller,
+    private readonly probes: Probes,
+    private readonly current: CurrentClient,
+    private readonly faults: ClientFaults,
+  ) {
+    current.watch((client) => client.on('ready', () => this.retry()));
+  }
+
+  /** @throws StoreFault if the server fails, or immediately if its circuit is open */
+  async run(call: Call): Promise<unknown> {
+    call.server = this.current.servers.of(call.keys.all[0]!);
+    const circuit = this.circuitOf(call.server);
+    circuit.check();
+    let reply: unknown;
+    try {
+      reply = await this.next.run(call);
+    } catch (error) {
+      throw this.failed(call, error);
+    }
+    // Without a ready check, the reply may be from database 0 after a failed SELECT.
+    const { refusal } = this.current.connection;
+    if (refusal) throw this.failed(call, refusal);
+    const failure = failureIn(reply);
+    if (failure) this.note(call, this.faults.of(call.server, failure));
+    else circuit.succeeded();
+    return reply;
+  }
+
+  watch(listener: (change: StoreChange) => void): void {
+    this.listeners.push(listener);
+  }
+
+  /**
+   * Probes every server.
+   *
+   * @param trials returns a call for each server
+   */
+  async ready(trials: () => readonly Call[]): Promise<void> {
+    this.trials = trials;
+    await this.tryAll();
+  }
+
+  /** Stops probing, and lets all calls pass. */
+  close(): void {
+    this.isClosed = true;
+    for (const circuit of this.circuits.values()) circuit.close();
+  }
+
+  /** Probes all unavailable servers immediately, since a connection was established. */
+  private retry(): void {
+    for (const circuit of this.circuits.values()) circuit.retry();
+  }
+
+  private circuitOf(server: string): Circuit {
+    const known = this.circuits.get(server);
+    if (known) return known;
+    const circuit = new Circuit((error) => this.listeners.forEach((listener) => listener({ server, error })));
+    this.circuits.set(server, circuit);
+    return circuit;
+  }
+
+  private async tryAll(): Promise<void> {
+    await Promise.all(this.trials().map((call) => this.try(call)));
+  }
+
+  /** Tries everything that a call may need. An error concerns the whole server, and opens its circuit. */
+  private async try(call: Call): Promise<void> {
+    call.server = this.current.servers.of(call.keys.all[0]!);
+    if (this.isClosed || this.circuitOf(call.server).isOpen) return;
+    try {
+      if (await this.current.settle()) await this.tryAll();
+      else await this.probes.repeat(call, this.current.replyTimeout);
+    } catch (error) {
+      this.open(call, this.faults.ofCall(call.server, error));
+    }
+  }
+
+  /** Repeats a failed call on separate keys: succeeds only if decisions would. */
+  private async probe(call: Call): Promise<void> {
+    try {
+      if (await this.current.settle()) await this.tryAll();
+      await this.probes.repeat(call);
+    } catch (error) {
+      throw this.faults.ofCall(this.current.servers.of(call.keys.all[0]!), error);
+    }
+  }
+
+  /**
+   * Counts a failure, unless the call was never written, or timed out while other replies arrived in time.
+   *
+   * @returns the fault to report
+   */
+  private failed(call: Call, error: unknown): StoreFault {
+    if (wasNotExecuted(error)) call.isSent = false;
+    const fault = this.faults.ofCall(call.server, error);
+    const isSlow = call.isSlow && error instanceof DeadlineError;
+    if (!this.current.connection.isReady) this.open(call, fault);
+    else if (call.reply !== undefined && !isSlow) this.note(call, fault);
+    return fault;
+  }
+
+  /** Counts a failure if it concerns the server. A moving slot does not. */
+  private note(call: Call, fault: StoreFault): void {
+    // A server that rejects a heartbeat, for lack of rights or memory, may still decide.
+    const decides = call.main !== 'heartbeat';
+    if (opensAtOnce(fault) && (decides || fault.kind === 'connection')) this.open(call, fault);
+    if (this.isClosed) return;
+    const circuit = this.circuitOf(call.server);
+    if (fault.kind === 'timeout') circuit.failed(fault, () => this.probe(call), false);
+    if (fault.kind === 'other' && decides) circuit.failedOn(call.keys.all[0]!, fault, () => this.probe(call));
+  }
+
+  private open(call: Call, fault: StoreFault): void {
+    if (this.isClosed) return;
+    this.circuitOf(call.server).failed(fault, () => this.probe(call), true);
+  }
+}
