@@ -11,6 +11,8 @@ import { GeocodeController } from './geocode/geocode.controller.js';
 import { Geocoder } from './geocode/geocoder.js';
 import { GuideController } from './guide/guide.controller.js';
 import { HealthController } from './health/health.controller.js';
+import { liveRules } from './limits/live-rules.js';
+import { LimitsController } from './limits/limits.controller.js';
 import { LoginController } from './login/login.controller.js';
 import { OrdersController } from './orders/orders.controller.js';
 import { ReportsController } from './reports/reports.controller.js';
@@ -24,6 +26,7 @@ import { SearchController } from './search/search.controller.js';
       useFactory: (limits: ConfigType<typeof rateLimitConfig>, config: ConfigService) => ({
         ...limits,
         redis: config.get<string>('REDIS_URL'),
+        liveRules: liveRules(config.get<string>('REDIS_URL'), limits.prefix),
         overrides: { ...limits.overrides, ...overridesFromEnv(config) },
       }),
     }),
@@ -42,6 +45,7 @@ import { SearchController } from './search/search.controller.js';
     ExportController,
     ReportsController,
     GeocodeController,
+    LimitsController,
   ],
   providers: [Geocoder, CatalogResolver],
 })

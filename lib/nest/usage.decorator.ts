@@ -4,8 +4,12 @@ import type { Decision, RuleDecision } from '../contracts/decision.js';
 /** The decisions on requests, by what a handler and the guard have in common. */
 const decisions = new WeakMap<object, Decision>();
 
-/** Whether any handler reads its usage: without one, nothing is recorded. */
-let isUsed = false;
+/**
+ * Whether any handler reads its usage: without one, nothing is recorded.
+ *
+ * @internal
+ */
+export const usage = { isRead: false };
 
 const read = createParamDecorator((_data: undefined, context: ExecutionContext): readonly RuleDecision[] => {
   const request = requestOf(context);
@@ -20,7 +24,7 @@ const read = createParamDecorator((_data: undefined, context: ExecutionContext):
  * `@Get('quota') quota(@Usage() usage: RuleDecision[]) { return usage; }`
  */
 export function Usage(): ParameterDecorator {
-  isUsed = true;
+  usage.isRead = true;
   return read();
 }
 
@@ -30,7 +34,7 @@ export function Usage(): ParameterDecorator {
  * @internal
  */
 export function recordUsage(context: ExecutionContext, decision: Decision): void {
-  const request = isUsed ? requestOf(context) : undefined;
+  const request = requestOf(context);
   if (request) decisions.set(request, decision);
 }
 

@@ -8,7 +8,7 @@ import { RateLimitUnavailableException } from '../rate-limit-unavailable.excepti
 import { HEADERS_SET, RateLimitExceededException } from '../rate-limit.exception.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
-import { recordUsage } from '../usage.decorator.js';
+import { recordUsage, usage } from '../usage.decorator.js';
 import { DenialBody } from './denial-body.js';
 import type { Exchange } from './exchange.js';
 import { withoutStack } from './without-stack.js';
@@ -39,7 +39,7 @@ export class Responder {
   /** Sets the headers of the response, and calls `onDecision`. */
   respond(exchange: Exchange, decision: Decision, styles = this.styles): void {
     const { response, context } = exchange;
-    recordUsage(context, decision);
+    if (usage.isRead) recordUsage(context, decision);
     if (this.options.onDecision) this.report(decision, context);
     if (!response) {
       exchange.sendHeaders?.(decision, (all) => rateLimitHeaders(all, styles));
