@@ -136,3 +136,20 @@ describe('the types of rules', () => {
     expect(errors.get(code)).toHaveLength(1);
   });
 });
+
+// Applications of older versions of Nest have neither `strict` nor `strictNullChecks`.
+it('decorators compile in an application without strict', () => {
+  const correct = [
+    `RateLimit({ window: '1m', limit: 5 })`,
+    `RateLimit({ window: '1m', limit: 5, block: '5s', by: 'user' })`,
+    `RateLimit({ window: '1m', limit: 5, algorithm: 'gcra', burst: 10 })`,
+    `RateLimit({ limit: 5, algorithm: 'concurrency' })`,
+    `RateLimit('1m', 5, 'gcra', { by: 'user' })`,
+    `RateLimit('login', { limit: 3 })`,
+  ];
+  const options = { strict: false, exactOptionalPropertyTypes: false, noUnusedLocals: false };
+  const errors = errorsIn(correct, undefined, options);
+  expect([...errors].filter(([, texts]) => texts.length > 0)).toEqual([]);
+  const wrong = `RateLimit({ window: '1m', limit: 5, algorithm: 'concurrency' })`;
+  expect(errorsIn([wrong], undefined, options).get(wrong)).toHaveLength(1);
+});

@@ -16,13 +16,15 @@ const PREAMBLE = [
  * Returns the texts of the compiler about each of some expressions, by the expression.
  *
  * @param preamble the lines before them
+ * @param options replace options of the repository
  */
 export function errorsIn(
   codes: readonly string[],
   preamble: readonly string[] = PREAMBLE,
+  options: ts.CompilerOptions = {},
 ): ReadonlyMap<string, readonly string[]> {
   const lines = [...preamble, ...codes.map((code) => `void ${code};`)];
-  const program = ts.createProgram([FILE], compilerOptions(), hostOf(lines.join('\n')));
+  const program = ts.createProgram([FILE], { ...compilerOptions(), ...options }, hostOf(lines.join('\n')));
   const source = program.getSourceFile(FILE)!;
   const errors = new Map<string, string[]>(codes.map((code) => [code, []]));
   for (const { start = 0, messageText } of program.getSemanticDiagnostics(source)) {

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { outsideJest, runCommand } from './run-command.js';
@@ -29,6 +29,17 @@ export class Consumer {
   /** Runs the project's specs with a Jest without configuration. */
   async runSpecs(...nodeOptions: string[]): Promise<void> {
     await this.node(...nodeOptions, join(packageRoot, 'node_modules/jest/bin/jest.js'), '--rootDir', '.');
+  }
+
+  /** Runs `nest add` for the installed package, with the Nest CLI of this repository. */
+  async nestAdd(...options: string[]): Promise<void> {
+    const nest = join(packageRoot, 'node_modules/@nestjs/cli/bin/nest.js');
+    await this.node(nest, 'add', 'nestjs-redis-rate-limit', '--skip-install', ...options);
+  }
+
+  /** Returns the text of a file. */
+  async textOf(file: string): Promise<string> {
+    return readFile(join(this.folder, file), 'utf8');
   }
 
   /** Runs a program that the project has installed. */

@@ -41,7 +41,10 @@ type CheckedFields<Given> = {
     : CheckedField<Given, Field, AlgorithmOf<Given>>;
 };
 
-type AlgorithmOf<Given> = Given extends { readonly algorithm: infer Name } ? Name : undefined;
+/** Not `undefined`, which without `strictNullChecks` extends every name. */
+type Unset = false;
+
+type AlgorithmOf<Given> = Given extends { readonly algorithm: infer Name } ? Name : Unset;
 
 type CheckedField<Given, Field extends keyof Given, Algorithm> =
   Field extends Exclude<keyof AnyOptions, 'wait'>
