@@ -59,7 +59,7 @@ export interface Terms<Options extends object, Parameter extends string> {
  * window, and therefore up to twice as many around a boundary; a burst, and then `limit` permits per window; or
  * `limit` permits at a time.
  */
-export type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
+type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
 
 /** An algorithm with its own options: each algorithm folder exports one, and the registry lists all. */
 export interface AlgorithmDefinition<Options extends object, State, Parameter extends string>

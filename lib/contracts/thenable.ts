@@ -1,5 +1,5 @@
 /** Whether a value can be awaited: a promise of any realm, or another object with a `then` method. */
-export function isThenable<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
+function isThenable<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
   if (value instanceof Promise) return true;
   const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
   return isObject && typeof (value as Partial<PromiseLike<Value>>).then === 'function';

@@ -12,7 +12,7 @@ const LOOK_AT_LEAST_EVERY_MS = 1000;
 const MOST_AT_ONCE = 100;
 
 /** Renews leases. Returns for each whether it still existed; `undefined` if that is unknown. */
-export type Renew<Held> = (renewals: readonly Held[]) => Promise<readonly (boolean | undefined)[]>;
+type Renew<Held> = (renewals: readonly Held[]) => Promise<readonly (boolean | undefined)[]>;
 
 interface Renewal {
   /** Aborted when the lease is lost. */

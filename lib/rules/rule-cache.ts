@@ -104,7 +104,7 @@ function refuseEqualNames(hits: readonly RuleHit[]): void {
  *
  * @throws RateLimitConfigError if it is not a subject
  */
-export function readSubject(given: SubjectValue): Subject {
+function readSubject(given: SubjectValue): Subject {
   if (typeof given === 'string') return given;
   const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (parts.length === 0 || !parts.every(isPart)) {

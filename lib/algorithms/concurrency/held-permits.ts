@@ -10,7 +10,7 @@ export interface Supply {
 }
 
 /** How many requests of the queue can get free permits now. */
-export interface Reach {
+interface Reach {
   /** Whether there are enough for every request up to the given one, or for the whole queue. */
   readonly isReached: boolean;
   /** Permits left after these requests. */

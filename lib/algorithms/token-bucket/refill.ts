@@ -24,13 +24,13 @@ export function isSameRefill(one: Refill, other: Refill): boolean {
 }
 
 /** Returns how many whole tokens are added within a span; 0 for a negative span. */
-export function tokensIn(span: Span, { limit, window, interval }: Refill): number {
+function tokensIn(span: Span, { limit, window, interval }: Refill): number {
   if (interval === 0) return permitsIn(span, limit, window);
   return Math.max(0, Math.floor(span.whole / window)) * limit;
 }
 
 /** Returns the span in which `tokens` are added. */
-export function spanFor(tokens: number, { limit, window, interval }: Refill): Span {
+function spanFor(tokens: number, { limit, window, interval }: Refill): Span {
   if (interval === 0) return spanOf(tokens, limit, window);
   return { whole: Math.min(LONGEST, Math.ceil(tokens / limit) * window), part: 0 };
 }

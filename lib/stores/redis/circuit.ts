@@ -1,7 +1,7 @@
 import { after, type Timer } from '../../contracts/timer.js';
 
 /** Called with an error when a circuit breaker opens or its cause changes, and without one when it closes. */
-export type CircuitListener = (error?: unknown) => void;
+type CircuitListener = (error?: unknown) => void;
 
 /** Checks whether a server can decide; rejects if it cannot. */
 export type Probe = () => Promise<unknown>;

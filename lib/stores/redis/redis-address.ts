@@ -35,7 +35,7 @@ function sentinelProblems(path: string, { sentinels, name, host, port }: RedisCo
 }
 
 /** Returns what is wrong with a database number that ioredis would treat as 0. */
-export function databaseProblems(path: string, db: unknown): string[] {
+function databaseProblems(path: string, db: unknown): string[] {
   const isDatabase = db === undefined || (typeof db === 'number' ? isCount(db) : isDigits(db));
   return isDatabase ? [] : [`${path}: got ${shown(db)}; allowed: an integer from 0`];
 }

@@ -40,7 +40,7 @@ const WRAPPERS = [
 ];
 
 /** Returns the problem of the option `redis` that is visible without a connection. The text contains no password. */
-export function redisProblems(value: unknown): string[] {
+function redisProblems(value: unknown): string[] {
   if (typeof value === 'string') return urlProblems(value);
   if (isClientClass(value)) {
     return [

@@ -22,7 +22,7 @@ export interface SubscriberListener {
 }
 
 /** Fails if the server would not publish changes on a channel. */
-export type TryPublish = (channel: string) => Promise<unknown>;
+type TryPublish = (channel: string) => Promise<unknown>;
 
 /** Subscribes to channels on one server, and tracks on which of them every message arrives. */
 export class Subscriber {
