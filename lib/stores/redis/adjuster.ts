@@ -7,10 +7,10 @@ import { Call, type CallClock } from './call.js';
 import type { Caller } from './caller.js';
 import type { CurrentClient } from './current-client.js';
 import { wasNotExecuted } from './not-executed.js';
-import { RefundRetries } from './refund-retries.js';
+import { RefundRetries, type AdjustsParts } from './refund-retries.js';
 
 /** Sends adjustments, in parts of one slot each. Those that fail are retried as long as they can take effect. */
-export class Adjuster {
+export class Adjuster implements AdjustsParts {
   readonly retries: RefundRetries;
   private readonly instance = randomBytes(6).toString('hex');
   private charges = 0;

@@ -1,7 +1,6 @@
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import type { Adjustment } from '../../contracts/store.js';
 import { after, type Timer } from '../../contracts/timer.js';
-import type { Adjuster } from './adjuster.js';
 import { REPEATED_FOR } from './call.js';
 
 const MOST = 10_000;
@@ -9,6 +8,14 @@ const MOST = 10_000;
 const UNCERTAIN_FOR = 60e6;
 const FIRST_RETRY_MS = 50;
 const LATEST_RETRY_MS = 1000;
+
+/** Sends adjustments. */
+export interface AdjustsParts {
+  /** Divides adjustments into parts for one call each. */
+  partsOf(adjustments: readonly Adjustment[]): readonly (readonly Adjustment[])[];
+  /** Sends adjustments in one call. */
+  adjustPart(adjustments: readonly Adjustment[]): Promise<readonly (boolean | undefined)[]>;
+}
 
 /** The state of a failed adjustment. */
 interface Attempt {
@@ -35,11 +42,11 @@ export class RefundRetries {
   private isClosed = false;
 
   /**
-   * @param adjuster sends adjustments of one part, and passes failed ones to `add`
+   * @param adjuster passes failed adjustments to `add`
    * @param clock an estimate of the server's time
    */
   constructor(
-    private readonly adjuster: Pick<Adjuster, 'adjustPart' | 'partsOf'>,
+    private readonly adjuster: AdjustsParts,
     private readonly clock: Clock,
   ) {}
 
