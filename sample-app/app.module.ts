@@ -5,6 +5,7 @@ import { GraphQLModule } from '@nestjs/graphql';
 import { overridesFromEnv, RateLimitModule } from 'nestjs-redis-rate-limit';
 import { bearerUser } from './auth/bearer-user.middleware.js';
 import { CatalogResolver } from './catalog/catalog.resolver.js';
+import { ChatGateway } from './chat/chat.gateway.js';
 import { rateLimitConfig } from './config/rate-limit.config.js';
 import { ExportController } from './export/export.controller.js';
 import { GeocodeController } from './geocode/geocode.controller.js';
@@ -15,6 +16,7 @@ import { liveRules } from './limits/live-rules.js';
 import { LimitsController } from './limits/limits.controller.js';
 import { LoginController } from './login/login.controller.js';
 import { OrdersController } from './orders/orders.controller.js';
+import { ParcelsConsumer } from './parcels/parcels.consumer.js';
 import { ReportsController } from './reports/reports.controller.js';
 import { SearchController } from './search/search.controller.js';
 
@@ -46,8 +48,9 @@ import { SearchController } from './search/search.controller.js';
     ReportsController,
     GeocodeController,
     LimitsController,
+    ParcelsConsumer,
   ],
-  providers: [Geocoder, CatalogResolver],
+  providers: [Geocoder, CatalogResolver, ChatGateway],
 })
 export class AppModule implements NestModule {
   /** Middleware runs before guards, so `request.user` is set when the rate limit guard runs. */

@@ -1,5 +1,7 @@
+import type { AddressInfo, Server } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { Transport, type TcpOptions } from '@nestjs/microservices';
 import { RATE_LIMIT_STORE, type BaseStore } from 'nestjs-redis-rate-limit';
 import { AppModule } from './app.module.js';
 
@@ -11,11 +13,18 @@ const PLACES: Partial<Record<BaseStore['source'], string>> = {
 async function bootstrap(): Promise<void> {
   const app = await NestFactory.create(AppModule);
   app.enableShutdownHooks();
-  const port = process.env['PORT'] || 3000;
+  const port = Number(process.env['PORT'] || 3000);
+  const messages = app.connectMicroservice<TcpOptions>({
+    transport: Transport.TCP,
+    options: { host: '127.0.0.1', port: Number(process.env['MESSAGES_PORT'] || (port && port + 1)) },
+  });
+  await app.startAllMicroservices();
   await app.listen(port);
 
   const { port: bound } = new URL(await app.getUrl());
   const { source } = app.get<BaseStore>(RATE_LIMIT_STORE);
+  const { port: messagesPort } = messages.unwrap<Server>().address() as AddressInfo;
+  new Logger('SampleApp').log(`Messages: TCP port ${messagesPort}.`);
   new Logger('SampleApp').log(`http://localhost:${bound} lists what to try. Counting ${PLACES[source]}.`);
 }
 

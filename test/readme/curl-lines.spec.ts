@@ -9,6 +9,7 @@ import { sessionsOf, variablesOf, type Command } from './terminal.js';
 const PAGES = ['README.md', 'sample-app/README.md'];
 const sessions = PAGES.flatMap((page) => sessionsOf(codeBlocks(page, 'sh', 'console')));
 const successful = sessions.filter(({ curls }) => curls.length > 0);
+const speaking = sessions.filter(({ clients }) => clients.length > 0);
 const failing = sessions.filter(({ start }) => start.prints.includes('Error'));
 
 /** Removes times from an output, because they differ from run to run. */
@@ -45,6 +46,17 @@ describe.each(['memory', 'redis'])('the READMEs against the sample app, counting
     const { origin, program } = await startSampleApp({ ...variablesOf(start), ...place() });
     expect(program.printed()).toContain(kind === 'redis' ? 'Counting in Redis' : 'Counting in the memory');
     for (const command of curls) expectPrinted(await curl(command.line, origin), command);
+  });
+
+  it.each(speaking)('$start.line with the clients of messages, from $start.place', async ({ clients }) => {
+    const { origin, messagesPort } = await startSampleApp(place());
+    for (const { line, prints } of clients) {
+      const [file = '', ...args] = line.split(' ').slice(1);
+      const variables = { PORT: new URL(origin).port, MESSAGES_PORT: messagesPort };
+      const client = runProgram(file, variables, args);
+      expect(await client.ended).toBe(0);
+      expect(client.printed().trimEnd()).toBe(prints);
+    }
   });
 
   it.each(failing)('$start.line fails at start as documented', async ({ start }) => {

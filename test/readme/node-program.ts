@@ -27,13 +27,17 @@ const running = new Set<NodeProgram>();
  * @param variables added to an environment without settings of the developer
  * @throws if the file is not built
  */
-export function runProgram(file: string, variables: Readonly<Record<string, string>> = {}): NodeProgram {
+export function runProgram(
+  file: string,
+  variables: Readonly<Record<string, string>> = {},
+  args: readonly string[] = [],
+): NodeProgram {
   if (!existsSync(pathOf(file))) {
     throw new Error(`${file} is not there: run "npm run build" and "npx nest build sample-app" first`);
   }
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, NO_COLOR: '1', ...variables };
-  const child = spawn(process.execPath, [pathOf(file)], {
+  const child = spawn(process.execPath, [pathOf(file), ...args], {
     cwd: pathOf('.'),
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

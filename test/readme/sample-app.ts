@@ -4,6 +4,8 @@ import { runProgram, type NodeProgram } from './node-program.js';
 export interface SampleApp {
   /** Such as `http://localhost:34567`. */
   readonly origin: string;
+  /** The TCP port of its consumer. */
+  readonly messagesPort: string;
   readonly program: NodeProgram;
 }
 
@@ -11,5 +13,6 @@ export interface SampleApp {
 export async function startSampleApp(variables: Readonly<Record<string, string>> = {}): Promise<SampleApp> {
   const program = runProgram('dist/sample-app/main.js', { PORT: '0', ...variables });
   const [origin] = await program.said(/http:\/\/localhost:\d+(?= lists)/);
-  return { origin, program };
+  const [, messagesPort = ''] = /Messages: TCP port (\d+)/.exec(program.printed()) ?? [];
+  return { origin, messagesPort, program };
 }

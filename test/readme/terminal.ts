@@ -11,6 +11,8 @@ export interface Command {
 export interface Session {
   readonly start: Command;
   readonly curls: readonly Command[];
+  /** Those that run a client of the sample application. */
+  readonly clients: readonly Command[];
 }
 
 /**
@@ -38,10 +40,11 @@ export function commandsOf({ place, language, text }: CodeBlock): Command[] {
  * requests.
  */
 export function sessionsOf(blocks: readonly CodeBlock[]): Session[] {
-  const sessions: { start: Command; curls: Command[] }[] = [];
+  const sessions: { start: Command; curls: Command[]; clients: Command[] }[] = [];
   for (const command of blocks.flatMap(commandsOf)) {
-    if (command.line.endsWith('npm start')) sessions.push({ start: command, curls: [] });
+    if (command.line.endsWith('npm start')) sessions.push({ start: command, curls: [], clients: [] });
     else if (command.line.startsWith('curl ')) sessions.at(-1)!.curls.push(command);
+    else if (command.line.startsWith('node sample-app/clients/')) sessions.at(-1)!.clients.push(command);
   }
   return sessions;
 }
