@@ -104,6 +104,14 @@ describe.each(EVERY_SOURCE)('live rules in %s', (name, open) => {
     expect(await statusesOf(two, 2, '203.0.113.3')).toEqual([200, 429]);
   });
 
+  it('an exception keeps the permits that its subject has consumed', async () => {
+    const [one] = await startTwo();
+    await one.rules.set('login', { limit: 2 }, { ...BY, inherit: 'reset' });
+    expect(await statusesOf(one, 3)).toEqual([200, 200, 429]);
+    await one.rules.setException('login', '203.0.113.7', { limit: 3 }, BY);
+    expect(await statusesOf(one, 2)).toEqual([200, 429]);
+  });
+
   it('a subject that a header gives can have an exception', async () => {
     const [one] = await startTwo();
     await one.rules.setException('search', 'vip', { limit: 1000 }, BY);

@@ -1,4 +1,4 @@
-import { Cluster } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RuleChange } from '../../lib/index.js';
 import { RedisRuleSource } from '../../lib/redis.js';
@@ -7,6 +7,7 @@ import { startCluster } from '../support/redis/cluster.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { startSentinel } from '../support/redis/sentinel.js';
 import { until } from '../support/redis/until.mjs';
+import { textOf } from '../readme/code-blocks.js';
 import { startLiveApp } from './live-app.js';
 
 const login = (limit: number): RuleChange => ({ rule: 'login', fields: { limit }, by: 'ops@example.com' });
@@ -46,6 +47,45 @@ describe('live rules on servers that fail', () => {
       async () => (await app.policyOf('/login'))!.includes('"login";q=10;'),
       'the rule in the code',
     );
+  }, 60_000);
+
+  it('a user of Redis needs the rights that docs/live-rules.md lists, and no others', async () => {
+    const server = await startRedisServer();
+    const admin = new Redis(server.url);
+    closers.push(
+      () => server.stop(),
+      () => admin.disconnect(),
+    );
+    const [, rights] = /needs these rights.*: `([^`]+)`/.exec(textOf('docs/live-rules.md'))!;
+    await admin.call(
+      'ACL',
+      'SETUSER',
+      'rules',
+      'on',
+      '>secret',
+      'resetchannels',
+      '-@all',
+      ...rights!.split(' '),
+    );
+    const url = server.url.replace('redis://', 'redis://rules:secret@');
+    const source = new RedisRuleSource({ redis: url });
+    const other = new RedisRuleSource({ redis: url });
+    closers.push(
+      () => source.close(),
+      () => other.close(),
+    );
+    let calls = 0;
+    const stop = other.watch(() => (calls += 1));
+    await other.load();
+    await source.write({ ...login(3), expiresInMs: 1 });
+    for (let index = 0; index < 1000; index += 1) await source.write({ ...login(3), subject: index });
+    await until(() => calls > 0, 'the call');
+    stop();
+    expect((await other.load()).entries).toHaveLength(1000);
+    await source.write({ rule: 'login', fields: undefined, by: 'ops' });
+    expect(await other.history(5)).toHaveLength(5);
+    const denied = (await admin.call('ACL', 'LOG')) as string[][];
+    expect(denied.map((entry) => entry[entry.indexOf('object') + 1])).toEqual([]);
   }, 60_000);
 
   it('a Cluster holds live rules, whether it is a URL of a node or a client', async () => {

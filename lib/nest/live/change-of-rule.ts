@@ -74,19 +74,20 @@ export function changeOf(rule: ChangedRule, { layer, exceptions }: RuleChanges):
   }
   const changed = { ...rule, fields };
   const counter = layer?.counter;
-  return { fields, counter, exceptions: exceptionsOf(changed, exceptions, path) };
+  return { fields, counter, exceptions: exceptionsOf(changed, exceptions, counter, path) };
 }
 
 function exceptionsOf(
   rule: ChangedRule,
   entries: readonly SourcedRule[],
+  counterOfRule: string | undefined,
   path: string,
 ): Exceptions | undefined {
   if (entries.length === 0) return undefined;
   const ipv6Prefix = (rule.fields['ipv6Prefix'] as number | undefined) ?? 64;
   const subjectOf = programSubject(rule.by, ipv6Prefix, path);
   const exceptions = new Exceptions();
-  for (const { subject, fields, counter } of entries) {
+  for (const { subject, fields, counter = counterOfRule } of entries) {
     const of = `${path} for subject ${JSON.stringify(subject)}`;
     const excepted = fields === 'allow' ? fields : rule.keyed(compiled(rule.fields, fields, of), counter);
     exceptions.add(subjectOf(subject!), excepted);
