@@ -143,12 +143,30 @@ module.exports = {
       to: { path: '^lib/[^/]+[.]ts$' },
     },
     {
-      name: 'the-migration-is-alone',
+      name: 'the-commands-are-alone',
       comment:
-        'The command rewrites source code: what limits requests does not depend on it, nor it on that.',
+        'The commands rewrite source code and replay logs: what limits requests does not depend on them, nor they on each other.',
       severity: 'error',
-      from: { path: '^lib/', pathNot: '^lib/(migrate/|cli[.]ts$)' },
-      to: { path: '^lib/(migrate/|cli[.]ts$)' },
+      from: { path: '^lib/', pathNot: '^lib/(migrate/|simulate/|cli[.]ts$)' },
+      to: { path: '^lib/(migrate/|simulate/|cli[.]ts$)' },
+    },
+    {
+      name: 'the-migration-imports-nothing',
+      comment: 'It translates text, and needs nothing of what it translates to.',
+      severity: 'error',
+      from: { path: '^lib/migrate/' },
+      to: { path: '^lib/', pathNot: '^lib/migrate/' },
+    },
+    {
+      name: 'the-simulator-imports-what-decides',
+      comment:
+        'It replays logs with the rules, the algorithms and the subjects of HTTP. It needs neither Nest nor Redis.',
+      severity: 'error',
+      from: { path: '^lib/simulate/', pathNot: SPEC },
+      to: {
+        path: '^lib/',
+        pathNot: '^lib/(simulate|limiter|rules|algorithms|stores/memory|http|contracts)/',
+      },
     },
     {
       name: 'nestjs-in-nest-only',

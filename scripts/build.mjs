@@ -91,7 +91,13 @@ async function bundleRegistry() {
 /** The command of package.json's `bin`. */
 async function bundleCommand() {
   const code = await bundle({ cli: join(root, 'lib/cli.ts') }, typescript());
-  await code.write({ dir: join(scratch, 'esm'), format: 'esm', entryFileNames: '[name].js' });
+  const names = { entryFileNames: '[name].js', chunkFileNames: 'cli-[name].js' };
+  await code.write({ dir: join(scratch, 'esm'), format: 'esm', ...names, manualChunks: commandOf });
+}
+
+/** Each command is a file of its own, which is loaded when the command runs. */
+function commandOf(id) {
+  return /lib\/(migrate|simulate)\//.exec(id)?.[1];
 }
 
 /** The schematic of `nest add`, which the Nest CLI loads as CommonJS. */

@@ -1,0 +1,119 @@
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { readBytes } from './bytes.js';
+import { readerFor, type Format } from './formats.js';
+import type { LineOptions, LineReader, LoggedRequest } from './line-reader.js';
+import { readLines } from './lines.js';
+
+const MOST_SHOWN = 3;
+
+/** A line that is not a request. */
+export interface MalformedLine {
+  readonly file: string;
+  /** Number of the line, from 1. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** What all files of a simulation share. */
+export interface LogFileOptions extends LineOptions {
+  readonly format?: Format | undefined;
+  /** Receives the number of bytes of each chunk as stored. */
+  readonly onRead: (bytes: number) => void;
+}
+
+/** The requests of a log file, read chunk by chunk. */
+export class LogFile {
+  /** The first malformed lines, at most 3. */
+  readonly firstMalformed: MalformedLine[] = [];
+  /** Number of lines, without empty ones and the header. */
+  lines = 0;
+  malformed = 0;
+  private read: LineReader | undefined;
+  private lineNumber = 0;
+  private requests: LoggedRequest[] = [];
+  private at = 0;
+  private readonly chunks: AsyncGenerator<readonly string[]>;
+
+  constructor(
+    readonly path: string,
+    private readonly options: LogFileOptions,
+  ) {
+    this.chunks = readLines(readBytes(path, options.onRead));
+  }
+
+  /** The time of the next request; `undefined` if the next chunk has to be read. */
+  get nextTime(): number | undefined {
+    return this.requests[this.at]?.time;
+  }
+
+  /** Visits the requests that have been read, as long as they are not later than a time. */
+  visitUntil(time: number, visit: (request: LoggedRequest) => void): void {
+    const { requests } = this;
+    while (this.at < requests.length && requests[this.at]!.time <= time) visit(requests[this.at++]!);
+  }
+
+  /**
+   * Reads on until there is a request. Returns whether there is one.
+   *
+   * @throws RateLimitConfigError if the file cannot be read
+   */
+  async fill(): Promise<boolean> {
+    while (this.at >= this.requests.length) {
+      const { value: lines, done } = await this.nextLines();
+      if (done) return false;
+      this.requests = [];
+      this.at = 0;
+      this.readAll(lines);
+    }
+    return true;
+  }
+
+  private async nextLines(): Promise<IteratorResult<readonly string[], undefined>> {
+    try {
+      return (await this.chunks.next()) as IteratorResult<readonly string[], undefined>;
+    } catch (error) {
+      throw new RateLimitConfigError([`${this.path}: cannot be read: ${(error as Error).message}`]);
+    }
+  }
+
+  private readAll(lines: readonly string[]): void {
+    for (const line of lines) {
+      this.lineNumber += 1;
+      const text = line.endsWith('\r') ? line.slice(0, -1) : line;
+      if (text === '') continue;
+      if (this.read === undefined && this.isHeader(text, lines)) continue;
+      this.lines += 1;
+      const request = this.read!(text);
+      if (request) this.requests.push(request);
+      else this.countMalformed(text);
+    }
+  }
+
+  /** Creates the reader by the first lines, and returns whether the first one is a header. */
+  private isHeader(text: string, lines: readonly string[]): boolean {
+    const first = [text, ...lines.slice(lines.indexOf(text) + 1)].map((line) => line.trimEnd());
+    const { read, hasHeader } = readerFor(this.path, first, this.options, this.options.format);
+    this.read = read;
+    return hasHeader;
+  }
+
+  private countMalformed(text: string): void {
+    this.malformed += 1;
+    if (this.firstMalformed.length === MOST_SHOWN) return;
+    this.firstMalformed.push({ file: this.path, line: this.lineNumber, text: text.slice(0, 200) });
+  }
+}
+
+/** Visits the requests of several files in the order of their times. The order of lines in a file is kept. */
+export async function visitInOrder(
+  files: readonly LogFile[],
+  visit: (request: LoggedRequest) => void,
+): Promise<void> {
+  const open = new Set(files);
+  for (const file of files) if (!(await file.fill())) open.delete(file);
+  while (open.size > 0) {
+    const [first, second] = [...open].sort((one, other) => one.nextTime! - other.nextTime!);
+    first!.visitUntil(second?.nextTime ?? Infinity, visit);
+    if (first!.nextTime === undefined && !(await first!.fill())) open.delete(first!);
+  }
+}

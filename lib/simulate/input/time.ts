@@ -1,0 +1,59 @@
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const CLF = /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)$/;
+const ISO = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+-]\d\d:?\d\d))?$/;
+const LATEST = 253_402_300_800e6; // The year 10000.
+
+/**
+ * Reads a time of a log in microseconds since the epoch: `10/Oct/2025:13:55:36 -0700`, ISO 8601 (UTC without a zone),
+ * or a number of seconds, milliseconds, microseconds or nanoseconds since the epoch. Returns `undefined` for anything
+ * else.
+ */
+export function readTime(value: unknown): number | undefined {
+  const time = typeof value === 'number' ? fromNumber(value) : fromText(value);
+  return time !== undefined && time >= 0 && time < LATEST ? time : undefined;
+}
+
+function fromText(value: unknown): number | undefined {
+  if (typeof value !== 'string' || value.length > 40) return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) return fromNumber(Number(value));
+  return value.charAt(2) === '/' ? fromClf(value) : fromIso(value);
+}
+
+/** The number of digits gives the unit: seconds until the year 5138, milliseconds from 1973 on. */
+function fromNumber(value: number): number | undefined {
+  if (!Number.isFinite(value)) return undefined;
+  if (value < 1e11) return Math.round(value * 1e6);
+  if (value < 1e14) return Math.round(value * 1e3);
+  return Math.round(value < 1e17 ? value : value / 1e3);
+}
+
+function fromClf(text: string): number | undefined {
+  const match = CLF.exec(text);
+  if (!match) return undefined;
+  const [, day, name, year, hour, minute, second, sign, zoneHours, zoneMinutes] = match;
+  const month = MONTHS.indexOf(name!);
+  const [days, hours, minutes, seconds] = [Number(day), Number(hour), Number(minute), Number(second)];
+  if (month < 0 || days < 1 || days > 31 || hours > 23 || minutes > 59 || seconds > 60) return undefined;
+  const zone = (Number(zoneHours) * 60 + Number(zoneMinutes)) * (sign === '-' ? -60e6 : 60e6);
+  return Date.UTC(Number(year), month, days, hours, minutes, seconds) * 1000 - zone;
+}
+
+function fromIso(text: string): number | undefined {
+  const match = ISO.exec(text);
+  if (!match) return undefined;
+  const zone = match[3] ?? '';
+  const local = (zone ? text.slice(0, -zone.length) : text).replace(' ', 'T').replace(',', '.');
+  const time = Date.parse(`${local}${zone.trim() || 'Z'}`);
+  return Number.isNaN(time) ? undefined : time * 1000;
+}
+
+/** Returns `readTime` for the times of a log, which are often equal to the previous one. */
+export function timeReader(): (value: unknown) => number | undefined {
+  let last: unknown;
+  let time: number | undefined;
+  return (value) => {
+    if (value === last) return time;
+    last = value;
+    return (time = readTime(value));
+  };
+}

@@ -1,0 +1,113 @@
+import { parseArgs } from 'node:util';
+import { didYouMean } from '../contracts/nearest.js';
+import { FROM_ONE, refusal } from '../contracts/options.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { FORMAT, type Format } from './input/formats.js';
+import type { LineOptions } from './input/line-reader.js';
+import { readRule, type SimulatedRule } from './rule-text.js';
+import type { Target } from './suggest.js';
+
+/** The options of a simulation. */
+export interface SimulateOptions extends LineOptions {
+  /** Paths; `-` is the standard input. */
+  readonly files: readonly string[];
+  readonly rules: readonly SimulatedRule[];
+  readonly format: Format | undefined;
+  /** Maximum total size of clients and states in memory. */
+  readonly maxClients: number;
+  readonly suggest: Target | undefined;
+  /** Whether the result is printed as JSON. */
+  readonly json: boolean;
+  /** Path of the HTML report. */
+  readonly html: string | undefined;
+}
+
+const OPTIONS = {
+  by: { type: 'string', multiple: true },
+  rule: { type: 'string', multiple: true },
+  suggest: { type: 'string' },
+  format: { type: 'string' },
+  map: { type: 'string', multiple: true },
+  'max-clients': { type: 'string' },
+  json: { type: 'boolean' },
+  html: { type: 'string' },
+} as const;
+
+const DEFAULT_MAX_CLIENTS = 1_000_000;
+
+/**
+ * Reads the arguments of the command.
+ *
+ * @throws RateLimitConfigError with the first wrong argument
+ */
+export function readArguments(args: readonly string[]): SimulateOptions {
+  const { values, positionals } = parsed(args);
+  const { rule = [], format, html } = values;
+  if (positionals.length === 0) throw wrong('no log to read; write its path, or "-" for the standard input');
+  if (rule.length === 0 && values.suggest === undefined) {
+    throw wrong(`no rule; write --rule '100/1m', or --suggest 0.1% for a limit`);
+  }
+  if (format !== undefined && !FORMAT.accepts(format)) throw wrong(refusal('--format', format, FORMAT));
+  const by = (values.by ?? ['ip']).flatMap((names) => names.split(','));
+  if (by.includes('')) {
+    throw wrong(
+      problem(
+        '--by',
+        values.by!.join(','),
+        'ip, user, path, everyone, a header or a field; or a list of these',
+      ),
+    );
+  }
+  return {
+    files: positionals,
+    rules: rule.map(readRule),
+    by,
+    map: mapOf(values.map ?? []),
+    format: format as Format | undefined,
+    maxClients: maxClientsOf(values['max-clients']),
+    suggest: targetOf(values.suggest),
+    json: values.json ?? false,
+    html,
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    const name = /'--([\w-]+)/.exec((error as Error).message)?.[1] ?? '';
+    const names = Object.keys(OPTIONS);
+    if (names.includes(name)) throw wrong((error as Error).message);
+    const allowed = names.map((each) => `--${each}`).join(', ');
+    const meant = didYouMean(name, names).replace('"', '"--');
+    throw wrong(`--${name}: no such option; allowed: ${allowed}${meant}`);
+  }
+}
+
+function mapOf(given: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = given.flatMap((text) => text.split(',')).map((text) => text.split('='));
+  const invalid = pairs.find((pair) => pair.length !== 2 || pair.includes(''));
+  if (invalid) throw wrong(problem('--map', invalid.join('='), 'name=field, such as ip=client.addr,time=ts'));
+  return Object.fromEntries(pairs) as Record<string, string>;
+}
+
+function maxClientsOf(text: string | undefined): number {
+  const given = FROM_ONE.read!(text ?? DEFAULT_MAX_CLIENTS);
+  if (FROM_ONE.accepts(given)) return given as number;
+  throw wrong(refusal('--max-clients', text, FROM_ONE));
+}
+
+function targetOf(text: string | undefined): Target | undefined {
+  if (text === undefined) return undefined;
+  const match = /^(\d+(?:\.\d+)?)%(requests|clients)?$/.exec(text);
+  const share = Number(match?.[1]) / 100;
+  if (match && share <= 1) return { share, of: (match[2] ?? 'requests') as Target['of'] };
+  const fix = /^\d+(\.\d+)?$/.test(text) ? `write "${text}%"` : undefined;
+  throw wrong(
+    problem('--suggest', text, 'a share from 0% to 100%, of requests or of clients: 0.1%, 0.1%clients', fix),
+  );
+}
+
+function wrong(message: string): RateLimitConfigError {
+  return new RateLimitConfigError([message]);
+}

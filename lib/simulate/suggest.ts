@@ -1,0 +1,126 @@
+import { algorithms } from '../algorithms/registry.js';
+import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { newRecord } from './client.js';
+import { decide } from './decide.js';
+import { readRule, type SimulatedRule } from './rule-text.js';
+
+/** The largest share that a suggested limit may deny. */
+export interface Target {
+  /** From 0 to 1. */
+  readonly share: number;
+  readonly of: 'requests' | 'clients';
+}
+
+/** What a limit denies. */
+export interface Denials {
+  readonly denied: number;
+  readonly clientsDenied: number;
+}
+
+/** The smallest limit of an algorithm that denies at most the target. */
+export interface Suggestion extends Denials {
+  readonly algorithm: string;
+  /** The rule with the limit, as `--rule` takes it. */
+  readonly rule: string;
+  /** The limit; `null` if even one that is as large as the number of requests denies more. */
+  readonly limit: number | null;
+}
+
+/** The words of a rule after the limit. */
+export interface Template {
+  readonly algorithm: string;
+  readonly window: string;
+  /** The options of the algorithm, such as `burst=20`. */
+  readonly options: string;
+}
+
+/** The times of each client's requests, the clients with the most requests first. */
+export type ClientTimes = readonly Float64Array[];
+
+/** Returns what to search a limit for: each algorithm with each window of the rules, and the rules with options. */
+export function templatesOf(rules: readonly SimulatedRule[]): readonly Template[] {
+  const given = rules.map(({ text, fields }) => {
+    const [amount, ...words] = text.trim().split(/\s+/);
+    const options = words.filter((word) => word.includes('=')).join(' ');
+    return { algorithm: fields.algorithm ?? '', window: amount!.split('/')[1]!, options };
+  });
+  const windows = rules.length === 0 ? ['1m'] : [...new Set(given.map(({ window }) => window))];
+  const plain = windows.flatMap((window) =>
+    Object.values(algorithms)
+      .filter((algorithm) => !('leases' in algorithm))
+      .filter((algorithm) => 'calendar' in algorithm || /\d/.test(window))
+      .map(({ name }) => ({ algorithm: name, window, options: '' })),
+  );
+  return [...plain, ...given.filter(({ options, algorithm }) => options !== '' && algorithm !== '')];
+}
+
+/** Counts what a rule denies. Stops when it denies more than a maximum. */
+export function denialsOf({ compiled }: SimulatedRule, clients: ClientTimes, most: Denials): Denials {
+  let denied = 0;
+  let clientsDenied = 0;
+  for (const times of clients) {
+    const record = newRecord();
+    for (const time of times) decide(compiled, record, time);
+    denied += record.denied;
+    if (record.denied > 0) clientsDenied += 1;
+    if (denied > most.denied || clientsDenied > most.clientsDenied) break;
+  }
+  return { denied, clientsDenied };
+}
+
+/** Searches the smallest limit of a rule that denies at most the target, by replays. */
+export function suggest(template: Template, clients: ClientTimes, target: Target): Suggestion {
+  const { algorithm, window, options } = template;
+  const text = (limit: number | string) => [`${limit}/${window}`, algorithm, options].join(' ').trim();
+  const most = mostOf(clients, target);
+  const within = (limit: number): Denials | undefined => {
+    const rule = validRule(text(limit));
+    if (rule === undefined) return undefined;
+    // A client with fewer requests than the limit is not denied: they would all fit at once.
+    const some = options === '' ? clients.slice(0, countAbove(clients, limit)) : clients;
+    const found = denialsOf(rule, some, most);
+    return found.denied > most.denied || found.clientsDenied > most.clientsDenied ? undefined : found;
+  };
+  let high = Math.max(1, clients[0]?.length ?? 1);
+  let best = within(high);
+  if (best === undefined) return { algorithm, rule: text('?'), limit: null, denied: 0, clientsDenied: 0 };
+  for (let low = 1; low < high;) {
+    const middle = Math.floor((low + high) / 2);
+    const found = within(middle);
+    if (found === undefined) low = middle + 1;
+    else {
+      high = middle;
+      best = found;
+    }
+  }
+  return { algorithm, rule: text(high), limit: high, ...best };
+}
+
+function mostOf(clients: ClientTimes, { share, of }: Target): Denials {
+  const requests = clients.reduce((sum, times) => sum + times.length, 0);
+  return of === 'requests'
+    ? { denied: Math.floor(requests * share + 1e-9), clientsDenied: Infinity }
+    : { denied: Infinity, clientsDenied: Math.floor(clients.length * share + 1e-9) };
+}
+
+/** Returns the number of clients with more requests than a limit. */
+function countAbove(clients: ClientTimes, limit: number): number {
+  let low = 0;
+  let high = clients.length;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (clients[middle]!.length > limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Returns the rule; `undefined` if its options do not allow such a limit. */
+function validRule(text: string): SimulatedRule | undefined {
+  try {
+    return readRule(text);
+  } catch (error) {
+    if (error instanceof RateLimitConfigError) return undefined;
+    throw error;
+  }
+}
