@@ -1,6 +1,6 @@
 import type { OptionCheck } from '../contracts/options.js';
 import type { Quota } from './definition.js';
-import { integer } from './option-checks.js';
+import { integer } from '../contracts/option-checks.js';
 
 const DAY = 86_400e6;
 const LONGEST_REFILL_DAYS = 3660;

@@ -3,7 +3,7 @@ import { durationFix, type Duration } from '../contracts/duration.js';
 import type { OptionCheck } from '../contracts/options.js';
 import type { TakenAhead } from './definition.js';
 import { isFields } from '../contracts/fields.js';
-import { durationOption, integer } from './option-checks.js';
+import { durationOption, integer } from '../contracts/option-checks.js';
 import { roundUp, spanOf } from './rate.js';
 
 /** Prefetched permits: a process takes them from Redis ahead of requests, and decides alone until they are used up. */

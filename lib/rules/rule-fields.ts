@@ -1,6 +1,6 @@
 import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
 import type { AlgorithmDefinition } from '../algorithms/definition.js';
-import { durationOption, integer } from '../algorithms/option-checks.js';
+import { durationOption, integer } from '../contracts/option-checks.js';
 import { isFields } from '../contracts/fields.js';
 import { nearest } from '../contracts/nearest.js';
 import { refusal, unknownOption, type OptionCheck } from '../contracts/options.js';

@@ -61,8 +61,8 @@ const OTHER = 'nestjs_redis_rate_limit_000000000000';
   /** Waits until every master has answered what the process has sent so far. */
   async function sentTo(nodes: readonly RedisServer[]): Promise<void> {
     for (const { port } of nodes) {
-      const { site } = store as unknown as { site: { client: Cluster } };
-      const node = site.client.nodes('master').find(({ options }) => options.port === port)!;
+      const { current } = store as unknown as { current: { client: Cluster } };
+      const node = current.client.nodes('master').find(({ options }) => options.port === port)!;
       for (let turn = 0; turn < 3; turn += 1) await node.ping();
     }
   }
@@ -101,9 +101,9 @@ const OTHER = 'nestjs_redis_rate_limit_000000000000';
     await askServer(replica, 'CLUSTER', 'FAILOVER');
     const now = [replica, second!, third!];
     const isKnown = async () => {
-      const { site } = store as unknown as { site: { client: Cluster } };
+      const { current } = store as unknown as { current: { client: Cluster } };
       await beat().catch(() => undefined);
-      const ports = site.client.nodes('master').map(({ options }) => options.port);
+      const ports = current.client.nodes('master').map(({ options }) => options.port);
       return String(ports.sort()) === String(now.map(({ port }) => port).sort());
     };
     await until(isKnown, 'the process to know the new master', 30_000);

@@ -11,7 +11,13 @@ import { Herd } from './herd.js';
 const PROCESSES = 4;
 const EACH = 500;
 const LIMIT = 7;
-const rule: ConcurrencyRule = { name: 'jobs', algorithm: 'concurrency', limit: LIMIT, queue: 10_000 };
+const rule: ConcurrencyRule = {
+  name: 'jobs',
+  algorithm: 'concurrency',
+  limit: LIMIT,
+  queue: 10_000,
+  lease: '10m', // so that no wait is long enough for a renewal
+};
 
 /** The names of the leases that were handed permits, in the order in which Redis handed them. */
 async function turnsOf(prefix: string) {
@@ -31,12 +37,14 @@ describe(`${PROCESSES} processes in which ${EACH} holds wait at once for ${LIMIT
   let herd: Herd;
   let crowds: Awaited<ReturnType<Herd['wait']>>;
   let order: readonly string[];
+  let seconds: number;
 
   beforeAll(async () => {
     store = await openRedisStore();
     limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
     herd = new Herd(PROCESSES);
     const { turns, end } = await turnsOf(prefix);
+    const start = performance.now();
     const all = await limiter.hold(rule, 'everyone', { cost: LIMIT });
     const waiting = herd.wait({ url: redisUrl(), prefix, rules: [rule], hits: EACH, inFlight: EACH });
     const redis = new Redis(redisUrl());
@@ -45,6 +53,7 @@ describe(`${PROCESSES} processes in which ${EACH} holds wait at once for ${LIMIT
     await until(async () => (await places()) === 2 * PROCESSES * EACH, 'all to wait', 30_000);
     await all.release();
     crowds = await waiting;
+    seconds = Math.ceil((performance.now() - start) / 1000);
     await until(() => turns.length >= PROCESSES * EACH, 'every turn to be heard');
     order = turns;
     end();
@@ -76,8 +85,9 @@ describe(`${PROCESSES} processes in which ${EACH} holds wait at once for ${LIMIT
 
   it('ask about twice for each entry: to join, and when it is their turn', () => {
     const asks = crowds.reduce((sum, crowd) => sum + crowd.asks, 0);
+    const again = PROCESSES * seconds; // Once a second, the first of each process asks in case a turn was lost.
     // The first subscription of a process lets all ask once more.
-    expect(asks / (PROCESSES * EACH)).toBeLessThanOrEqual(3);
+    expect((asks - again) / (PROCESSES * EACH)).toBeLessThanOrEqual(3);
   });
 
   it('leave every permit free and no place behind', async () => {

@@ -1,5 +1,5 @@
 import type { AlgorithmDefinition, Numbers } from '../definition.js';
-import { integer } from '../option-checks.js';
+import { integer } from '../../contracts/option-checks.js';
 import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';

@@ -2,7 +2,7 @@ import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
 import { checkRate } from '../burst.js';
 import type { AlgorithmDefinition } from '../definition.js';
-import { durationOption, integer } from '../option-checks.js';
+import { durationOption, integer } from '../../contracts/option-checks.js';
 import { extend, isLonger, minus, permitsIn, spanOf, type Span } from '../rate.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';

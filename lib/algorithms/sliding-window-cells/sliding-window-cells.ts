@@ -1,5 +1,5 @@
 import type { AlgorithmDefinition } from '../definition.js';
-import { integer } from '../option-checks.js';
+import { integer } from '../../contracts/option-checks.js';
 import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
 import { shareOf } from '../share.js';

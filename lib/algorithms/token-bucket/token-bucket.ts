@@ -1,7 +1,7 @@
 import type { Duration } from '../../contracts/duration.js';
 import { burstOption, checkRate } from '../burst.js';
 import type { AlgorithmDefinition, Numbers } from '../definition.js';
-import { durationOption, integer } from '../option-checks.js';
+import { durationOption, integer } from '../../contracts/option-checks.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';

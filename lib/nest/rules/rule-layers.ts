@@ -10,7 +10,7 @@ import {
   oneOf,
   RULE_FIELDS,
 } from '../../rules/rule-fields.js';
-import { durationOption } from '../../algorithms/option-checks.js';
+import { durationOption } from '../../contracts/option-checks.js';
 import { isAllowList } from '../../http/allow-list.js';
 import { BY } from './by.js';
 

@@ -1,6 +1,6 @@
-import { readCount } from '../contracts/count.js';
-import { DURATION_ALLOWED, durationFix, parseDuration } from '../contracts/duration.js';
-import type { OptionCheck } from '../contracts/options.js';
+import { readCount } from './count.js';
+import { DURATION_ALLOWED, durationFix, parseDuration } from './duration.js';
+import type { OptionCheck } from './options.js';
 
 /** Checks an integer from `least` to `most`, which may also be given as a string of digits. */
 export function integer(least: number, most: number): OptionCheck {
