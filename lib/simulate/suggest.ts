@@ -4,6 +4,9 @@ import { newRecord } from './client.js';
 import { decide } from './decide.js';
 import { readRule, type SimulatedRule } from './rule-text.js';
 
+/** The largest limit of a rule. */
+const LARGEST = 1e9;
+
 /** The largest share that a suggested limit may deny. */
 export interface Target {
   /** From 0 to 1. */
@@ -22,7 +25,7 @@ export interface Suggestion extends Denials {
   readonly algorithm: string;
   /** The rule with the limit, as `--rule` takes it. */
   readonly rule: string;
-  /** The limit; `null` if even one that is as large as the number of requests denies more. */
+  /** The limit; `null` if each one denies more. */
   readonly limit: number | null;
 }
 
@@ -83,6 +86,9 @@ export function suggest(template: Template, clients: ClientTimes, target: Target
   };
   let high = Math.max(1, clients[0]?.length ?? 1);
   let best = within(high);
+  // With a smaller burst, for example, the limit may have to exceed the number of requests.
+  while (best === undefined && options !== '' && high < LARGEST)
+    best = within((high = Math.min(LARGEST, high * 2)));
   if (best === undefined) return { algorithm, rule: text('?'), limit: null, denied: 0, clientsDenied: 0 };
   for (let low = 1; low < high;) {
     const middle = Math.floor((low + high) / 2);

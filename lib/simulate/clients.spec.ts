@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Client } from './client.js';
+import { Clients } from './clients.js';
+
+function open(maxSize: number) {
+  const dropped: Client[] = [];
+  const clients = new Clients({
+    ...{ rules: 1, maxSize },
+    measure: () => undefined,
+    onDropped: (client) => dropped.push(client),
+  });
+  return { clients, dropped };
+}
+
+describe('the clients of a simulation', () => {
+  it('count their requests, and are all dropped at the end', () => {
+    const { clients, dropped } = open(100);
+    for (const subject of ['ann', 'bob', 'ann', 'ann']) clients.take(subject);
+    clients.dropAll();
+    expect(dropped.map(({ subject, requests }) => [subject, requests])).toEqual([
+      ['ann', 3],
+      ['bob', 1],
+    ]);
+  });
+
+  it('never exceed the maximum, and active clients stay', () => {
+    const { clients, dropped } = open(80);
+    let held = 0;
+    for (let n = 0; n < 1000; n += 1) {
+      clients.take(`passing ${n}`);
+      expect(clients.take('active').requests).toBe(n + 1);
+      held = n + 2 - dropped.length;
+      expect(held).toBeLessThanOrEqual(80);
+    }
+    expect(held).toBeGreaterThan(30);
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import { readRule } from './rule-text.js';
+
+describe('a rule of the command line', () => {
+  it('has the limit, the window, the algorithm and its options', () => {
+    expect(readRule('100/1m').fields).toEqual({ limit: '100', window: '1m' });
+    expect(readRule(' 100/1m  token-bucket burst=20 block=5m').fields).toEqual({
+      ...{ limit: '100', window: '1m', algorithm: 'token-bucket' },
+      ...{ burst: '20', block: '5m' },
+    });
+    expect(readRule('5/1m burst=20 algorithm=gcra').compiled.algorithm.name).toBe('gcra');
+    expect(readRule('5/day fixed-window timeZone=Europe/Berlin').compiled.parametersAt).toBeDefined();
+  });
+
+  it.each([
+    ['100', '--rule: got "100": write "100/1m"; allowed: limit/window, then an algorithm and its options'],
+    ['/1m', '--rule: got "/1m"; allowed: limit/window'],
+    ['1/2/3', '--rule: got "1/2/3"; allowed: limit/window'],
+    ['x/1m', '--rule "x/1m".limit: got "x"; allowed: an integer from 0 to 1000000000'],
+    ['100/1x', '--rule "100/1x".window: got "1x"; allowed: an integer with a unit'],
+    [
+      '100/1m tokenbucket',
+      'algorithm: got "tokenbucket": did you mean "token-bucket"?; allowed: "fixed-window"',
+    ],
+    ['100/1m toString', 'algorithm: got "toString"; allowed: "fixed-window"'],
+    ['100/1m gcra brst=3', '.brst: no such option of gcra; allowed:'],
+    ['100/1m gcra burst', 'got "burst"; allowed: option=value'],
+    ['100/1m gcra per=instance', '.per: has no effect in a simulation; remove it'],
+    ['100/1m concurrency', 'algorithm: got "concurrency", which counts requests at the same time'],
+    ['100/1m sliding-window-cells cells=200', 'cells is 200; allowed: at most the limit, 100'],
+  ])('is rejected with the allowed values: %s', (text, message) => {
+    expect(() => readRule(text)).toThrow(message);
+  });
+});
