@@ -39,6 +39,14 @@ describe('a line of the combined format', () => {
     },
   );
 
+  it('has a short subject that differs from that of other long values', () => {
+    const subjects = ['x', 'y'].map(
+      (end) => read([COMBINED.replace('/a?', `/${'a'.repeat(100_000)}${end}?`)], 'path')!.subject!,
+    );
+    expect(new Set(subjects).size).toBe(2);
+    expect(subjects.map((subject) => subject.length)).toEqual([289, 289]);
+  });
+
   it('has no other fields', () => {
     expect(() => read([COMBINED], 'tenant')).toThrow('--by: got "tenant"; allowed: ip, user, path');
   });

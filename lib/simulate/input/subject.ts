@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto';
 import { canonicalIp } from '../../http/client-ip.js';
+
+/** Maximum length of a part of a subject, in characters. */
+const LONGEST = 512;
 
 /** Returns the value of a field of a log line; `undefined` if there is none. */
 export type Lookup<Line> = (line: Line) => unknown;
@@ -33,7 +37,7 @@ function partFrom<Line>(field: string, find: Lookup<Line>): SubjectOf<Line> {
   const convert = field === 'ip' ? clientOf : field === 'path' ? pathOf : (text: string) => text;
   return (line) => {
     const text = textOf(find(line));
-    return text === undefined || text === '' || text === '-' ? undefined : convert(text);
+    return text === undefined || text === '' || text === '-' ? undefined : shortened(convert(text));
   };
 }
 
@@ -53,4 +57,10 @@ function pathOf(text: string): string {
   const from = text.startsWith('/') ? text : text.replace(/^https?:\/\/[^/?#]*/, '');
   const end = from.search(/[?#]/);
   return (end < 0 ? from : from.slice(0, end)) || '/';
+}
+
+/** Replaces the rest of a long subject by its hash, so that a number of clients bounds their memory. */
+function shortened(text: string): string {
+  if (text.length <= LONGEST) return text;
+  return `${text.slice(0, LONGEST / 2)}#${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
 }
