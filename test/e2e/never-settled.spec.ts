@@ -1,21 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { ExternalContextCreator } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimitHealth, RateLimitModule, type RouteRule } from '../../lib/index.js';
+import { RateLimitHealth, RateLimitModule, type NamedRule } from '../../lib/index.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 
-const JOBS = { name: 'jobs', by: 'everyone' } as const;
+const JOBS = { by: 'everyone' } as const;
 
 afterEach(closeApps);
 
 /**
- * Handles two messages with a handler whose class is not known before it has an instance, so that nothing observes its
- * end, and returns the warnings that were logged.
+ * Handles two messages with a handler whose class is not known before it has an instance and names no rule, so that
+ * nothing observes its end, and returns the warnings that were logged.
  */
-async function warningsOf(rule: RouteRule, warnings = true): Promise<string[]> {
+async function warningsOf(rule: NamedRule, warnings = true): Promise<string[]> {
   @Injectable()
   class Jobs {
-    @RateLimit(rule)
     run() {}
   }
   Reflect.defineMetadata(
@@ -23,7 +22,7 @@ async function warningsOf(rule: RouteRule, warnings = true): Promise<string[]> {
     ['run'],
     Object.getOwnPropertyDescriptor(Jobs.prototype, 'run')!.value as object,
   );
-  const imports = [RateLimitModule.forRoot({ warnings })];
+  const imports = [RateLimitModule.forRoot({ warnings, rules: { jobs: rule }, transports: ['rpc'] })];
   const { app, logs } = await startApp(
     { imports, providers: [{ provide: Jobs, useFactory: () => new Jobs() }] },
     { framework: 'express' },
