@@ -1,17 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { algorithms } from '../../lib/algorithms/registry.js';
 import { MemoryRuleSource, type AlgorithmName, type NamedRule, type RuleSource } from '../../lib/index.js';
 import { closeApps } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { startLiveApp } from './live-app.js';
 
-const ALGORITHMS: AlgorithmName[] = [
-  'sliding-window-log',
-  'sliding-window-counter',
-  'sliding-window-cells',
-  'fixed-window',
-  'gcra',
-  'token-bucket',
-];
+/** All but those without a limit for each window: permits that are held, and a leaky bucket, which delays requests. */
+const ALGORITHMS = (Object.keys(algorithms) as AlgorithmName[]).filter(
+  (name) => !algorithms[name].leases && name !== 'leaky-bucket',
+);
 
 const CASES = ALGORITHMS.flatMap((algorithm) =>
   [
