@@ -20,6 +20,7 @@ export const PLACES = {
     { ...RULE, limit: () => behave(), window: () => behave(), cost: () => behave(), by: () => behave() },
   ],
   skipIf: (behave) => [{ ...RULE, skipIf: behave }],
+  plan: (behave) => [{ ...RULE, plans: { a: { limit: 5 } }, plan: behave }],
   count: (behave) => [{ ...RULE, count: behave }],
   'count-of-two-rules': (behave) => [
     { ...RULE, count: () => behave() },
