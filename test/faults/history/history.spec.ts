@@ -64,7 +64,7 @@ describe.each(EVERY_FAULT)('$name', (fault) => {
     for (const rule of ['left', 'right'])
       expect([rule, has({ rule, allowed: true, refused: true })]).toEqual([rule, true]);
     expect(has({ rule: 'lined', allowed: true, source: 'redis' })).toBe(true);
-    expect(history.some(({ kind, cost }) => kind === 'settle' && cost === 7)).toBe(true);
+    expect(history.some(({ kind, cost }) => kind === 'settle' && Number(cost) > 2)).toBe(true);
     for (const rule of ['short', 'blocking'])
       expect([rule, has({ rule, allowed: false })]).toEqual([rule, true]);
     expect(has({ source: 'redis', allowed: true, cost: 2 })).toBe(true);
