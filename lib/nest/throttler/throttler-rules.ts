@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Duration } from '../../contracts/duration.js';
+import { readOptions } from '../../contracts/options.js';
 import type { Rule } from '../../rules/rule.js';
+import { THROTTLER_ARGUMENTS } from './throttler-arguments.js';
 
 /** Algorithm of a throttler: one that counts permits in a window. */
 export type ThrottlerAlgorithm =
@@ -12,6 +14,8 @@ export interface ThrottlerRules {
   readonly all: readonly Rule[];
   /** The rule that decides, without its block: a reset of it keeps the block. */
   readonly counter: Rule;
+  /** The limit of both: an integer, at most that of a rule. */
+  readonly limit: number;
   /** Whether a block ends before the counted requests expire. The storage of throttler deletes them then. */
   readonly forgets: boolean;
 }
@@ -28,11 +32,13 @@ export class ThrottlerRuleCache {
   /**
    * @param ttl milliseconds
    * @param blockDuration milliseconds; 0 is `ttl`, as in throttler's guard
+   * @throws RateLimitConfigError if a number or the name is invalid
    */
   of(name: string, ttl: number, limit: number, blockDuration: number): ThrottlerRules {
     const key = `${ttl} ${limit} ${blockDuration} ${name}`;
     const known = this.rules.get(key);
     if (known) return known;
+    readOptions('increment', { ttl, limit, blockDuration, throttlerName: name }, THROTTLER_ARGUMENTS);
     const rules = this.make(name, ttl, Math.min(Math.floor(limit), UNLIMITED), blockDuration || ttl);
     this.rules.set(key, rules);
     return rules;
@@ -51,7 +57,7 @@ export class ThrottlerRuleCache {
       mode: 'shadow',
     };
     const all = algorithm === 'fixed-window' ? [rule] : [rule, windowOf];
-    return { all, counter, forgets: blockDuration < ttl };
+    return { all, counter, limit, forgets: blockDuration < ttl };
   }
 }
 

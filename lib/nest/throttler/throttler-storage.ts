@@ -55,9 +55,9 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
    * Counts one request. Throttler's guard calls it.
    *
    * @param key the subject, as `generateKey` returns it
-   * @param ttl milliseconds
-   * @param limit requests per `ttl`
-   * @param blockDuration milliseconds; 0 is `ttl`
+   * @param ttl milliseconds above 0, up to 366 days
+   * @param limit requests per `ttl`, from 0; a fraction is rounded down, and above 1,000,000,000 counts as that
+   * @param blockDuration milliseconds, up to 366 days; 0 is `ttl`
    * @param throttlerName name of the throttler
    * @throws RateLimitConfigError if a number or the name is invalid
    * @throws RateLimitUnavailableException if Redis cannot decide and `onStoreError` is `'deny'`
@@ -77,7 +77,7 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
     // A first denial starts the block, which then ends before the counted requests would expire.
     const startsBlock = rules.forgets && (decision.retryAfterMs ?? 0) >= block;
     if (startsBlock && !decision.allowed) await limiter.reset(rules.counter, key).catch(() => false);
-    return recordOf(decision, ttl, limit, block);
+    return recordOf(decision, ttl, rules.limit, block);
   }
 
   /** @internal */
