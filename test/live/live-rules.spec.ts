@@ -265,6 +265,29 @@ describe('live rules', () => {
     expect(app.logs.ours().at(-1)).toEqual({ level: 'log', message: 'The live rules can be read again.' });
   });
 
+  const LIMIT_3 = { rule: 'login', fields: { limit: 3 } };
+  it.each([
+    ['no version', { entries: [LIMIT_3] }, 'returned no { version'],
+    ['a version that is not a number', { version: NaN, entries: [LIMIT_3] }, 'returned no { version'],
+    [
+      'an end that is no duration',
+      { version: 1, entries: [{ ...LIMIT_3, expiresInMs: 'soon' }] },
+      'another expiresInMs than milliseconds for rule "login"',
+    ],
+    ['a rule twice', { version: 1, entries: [LIMIT_3, LIMIT_3] }, 'returned rule "login" twice'],
+  ])(
+    'a source that returns %s is reported, and the rules in the code apply',
+    async (_what, loaded, reason) => {
+      const app = await startLiveApp({
+        load: async () => loaded as SourcedRules,
+        watch: () => () => undefined,
+      });
+      expect(await app.policyOf('/login')).toContain('"login";q=10;');
+      expect(await app.codes()).toEqual(['RL_LIVE_RULES_UNREAD']);
+      expect(app.logs.ours().at(-1)!.message).toContain(reason);
+    },
+  );
+
   it('a source of another form stops the application', async () => {
     const wrong = startLiveApp({ load: 5 } as never);
     await expect(wrong).rejects.toThrow(/liveRules: got .*; allowed: a RedisRuleSource, FileRuleSource/);

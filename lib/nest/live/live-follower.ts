@@ -97,9 +97,30 @@ function inTime<Result>(promise: Promise<Result>): Promise<Result> {
 
 /** @throws Error if a source returns something else, whatever its type states */
 function checked(loaded: unknown): SourcedRules {
-  const isRule = (entry: unknown): boolean => isFields(entry) && typeof entry['rule'] === 'string';
-  if (isFields(loaded) && Array.isArray(loaded['entries']) && loaded['entries'].every(isRule)) {
-    return loaded as unknown as SourcedRules;
+  if (!isFields(loaded) || !isVersion(loaded['version']) || !Array.isArray(loaded['entries'])) {
+    throw new Error('`load` of the source returned no { version, entries: [{ rule, fields }] }');
   }
-  throw new Error('`load` of the source returned no { version, entries: [{ rule, fields }] }');
+  const known = new Set<string>();
+  for (const entry of loaded['entries'] as unknown[]) {
+    if (!isFields(entry) || typeof entry['rule'] !== 'string') {
+      throw new Error('`load` of the source returned an entry without the name of a rule');
+    }
+    const { rule, subject, expiresInMs } = entry;
+    const of = `rule "${rule}"${subject === undefined ? '' : ` for subject ${JSON.stringify(subject)}`}`;
+    if (known.has(of)) throw new Error(`\`load\` of the source returned ${of} twice`);
+    known.add(of);
+    if (!isDuration(expiresInMs)) {
+      throw new Error(`\`load\` of the source returned another expiresInMs than milliseconds for ${of}`);
+    }
+  }
+  return loaded as unknown as SourcedRules;
+}
+
+function isVersion(version: unknown): boolean {
+  return typeof version === 'string' || (typeof version === 'number' && !Number.isNaN(version));
+}
+
+/** JSON of a database has `null` for what is absent. */
+function isDuration(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'number' && !Number.isNaN(value));
 }
