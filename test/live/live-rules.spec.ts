@@ -288,6 +288,16 @@ describe('live rules', () => {
     },
   );
 
+  it('a change without a field is rejected, so that it does not remove the one before', async () => {
+    const { rules } = await startLiveApp(new MemoryRuleSource());
+    await rules.set('login', { limit: 3 }, BY);
+    const unset = undefined as never;
+    await expect(rules.set('login', unset, BY)).rejects.toThrow(/got undefined; allowed: .*use unset\(\)/);
+    await expect(rules.setException('login', '203.0.113.7', unset, BY)).rejects.toThrow(/got undefined/);
+    await expect(rules.set('login', { limit: unset }, BY)).rejects.toThrow(/got {}; allowed: an object/);
+    expect(await rules.get('login')).toMatchObject({ fields: { limit: 3 } });
+  });
+
   it('a source of another form stops the application', async () => {
     const wrong = startLiveApp({ load: 5 } as never);
     await expect(wrong).rejects.toThrow(/liveRules: got .*; allowed: a RedisRuleSource, FileRuleSource/);

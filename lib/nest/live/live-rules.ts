@@ -1,3 +1,4 @@
+import { isFields } from '../../contracts/fields.js';
 import { FROM_ONE } from '../../contracts/options.js';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import {
@@ -69,7 +70,7 @@ export class LiveRules {
    */
   async set(rule: string, fields: LiveRuleFields, options: SetOptions): Promise<number> {
     const read = readSetOptions('rules.set', options);
-    return this.write({ ...read, rule, fields: fields });
+    return this.write({ ...read, rule, fields: stated(rule, fields) });
   }
 
   /**
@@ -97,7 +98,7 @@ export class LiveRules {
     options: SetOptions,
   ): Promise<number> {
     const read = readSetOptions('rules.setException', options);
-    return this.write({ ...read, rule, subject, fields: exception });
+    return this.write({ ...read, rule, subject, fields: stated(rule, exception) });
   }
 
   /**
@@ -185,6 +186,20 @@ export class LiveRules {
       "live rules: the module has no source; write liveRules: new RedisRuleSource({ redis: 'redis://…' })",
     ]);
   }
+}
+
+/**
+ * Returns a change without the fields that are `undefined`, which JSON does not have.
+ *
+ * @throws RateLimitConfigError if there is no change: it would remove the one before
+ */
+function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, change: Change): Change {
+  if (change === undefined) {
+    const fix = 'an object with fields of a rule; to remove a live change, use unset() or unsetException()';
+    throw new RateLimitConfigError([problem(`live rule "${rule}"`, change, fix)]);
+  }
+  if (!isFields(change)) return change;
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;
 }
 
 function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChanges {
