@@ -86,8 +86,8 @@ describe(`${PROCESSES} processes in which ${EACH} holds wait at once for ${LIMIT
   it('ask about twice for each entry: to join, and when it is their turn', () => {
     const asks = crowds.reduce((sum, crowd) => sum + crowd.asks, 0);
     const again = PROCESSES * seconds; // Once a second, the first of each process asks in case a turn was lost.
-    // The first subscription of a process lets all ask once more.
-    expect((asks - again) / (PROCESSES * EACH)).toBeLessThanOrEqual(3);
+    // Each subscription of a process lets all that wait ask once more: the first, and on a busy machine a second one.
+    expect((asks - again) / (PROCESSES * EACH)).toBeLessThanOrEqual(4);
   });
 
   it('leave every permit free and no place behind', async () => {
