@@ -208,7 +208,7 @@ export class RateLimitService extends RateLimiter {
     const keyed = (compiled: CompiledRule, counter?: string): KeyedRule =>
       this.keyed(compiled, undefined, counter);
     const live: Partial<LiveChange> & { fields: RuleFields } = changes
-      ? changeOf({ fields, by, keyed }, changes)
+      ? changeOf({ fields, by, keyed }, changes, this.live.exceptions)
       : { fields };
     const ofRule = (compiled: CompiledRule): KeyedRule => keyed(compiled, live.counter);
     const rule = new ProgramRule(live.fields, by, path, ofRule, live.exceptions);

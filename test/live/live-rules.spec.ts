@@ -302,4 +302,16 @@ describe('live rules', () => {
     const wrong = startLiveApp({ load: 5 } as never);
     await expect(wrong).rejects.toThrow(/liveRules: got .*; allowed: a RedisRuleSource, FileRuleSource/);
   });
+
+  it('a source whose watch throws or returns no function stops the application', async () => {
+    const source = (watch: unknown) =>
+      startLiveApp({ load: async () => ({ version: 0, rules: [], exceptions: [] }), watch } as never);
+    await expect(source(() => undefined)).rejects.toThrow(
+      /the result of liveRules.watch.*got undefined; allowed: a function that stops the reports/,
+    );
+    const throws = () => {
+      throw new Error('no file to watch');
+    };
+    await expect(source(throws)).rejects.toThrow(/liveRules.watch: threw .*no file to watch/);
+  });
 });

@@ -3,13 +3,13 @@ import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
-import { programSubject } from '../programs/program-subject.js';
 import { Exceptions } from '../request/exceptions.js';
 import { dynamicFields, sampleOf } from '../request/per-request-rule.js';
 import type { LiveChange } from '../request/route-limit.js';
 import { withLayer } from '../rules/live-layer.js';
 import type { By } from '../rules/route-rule.js';
 import type { RuleFields } from '../rules/rule-layers.js';
+import type { ExceptionCache } from './exception-cache.js';
 
 /** A change, with its end in milliseconds of this process's monotonic clock. */
 export interface HeldRule extends SourcedRule {
@@ -41,14 +41,12 @@ export function unexpired({ layer, exceptions }: RuleChanges): RuleChanges {
 
 /** Returns the changes of each rule by its name. */
 export function changesByRule(entries: readonly HeldRule[]): Map<string, RuleChanges> {
-  const changes = new Map<string, RuleChanges>();
+  const changes = new Map<string, { layer: HeldRule | undefined; exceptions: HeldRule[] }>();
   for (const entry of entries) {
-    const { layer, exceptions } = changes.get(entry.rule) ?? { layer: undefined, exceptions: [] };
-    const isOfSubject = entry.subject !== undefined;
-    changes.set(entry.rule, {
-      layer: isOfSubject ? layer : entry,
-      exceptions: isOfSubject ? [...exceptions, entry] : exceptions,
-    });
+    const ofRule = changes.get(entry.rule) ?? { layer: undefined, exceptions: [] };
+    if (entry.subject === undefined) ofRule.layer = entry;
+    else ofRule.exceptions.push(entry);
+    changes.set(entry.rule, ofRule);
   }
   return changes;
 }
@@ -62,37 +60,65 @@ export interface ChangedRule {
   readonly keyed: (rule: CompiledRule, counter?: string) => KeyedRule;
 }
 
-/** @throws RateLimitConfigError if the changes do not fit the rule */
-export function changeOf(rule: ChangedRule, { layer, exceptions }: RuleChanges): LiveChange {
-  const path = `live rule "${String(rule.fields['name'])}"`;
-  const { fields, problems } = layer
-    ? withLayer(rule.fields, layer.fields, path)
-    : { fields: rule.fields, problems: [] };
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
-  if (layer && Object.keys(layer.fields).length === 0) {
-    throw new RateLimitConfigError([problem(path, layer.fields, 'an object with fields of a rule')]);
-  }
-  const changed = { ...rule, fields };
-  const counter = layer?.counter;
-  return { fields, counter, exceptions: exceptionsOf(changed, exceptions, counter, path) };
+/**
+ * Returns what changes make of a rule. Exceptions are compiled when they are used: `checkExceptions` finds wrong ones.
+ *
+ * @throws RateLimitConfigError if the change for all subjects does not fit the rule, or the subject of an exception
+ */
+export function changeOf(rule: ChangedRule, changes: RuleChanges, cache: ExceptionCache): LiveChange {
+  const fields = changedFields(rule.fields, changes);
+  const counter = changes.layer?.counter;
+  if (changes.exceptions.length === 0) return { fields, counter, exceptions: undefined };
+  const compile = compilerOf(fields, cache);
+  const exceptions = new Exceptions(bySubject(rule, changes, cache), (exception) => {
+    const compiled = compile(exception);
+    return compiled === 'allow' ? compiled : rule.keyed(compiled, exception.counter ?? counter);
+  });
+  return { fields, counter, exceptions };
 }
 
-function exceptionsOf(
-  rule: ChangedRule,
-  entries: readonly SourcedRule[],
-  counterOfRule: string | undefined,
-  path: string,
-): Exceptions | undefined {
-  if (entries.length === 0) return undefined;
-  const ipv6Prefix = (rule.fields['ipv6Prefix'] as number | undefined) ?? 64;
-  const subjectOf = programSubject(rule.by, ipv6Prefix, path);
-  const exceptions = new Exceptions();
-  for (const { subject, fields, counter = counterOfRule } of entries) {
-    const of = `${path} for subject ${JSON.stringify(subject)}`;
-    const excepted = fields === 'allow' ? fields : rule.keyed(compiled(rule.fields, fields, of), counter);
-    exceptions.add(subjectOf(subject!), excepted);
-  }
-  return exceptions;
+/** @throws RateLimitConfigError if an exception does not fit the rule */
+export function checkExceptions(rule: ChangedRule, changes: RuleChanges, cache: ExceptionCache): void {
+  const compile = compilerOf(changedFields(rule.fields, changes), cache);
+  for (const exception of bySubject(rule, changes, cache).values()) compile(exception);
+}
+
+/**
+ * Returns the fields of a rule with the change for all subjects.
+ *
+ * @throws RateLimitConfigError if the change does not fit the rule
+ */
+export function changedFields(rule: RuleFields, { layer }: RuleChanges): RuleFields {
+  if (!layer) return rule;
+  const path = pathOf(rule);
+  const { fields, problems } = withLayer(rule, layer.fields, path);
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  if (Object.keys(layer.fields).length > 0) return fields;
+  throw new RateLimitConfigError([problem(path, layer.fields, 'an object with fields of a rule')]);
+}
+
+function pathOf(rule: RuleFields): string {
+  return `live rule "${String(rule['name'])}"`;
+}
+
+function bySubject({ fields, by }: ChangedRule, { exceptions }: RuleChanges, cache: ExceptionCache) {
+  const ipv6Prefix = (fields['ipv6Prefix'] as number | undefined) ?? 64;
+  return cache.bySubject(exceptions, by, ipv6Prefix, pathOf(fields));
+}
+
+/** Returns the function that compiles the exceptions of a rule. */
+function compilerOf(
+  rule: RuleFields,
+  cache: ExceptionCache,
+): (exception: SourcedRule) => CompiledRule | 'allow' {
+  const text = cache.textOf(rule);
+  const path = pathOf(rule);
+  return ({ subject, fields }) =>
+    fields === 'allow'
+      ? fields
+      : cache.compile(text, fields, () =>
+          compiled(rule, fields, `${path} for subject ${JSON.stringify(subject)}`),
+        );
 }
 
 function compiled(rule: RuleFields, exception: unknown, path: string): CompiledRule {

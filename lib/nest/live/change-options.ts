@@ -1,4 +1,5 @@
-import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../../contracts/duration.js';
+import { parseDuration, type Duration } from '../../contracts/duration.js';
+import { durationOption } from '../../contracts/option-checks.js';
 import { readOptions, type OptionCheck } from '../../contracts/options.js';
 import type { RuleChange } from '../../contracts/rule-source.js';
 import { oneOf } from '../../rules/rule-fields.js';
@@ -51,11 +52,7 @@ const UNSET_OPTIONS = {
 
 const SET_OPTIONS = {
   ...UNSET_OPTIONS,
-  expires: {
-    allowed: DURATION_ALLOWED,
-    accepts: (value) => parseDuration(value) !== undefined,
-    fix: durationFix,
-  },
+  expires: durationOption,
   inherit: oneOf('absolute', 'reset'),
 } satisfies Record<keyof SetOptions, OptionCheck>;
 

@@ -1,6 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { RuleSource, SourcedRules } from '../../contracts/rule-source.js';
+import { shown } from '../../contracts/shown.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
@@ -39,7 +41,7 @@ export class LiveFollower {
     const { source } = this;
     if (!source) return;
     await this.read();
-    this.stop = source.watch(() => void this.read());
+    this.stop = watched(source, () => void this.read());
     void this.read(); // A change before that was not reported.
   }
 
@@ -85,6 +87,26 @@ export class LiveFollower {
       this.retry = after(RETRY_MS, () => void this.read());
     }
   }
+}
+
+/** @throws RateLimitConfigError if `watch` of the source throws, or returns no function */
+function watched(source: RuleSource, changed: () => void): () => void {
+  let stop: unknown;
+  try {
+    stop = source.watch(changed);
+  } catch (error) {
+    throw new RateLimitConfigError([
+      `liveRules.watch: threw ${error instanceof Error ? error.message : shown(error)}; it must return a function that stops the reports`,
+    ]);
+  }
+  if (typeof stop === 'function') return stop as () => void;
+  throw new RateLimitConfigError([
+    problem(
+      'the result of liveRules.watch',
+      stop,
+      'a function that stops the reports; `watch` itself is not async',
+    ),
+  ]);
 }
 
 /** @throws Error if the promise is not settled in time */

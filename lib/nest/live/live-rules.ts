@@ -12,12 +12,11 @@ import {
 import type { Routes } from '../request/routes.js';
 import { originsOf } from '../rules/rule-layers.js';
 import type { RuleBook } from '../rules/rule-book.js';
-import { changeOf, type HeldRule, type RuleChanges } from './change-of-rule.js';
+import { changedFields, type HeldRule, type RuleChanges } from './change-of-rule.js';
 import { readSetOptions, readUnsetOptions, type SetOptions, type UnsetOptions } from './change-options.js';
 import type { LiveRuleFields } from './live-rule-fields.js';
 import type { LiveFollower } from './live-follower.js';
 import type { LiveState } from './live-state.js';
-import { KeyedRule } from '../../rules/keyed-rule.js';
 
 /** Maximum length of the JSON of a change. */
 const LONGEST_CHANGE = 4096;
@@ -127,9 +126,7 @@ export class LiveRules {
     const ofModule = this.book.optionRules().map((fields) => {
       const rule = fields['name'] as string;
       const changes = this.state.changesOf(rule);
-      const keyed = (): KeyedRule => new KeyedRule(() => []);
-      const by = fields['by'] as never;
-      const changed = changes ? changeOf({ fields, by, keyed }, changes).fields : fields;
+      const changed = changes ? changedFields(fields, changes) : fields;
       return effective(rule, changed, changes);
     });
     const ofRoutes = [...this.routes.all()].flat().map(({ name, fields, owner }) => ({

@@ -8,13 +8,17 @@ import type { RouteLimit } from '../request/route-limit.js';
 import { Routes } from '../request/routes.js';
 import { RuleBook } from '../rules/rule-book.js';
 import {
+  changedFields,
   changeOf,
   changesByRule,
+  checkExceptions,
   textOf,
   unexpired,
+  type ChangedRule,
   type HeldRule,
   type RuleChanges,
 } from './change-of-rule.js';
+import { ExceptionCache } from './exception-cache.js';
 import { RejectedRules } from './rejected-rules.js';
 
 const UNKEYED = (): KeyedRule => new KeyedRule(() => []);
@@ -26,6 +30,8 @@ const UNKEYED = (): KeyedRule => new KeyedRule(() => []);
  */
 @Injectable()
 export class LiveState {
+  /** What the routes of a rule share. */
+  readonly exceptions = new ExceptionCache();
   private held: readonly HeldRule[] = [];
   private inForce: ReadonlyMap<string, RuleChanges> = new Map();
   private readonly changesOfLimit = new WeakMap<RouteLimit, RuleChanges>();
@@ -78,14 +84,21 @@ export class LiveState {
         `live rule "${rule}": no rule has this name; allowed: ${known || 'none, since there are no rules'}`,
       ];
     }
+    const checked = new Set<string>();
+    const check = (of: ChangedRule): void => {
+      const text = this.exceptions.textOf([of.fields, of.by]);
+      if (!checked.has(text)) attempt(() => checkExceptions(of, changes, this.exceptions));
+      checked.add(text);
+    };
     if (fields) {
-      attempt(() => {
-        const by = fields['by'] as RouteLimit['fields']['by'];
-        const changed = changeOf({ fields, by, keyed: UNKEYED }, changes);
-        sampleOf(changed.fields, `live rule "${rule}"`);
-      });
+      const by = fields['by'] as RouteLimit['fields']['by'];
+      attempt(() => sampleOf(changedFields(fields, changes), `live rule "${rule}"`));
+      check({ fields, by, keyed: UNKEYED });
     }
-    for (const limit of limits) attempt(() => this.make(limit.declared, changes));
+    for (const { declared } of limits) {
+      attempt(() => this.make(declared, changes));
+      check(changedRule(declared));
+    }
     return [...problems];
   }
 
@@ -94,13 +107,15 @@ export class LiveState {
     const now = performance.now();
     this.held = this.held.filter(({ until }) => until > now);
     const next = new Map<string, RuleChanges>();
-    for (const [rule, changes] of changesByRule(this.held)) {
+    const byRule = changesByRule(this.held);
+    for (const [rule, changes] of byRule) {
       const accepted = this.accepted(rule, changes);
       if (accepted) next.set(rule, accepted);
     }
-    this.rejected.keep([...changesByRule(this.held).keys()]);
+    this.rejected.keep([...byRule.keys()]);
     this.inForce = next;
     this.routes.replace((limit) => this.current(limit));
+    this.exceptions.turnOver();
     for (const listener of this.listeners) listener();
     this.expiry?.stop();
     const until = Math.min(...this.held.map((entry) => entry.until));
@@ -134,9 +149,12 @@ export class LiveState {
   }
 
   private make(declared: RouteLimit, changes: RuleChanges): RouteLimit {
-    const { fields, keyed } = declared;
-    const limit = declared.changedBy(changeOf({ fields, by: fields.by ?? 'ip', keyed }, changes));
+    const limit = declared.changedBy(changeOf(changedRule(declared), changes, this.exceptions));
     this.changesOfLimit.set(limit, changes);
     return limit;
   }
+}
+
+function changedRule({ fields, keyed }: RouteLimit): ChangedRule {
+  return { fields, by: fields.by ?? 'ip', keyed };
 }

@@ -1,21 +1,36 @@
+import type { SourcedRule } from '../../contracts/rule-source.js';
 import type { Subject } from '../../rules/key.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 
-/** The rules of single subjects instead of a rule: a rule, or `'allow'` for none. */
+/** The exceptions of a rule by subject, see `exceptionKey`. */
+export type ExceptionsBySubject = ReadonlyMap<string, SourcedRule>;
+
+/**
+ * The rules of single subjects instead of a rule: a rule, or `'allow'` for none. All routes share one list of exceptions;
+ * a route gets the rule of a subject with the first request of the subject.
+ */
 export class Exceptions {
   private readonly rules = new Map<string, KeyedRule | 'allow'>();
 
-  add(subject: Subject, rule: KeyedRule | 'allow'): void {
-    this.rules.set(entryOf(subject), rule);
-  }
+  constructor(
+    private readonly bySubject: ExceptionsBySubject,
+    private readonly ruleOf: (exception: SourcedRule) => KeyedRule | 'allow',
+  ) {}
 
   /** The exception of a subject; `undefined` if it has none. */
   of(subject: Subject): KeyedRule | 'allow' | undefined {
-    return this.rules.get(entryOf(subject));
+    const key = exceptionKey(subject);
+    const exception = this.bySubject.get(key);
+    if (!exception) return undefined;
+    const known = this.rules.get(key);
+    if (known) return known;
+    const rule = this.ruleOf(exception);
+    this.rules.set(key, rule);
+    return rule;
   }
 }
 
-/** A client that chooses its subject cannot write the entry of a list. */
-function entryOf(subject: Subject): string {
+/** Returns the key of a subject's exception. A text never has the key of a list. */
+export function exceptionKey(subject: Subject): string {
   return typeof subject === 'string' ? `=${subject}` : JSON.stringify(subject);
 }
