@@ -3,7 +3,7 @@ import type { Adjustment } from '../contracts/store.js';
 
 const MICROSECONDS_PER_MS = 1000;
 const RENEWALS_PER_LEASE = 3;
-/** The largest part of the interval by which a renewal is advanced, so that renewals are spread. */
+/** A renewal is sent earlier by up to this fraction of the interval, so that renewals are spread over time. */
 const SPREAD = 0.5;
 const GOLDEN_RATIO = 0.618_033_988_749;
 const LOOKS_PER_RENEWAL = 20;

@@ -8,7 +8,7 @@ import { WaitingRequest, type Decided } from './waiting-request.js';
 /** While turns are not reported, a waiting request is sent again at this interval. */
 const UNREPORTED_MS = 1000;
 const ASKS_PER_LEASE = 3;
-/** The largest part of the interval by which a request is sent earlier, so that requests are spread. */
+/** A request is sent earlier by up to this fraction of the interval, so that requests are spread over time. */
 const SPREAD = 0.5;
 const GOLDEN_RATIO = 0.618_033_988_749;
 

@@ -1,24 +1,34 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 
-/** The decisions on requests, by what a handler and the guard have in common. */
-const decisions = new WeakMap<object, Decision>();
+const USAGE = Symbol.for('nestjs-redis-rate-limit:usage');
+
+interface UsageRecords {
+  /** Whether any handler reads its usage: without one, nothing is recorded. */
+  isRead: boolean;
+  /** The decisions on requests, by what a handler and the guard have in common. */
+  readonly decisions: WeakMap<object, Decision>;
+}
 
 /**
- * Whether any handler reads its usage: without one, nothing is recorded.
+ * One for the process, since a handler may use the CommonJS build and the module the ESM build.
  *
  * @internal
  */
-export const usage = { isRead: false };
+export const usage: UsageRecords = ((globalThis as { [USAGE]?: UsageRecords })[USAGE] ??= {
+  isRead: false,
+  decisions: new WeakMap(),
+});
 
 const read = createParamDecorator((_data: undefined, context: ExecutionContext): readonly RuleDecision[] => {
   const request = requestOf(context);
-  return (request && decisions.get(request)?.decisions) ?? [];
+  return (request && usage.decisions.get(request)?.decisions) ?? [];
 });
 
 /**
  * Parameter decorator: what the caller has left under each rule of the handler, after this request. It needs no call to
- * Redis, since the request was just decided. The list is empty if no rule applied.
+ * Redis, since the request was just decided. The list is empty if no rule applied, and for a WebSocket message whose data
+ * is not an object.
  *
  * @example
  * `@Get('quota') quota(@Usage() usage: RuleDecision[]) { return usage; }`
@@ -35,7 +45,7 @@ export function Usage(): ParameterDecorator {
  */
 export function recordUsage(context: ExecutionContext, decision: Decision): void {
   const request = requestOf(context);
-  if (request) decisions.set(request, decision);
+  if (request) usage.decisions.set(request, decision);
 }
 
 /** An argument of a handler that no other request has. */

@@ -39,7 +39,7 @@ describe('concurrency, 3 permits with leases of 30 s', () => {
   });
 });
 
-it('requests that waited until their lease ended delay nobody, whether or not they are still in the state', () => {
+it('expired waiting requests do not delay later requests, whether or not they are still stored', () => {
   const parameters = { limit: 1, lease: 30e6, queue: 5 };
   const ask = (state: State, now: number, name: string, patience = 0) => {
     const step = concurrency.step(state, now, 1, parameters, patience, name);

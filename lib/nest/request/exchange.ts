@@ -14,11 +14,12 @@ export const WITHOUT_CLIENT: HttpRequest = Object.freeze({});
 /** The status for a client that has disconnected (499 in nginx). The client never receives it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
+const NONE: (() => void)[] = [];
+
 /** Returns the exception of a request that waits and whose client has disconnected. */
 export function hungUp(): HttpException {
   return new HttpException('Client Closed Request', CLIENT_CLOSED_REQUEST);
 }
-const NONE: (() => void)[] = [];
 
 /** Returns the subject of a request for the rule with a name; `undefined` for the subject of the rule's `by`. */
 export type SubjectHook = (context: ExecutionContext, rule: string) => ReturnType<SubjectResolver>;

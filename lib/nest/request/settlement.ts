@@ -34,8 +34,8 @@ export class Settlement {
   }
 
   /**
-   * Returns the function to call at the end of the request: it releases permits, and refunds rules for which the
-   * request does not count. `undefined` if the rules need neither.
+   * Returns the function to call when the request has ended: it releases permits, and refunds permits of rules that do
+   * not count the request. `undefined` if the rules need neither.
    */
   open(decision: Decision, limits: readonly AppliedLimit[]): Finish | undefined {
     const decided = limits.filter(({ name }) => decision.decisions.some(({ rule }) => rule === name));

@@ -17,7 +17,7 @@ export interface SubscriberListener {
   message(channel: string, message: string): void;
   /** Called when messages on these channels start or stop to arrive. */
   changed(channels: readonly string[]): void;
-  /** Called with the error for which a channel could not be subscribed to, or changes cannot be published on it. */
+  /** Receives the error if the user may not subscribe to a channel, or may not publish on it. */
   failed(error: unknown): void;
 }
 
