@@ -1,0 +1,152 @@
+/** What the operations page shows: the state of rate limiting in all processes. */
+export interface Snapshot {
+  /** When it was made, in milliseconds since the epoch. */
+  readonly at: number;
+  /** `'redis'`: all processes; `'memory'`: this process, because limits are counted in its memory. */
+  readonly from: 'redis' | 'memory';
+  /** Why the figures are those of this process only; absent if all processes are included. */
+  readonly problem?: string;
+  /** Whether the page can change nothing. */
+  readonly readOnly: boolean;
+  /** Whether rules can be changed: the module has a source in `liveRules` that can be written. */
+  readonly live: boolean;
+  /** The processes that reported in the last seconds. */
+  readonly processes: readonly SnapshotProcess[];
+  /** Requests of all rules, for each of the last 120 seconds, the oldest first. */
+  readonly seconds: readonly SnapshotSecond[];
+  /** Duration of decisions in the last 10 seconds, in milliseconds; `null` without decisions. */
+  readonly latency: { readonly p50: number; readonly p99: number } | null;
+  /** Share of each source in the decisions of the last 10 seconds: from 0 to 1, with the sum 1, or all 0. */
+  readonly shares: SnapshotShares;
+  /** The servers of the store, each with the worst state of its circuit breaker in any process. */
+  readonly servers: readonly { readonly server: string; readonly state: 'closed' | 'open' | 'half-open' }[];
+  /** The rules by name. */
+  readonly rules: readonly SnapshotRule[];
+  /** The buttons of the application. */
+  readonly actions: readonly { readonly id: string; readonly label: string }[];
+}
+
+/** A process that applies the rules. */
+export interface SnapshotProcess {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  /** When it started, in milliseconds since the epoch. */
+  readonly since: number;
+  /** Milliseconds since its last report. */
+  readonly seenMs: number;
+}
+
+/** The requests of one second. */
+export interface SnapshotSecond {
+  /** Start of the second, in milliseconds since the epoch. */
+  readonly at: number;
+  readonly allowed: number;
+  readonly denied: number;
+}
+
+/** Sources of decisions: the store, cached denials, prefetched permits, and the fallback. */
+export interface SnapshotShares {
+  readonly store: number;
+  readonly cache: number;
+  readonly prefetched: number;
+  readonly fallback: number;
+}
+
+/** A rule: its fields in this process, and its results in all processes. */
+export interface SnapshotRule {
+  readonly rule: string;
+  /** The handlers that it applies to, such as `LoginController.login`. */
+  readonly routes: readonly string[];
+  /** Its fields; of routes with different fields, those of the first. */
+  readonly fields: readonly SnapshotField[];
+  /** Whether a live change can set fields of the rule. */
+  readonly editable: boolean;
+  /** Whether it is in shadow mode. */
+  readonly shadow: boolean;
+  /** The live change of the rule; `null` without one. */
+  readonly change: SnapshotChange | null;
+  /** Allowed requests per second, the mean of the last 10 seconds. */
+  readonly allowed: number;
+  /** Denied requests per second, the mean of the last 10 seconds. */
+  readonly denied: number;
+  /** Requests per second that the rule would have denied without shadow mode, the mean of the last 10 seconds. */
+  readonly wouldDeny: number;
+  /** Requests per second that its trial limit would have denied, the mean of the last 10 seconds. */
+  readonly trialDeny: number;
+  /** Its requests for each of the last 60 seconds, the oldest first. */
+  readonly seconds: readonly SnapshotSecond[];
+  /** Requests per second by handler, the mean of the last 10 seconds. */
+  readonly byRoute: readonly { readonly route: string; readonly allowed: number; readonly denied: number }[];
+  /** The subjects with the most denied requests of the last 5 to 10 minutes, the most first: at most 10. */
+  readonly top: readonly SnapshotSubject[];
+}
+
+/** A field of a rule. */
+export interface SnapshotField {
+  readonly name: string;
+  /** Text as it is, other values as JSON, a function as `function`. */
+  readonly value: string;
+  readonly origin: 'module' | 'decorator' | 'override' | 'live' | 'default';
+  /** The origin in words, such as `@RateLimit on LoginController.login`. */
+  readonly from: string;
+  /** Whether a live change can set it. */
+  readonly editable: boolean;
+}
+
+/** The live change of a rule. */
+export interface SnapshotChange {
+  /** The version to state with the next change. */
+  readonly version: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly by?: string;
+  readonly reason?: string;
+  /** When it was made, in milliseconds since the epoch. */
+  readonly at?: number;
+  /** Milliseconds until it is lifted; absent if it stays. */
+  readonly expiresInMs?: number;
+}
+
+/** A subject with denied requests. */
+export interface SnapshotSubject {
+  /** Names the subject in requests of the page; it does not reveal the subject. */
+  readonly id: string;
+  /** The subject; masked unless the option `subjects` is `'shown'`. */
+  readonly subject: string;
+  /** Denied requests: at most this number, and at least this number without `error`. */
+  readonly denied: number;
+  readonly error: number;
+  /** Permits that it has left; `null` if they are unknown, such as while Redis cannot decide. */
+  readonly remaining: number | null;
+}
+
+/** The effect of fields on the requests of the last ten minutes. */
+export interface Preview {
+  /** Requests that were replayed. */
+  readonly requests: number;
+  /** Their subjects. */
+  readonly subjects: number;
+  /** How many of the requests the rule denies as it is. */
+  readonly deniedNow: number;
+  /** How many of the requests the rule denies with the fields. */
+  readonly deniedThen: number;
+  /** Seconds from the first of the requests until now. */
+  readonly seconds: number;
+  /** Share of the subjects whose requests were replayed: 1 if all were. */
+  readonly sampled: number;
+}
+
+/** A change in the history of a rule. */
+export interface HistoryEntry {
+  readonly rule: string;
+  /** The subject of an exception; masked unless the option `subjects` is `'shown'`. */
+  readonly subject?: string;
+  /** The fields that were set; absent if the change was removed. */
+  readonly fields?: unknown;
+  readonly by: string;
+  readonly reason?: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly version: number;
+  readonly expiresInMs?: number;
+}
