@@ -86,7 +86,7 @@ describe('a node of a Redis Cluster that is down at start', () => {
       expect(await first.health()).toMatchObject({ status: 'up', degraded: false, servers: [] });
       const lines = first.logs.ours().map(({ level, message }) => `${level} ${message}`);
       expect(lines[0]).toMatch(
-        /^warn Redis could not decide \(no connection to Redis at \S+ \(ECONNREFUSED\)\)/,
+        /^warn Redis could not decide \(no connection to Redis at \S+ \(ECONNREFUSED\); no server listens there: /,
       );
       expect(lines).toContain('log Redis decides again.');
       expect(lines.filter((line) => line.startsWith('error'))).toEqual([]);

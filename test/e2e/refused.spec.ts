@@ -124,7 +124,7 @@ describe('a Redis that rejects the limiter', () => {
     const server = await serverWith();
     await server.kill();
     const { logs, health } = await start({ redis: server.url, health: { fallbackIsDown: true } });
-    const reason = `no connection to Redis at 127.0.0.1:${server.port} (ECONNREFUSED)`;
+    const reason = `no connection to Redis at 127.0.0.1:${server.port} (ECONNREFUSED); no server listens there: start Redis, or correct the host and port in \`redis\``;
     expect(logs.ours()).toHaveLength(1);
     expect(logs.ours()[0]!.message).toMatch(/^Redis could not decide \(no connection to Redis at /);
     expect(await health()).toMatchObject({ status: 'down', degraded: true, reason });

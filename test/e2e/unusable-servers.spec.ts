@@ -4,6 +4,7 @@ import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { RateLimitHealth, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
+import { freePort } from '../support/redis/free-port.mjs';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
@@ -55,6 +56,7 @@ describe('the log and health report the cause when `redis` leads to', () => {
     };
     for (const [name, server] of Object.entries(all)) ports[name] = server.port;
     servers.push(...Object.values(all));
+    ports['nothing'] = await freePort();
     ports['silent'] = await listen(() => undefined);
     ports['http'] = await listen((socket) => socket.on('data', () => socket.end(HTTP)));
     ports['ssh'] = await listen((socket) => socket.write('SSH-2.0-OpenSSH_9.2p1\r\n'));
@@ -79,9 +81,24 @@ describe('the log and health report the cause when `redis` leads to', () => {
       /^no connection to Redis at 127\.0\.0\.1:\d+ \((ECONNRESET|EPIPE|closed)\); does the server expect TLS\? Write rediss:\/\/ or tls: \{\}$/,
     ],
     [
+      'a port without a server',
+      () => `redis://127.0.0.1:${ports['nothing']}`,
+      /^no connection to Redis at 127\.0\.0\.1:\d+ \(ECONNREFUSED\); no server listens there: start Redis, or correct the host and port in `redis`$/,
+    ],
+    [
+      'a host name that does not exist',
+      () => 'redis://redis.invalid:6379',
+      /^no connection to Redis at redis\.invalid:6379 \((ENOTFOUND\); the name of the host is unknown: correct it|EAI_AGAIN\); the name of the host could not be resolved: check it) in `redis`/,
+    ],
+    [
+      'a Unix socket that does not exist',
+      () => ({ path: '/nowhere/redis.sock' }),
+      /^no connection to Redis at \/nowhere\/redis\.sock \(ENOENT\); there is no such Unix socket: start Redis, or correct `path` in `redis`$/,
+    ],
+    [
       'a server that never answers',
       () => `redis://127.0.0.1:${ports['silent']}`,
-      /^no connection to Redis at 127\.0\.0\.1:\d+ \(timed out\)$/,
+      /^no connection to Redis at 127\.0\.0\.1:\d+ \(timed out\); check the host and port in `redis`, and firewalls$/,
     ],
     [
       'a server that never answers, by rediss://',
@@ -91,7 +108,7 @@ describe('the log and health report the cause when `redis` leads to', () => {
     [
       'an HTTP server',
       () => `redis://127.0.0.1:${ports['http']}`,
-      /^no connection to Redis at 127\.0\.0\.1:\d+ \(what it sent is not the protocol of Redis\)$/,
+      /^no connection to Redis at 127\.0\.0\.1:\d+ \(what it sent is not the protocol of Redis\); correct the port in `redis`$/,
     ],
     [
       'an HTTP server, by rediss://',
@@ -101,7 +118,7 @@ describe('the log and health report the cause when `redis` leads to', () => {
     [
       'an SSH server',
       () => `redis://127.0.0.1:${ports['ssh']}`,
-      /^no connection to Redis at 127\.0\.0\.1:\d+ \(what it sent is not the protocol of Redis\)$/,
+      /^no connection to Redis at 127\.0\.0\.1:\d+ \(what it sent is not the protocol of Redis\); correct the port in `redis`$/,
     ],
     [
       'a node of a Redis Cluster that was never created',
@@ -121,7 +138,7 @@ describe('the log and health report the cause when `redis` leads to', () => {
     [
       'Sentinels that never answer',
       () => ({ sentinels: sentinels('silent'), name: 'mymaster' }),
-      /^no connection to Redis at Sentinel "mymaster" \(timed out\)$/,
+      /^no connection to Redis at Sentinel "mymaster" \(timed out\); check the host and port in `redis`, and firewalls$/,
     ],
   ])('%s', async (_title, redis, expected) => {
     const { logs, reason } = await start(redis());

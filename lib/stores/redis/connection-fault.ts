@@ -15,19 +15,38 @@ const CONNECTION_NAMES: readonly string[] = [
 const TIMED_OUT = 'timed out';
 const CLOSED = 'closed';
 const NO_TLS = 'what it sent is not TLS';
+const NO_REDIS = 'what it sent is not the protocol of Redis';
 const NO_MASTER = 'no such master';
+const NO_SENTINEL = 'no Sentinel can be reached';
 
 /** Causes by the message of ioredis, which is preceded by its code if it has one. */
 const CAUSES: readonly (readonly [pattern: RegExp, cause: string])[] = [
   [/^ETIMEDOUT|Socket timeout|^timeout|^Command timed out/, TIMED_OUT],
-  [/^Unknown RESP|^Protocol error/, 'what it sent is not the protocol of Redis'],
+  [/^Unknown RESP|^Protocol error/, NO_REDIS],
   [/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)/, NO_TLS],
   [/No such master/, NO_MASTER],
   [/unknown command.*sentinel/i, 'the servers in `sentinels` are no Sentinels'],
-  [/Last error: Connection is closed/, 'no Sentinel can be reached'],
+  [/Last error: Connection is closed/, NO_SENTINEL],
   [/^None of startup nodes/, 'no node can be reached, or none serves slots'],
   [/^Connection is closed/, CLOSED],
 ];
+
+const UNREACHABLE = 'check the host and port in `redis`, and firewalls';
+
+/** Fixes of an address that has never led to a connection, by the cause. */
+const FIXES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'no server listens there: start Redis, or correct the host and port in `redis`',
+  ENOTFOUND: 'the name of the host is unknown: correct it in `redis`',
+  EAI_AGAIN: 'the name of the host could not be resolved: check it in `redis`, and DNS',
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
+  ENOENT: 'there is no such Unix socket: start Redis, or correct `path` in `redis`',
+  EACCES: 'the process may not use the Unix socket: change its permissions, or correct `path` in `redis`',
+  [TIMED_OUT]: UNREACHABLE,
+  [NO_REDIS]: 'correct the port in `redis`',
+  [NO_MASTER]: 'set `name` to one that the Sentinels monitor',
+  [NO_SENTINEL]: 'check the hosts and ports in `sentinels`, and firewalls',
+};
 
 /** Whether an error of ioredis means that there is no connection. */
 export function isAboutConnection(error: Error): boolean {
@@ -64,14 +83,14 @@ function causeOf(error: Error): string | undefined {
   const text = hasCode ? `${code} ${error.message}` : error.message;
   const known = CAUSES.find(([pattern]) => pattern.test(text))?.[1];
   if (known !== undefined || !hasCode) return known;
-  return /^E[A-Z]+$/.test(code) ? code : oneLine(error.message);
+  return /^E[A-Z_]+$/.test(code) && !code.startsWith('ERR_') ? code : oneLine(error.message);
 }
 
-/** Returns what may be wrong with a URL that has never led to a connection. */
+/** Returns the fix of an address or of options that have never led to a connection. */
 function hintFor(cause: string, { isTls, wasConnected }: ClientState): string | undefined {
   if (wasConnected) return undefined;
-  if (cause === NO_MASTER) return 'set `name` to one that the Sentinels monitor';
   const isCut = ['ECONNRESET', 'EPIPE', CLOSED].includes(cause);
-  if (!isTls) return isCut ? 'does the server expect TLS? Write rediss:// or tls: {}' : undefined;
-  return isCut || cause === TIMED_OUT || cause === NO_TLS ? 'does the server speak TLS?' : undefined;
+  if (isTls && (isCut || cause === TIMED_OUT || cause === NO_TLS)) return 'does the server speak TLS?';
+  if (isCut) return 'does the server expect TLS? Write rediss:// or tls: {}';
+  return FIXES[cause];
 }
