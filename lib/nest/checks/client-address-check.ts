@@ -20,6 +20,10 @@ const TRUSTS_NONE =
   'A request has X-Forwarded-For, but the framework trusts no proxy. Behind a proxy, all clients have its IP ' +
   `and share one counter. Trust the addresses of your proxies: ${LIST}.`;
 
+const NOT_READ =
+  'A request has Forwarded, which neither Express nor Fastify reads, and no X-Forwarded-For. Behind a proxy, all ' +
+  `clients have its IP and share one counter. Let the proxy send X-Forwarded-For, and trust its address: ${LIST}.`;
+
 const TRUSTS_OTHERS =
   `${FROM_OTHERS} requests had X-Forwarded-For or Forwarded, and the framework used it for none, since none came ` +
   'from a proxy that it trusts (or had only Forwarded, which Express and Fastify do not read). Clients behind ' +
@@ -75,7 +79,8 @@ export class ClientAddressCheck implements Check {
     this.without = 0;
     if (isForwarded && trust === 'peer') return true;
     this.ignored += 1;
-    if (trust === 'off') this.warnings.warn('RL_FORWARDED_UNTRUSTED', TRUSTS_NONE);
+    const ofOne = isForwarded ? TRUSTS_NONE : NOT_READ;
+    if (trust === 'off') this.warnings.warn('RL_FORWARDED_UNTRUSTED', ofOne);
     else if (this.ignored >= FROM_OTHERS) this.warnings.warn('RL_FORWARDED_UNTRUSTED', TRUSTS_OTHERS);
     else return false;
     return true;
