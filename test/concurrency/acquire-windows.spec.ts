@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { MemoryStore, RateLimiter, type BaseStore, type HitResult, type Rule } from '../../lib/index.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { until } from '../support/redis/until.mjs';
+
+/** A request that waits in vain would otherwise wait for the end of its window. */
+jest.setTimeout(15_000);
 
 const LIMIT = 3;
 const ENTRIES = 12;

@@ -62,9 +62,9 @@ describe('a process that holds very much', () => {
     await server.stop();
   });
 
-  /** How often the server has run the limiter's Lua. */
-  async function calls(): Promise<number> {
-    const stats = (await askInfo(server, 'INFO', 'commandstats')).get(`cmdstat_${LUA_COMMAND}`) ?? '';
+  /** How often the server has run the limiter's Lua, or a command in it. */
+  async function calls(command: string = LUA_COMMAND): Promise<number> {
+    const stats = (await askInfo(server, 'INFO', 'commandstats')).get(`cmdstat_${command}`) ?? '';
     return Number(/calls=(\d+)/.exec(stats)?.[1] ?? 0);
   }
 
@@ -129,6 +129,32 @@ describe('a process that holds very much', () => {
         await otherStore.close();
         await holder.kill();
       }
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'a refund with 200,000 later requests in the log reads at most 100 of them, and the request stays charged',
+    async () => {
+      const [later, limit] = [200_000, 200_002];
+      const log: Rule = { algorithm: 'sliding-window-log', limit, window: '1d' };
+      const first = await limiter.consume(log, 'ann');
+      for (let nth = 0; nth < later; nth += 1000) {
+        const decisions = await Promise.all(Array.from({ length: 1000 }, () => limiter.consume(log, 'ann')));
+        expect(decisions.filter(({ allowed }) => !allowed)).toEqual([]);
+      }
+      const reads = ['lindex', 'lrange'];
+      const before = await Promise.all(reads.map((command) => calls(command)));
+      expect(await limiter.refund(first)).toBe(false);
+      const [lindex, lrange] = (await Promise.all(reads.map((command) => calls(command)))).map(
+        (each, nth) => each - before[nth]!,
+      );
+      expect([lindex! <= 100 || lindex, lrange]).toEqual([true, 0]);
+      const last = [await limiter.consume(log, 'ann'), await limiter.consume(log, 'ann')];
+      expect(last).toMatchObject([{ allowed: true, remaining: 0 }, { allowed: false }]);
+      expect(await limiter.refund(last[0]!)).toBe(true);
+      const again = [await limiter.consume(log, 'ann'), await limiter.consume(log, 'ann')];
+      expect(again).toMatchObject([{ allowed: true, remaining: 0 }, { allowed: false }]);
     },
     PATIENCE_MS,
   );
