@@ -16,6 +16,7 @@ export default defineConfig(
     '.cache/',
     '**/node_modules/',
     '**/*.lua.ts',
+    '**/*.embedded.ts',
     'test/packaging/fixtures/',
     'test/migrate/fixtures/',
   ]),
@@ -77,7 +78,8 @@ export default defineConfig(
   },
   {
     files: ['lib/**/*.ts'],
-    ignores: ['**/*.spec.ts', 'lib/contracts/timer.ts'],
+    // The page of the dashboard runs in a browser.
+    ignores: ['**/*.spec.ts', 'lib/contracts/timer.ts', 'lib/nest/dashboard/page/*.ts'],
     rules: {
       // A timer of Node.js with a delay beyond 2^31 ms fires at once.
       'no-restricted-globals': ['error', ...TIMERS.map((name) => ({ name, message: TIMER_MESSAGE }))],

@@ -5,6 +5,6 @@ import config from './jest.config.mjs';
 export default {
   ...config,
   roots: ['<rootDir>/lib'],
-  globalSetup: '<rootDir>/test/support/embed-lua.mjs',
+  globalSetup: '<rootDir>/test/support/embed.mjs',
   globalTeardown: null,
 };

@@ -17,8 +17,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
-import ts from 'typescript';
 import { publicTypes } from './public-types.mjs';
+import { typescript } from './typescript-plugin.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
@@ -108,37 +108,6 @@ async function bundleSchematic() {
   for (const file of ['collection.json', 'nest-add.schema.json']) {
     copyFileSync(join(folder, file), join(scratch, 'cjs', file));
   }
-}
-
-/**
- * Resolves `./x.js` as `./x.ts`, and compiles one file at a time; `bundleTypes` checks the types. The functions that
- * TypeScript generates for decorators are imported from tslib instead of being repeated in each file.
- */
-function typescript() {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
-  const forRollup = {
-    module: 'ESNext',
-    moduleResolution: 'Bundler',
-    importHelpers: true,
-    removeComments: true,
-    sourceMap: true,
-  };
-  const compilerOptions = { ...config.compilerOptions, ...forRollup };
-  return {
-    name: 'typescript',
-    resolveId(id, importer) {
-      if (id === 'tslib') return fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs'));
-      return id.startsWith('.') ? join(dirname(importer), id.replace(/\.js$/, '.ts')) : null;
-    },
-    transform(source, fileName) {
-      if (!fileName.endsWith('.ts')) return null;
-      const { outputText: code, sourceMapText: map } = ts.transpileModule(source, {
-        fileName,
-        compilerOptions,
-      });
-      return { code, map };
-    },
-  };
 }
 
 /** Both formats have the same types. */

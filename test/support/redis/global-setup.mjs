@@ -1,10 +1,10 @@
-import embedLua from '../embed-lua.mjs';
+import embed from '../embed.mjs';
 import { serverVersion } from './server-version.mjs';
 import { startSharedServer } from './shared-server.mjs';
 
-/** Runs once before all specs: embeds the Lua files and starts the Redis server that the specs share. */
+/** Runs once before all specs: embeds the Lua files and the operations page, and starts the Redis server that the specs share. */
 export default async function globalSetup() {
-  embedLua();
+  embed();
   try {
     const { url, source } = await startSharedServer();
     console.log(`Tests use ${await serverVersion(url)} at ${withoutPassword(url)} (${source}).`);

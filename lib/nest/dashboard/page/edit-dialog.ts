@@ -1,0 +1,115 @@
+import type { Preview, SnapshotRule } from '../snapshot.js';
+import { report } from './announcements.js';
+import { dialogButtons, openDialog } from './dialog.js';
+import { EditForm } from './edit-form.js';
+import { button, element, setText } from './element.js';
+import { count, duration, percent } from './figures.js';
+import { post, RefusedError } from './request.js';
+import { visible } from './visible-text.js';
+
+/** Milliseconds after the last key before the effect is calculated. */
+const TYPING_MS = 300;
+
+const ENDS = [
+  ['', 'until it is removed'],
+  ['10m', 'for 10 minutes'],
+  ['1h', 'for 1 hour'],
+  ['1d', 'for 1 day'],
+  ['1w', 'for 1 week'],
+] as const;
+
+/** Opens the form that changes the limits of a rule, and shows what the change would have denied. */
+export function openEditor(rule: SnapshotRule): void {
+  const name = visible(rule.rule);
+  const version = rule.change?.version ?? 0;
+  const form = new EditForm(rule);
+  const reason = element('input', { id: 'reason', maxlength: '1024', autocomplete: 'off' });
+  const end = element(
+    'select',
+    { id: 'end' },
+    ...ENDS.map(([value, text]) => element('option', { value }, text)),
+  );
+  const effect = element(
+    'p',
+    { class: 'effect', role: 'status' },
+    'Change a field to see its effect on the last ten minutes.',
+  );
+  const problem = element('p', { class: 'problem', role: 'alert' });
+  const save = element('button', { class: 'primary' }, 'Save');
+  const remove = button(
+    'Remove live change',
+    () => void send('rules/unset', {}, 'The live change was removed'),
+    { class: 'aside' },
+  );
+  remove.hidden = !rule.change;
+  const fields = element(
+    'form',
+    { class: 'edit', novalidate: '' },
+    form.node,
+    field('reason', 'Reason', reason),
+    field('end', 'Applies', end),
+    effect,
+    problem,
+    dialogButtons(remove, save),
+  );
+  const { dialog } = openDialog(`Edit ${name}`, fields);
+
+  const send = async (path: string, body: object, done: string) => {
+    save.disabled = remove.disabled = true;
+    try {
+      await post(path, { rule: rule.rule, version, ...body, ...(reason.value && { reason: reason.value }) });
+      dialog.close();
+      report(`${done}: ${name}.`);
+    } catch (error) {
+      setText(problem, messageOf(error));
+      save.disabled = remove.disabled = false;
+    }
+  };
+  fields.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void send(
+      'rules/set',
+      { fields: form.values(), ...(end.value && { expires: end.value }) },
+      'The change applies in every process',
+    );
+  });
+
+  let typing: number | undefined;
+  let asked = 0;
+  form.node.addEventListener('input', () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => void preview(), TYPING_MS);
+  });
+  const preview = async () => {
+    const request = ++asked;
+    try {
+      const found = await post<Preview>('preview', { rule: rule.rule, fields: form.values() });
+      if (request !== asked) return;
+      setText(problem, '');
+      setText(effect, effectText(found));
+    } catch (error) {
+      if (request !== asked) return;
+      setText(effect, '');
+      setText(problem, messageOf(error));
+    }
+  };
+}
+
+function field(id: string, label: string, input: HTMLElement): HTMLElement {
+  return element('div', { class: 'field' }, element('label', { for: id }, label), input);
+}
+
+function messageOf(error: unknown): string {
+  const isStale = error instanceof RefusedError && error.status === 409;
+  const { message } = error as Error;
+  return isStale
+    ? `${message}\nSomeone else has changed the rule. Close this form and open it again.`
+    : message;
+}
+
+function effectText({ requests, subjects, deniedNow, deniedThen, seconds, sampled }: Preview): string {
+  if (requests === 0) return 'No request of this rule is known, so the effect is unknown.';
+  const sample = sampled < 1 ? `, a sample of ${percent(sampled)}` : '';
+  const of = `${count(requests)} requests of ${count(subjects)} subjects in ${duration(seconds * 1000)}${sample}`;
+  return `Of ${of}, ${count(deniedNow)} were denied; this limit would have denied ${count(deniedThen)}.`;
+}

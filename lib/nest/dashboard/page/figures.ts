@@ -1,0 +1,48 @@
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const precise = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
+const time = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' });
+const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' });
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+] as const;
+
+/** Formats a count, such as `12,345`. */
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** Formats a rate per second with two digits below ten, so that a rare denial does not look like none. */
+export function rate(value: number): string {
+  return value < 10 ? precise.format(value) : whole.format(value);
+}
+
+/** Formats milliseconds. */
+export function milliseconds(value: number): string {
+  return `${value < 10 ? precise.format(value) : whole.format(value)} ms`;
+}
+
+/** Formats a share of 1 as percents. A share that is not 0 is never shown as 0. */
+export function percent(share: number): string {
+  if (share > 0 && share < 0.001) return '< 0.1 %';
+  return `${share < 0.1 ? precise.format(share * 100) : whole.format(share * 100)} %`;
+}
+
+/** Formats a duration in its largest unit, rounded down. */
+export function duration(ms: number): string {
+  const [name, size] = UNITS.find(([, each]) => ms >= each) ?? UNITS[3];
+  return `${Math.floor(Math.max(0, ms) / size)} ${name}`;
+}
+
+/** Formats the time of the day. */
+export function clock(at: number): string {
+  return time.format(at);
+}
+
+/** Formats a date with its time. */
+export function date(at: number): string {
+  return moment.format(at);
+}

@@ -1,0 +1,69 @@
+import type { Snapshot } from '../snapshot.js';
+import { read, RefusedError } from './request.js';
+
+/** Milliseconds without a snapshot after which the figures count as old; the server sends one each second. */
+const SILENCE_MS = 5000;
+const LONGEST_WAIT_MS = 15_000;
+
+/** The state of the connection. `problem` is the reason why it is lost. */
+export interface Connection {
+  readonly state: 'connecting' | 'live' | 'lost' | 'refused';
+  readonly problem?: string;
+}
+
+/** Follows the snapshots of the server, and connects again when the stream ends or is silent. */
+export class SnapshotStream {
+  private source: EventSource | undefined;
+  private lastAt = performance.now();
+  private attempts = 0;
+
+  constructor(
+    private readonly onSnapshot: (snapshot: Snapshot) => void,
+    private readonly onConnection: (connection: Connection) => void,
+  ) {}
+
+  start(): void {
+    this.onConnection({ state: 'connecting' });
+    this.open();
+    setInterval(() => this.checkSilence(), 1000);
+  }
+
+  private open(): void {
+    this.lastAt = performance.now();
+    const source = new EventSource('events');
+    this.source = source;
+    source.addEventListener('snapshot', ({ data }: MessageEvent<string>) => {
+      this.attempts = 0;
+      this.lastAt = performance.now();
+      this.onConnection({ state: 'live' });
+      this.onSnapshot(JSON.parse(data) as Snapshot);
+    });
+    source.addEventListener('error', () => void this.reopen());
+  }
+
+  private checkSilence(): void {
+    if (this.source && performance.now() - this.lastAt > SILENCE_MS) void this.reopen();
+  }
+
+  /** An EventSource hides the status of a refused stream, so that a plain request finds the reason. */
+  private async reopen(): Promise<void> {
+    if (!this.source) return;
+    this.source.close();
+    this.source = undefined;
+    this.onConnection({ state: 'lost', problem: 'The stream has ended.' });
+    const wait = Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.attempts++);
+    try {
+      this.onSnapshot(await read<Snapshot>('snapshot'));
+    } catch (error) {
+      this.onConnection(connectionAfter(error));
+    }
+    setTimeout(() => this.open(), wait);
+  }
+}
+
+function connectionAfter(error: unknown): Connection {
+  if (!(error instanceof RefusedError)) throw error;
+  const { status, message } = error;
+  const isRefused = status === 401 || status === 403;
+  return isRefused ? { state: 'refused', problem: message } : { state: 'lost', problem: message };
+}

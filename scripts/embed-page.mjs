@@ -1,0 +1,37 @@
+// Writes the files of lib/nest/dashboard/page as texts in the module page.embedded.ts beside that folder, with the script
+// compiled and bundled, so that the page is inside the built file. The module is not committed.
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rollup } from 'rollup';
+import { typescript } from './typescript-plugin.mjs';
+
+const script = fileURLToPath(import.meta.url);
+const folder = join(dirname(script), '../lib/nest/dashboard/page');
+const module = join(folder, '../page.embedded.ts');
+const files = readdirSync(folder).filter((name) => !name.endsWith('.spec.ts'));
+
+if (isOutdated()) {
+  const bundle = await rollup({ input: join(folder, 'main.ts'), plugins: [typescript()] });
+  const { output } = await bundle.generate({ format: 'es' });
+  const page = { html: textOf('page.html'), css: textOf('page.css'), js: output[0].code };
+  const type = `Readonly<Record<'html' | 'css' | 'js', string>>`;
+  // Renamed atomically, so that another build never reads an incomplete file.
+  writeFileSync(
+    `${module}.${process.pid}`,
+    `export const page: ${type} = ${JSON.stringify(page, null, 2)};\n`,
+  );
+  renameSync(`${module}.${process.pid}`, module);
+}
+
+function isOutdated() {
+  const built = statSync(module, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  // The folder's time changes when a file is added or removed.
+  return [script, folder, ...files.map((name) => join(folder, name))].some(
+    (path) => statSync(path).mtimeMs > built,
+  );
+}
+
+function textOf(name) {
+  return readFileSync(join(folder, name), 'utf8');
+}
