@@ -240,7 +240,11 @@ module.exports = {
       name: 'no-orphans',
       comment: 'A file that imports nothing and that nothing imports is dead.',
       severity: 'error',
-      from: { path: '^(lib|test|sample-app)/', pathNot: '([.]d[.]m?ts$|^lib/schematics/)', orphan: true },
+      from: {
+        path: '^(lib|test|sample-app)/',
+        pathNot: '([.]d[.]m?ts$|^lib/schematics/|[.]embedded[.]ts$)',
+        orphan: true,
+      },
       to: {},
     },
   ],
