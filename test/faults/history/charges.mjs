@@ -21,6 +21,9 @@ const CHARGED_AGAIN_MS = 2000;
 export function byRedis({ rule, lines, fault, lostCalls, processes }) {
   const { windowMs = Infinity, limit, prefetch } = rule;
   const requests = requestsIn(lines);
+  // A request that waits is decided again under another name when a call failed meanwhile.
+  const mayBeAgain = ({ process, sentAt, answeredAt }) =>
+    rule.waits === true && lostCalls.mayHaveLost({ process, sentAt, endedAt: answeredAt });
   const windowEndOf = ({ answeredAt }) => answeredAt + windowMs + fault.lateMs;
   const taken = partsOf(
     requests.filter((request) => isCharged(request) && !isOfFallback(request)),
@@ -42,11 +45,13 @@ export function byRedis({ rule, lines, fault, lostCalls, processes }) {
     return { request, cost, surely: [answeredAt, surelyTo], possibly: [sentAt, endsBy], isReturned };
   });
   // A call without a reply may have been executed. Then its charge counts, or its permits are released.
-  const lost = requests.filter(isOfFallback).map((request) => {
-    const over = lostCalls.overAfter(request);
-    const to = rule.windowMs === undefined ? over : over + windowMs + fault.lateMs;
-    return { request, cost: request.cost, surely: never, possibly: [request.sentAt, to], runBy: over };
-  });
+  const lost = requests
+    .filter((request) => isOfFallback(request) || mayBeAgain(request))
+    .map((request) => {
+      const over = lostCalls.overAfter(request);
+      const to = rule.windowMs === undefined ? over : over + windowMs + fault.lateMs;
+      return { request, cost: request.cost, surely: never, possibly: [request.sentAt, to], runBy: over };
+    });
   const mostLost = sum(taken.filter(({ request }) => fault.mayLose(rule, request)));
   return {
     name: 'Redis',
@@ -55,7 +60,10 @@ export function byRedis({ rule, lines, fault, lostCalls, processes }) {
     requests: requests.filter((request) => !isOfFallback(request) && isCounted(request)),
     charges: [...taken, ...lost],
     limitAt: () => limit,
-    bound: limit * fault.windowsWithinOne(rule) + Math.min(limit, mostLost) + fault.permitsOfSteps(rule),
+    bound:
+      mostInAWindow(rule, limit) * fault.windowsWithinOne(rule) +
+      Math.min(limit, mostLost) +
+      fault.permitsOfSteps(rule),
     lingering: (prefetch ? processes * prefetch.permits : 0) + fault.permitsOfSteps(rule),
   };
 }
@@ -89,10 +97,15 @@ export function byFallback({ rule, lines, fault, processes, known }) {
       requests,
       charges,
       limitAt,
-      bound: shareAmong(known),
+      bound: mostInAWindow(rule, shareAmong(known)),
       lingering: 0,
     };
   });
+}
+
+/** The most permits in any window of a rule with a limit. */
+function mostInAWindow({ windows = 1, burst = 0 }, limit) {
+  return limit * windows + burst;
 }
 
 /** A settlement reports no result; a refund of it whose reply was lost may not have been made. */

@@ -11,7 +11,9 @@
 //                                     at most `limit` permits in any window of `windowMs`; without it, held at a time,
 //                                     for `leaseMs` unless they are renewed.
 //                                     `blockMs`: how long a denial blocks. `prefetch: { permits, ttlMs }`: as in a rule.
-//                                     `waits`: requests wait for permits in the process.
+//                                     `waits`: requests wait for permits. `windows`: how many of the rule's windows one
+//                                     window may overlap, 1 unless given. `burst`: permits at once of a rule that allows
+//                                     at its rate, for whose waits it denies
 //                                     `fallback`: 'local' (unless given), 'allow' or 'deny'
 //   { kind: 'request', process, rule, subject, permit, cost, sentAt, answeredAt, allowed, source }
 //                                     a request of several rules has one line for each, with the same name in `together`;

@@ -75,6 +75,20 @@ const KEPT: readonly (readonly [string, readonly HistoryLine[]])[] = [
     [RULE, ...requests([0, 1, 2]), request(998, { answeredAt: 1000 })],
   ],
   ['a request that takes all that is left', [RULE, request(0), request(1, { cost: 2 })]],
+  [
+    'a hold that has waited while a permit was held',
+    [{ ...HELD, waits: true }, hold(0, 'a'), release(50, 'a'), hold(10, 'b', { answeredAt: 200, ...denied })],
+  ],
+  [
+    'a permit of a hold that has waited, and whose first call may still hold another one',
+    [
+      { ...HELD, waits: true },
+      { ...LOST, at: 20 },
+      hold(10, 'a', { answeredAt: 30 }),
+      release(32, 'a'),
+      hold(40, 'b', denied),
+    ],
+  ],
   ['a denial of more than is left', [RULE, ...requests([0, 1]), request(2, { cost: 2, ...denied })]],
   [
     'a permit that is used again after its refund',
@@ -410,6 +424,21 @@ const BROKEN: readonly (readonly [string, readonly HistoryLine[], RegExp])[] = [
     'permits that were taken ahead and stay charged',
     [SHARED, AHEAD, request(0), charged(5000, 2)],
     /has charged 2, but at most 1 may be/,
+  ],
+  [
+    'one request more than two windows that a fixed window may overlap',
+    [{ ...RULE, windows: 2, waits: true }, ...requests([0, 1, 2, 3, 4, 5, 6])],
+    /Redis allowed 7 at once, the bound is 6/,
+  ],
+  [
+    'one request more than the rate and the burst of a rule for which requests wait',
+    [{ ...RULE, burst: 1, waits: true }, ...requests([0, 1, 2, 3, 4])],
+    /Redis allowed 5 at once, the bound is 4/,
+  ],
+  [
+    'a hold that has waited, and is denied while no permit was held',
+    [{ ...HELD, waits: true }, hold(0, 'a'), release(5, 'a'), hold(10, 'b', { answeredAt: 200, ...denied })],
+    /denied 1 at 10 with at most 0 of 1 used/,
   ],
   [
     'a request that is allowed during a block',

@@ -48,7 +48,8 @@ function allowedInDebt({ name, rule, charges, bound }) {
 function deniedWithoutCause(side) {
   const isBlocked = mayBeBlocked(side);
   // A request behind others is denied for their wait, whichever counter they wait for.
-  if (side.rule.waits && side.name !== 'Redis') return [];
+  const { waits, burst } = side.rule;
+  if (burst !== undefined || (waits && side.name !== 'Redis')) return [];
   return side.requests
     .filter((request) => !request.allowed && !mayBeFull(side, request) && !isBlocked(request))
     .map((request) => {

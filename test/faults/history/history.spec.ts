@@ -3,6 +3,7 @@ import { EVERY_FAULT } from '../every-fault.js';
 import { PATIENCE_MS } from '../scale.js';
 import { violationsIn, type HistoryLine } from './check-history.mjs';
 import { contradictionsIn } from './check-reports.mjs';
+import { ACTUAL_COSTS, LINED, QUEUED } from './recorded-rules.mjs';
 import { recordFault } from './record-fault.js';
 
 type Request = Readonly<{
@@ -63,8 +64,10 @@ describe.each(EVERY_FAULT)('$name', (fault) => {
     }
     for (const rule of ['left', 'right'])
       expect([rule, has({ rule, allowed: true, refused: true })]).toEqual([rule, true]);
-    expect(has({ rule: 'lined', allowed: true, source: 'redis' })).toBe(true);
-    expect(history.some(({ kind, cost }) => kind === 'settle' && Number(cost) > 2)).toBe(true);
+    for (const rule of [...LINED, QUEUED].map(({ name }) => name))
+      expect([rule, has({ rule, allowed: true, source: 'redis' })]).toEqual([rule, true]);
+    const settled = history.filter(({ kind }) => kind === 'settle').map(({ cost }) => cost);
+    expect(new Set(settled)).toEqual(new Set(ACTUAL_COSTS));
     for (const rule of ['short', 'blocking'])
       expect([rule, has({ rule, allowed: false })]).toEqual([rule, true]);
     expect(has({ source: 'redis', allowed: true, cost: 2 })).toBe(true);

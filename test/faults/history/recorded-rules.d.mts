@@ -4,6 +4,12 @@ import type { HistoryLine } from './check-history.mjs';
 export const EVERYBODY: string;
 export const POOL: string;
 
+/** Rules for which requests wait in `acquire`, and one for which they wait in `hold`. */
+export const LINED: readonly { readonly name: string }[];
+export const QUEUED: { readonly name: string };
+/** The costs with which reservations are settled. */
+export const ACTUAL_COSTS: readonly number[];
+
 /** The nth fresh subject of a rule. */
 export function guest(nth: number): string;
 

@@ -22,11 +22,18 @@ export const RULES = [
   { name: 'blocking', algorithm: 'sliding-window-log', limit: 5, window: '100ms', block: '300ms' },
 ];
 
-/** A rule for which requests wait. */
-export const LINED = { name: 'lined', algorithm: 'sliding-window-log', limit: 10, window: '300ms' };
-export const LINED_TIMEOUT_MS = 200;
+/** Rules for which requests wait in `acquire`. */
+export const LINED = [
+  { name: 'lined', algorithm: 'sliding-window-log', limit: 10, window: '300ms' },
+  { name: 'lined-fixed', algorithm: 'fixed-window', limit: 10, window: '300ms' },
+  { name: 'lined-gcra', algorithm: 'gcra', limit: 10, window: '300ms', burst: 1 },
+];
+/** How long they and the holds of `QUEUED` wait. */
+export const WAIT_MS = 200;
 
 export const JOBS = { name: 'jobs', algorithm: 'concurrency', limit: 2, lease: '60s' };
+/** A rule whose permits requests wait for. */
+export const QUEUED = { ...JOBS, name: 'queued' };
 /** The subject that takes and releases them. */
 export const POOL = 'pool';
 /** The subjects of rules without a window of a day. */
@@ -34,8 +41,8 @@ export const EVERYBODY = 'all';
 
 const REQUESTS_A_SUBJECT = 12;
 const COSTS = [1, 1, 2, 1, 3, 1];
-/** The costs that are known after a reservation of 2. */
-const ACTUAL_COSTS = [2, 0, 3, 1, 7, 2];
+/** The costs that are known after a reservation of 2. Each visit of a subject begins with the next two. */
+export const ACTUAL_COSTS = [0, 7, 1, 3, 2, 2];
 const REFUND_EVERY = 5;
 
 /** The number of requests of the same rule before the nth request of a process. */
@@ -57,7 +64,7 @@ export function requestOf(turn) {
     rules,
     subject: window === '1d' ? guest(visit) : EVERYBODY,
     cost: isCostly ? COSTS[round % COSTS.length] : isMetered ? 2 : 1,
-    actual: isMetered ? ACTUAL_COSTS[round % ACTUAL_COSTS.length] : undefined,
+    actual: isMetered ? ACTUAL_COSTS[(round + 2 * visit) % ACTUAL_COSTS.length] : undefined,
     isRefunded: (isCostly || rules.length > 1) && round % REFUND_EVERY === 0,
   };
 }
@@ -88,7 +95,21 @@ export function ruleLines() {
       prefetch: prefetch && { permits: prefetch.permits, ttlMs: MILLISECONDS[prefetch.ttl] },
       fallback: onStoreError,
     })),
-    { kind: 'rule', rule: LINED.name, limit: LINED.limit, windowMs: MILLISECONDS[LINED.window], waits: true },
-    { kind: 'rule', rule: JOBS.name, limit: JOBS.limit, leaseMs: MILLISECONDS[JOBS.lease] },
+    ...LINED.map(({ name, limit, window, algorithm, burst }) => ({
+      kind: 'rule',
+      rule: name,
+      limit,
+      windowMs: MILLISECONDS[window],
+      burst,
+      windows: algorithm === 'fixed-window' ? 2 : undefined,
+      waits: true,
+    })),
+    ...[JOBS, QUEUED].map((rule) => ({
+      kind: 'rule',
+      rule: rule.name,
+      limit: rule.limit,
+      leaseMs: MILLISECONDS[rule.lease],
+      waits: rule === QUEUED,
+    })),
   ];
 }

@@ -2,7 +2,7 @@
 //
 //   node recording-application.mjs '{ "redis", "file", "instances", "hasOwnClock" }'
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EVERYBODY, JOBS, LINED, LINED_TIMEOUT_MS, POOL, requestOf } from './recorded-rules.mjs';
+import { EVERYBODY, JOBS, LINED, POOL, QUEUED, requestOf, WAIT_MS } from './recorded-rules.mjs';
 import { HistoryFile, now } from './history-file.mjs';
 import { startLimits } from './reporting-limits.mjs';
 
@@ -11,8 +11,10 @@ const PAUSE_MS = 5;
 const HELD_MS = 5;
 /** One more than may hold permits. */
 const WORKERS = JOBS.limit + 1;
-/** More than the rule allows in its window, so that some are denied. */
+/** For each rule; more than it allows in its window, so that some are denied. */
 const WAITERS = 12;
+/** For the permits of `QUEUED`. */
+const HOLDERS = 6;
 const HEALTH_EVERY_MS = 50;
 
 const { file, ...options } = JSON.parse(process.argv[2]);
@@ -68,19 +70,17 @@ async function lane(nth) {
 }
 
 /** Waits for permits of a window. */
-async function waiter() {
+async function waiter(rule) {
   while (isOn) {
-    await request([LINED], EVERYBODY, 1, () =>
-      limits.acquire(LINED, EVERYBODY, { timeoutMs: LINED_TIMEOUT_MS }),
-    );
+    await request([rule], EVERYBODY, 1, () => limits.acquire(rule, EVERYBODY, { timeoutMs: WAIT_MS }));
     await sleep(PAUSE_MS);
   }
 }
 
-/** Takes a permit, holds it for a moment and releases it. */
-async function job() {
+/** Takes a permit, which it waits for if it has options, holds it for a moment and releases it. */
+async function job(rule, options) {
   while (isOn) {
-    const { asked, allowed, result } = await request([JOBS], POOL, 1, () => limits.hold(JOBS, POOL));
+    const { asked, allowed, result } = await request([rule], POOL, 1, () => limits.hold(rule, POOL, options));
     if (allowed) await giveBack(asked, async () => void (await result.release()));
     await sleep(PAUSE_MS);
   }
@@ -101,8 +101,9 @@ async function watchHealth() {
 
 const load = [
   ...Array.from({ length: LANES }, (_, nth) => lane(nth)),
-  ...Array.from({ length: WORKERS }, job),
-  ...Array.from({ length: WAITERS }, waiter),
+  ...Array.from({ length: WORKERS }, () => job(JOBS)),
+  ...Array.from({ length: HOLDERS }, () => job(QUEUED, { timeoutMs: WAIT_MS })),
+  ...LINED.flatMap((rule) => Array.from({ length: WAITERS }, () => waiter(rule))),
   watchHealth(),
 ];
 
@@ -123,7 +124,7 @@ const commands = {
       const { remaining } = await peekInRedis(rule, subject);
       return { kind: 'charged', rule: rule.name, subject, at, used: rule.limit - remaining };
     };
-    const known = new Map([[JOBS.name, [JOBS, POOL]]]);
+    const known = new Map([JOBS, QUEUED].map((rule) => [rule.name, [rule, POOL]]));
     for (let turn = 0; turn <= requests; turn += 1) {
       const { rules, subject } = requestOf(turn);
       if (subject === EVERYBODY) continue;
