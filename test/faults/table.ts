@@ -7,6 +7,7 @@ import { tell } from './scale.js';
 const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
   'p50 / p99 / longest wait, ms': ({ during: { wait } }) =>
     [wait.p50, wait.p99, wait.max].map(milliseconds).join(' / '),
+  'without delays, ms': ({ during }) => milliseconds(during.longestOwnWait),
   Redis: ({ during }) => String(during.redis),
   fallback: ({ during }) => String(during.fallback),
   cache: ({ during }) => String(during.cache),
