@@ -19,6 +19,12 @@ local SHORT = '-%d%015' .. string.sub(INTEGER, 2)
 -- themselves; each 900 numbers above encode three digits followed by one more zero.
 local pace, digits = 0, 0
 
+-- Returns: the time per permit that digits encode (microseconds).
+local function pace_of(encoded)
+  local zeros = encoded < 1000 and 0 or math.floor((encoded - 100) / 900)
+  return (encoded - zeros * 900) * 10 ^ zeros
+end
+
 -- Returns: a span at one rate, converted to the span of as many permits at another (microseconds), rounded up.
 local function convert_backlog(span, part, limit, window, to_limit, to_window)
   local ratio = to_window / to_limit / (window / limit)
@@ -79,9 +85,8 @@ local function read_backlog(key, now, limit, window)
   if string.byte(stored) ~= 45 then return read_backlog_text(stored, now, limit, window) end -- '-'
   local ahead = EPOCH - now + (tonumber(string.sub(stored, -DIGITS)) or 0)
   if ahead < 0 then return 0, 0, limit, window, 0 end
-  pace, digits = 0, tonumber(string.sub(stored, 2, -DIGITS - 1)) or 1
-  local zeros = digits < 1000 and 0 or math.floor((digits - 100) / 900)
-  pace = (digits - zeros * 900) * 10 ^ zeros
+  digits = tonumber(string.sub(stored, 2, -DIGITS - 1)) or 1
+  pace = pace_of(digits)
   if pace * limit == window then return ahead, 0, limit, window, 0 end
   return read_at_rate(now, ahead, 0, 1, pace, nil, limit, window)
 end

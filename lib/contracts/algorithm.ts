@@ -61,6 +61,8 @@ export interface Algorithm<State = unknown> {
   readonly name: string;
   /** Names of its parameters, in the order in which the Lua functions take them. */
   readonly parameters: readonly string[];
+  /** The algorithm that this one builds on: its Lua file precedes that of this algorithm. */
+  readonly base?: Algorithm;
   /** Whether permits are held by name until they are released. */
   readonly leases?: boolean;
   /**

@@ -62,18 +62,19 @@ const largest = (deployed: readonly Version[], figure: (version: Version) => num
 describe('versions with other windows, limits and bursts on one counter', () => {
   // A rate allows in any time t at most its own bound: burst + rate x t. A change adds nothing, since converted
   // permits stay as many, rounded up, and become available at most at the fastest rate in use.
-  it.each(['gcra', 'leaky-bucket', 'token-bucket'])(
+  it.each(['gcra', 'leaky-bucket', 'token-bucket', 'gcra in proportion', 'token-bucket in proportion'])(
     '%s: versions with different rules allow at most the largest burst plus the fastest rate in any time',
     (name) =>
       run(name, (charges, deployed) => {
         const fastest = largest(deployed, (version) => version.limit / lengthOf(name, version));
-        const burst = largest(deployed, (version) => version.burst + (name === 'leaky-bucket' ? 1 : 0));
+        const burst = largest(deployed, (version) =>
+          name.endsWith('in proportion') ? version.limit : version.burst + (name === 'leaky-bucket' ? 1 : 0),
+        );
         // With `refill: 'interval'`, the tokens of a whole window are added at once, so up to a window earlier than
         // one by one.
-        const interval =
-          name === 'token-bucket'
-            ? largest(deployed, ({ limit, isInterval }) => (isInterval ? limit : 0))
-            : 0;
+        const interval = name.startsWith('token-bucket')
+          ? largest(deployed, ({ limit, isInterval }) => (isInterval ? limit : 0))
+          : 0;
         return [...spans(charges)]
           .filter(({ sum, time }) => sum > burst + interval + fastest * time + 1e-6)
           .map(({ sum, time }) => `${sum} in ${time}`);
@@ -83,7 +84,7 @@ describe('versions with other windows, limits and bursts on one counter', () => 
 
   // A window allows the limit until it ends, for all versions. This includes a version with a longer window that ends
   // sooner, because it is aligned to the clock.
-  it.each(['fixed-window', 'calendar window'])(
+  it.each(['fixed-window', 'calendar window', 'fixed-window in proportion', 'calendar window in proportion'])(
     '%s: versions with different rules allow at most the largest limit until the last reported end of a window',
     (name) =>
       run(name, (charges, deployed) => {

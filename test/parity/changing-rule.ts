@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { ruleOf } from '../../lib/algorithms/example.js';
+import { algorithms } from '../../lib/algorithms/registry.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { AnyRule, Counter } from '../../lib/index.js';
 import { rulesOfOthers } from '../support/examples.js';
@@ -60,7 +61,7 @@ const UNITS = { day: DAY, week: 7 * DAY, month: 31 * DAY };
 
 /** Returns the length of a version's window, in microseconds. */
 export function lengthOf(name: string, { window, unit }: Version): number {
-  return name === 'calendar window' ? UNITS[unit] : window * 1e6;
+  return name.startsWith('calendar window') ? UNITS[unit] : window * 1e6;
 }
 
 /** The rules that a version may have with each algorithm, by their name in a report. */
@@ -97,11 +98,29 @@ const KNOWN: Record<string, (version: Version) => AnyRule> = {
   concurrency: ({ limit, window }) => ({ algorithm: 'concurrency', limit, lease: `${window}s` }),
 };
 
+/** The same with proportional inheritance, where the algorithm has it. */
+const PROPORTIONAL = Object.fromEntries(
+  Object.entries(KNOWN).flatMap(([name, ruleOf]) => {
+    const inherits = name === 'calendar window' || 'inherit' in (optionsOf(name) ?? {});
+    if (!inherits) return [];
+    const inProportion = (version: Version) => {
+      const { burst: _burst, ...rule } = ruleOf(version) as AnyRule & { burst?: number };
+      return { ...rule, inherit: 'proportional' } as AnyRule;
+    };
+    return [[`${name} in proportion`, inProportion]];
+  }),
+);
+
+function optionsOf(name: string): object | undefined {
+  return (algorithms as Readonly<Record<string, { readonly options: object } | undefined>>)[name]?.options;
+}
+
 /**
  * The rules that a version may have with each algorithm; for algorithms that are not listed above, the first example.
  */
 export const RULES_OF: Readonly<Record<string, (version: Version) => AnyRule>> = {
   ...KNOWN,
+  ...PROPORTIONAL,
   ...Object.fromEntries(
     rulesOfOthers(Object.keys(KNOWN), { limit: 1, windowMs: 1000 }).map(({ definition, example }) => [
       definition.name,

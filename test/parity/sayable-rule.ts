@@ -6,11 +6,22 @@ import { ms } from '../support/milliseconds.js';
 
 const LONGEST_REFILL = 3660 * 86_400e6;
 const MOST_HELD = 40;
-/** Its square is the largest exact integer of a double. */
+/** Its square is an exact integer of a double. */
 const MOST_WARM = 94_000_000;
 
-/** Returns the algorithm of the sketch with those of its options that the algorithm has, adjusted to valid values. */
+/** Returns a rule of the sketch, with `inherit` if its algorithm has that option. */
 export function sayable(sketch: RuleSketch): AnyRule {
+  const { algorithm, inherit, limit, warmUp } = sketch;
+  const warmsUp = algorithm === 'token-bucket' && warmUp !== undefined;
+  if (inherit === undefined || warmsUp || !('inherit' in algorithms[algorithm].options)) {
+    return withoutInherit(sketch);
+  }
+  const rule = withoutInherit({ ...sketch, limit: Math.min(limit, MOST_WARM), burst: undefined });
+  return { ...rule, inherit } as AnyRule;
+}
+
+/** Returns the algorithm of the sketch with those of its options that the algorithm has, adjusted to valid values. */
+function withoutInherit(sketch: RuleSketch): AnyRule {
   const { algorithm, limit, cells } = sketch;
   const window = ms(sketch.window / 1000);
   switch (algorithm) {

@@ -24,10 +24,11 @@ export function lengthOf({ algorithm, calendar, window }: RuleSketch): number {
 
 /** Returns another rule with the same script, as after a live change: its keys stay the same. */
 export function changed(sketch: RuleSketch, to: RuleSketch): RuleSketch {
-  const { algorithm, calendar, warmUp } = sketch;
+  const { algorithm, calendar, warmUp, inherit } = sketch;
   return {
     ...to,
     algorithm,
+    inherit,
     calendar: calendar && (to.calendar ?? calendar),
     warmUp: warmUp === undefined ? undefined : (to.warmUp ?? warmUp),
   };

@@ -1,15 +1,17 @@
 import type { AlgorithmDefinition, Numbers } from '../definition.js';
 import { integer } from '../../contracts/option-checks.js';
 import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
+import { inheriting, inheritOption, type Inheriting } from '../proportional.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
 import { calendarWindow } from './calendar-window.js';
 import { isTimeZone } from './calendar.js';
 import { fixedWindowExamples } from './fixed-window.examples.js';
+import { scaleWindow } from './scale-window.js';
 import type { FixedWindowState } from './window-state.js';
 
 /** Options of `algorithm: 'fixed-window'`. Its window may also be a calendar window: `'day'`, `'week'`, `'month'`. */
-export interface FixedWindowOptions extends Prefetchable {
+export interface FixedWindowOptions extends Prefetchable, Inheriting {
   /**
    * When a window starts, if it is a duration: `'first-hit'`: at the first request after the previous window ended;
    * `'clock'`: at the multiples of the window since the Unix epoch (UTC), the same for every subject.
@@ -73,65 +75,70 @@ function lengthOf(windows: number, window: number): number {
  */
 export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, FixedWindowState, FixedWindowParameter> & {
   readonly calendar: true;
-} = {
-  name: 'fixed-window',
-  bound: 'each window',
-  examples: fixedWindowExamples,
-  parameters: ['limit', 'window', 'aligned'],
-  options: {
-    align: {
-      allowed: '"first-hit" or "clock"',
-      accepts: (value) => value === 'first-hit' || value === 'clock',
+} = inheriting<FixedWindowOptions, FixedWindowState, FixedWindowParameter, { readonly calendar: true }>(
+  scaleWindow,
+  {
+    name: 'fixed-window',
+    bound: 'each window',
+    examples: fixedWindowExamples,
+    parameters: ['limit', 'window', 'aligned'],
+    options: {
+      align: {
+        allowed: '"first-hit" or "clock"',
+        accepts: (value) => value === 'first-hit' || value === 'clock',
+      },
+      timeZone: {
+        allowed: 'the IANA name of a time zone, such as "UTC" or "Europe/Berlin"',
+        accepts: isTimeZone,
+      },
+      anchor: {
+        ...integer(1, 28),
+        allowed:
+          'with the window "week" an ISO weekday from 1 (Monday) to 7 (Sunday), with "month" a day from 1 to 28',
+      },
+      prefetch: prefetchOption,
+      inherit: inheritOption,
     },
-    timeZone: {
-      allowed: 'the IANA name of a time zone, such as "UTC" or "Europe/Berlin"',
-      accepts: isTimeZone,
+    check(rule) {
+      const field = (['timeZone', 'anchor'] as const).find((name) => rule[name] !== undefined);
+      if (field === undefined) return undefined;
+      return `${field} is ${JSON.stringify(rule[field])}; allowed: only with the window "day", "week" or "month"`;
     },
-    anchor: {
-      ...integer(1, 28),
-      allowed:
-        'with the window "week" an ISO weekday from 1 (Monday) to 7 (Sunday), with "month" a day from 1 to 28',
+    compile: ({ limit, window, align }) => ({ limit, window, aligned: align === 'clock' ? 1 : 0 }),
+    calendar: true,
+    spendBy: endOfWindow,
+    resolve: ({ calendar }) => (calendar === undefined ? undefined : calendarWindow),
+    variants: [calendarWindow],
+
+    step(state, now, cost, parameters, maxWait = 0) {
+      const { limit } = parameters;
+      if (limit === 0) return NEVER;
+
+      const current = read(state, now, parameters);
+      const { count, start, debt, window } = current;
+      const remaining = Math.max(0, limit - count - debt);
+      if (cost > remaining && maxWait < Infinity) {
+        const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
+        const retryAfter = cost > limit ? null : start + lengthOf(ahead, window) - now;
+        return deny(remaining, retryAfter, resetOf(current, now, limit));
+      }
+
+      const taken = Math.min(cost, remaining);
+      const next = { count: count + taken, start, debt: Math.min(LONGEST, debt + cost - taken), window };
+      const resetAfter = resetOf(next, now, limit);
+      return allow(remaining - taken, 0, resetAfter, next, resetAfter);
     },
-    prefetch: prefetchOption,
-  },
-  check(rule) {
-    const field = (['timeZone', 'anchor'] as const).find((name) => rule[name] !== undefined);
-    if (field === undefined) return undefined;
-    return `${field} is ${JSON.stringify(rule[field])}; allowed: only with the window "day", "week" or "month"`;
-  },
-  compile: ({ limit, window, align }) => ({ limit, window, aligned: align === 'clock' ? 1 : 0 }),
-  calendar: true,
-  spendBy: endOfWindow,
-  resolve: ({ calendar }) => (calendar === undefined ? undefined : calendarWindow),
-  variants: [calendarWindow],
 
-  step(state, now, cost, parameters, maxWait = 0) {
-    const { limit } = parameters;
-    if (limit === 0) return NEVER;
-
-    const current = read(state, now, parameters);
-    const { count, start, debt, window } = current;
-    const remaining = Math.max(0, limit - count - debt);
-    if (cost > remaining && maxWait < Infinity) {
-      const ahead = Math.max(1, Math.ceil((debt + cost) / limit));
-      const retryAfter = cost > limit ? null : start + lengthOf(ahead, window) - now;
-      return deny(remaining, retryAfter, resetOf(current, now, limit));
-    }
-
-    const taken = Math.min(cost, remaining);
-    const next = { count: count + taken, start, debt: Math.min(LONGEST, debt + cost - taken), window };
-    const resetAfter = resetOf(next, now, limit);
-    return allow(remaining - taken, 0, resetAfter, next, resetAfter);
+    refund(state, now, cost, parameters, receipt, onlyLast) {
+      const { limit } = parameters;
+      if (limit === 0) return undefined;
+      const { count, start, debt, window } = read(state, now, parameters);
+      const gone = Number(receipt) <= now || Number(receipt) < start + window;
+      if (onlyLast || gone || count + debt === 0) return undefined;
+      const forgiven = Math.min(cost, debt);
+      const next = { count: Math.max(0, count - (cost - forgiven)), start, debt: debt - forgiven, window };
+      return { state: next, expiresAfter: resetOf(next, now, limit) };
+    },
   },
-
-  refund(state, now, cost, parameters, receipt, onlyLast) {
-    const { limit } = parameters;
-    if (limit === 0) return undefined;
-    const { count, start, debt, window } = read(state, now, parameters);
-    const gone = Number(receipt) <= now || Number(receipt) < start + window;
-    if (onlyLast || gone || count + debt === 0) return undefined;
-    const forgiven = Math.min(cost, debt);
-    const next = { count: Math.max(0, count - (cost - forgiven)), start, debt: debt - forgiven, window };
-    return { state: next, expiresAfter: resetOf(next, now, limit) };
-  },
-};
+  [calendarWindow],
+);

@@ -7,4 +7,5 @@ export const gcraExamples: readonly Example[] = [
     variant: 'with a burst',
     rule: ({ limit, windowMs }) => ({ limit: 1, window: `${Math.ceil(windowMs / limit)}ms`, burst: limit }),
   },
+  { variant: 'in proportion', rule: () => ({ inherit: 'proportional' }) },
 ];

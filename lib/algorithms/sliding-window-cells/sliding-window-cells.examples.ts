@@ -4,4 +4,5 @@ import type { Example } from '../example.js';
 export const slidingWindowCellsExamples: readonly Example[] = [
   { variant: '', rule: () => ({}) },
   { variant: '5 cells', rule: ({ limit }) => ({ cells: Math.min(5, limit) }) },
+  { variant: 'in proportion', rule: () => ({ inherit: 'proportional' }) },
 ];

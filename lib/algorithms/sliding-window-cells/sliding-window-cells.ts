@@ -1,6 +1,7 @@
 import type { AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/option-checks.js';
 import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
+import { inheriting, inheritOption, scaleCount, type Inheriting, type Scale } from '../proportional.js';
 import { LONGEST } from '../rate.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
@@ -9,7 +10,7 @@ import { read, sum, write, type SlidingWindowCellsState } from './cells.js';
 import { slidingWindowCellsExamples } from './sliding-window-cells.examples.js';
 
 /** Options of `algorithm: 'sliding-window-cells'`. */
-export interface SlidingWindowCellsOptions extends Prefetchable {
+export interface SlidingWindowCellsOptions extends Prefetchable, Inheriting {
   /**
    * Number of cells that the window is divided into: an integer from 1 to 1,000, at most `limit`. A permit becomes
    * available again up to one cell later than one window after it was taken: more cells shorten this delay and take
@@ -26,6 +27,19 @@ const DEFAULT_CELLS = 10;
 /** Number of counts that take as much memory as a key. */
 const COUNTS_PER_SIZE = 32;
 
+/** Scales the sums of the newest cells, so that no sum is rounded twice, whichever cells have expired. */
+const scale: Scale<SlidingWindowCellsState> = (state, from, to) => {
+  let sum = 0;
+  let scaled = 0;
+  const counts = state.counts.map((count) => {
+    sum += count;
+    const before = scaled;
+    scaled = scaleCount(sum, from, to);
+    return scaled - before;
+  });
+  return { ...state, counts };
+};
+
 /**
  * The sliding window of cells: permits are counted in equal cells of the window, and the oldest cell counts in full
  * until it has left the window. Allows at most `limit` permits in any window, and stores one number per cell.
@@ -34,7 +48,7 @@ export const slidingWindowCells: AlgorithmDefinition<
   SlidingWindowCellsOptions,
   SlidingWindowCellsState,
   SlidingWindowCellsParameter
-> = {
+> = inheriting<SlidingWindowCellsOptions, SlidingWindowCellsState, SlidingWindowCellsParameter>(scale, {
   name: 'sliding-window-cells',
   bound: 'any window',
   forLargeLimits: true,
@@ -43,6 +57,7 @@ export const slidingWindowCells: AlgorithmDefinition<
   options: {
     cells: { ...integer(1, 1000), allowed: 'an integer from 1 to 1000, at most the limit' },
     prefetch: prefetchOption,
+    inherit: inheritOption,
   },
   check({ limit, window, cells = 1 }) {
     if (cells > limit) return `cells is ${cells}; allowed: at most the limit, ${limit}`;
@@ -97,4 +112,4 @@ export const slidingWindowCells: AlgorithmDefinition<
   },
 
   sizeOf: ({ counts }) => 1 + Math.floor(counts.length / COUNTS_PER_SIZE),
-};
+});

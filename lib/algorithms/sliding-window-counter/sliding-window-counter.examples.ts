@@ -1,4 +1,7 @@
 import type { Example } from '../example.js';
 
 /** Example rules of sliding-window-counter. */
-export const slidingWindowCounterExamples: readonly Example[] = [{ variant: '', rule: () => ({}) }];
+export const slidingWindowCounterExamples: readonly Example[] = [
+  { variant: '', rule: () => ({}) },
+  { variant: 'in proportion', rule: () => ({ inherit: 'proportional' }) },
+];

@@ -1,11 +1,12 @@
 import type { AlgorithmDefinition } from '../definition.js';
 import { prefetchOption, type Prefetchable } from '../prefetch.js';
+import { inheriting, inheritOption, scaleCount, type Inheriting, type Scale } from '../proportional.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
 import { slidingWindowCounterExamples } from './sliding-window-counter.examples.js';
 
 /** Options of `algorithm: 'sliding-window-counter'`. */
-export type SlidingWindowCounterOptions = Prefetchable;
+export interface SlidingWindowCounterOptions extends Prefetchable, Inheriting {}
 
 export interface SlidingWindowCounterState {
   /** Start of the current window, a multiple of `window`, in microseconds since the epoch. */
@@ -119,6 +120,13 @@ function fullAfter(
   return Math.max(0, waitAfter(wait, parameters.limit, now, state, until, parameters));
 }
 
+/** Scales the consumed permits of both windows. */
+const scale: Scale<Windows> = (state, from, to) => ({
+  ...state,
+  current: scaleCount(state.current, from, to),
+  previous: scaleCount(state.previous, from, to),
+});
+
 /**
  * The sliding window counter: two counters per key. The permits of the previous window are weighted by the part of it
  * that the sliding window still covers, as if they had been taken evenly:
@@ -131,14 +139,14 @@ export const slidingWindowCounter: AlgorithmDefinition<
   SlidingWindowCounterOptions,
   SlidingWindowCounterState,
   'limit' | 'window' | 'unit'
-> = {
+> = inheriting<SlidingWindowCounterOptions, Windows, 'limit' | 'window' | 'unit'>(scale, {
   name: 'sliding-window-counter',
   bound: 'any window',
   forLargeLimits: true,
   examples: slidingWindowCounterExamples,
   exact: false,
   parameters: ['limit', 'window', 'unit'],
-  options: { prefetch: prefetchOption },
+  options: { prefetch: prefetchOption, inherit: inheritOption },
   spendBy: (_nth, { now }, { window }) => now - (now % window) + window - 1,
   compile: ({ limit, window }) => ({
     limit,
@@ -186,4 +194,4 @@ export const slidingWindowCounter: AlgorithmDefinition<
     }
     return undefined;
   },
-};
+});

@@ -10,4 +10,5 @@ export const tokenBucketExamples: readonly Example[] = [
   { variant: 'by the interval', rule: () => ({ refill: 'interval' }) },
   { variant: 'half full', rule: ({ limit }) => ({ initial: Math.ceil(limit / 2) }), allAtOnce: false },
   { variant: 'with a warm-up', rule: ({ windowMs }) => ({ warmUp: `${windowMs}ms` }), allAtOnce: false },
+  { variant: 'in proportion', rule: () => ({ inherit: 'proportional' }) },
 ];

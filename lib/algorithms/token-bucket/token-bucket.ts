@@ -2,6 +2,8 @@ import type { Duration } from '../../contracts/duration.js';
 import { burstOption, checkRate } from '../burst.js';
 import type { AlgorithmDefinition, Numbers } from '../definition.js';
 import { durationOption, integer } from '../../contracts/option-checks.js';
+import { inheriting, inheritOption, scaleCount, type Inheriting, type Scale } from '../proportional.js';
+import { scalePart } from '../scale-part.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
@@ -11,7 +13,7 @@ import { tokenBucketExamples } from './token-bucket.examples.js';
 import { warmUp } from './warm-up.js';
 
 /** Options of `algorithm: 'token-bucket'`. */
-export interface TokenBucketOptions extends Prefetchable {
+export interface TokenBucketOptions extends Prefetchable, Inheriting {
   /**
    * Capacity of the bucket in tokens: an integer from 1 to 1,000,000,000.
    *
@@ -46,6 +48,26 @@ type TokenBucketParameter = 'limit' | 'window' | 'burst' | 'interval' | 'initial
 type Parameters = Numbers<TokenBucketParameter>;
 
 /**
+ * Scales the missing tokens, rounded up. What is rounded up is credited as time, so that nothing is lost if processes
+ * with different limits alternate.
+ */
+const scale: Scale<TokenBucketState> = (state, from, to) => {
+  const { interval, limit } = state.refill;
+  const window = state.refill.window * (from / limit);
+  const used = scaleCount(state.used, from, to);
+  const { instant, part } = scalePart(state, limit, to, window);
+  const surplus = interval === 1 ? 0 : used * from - state.used * to;
+  const credit = surplus > 0 ? Math.max(0, Math.ceil((surplus / from) * (window / to)) - 1) : 0;
+  return {
+    used,
+    instant: instant - credit,
+    part,
+    refill: { limit: to, window, interval },
+    until: state.until,
+  };
+};
+
+/**
  * The token bucket: a request takes `cost` tokens from a bucket of `burst`, to which `limit` tokens are added per
  * window, continuously or all at once after each whole window. A new bucket is full unless `initial` is set.
  *
@@ -55,7 +77,12 @@ type Parameters = Numbers<TokenBucketParameter>;
 export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketState, TokenBucketParameter> & {
   readonly queues: true;
   readonly lone: 'warmUp';
-} = {
+} = inheriting<
+  TokenBucketOptions,
+  TokenBucketState,
+  TokenBucketParameter,
+  { readonly queues: true; readonly lone: 'warmUp' }
+>(scale, {
   name: 'token-bucket',
   bound: 'rate',
   examples: tokenBucketExamples,
@@ -69,6 +96,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     initial: integer(0, 1e9),
     warmUp: durationOption,
     prefetch: prefetchOption,
+    inherit: inheritOption,
   },
   check({ limit, window, burst = limit, initial = burst, cost = 1, refill, prefetch }) {
     if (prefetch && refill === 'interval') return `prefetch: allowed only with the refill "continuous"`;
@@ -139,7 +167,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     if (next.used <= 0) next = { ...next, used: 0, instant: Math.max(next.instant, now), part: 0 };
     return { state: next, expiresAfter: expiryOf(next, now, parameters) };
   },
-};
+});
 
 /** Returns the time until the bucket is full. */
 function fullAfter(bucket: TokenBucketState, now: number, parameters: Parameters): number {

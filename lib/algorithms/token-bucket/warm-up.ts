@@ -11,6 +11,7 @@ interface WarmUpOptions {
   readonly burst?: number;
   readonly refill?: 'continuous' | 'interval';
   readonly initial?: number;
+  readonly inherit?: 'absolute' | 'proportional';
 }
 
 type WarmUpParameter = 'limit' | 'window' | 'warmUp';
@@ -76,7 +77,9 @@ export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { re
   name: 'token-bucket-warm-up',
   parameters: ['limit', 'window', 'warmUp'],
   check(rule) {
-    const field = (['burst', 'refill', 'initial'] as const).find((name) => rule[name] !== undefined);
+    const field = (['burst', 'refill', 'initial', 'inherit'] as const).find(
+      (name) => rule[name] !== undefined,
+    );
     if (field !== undefined) {
       return `${field} is ${JSON.stringify(rule[field])}; allowed: none with warmUp, which stores time instead of tokens`;
     }
