@@ -39,7 +39,7 @@ export function scaleCount(count: number, from: number, to: number): number {
   return Math.min(LONGEST, Math.ceil((count * to) / from));
 }
 
-/** Adds the variant with `inherit: 'proportional'` to an algorithm whose first parameter is the limit. See docs/adr/0070. */
+/** Adds the variant with `inherit: 'proportional'` to an algorithm whose first parameter is the limit. See docs/adr/0062-inherited-permits.md. */
 export function inheriting<Options extends Inheriting, State, Parameter extends string, Traits = unknown>(
   scale: Scale<State>,
   definition: AlgorithmDefinition<Options, State, Parameter> & Traits,

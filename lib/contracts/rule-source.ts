@@ -55,8 +55,8 @@ export interface RuleChange {
   readonly reason?: string | undefined;
   /** The version that the author saw; 0 if there was no change. Absent: any. */
   readonly version?: number | undefined;
-  /** `'reset'` starts new counters. */
-  readonly inherit?: 'absolute' | 'reset' | undefined;
+  /** `'reset'` starts new counters; the others state what the rule does. */
+  readonly inherit?: 'absolute' | 'proportional' | 'reset' | undefined;
 }
 
 /** A change that was made: who, when, what and why. */

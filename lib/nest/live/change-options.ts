@@ -28,12 +28,14 @@ export interface SetOptions extends UnsetOptions {
    */
   readonly expires?: Duration;
   /**
-   * What is left of the permits that were consumed before: `'absolute'` keeps them, so that no window of the longer length
-   * has more than the larger limit; `'reset'` starts new counters, so that it has at most the sum of both limits.
+   * What is left of the permits that were consumed before: `'reset'` starts new counters, so that a window of the longer
+   * length has at most the sum of both limits. Otherwise they count as the rule in the code states: `'absolute'` keeps
+   * them, and `'proportional'` scales them with the limit, so that no window of the longer length has more than the larger
+   * limit.
    *
-   * @default 'absolute'
+   * @default the `inherit` of the rule, which is `'absolute'` by default
    */
-  readonly inherit?: 'absolute' | 'reset';
+  readonly inherit?: 'absolute' | 'proportional' | 'reset';
 }
 
 const text = (most: number, least = 0): OptionCheck => ({
@@ -53,7 +55,7 @@ const UNSET_OPTIONS = {
 const SET_OPTIONS = {
   ...UNSET_OPTIONS,
   expires: durationOption,
-  inherit: oneOf('absolute', 'reset'),
+  inherit: oneOf('absolute', 'proportional', 'reset'),
 } satisfies Record<keyof SetOptions, OptionCheck>;
 
 /** @throws RateLimitConfigError if an option is invalid */

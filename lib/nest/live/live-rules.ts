@@ -172,8 +172,23 @@ export class LiveRules {
       ]);
     }
     const held = this.state.changesOf(rule);
-    const problems = this.state.problemsOf(rule, withChange(held, change));
+    const problems = [
+      ...this.state.problemsOf(rule, withChange(held, change)),
+      ...this.inheritProblems(change),
+    ];
     if (problems.length > 0) throw new RateLimitConfigError(problems);
+  }
+
+  /** Consumed permits count as the rule in the code states, in all processes, or not at all. */
+  private inheritProblems({ rule, inherit }: RuleChange): readonly string[] {
+    if (inherit === undefined || inherit === 'reset') return [];
+    const own = this.list()
+      .filter((each) => each.rule === rule)
+      .map(({ fields }) => fields['inherit']?.value ?? 'absolute');
+    if (own.every((each) => each === inherit)) return [];
+    const other = inherit === 'absolute' ? 'proportional' : 'absolute';
+    const fix = `write inherit: "${inherit}" on the rule in the code`;
+    return [problem('inherit', inherit, `"${other}", as rule "${rule}" has it, or "reset"; or ${fix}`)];
   }
 
   private get source(): RuleSource {

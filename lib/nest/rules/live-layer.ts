@@ -23,7 +23,10 @@ const LIVE_FIELDS = [
   'plans',
 ] as const;
 
-const LIVE: readonly string[] = [...LIVE_FIELDS, ...OPTION_NAMES];
+/** An option that decides which counters a rule has. */
+const INHERIT = 'inherit';
+
+const LIVE: readonly string[] = [...LIVE_FIELDS, ...OPTION_NAMES].filter((name) => name !== INHERIT);
 
 /** What a live layer makes of a rule: its fields, or the problems of the layer. */
 export interface LiveResult {
@@ -64,7 +67,7 @@ export function withLayer(rule: RuleFields, layer: unknown, path: string): LiveR
 
 /** Whether a field of a rule belongs to the code: who is counted, and where. */
 function isFixed(field: string): boolean {
-  return !LIVE.includes(field) && Object.hasOwn(ROUTE_FIELDS, field);
+  return !LIVE.includes(field) && (field === INHERIT || Object.hasOwn(ROUTE_FIELDS, field));
 }
 
 function isHeld(algorithm: unknown): boolean {
