@@ -45,7 +45,11 @@ describe.each(names)('the page of %s', (name) => {
     const type = `${name.replace(/(^|-)(\w)/g, (_match, _dash, letter: string) => letter.toUpperCase())}Options`;
     const sources = readdirSync(pathOf(`lib/algorithms/${name}`)).filter((file) => /^[\w-]+\.ts$/.test(file));
     const own = sources.flatMap((file) => [...membersOf(`lib/algorithms/${name}/${file}`, type)]);
-    const defaults = new Map([...membersOf('lib/algorithms/prefetch.ts', 'Prefetchable'), ...own]);
+    const shared = [
+      ...membersOf('lib/algorithms/prefetch.ts', 'Prefetchable'),
+      ...membersOf('lib/algorithms/proportional.ts', 'Inheriting'),
+    ];
+    const defaults = new Map([...shared, ...own]);
     const rows = options.length > 0 ? tableOf(page, 'option') : [];
     expect(rows.map(({ option }) => option).toSorted()).toEqual(options.toSorted());
     const stated = rows.map(({ option, default: told }) => [option, told]);

@@ -36,6 +36,8 @@ function withoutInherit(sketch: RuleSketch): AnyRule {
       };
     case 'token-bucket':
       return tokenBucket(sketch);
+    case 'sliding-window-counter':
+      return { algorithm, limit, window };
     case 'gcra':
       return { algorithm, limit, window, ...burst(sketch) };
     case 'leaky-bucket':
