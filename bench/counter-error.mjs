@@ -17,9 +17,10 @@ const START = Date.UTC(2030, 0, 1);
 /** The algorithms that count in a window, and one with smaller cells. */
 const RULES = {
   ...Object.fromEntries(
-    EXAMPLES.filter(({ bound, rule }) => / window$/.test(bound) && rule.window.endsWith('ms')).map(
-      ({ name, ruleFor }) => [name, ruleFor(LIMIT)],
-    ),
+    EXAMPLES.filter(
+      // A proportional rule decides like its algorithm, as long as its limit does not change.
+      ({ bound, rule }) => / window$/.test(bound) && rule.window.endsWith('ms') && !rule.inherit,
+    ).map(({ name, ruleFor }) => [name, ruleFor(LIMIT)]),
   ),
   'sliding-window-cells, 60 cells': { algorithm: 'sliding-window-cells', cells: 60 },
 };
