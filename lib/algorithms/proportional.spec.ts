@@ -11,7 +11,7 @@ const RULES = examplesFor({ limit: 10, windowMs: 60_000 })
   .filter(({ rule }) => 'inherit' in rule)
   .map(({ name, rule }) => ({ name, rule }));
 
-const withLimit = (rule: AnyRule, limit: number): CompiledRule => compileRule({ ...rule, limit } as AnyRule);
+const withLimit = (rule: AnyRule, limit: number): CompiledRule => compileRule({ ...rule, limit });
 
 /** Charges permits one by one. Returns the last state and what is left. */
 function consume({ algorithm, parameters }: CompiledRule, permits: number, stored?: unknown) {

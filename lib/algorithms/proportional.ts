@@ -45,7 +45,7 @@ export function inheriting<Options extends Inheriting, State, Parameter extends 
   definition: AlgorithmDefinition<Options, State, Parameter> & Traits,
   scaled: readonly Variant<object, State>[] = [],
 ): AlgorithmDefinition<Options, State, Parameter> & Traits {
-  const bases: readonly Variant<object, State>[] = [definition as Variant<object, State>, ...scaled];
+  const bases: readonly Variant<object, State>[] = [definition, ...scaled];
   const variants = bases.map((base) => proportional(base, scale));
   return {
     ...definition,
@@ -53,7 +53,7 @@ export function inheriting<Options extends Inheriting, State, Parameter extends 
       const chosen = definition.resolve?.(rule);
       if (rule.inherit !== 'proportional') return chosen;
       const base = chosen ?? definition;
-      return (variants.find(({ name }) => name === nameOf(base)) ?? chosen) as Variant<Options> | undefined;
+      return variants.find(({ name }) => name === nameOf(base)) ?? chosen;
     },
     variants: [...(definition.variants ?? []), ...variants],
   };
@@ -73,7 +73,7 @@ function proportional<State>(
   const { sizeOf, renew: _none, ...rest } = base;
   return {
     ...rest,
-    base: base as Algorithm,
+    base: base,
     name: nameOf(base),
     check: (rule) => problemOf(rule) ?? base.check?.(rule),
     step(stored, now, cost, parameters, maxWait) {

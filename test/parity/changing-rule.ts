@@ -104,7 +104,7 @@ const PROPORTIONAL = Object.fromEntries(
     const inherits = name === 'calendar window' || 'inherit' in (optionsOf(name) ?? {});
     if (!inherits) return [];
     const inProportion = (version: Version) => {
-      const { burst: _burst, ...rule } = ruleOf(version) as AnyRule & { burst?: number };
+      const { burst: _burst, ...rule } = ruleOf(version);
       return { ...rule, inherit: 'proportional' } as AnyRule;
     };
     return [[`${name} in proportion`, inProportion]];
