@@ -242,7 +242,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(lib|test|sample-app)/',
-        pathNot: '([.]d[.]m?ts$|^lib/schematics/|[.]embedded[.]ts$)',
+        pathNot: '([.]d[.]m?ts$|^lib/schematics/)',
         orphan: true,
       },
       to: {},

@@ -6,6 +6,7 @@ import type { StoreChange } from '../contracts/store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
 import { callSafely } from '../contracts/thenable.js';
 import type { Subject } from '../rules/key.js';
+import type { RuleHit } from '../rules/rule-hit.js';
 import { ServerState } from './server-state.js';
 
 /** A request was decided. */
@@ -48,6 +49,12 @@ export interface RateLimitEventMap {
   readonly breaker: BreakerEvent;
 }
 
+/**
+ * Receives every decision with its hits, one for each result; no hits for a request that was denied without being
+ * counted. It must not throw.
+ */
+export type DecisionObserver = (hits: readonly RuleHit[], decision: Decision, durationMs: number) => void;
+
 /** A function that is called with every event of a name. It may be asynchronous. */
 export type RateLimitListener<Name extends keyof RateLimitEventMap> = (
   event: RateLimitEventMap[Name],
@@ -73,6 +80,7 @@ export class RateLimitEvents {
    * @internal
    */
   followsDecisions = false;
+  private observer: DecisionObserver | undefined;
 
   /**
    * Adds a listener for the events of a name. The listener is not awaited. If it throws or rejects, the
@@ -84,7 +92,7 @@ export class RateLimitEvents {
   on<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): () => void {
     checkListener(Object.keys(this.listeners), name, listener);
     this.listeners[name].add(listener);
-    this.followsDecisions ||= name === 'decision' || name === 'denied';
+    this.follow();
     return () => this.off(name, listener);
   }
 
@@ -106,8 +114,19 @@ export class RateLimitEvents {
     return this.states.get(server)?.isFlapping ?? false;
   }
 
+  /**
+   * Sets the only observer of decisions; `undefined` removes it.
+   *
+   * @internal
+   */
+  observe(observer: DecisionObserver | undefined): void {
+    this.observer = observer;
+    this.follow();
+  }
+
   /** @internal */
-  decided(event: DecisionEvent): void {
+  decided(event: DecisionEvent, hits: readonly RuleHit[] = []): void {
+    this.observer?.(hits, event.decision, event.durationMs);
     this.emit('decision', event);
     if (!event.decision.allowed) this.emit('denied', event);
   }
@@ -148,9 +167,13 @@ export class RateLimitEvents {
   }
 
   private off<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): void {
-    const { decision, denied } = this.listeners;
     this.listeners[name].delete(listener);
-    this.followsDecisions = decision.size > 0 || denied.size > 0;
+    this.follow();
+  }
+
+  private follow(): void {
+    const { decision, denied } = this.listeners;
+    this.followsDecisions = this.observer !== undefined || decision.size + denied.size > 0;
   }
 
   private emit<Name extends keyof RateLimitEventMap>(name: Name, event: RateLimitEventMap[Name]): void {

@@ -158,8 +158,7 @@ export abstract class HitLimiter {
     const startedAt = performance.now();
     const decided = await queue.decide(hits, wait);
     const decision = decisionOf(decided.hits, decided.results, false);
-    if (this.events.followsDecisions) this.emit(decided.hits, decision, startedAt);
-    return decision;
+    return this.events.followsDecisions ? this.emitted(decided.hits, decision, startedAt) : decision;
   }
 
   /**
@@ -265,16 +264,18 @@ export abstract class HitLimiter {
     await this.instances.stop();
   }
 
-  private async decideAndEmit(hits: readonly RuleHit[], options: DecideOptions): Promise<Decision> {
+  private decideAndEmit(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<Decision> {
     const startedAt = performance.now();
-    const decision = decisionOf(hits, await this.store.decide(hits, options), false);
-    this.emit(hits, decision, startedAt);
-    return decision;
+    const results = this.store.decide(hits, options);
+    return results instanceof Promise
+      ? results.then((found) => this.emitted(hits, decisionOf(hits, found, false), startedAt))
+      : this.emitted(hits, decisionOf(hits, results, false), startedAt);
   }
 
-  private emit(hits: readonly RuleHit[], decision: Decision, startedAt: number): void {
+  private emitted(hits: readonly RuleHit[], decision: Decision, startedAt: number): Decision {
     const subjects = hits.map(({ subject }) => subject);
-    this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt });
+    this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt }, hits);
+    return decision;
   }
 }
 

@@ -254,7 +254,10 @@ function costOf(operation: string, options: HitOptions | undefined): number | un
 }
 
 /** @throws RateLimitStoreError if the store did not confirm the operation */
-async function confirmed<Result>(operation: 'block' | 'reset', run: () => Promise<Result>): Promise<Result> {
+export async function confirmed<Result>(
+  operation: 'block' | 'reset',
+  run: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await run();
   } catch (error) {

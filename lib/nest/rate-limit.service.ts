@@ -1,7 +1,7 @@
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import type { Duration } from '../contracts/duration.js';
 import type { SubjectValue } from '../rules/key.js';
-import type { Rules } from '../limiter/limiter.js';
+import { confirmed, type Rules } from '../limiter/limiter.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
@@ -183,6 +183,37 @@ export class RateLimitService extends RateLimiter {
   protected override keyedRule(compiled: CompiledRule, rule: AnyRule): KeyedRule {
     warnOfLargeLog(this.warnings, { ...rule }, compiled, 'a program');
     return super.keyedRule(compiled, rule);
+  }
+
+  /**
+   * The rule of each counter that a rule has: those of routes, and that of programs.
+   *
+   * @internal
+   */
+  rulesNamed(name: string): readonly ProgramRule[] {
+    const ofRoutes = [...this.routes.all()].flat().filter((limit) => limit.name === name);
+    const ofModule = this.book.optionNames.includes(name) ? [this.ofName(name)] : [];
+    return [...ofRoutes.map((limit) => this.ofLimit(limit)), ...ofModule];
+  }
+
+  /**
+   * Deletes counters and blocks, as `reset`.
+   *
+   * @internal
+   * @throws RateLimitStoreError if Redis did not confirm it
+   */
+  resetHits(hits: readonly RuleHit[]): Promise<readonly boolean[]> {
+    return confirmed('reset', () => this.store.reset(hits));
+  }
+
+  /**
+   * Blocks the subject of a hit, as `block`.
+   *
+   * @internal
+   * @throws RateLimitStoreError if Redis did not confirm it
+   */
+  blockHit(hit: RuleHit, microseconds: number): Promise<void> {
+    return confirmed('block', () => this.store.block(hit, microseconds));
   }
 
   private hitsOfOne(

@@ -42,7 +42,7 @@ export class Keys {
     }));
     const isLasting = rules.every(({ algorithm, parametersAt }) => !algorithm.leases && !parametersAt);
     const hitsOf = (subject: Subject, cost?: number): readonly RuleHit[] =>
-      keyTails.map(({ rule, tail }) => this.hit(rule, tail, subject, cost ?? rule.cost));
+      keyTails.map(({ rule, tail }) => this.hit(rule, owner, tail, subject, cost ?? rule.cost));
     return new KeyedRule(hitsOf, isLasting ? this.cacheLimit : undefined);
   }
 
@@ -51,12 +51,19 @@ export class Keys {
     return `${this.prefix}{${name}}`;
   }
 
-  private hit(rule: CompiledRule, tail: string, subject: Subject, cost: number): RuleHit {
+  private hit(
+    rule: CompiledRule,
+    route: string | undefined,
+    tail: string,
+    subject: Subject,
+    cost: number,
+  ): RuleHit {
     const { algorithm, shadow: shadow } = rule;
     const key = keyOf(this.head, subject, tail);
     return {
       rule,
       subject,
+      route,
       key,
       algorithm,
       parameters: this.parametersOf(rule),

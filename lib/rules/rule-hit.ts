@@ -6,6 +6,8 @@ import type { CompiledRule } from './compiled-rule.js';
 export interface RuleHit extends Hit {
   readonly rule: CompiledRule;
   readonly subject: Subject;
+  /** The route that the counter belongs to; absent if routes share it. */
+  readonly route?: string | undefined;
   /** How long the request waits for its permits; absent if it does not. */
   readonly wait?: HitWait | undefined;
 }

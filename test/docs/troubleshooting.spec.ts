@@ -42,8 +42,14 @@ describe(PAGE, () => {
     const codes = new Set(
       Array.from(linked, ([, code, anchor]) => (anchor === code!.toLowerCase() ? code : anchor)),
     );
-    // These report limits that are enforced: at a cost, during an outage, or by dropping an event.
-    const others = ['RL_CHANGES_UNREPORTED', 'RL_CONCURRENCY_FALLBACK', 'RL_EVENT_DENIED', 'RL_LARGE_LOG'];
+    // These report limits that are enforced: at a cost, during an outage, by dropping an event, or on an open page.
+    const others = [
+      'RL_CHANGES_UNREPORTED',
+      'RL_CONCURRENCY_FALLBACK',
+      'RL_DASHBOARD_OPEN',
+      'RL_EVENT_DENIED',
+      'RL_LARGE_LOG',
+    ];
     expect([...codes, ...others].sort()).toEqual([...WARNING_CODES, NO_MODULE].sort());
   });
 });

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
-import type { SubjectValue } from '../../rules/key.js';
+import type { Subject, SubjectValue } from '../../rules/key.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import type { Operation } from '../../limiter/operation.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
@@ -18,7 +19,7 @@ export class ProgramRule {
   private readonly subjectOf: ProgramSubject;
   private readonly keyed: KeyedRule;
   /** The fields that are functions of a request. */
-  private readonly dynamic: readonly string[];
+  readonly dynamic: readonly string[];
 
   /**
    * @param by the option `by` of the rule; `undefined` if any subject is allowed
@@ -44,8 +45,22 @@ export class ProgramRule {
         `${this.path}: depends on the request: ${this.dynamic.join(' and ')} given as a function`,
       ]);
     }
-    const found = this.subjectOf(subject);
-    const rule = this.exceptions?.of(found) ?? this.keyed;
-    return rule === 'allow' ? this.keyed.hits(found, 0) : rule.hits(found, cost);
+    return this.hitsOf(this.subjectOf(subject), cost);
+  }
+
+  /** Whether programs pass a subject as the guard finds it: the guard hashes values of headers. */
+  isPlain(subject: Subject): boolean {
+    try {
+      return isDeepStrictEqual(this.subjectOf(subject), subject);
+    } catch (error) {
+      if (error instanceof RateLimitConfigError) return false;
+      throw error;
+    }
+  }
+
+  /** The hits of a subject as the guard finds it. */
+  hitsOf(subject: Subject, cost: number | undefined): readonly RuleHit[] {
+    const rule = this.exceptions?.of(subject) ?? this.keyed;
+    return rule === 'allow' ? this.keyed.hits(subject, 0) : rule.hits(subject, cost);
   }
 }

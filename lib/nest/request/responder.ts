@@ -26,6 +26,8 @@ export class Responder {
   private readonly logger = new Logger('RateLimit');
   private readonly styles: readonly HeaderStyle[];
   private readonly body: DenialBody;
+  /** Receives the decision of each request with its context. It must not throw. */
+  observer: ((context: ExecutionContext, decision: Decision) => void) | undefined;
 
   constructor(
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
@@ -41,6 +43,7 @@ export class Responder {
     const { response, context } = exchange;
     if (usage.isRead) recordUsage(context, decision);
     if (this.options.onDecision) this.report(decision, context);
+    this.observer?.(context, decision);
     if (!response) {
       exchange.sendHeaders?.(decision, (all) => rateLimitHeaders(all, styles));
       return;

@@ -28,6 +28,11 @@ const INHERIT = 'inherit';
 
 const LIVE: readonly string[] = [...LIVE_FIELDS, ...OPTION_NAMES].filter((name) => name !== INHERIT);
 
+/** Whether a live change can set a field. */
+export function isLiveField(field: string): boolean {
+  return LIVE.includes(field);
+}
+
 /** What a live layer makes of a rule: its fields, or the problems of the layer. */
 export interface LiveResult {
   readonly fields: RuleFields;

@@ -1,0 +1,8 @@
+// nestjs-redis-rate-limit/dashboard
+export { RateLimitDashboardModule } from './nest/dashboard/rate-limit-dashboard.module.js';
+export type {
+  DashboardAction,
+  RateLimitDashboardAsyncOptions,
+  RateLimitDashboardExtras,
+  RateLimitDashboardOptions,
+} from './nest/dashboard/dashboard.options.js';

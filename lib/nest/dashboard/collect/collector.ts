@@ -1,0 +1,79 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { Decision } from '../../../contracts/decision.js';
+import type { RuleHit } from '../../../rules/rule-hit.js';
+import { Durations } from './durations.js';
+import { RATE_S, RuleCounts } from './rule-counts.js';
+import { Seconds } from './seconds.js';
+
+/** Number of seconds that the chart of the application shows. */
+export const CHART_S = 120;
+
+/** Maximum number of rules that are counted: programs may make up names. */
+const MOST_RULES = 100;
+
+/** Sources in the order of `Collector.sources`. */
+export const SOURCES = ['store', 'cache', 'prefetched', 'fallback'] as const;
+
+/** Counts the decisions of this process, in bounded memory and without allocating for a decision. */
+export class Collector {
+  readonly allowed = new Seconds(CHART_S);
+  readonly denied = new Seconds(CHART_S);
+  readonly durations = new Durations(RATE_S);
+  readonly sources = SOURCES.map(() => new Seconds(RATE_S));
+  readonly rules = new Map<string, RuleCounts>();
+
+  /** @param clock milliseconds since the epoch */
+  constructor(readonly clock: () => number) {}
+
+  /** Counts a decision of the limiter. */
+  readonly decided = (hits: readonly RuleHit[], decision: Decision, durationMs: number): void => {
+    const now = this.clock();
+    const second = Math.floor(now / 1000);
+    (decision.allowed ? this.allowed : this.denied).add(second);
+    this.durations.add(second, durationMs);
+    this.sources[sourceOf(decision)]!.add(second);
+    const { decisions } = decision;
+    const denials = decision.allowed ? 0 : enforcedDenials(decision);
+    for (let index = 0; index < decisions.length; index += 1) {
+      const result = decisions[index]!;
+      const hit = hits[index];
+      const { trialOf } = hit?.rule ?? {};
+      const counts = this.countsOf(trialOf ?? result.rule, now);
+      if (!counts) continue;
+      if (!hit) counts.addUncounted(second);
+      else if (trialOf === undefined) {
+        const isDeniedElsewhere = denials > (result.allowed || result.shadow ? 0 : 1);
+        counts.add(now, second, result, hit, isDeniedElsewhere);
+      } else if (!result.allowed) counts.trialDeny.add(second);
+    }
+  };
+
+  /** Counts the results of a request for its handler. */
+  readonly responded = (context: ExecutionContext, { decisions }: Decision): void => {
+    const second = Math.floor(this.clock() / 1000);
+    const route = `${context.getClass().name}.${context.getHandler().name}`;
+    for (const { rule, allowed, shadow } of decisions) {
+      this.rules.get(rule)?.addRoute(second, route, allowed || shadow === true);
+    }
+  };
+
+  private countsOf(rule: string, now: number): RuleCounts | undefined {
+    const known = this.rules.get(rule);
+    if (known || this.rules.size >= MOST_RULES) return known;
+    const counts = new RuleCounts(now);
+    this.rules.set(rule, counts);
+    return counts;
+  }
+}
+
+function enforcedDenials({ decisions }: Decision): number {
+  let denials = 0;
+  for (const { allowed, shadow } of decisions) if (!allowed && !shadow) denials += 1;
+  return denials;
+}
+
+function sourceOf({ source, allowed }: Decision): number {
+  if (source === 'fallback') return 3;
+  if (source !== 'cache') return 0;
+  return allowed ? 2 : 1;
+}

@@ -1,0 +1,66 @@
+/** Durations below are in the first bucket. */
+const SMALLEST_MS = 0.01;
+/** Buckets for each doubling of the duration: a bound is at most 19 % above a duration in its bucket. */
+const PER_DOUBLING = 4;
+/** Up to 10 s. */
+const BUCKETS = 80;
+
+/** Counts of durations by bucket: the index and the count of each bucket that has some. */
+export type DurationCounts = readonly (readonly [bucket: number, count: number])[];
+
+/** Counts durations for each of the last seconds, in buckets whose bounds grow by 2^(1/4). */
+export class Durations {
+  private readonly counts: Uint32Array;
+  private last = 0;
+
+  /** @param kept number of seconds that are kept, including the current one */
+  constructor(private readonly kept: number) {
+    this.counts = new Uint32Array(kept * BUCKETS);
+  }
+
+  add(second: number, durationMs: number): void {
+    if (second > this.last) this.advance(second);
+    this.counts[(this.last % this.kept) * BUCKETS + bucketOf(durationMs)]! += 1;
+  }
+
+  /** Returns the durations of all seconds that are kept before a second. */
+  before(second: number): DurationCounts {
+    const sums = new Array<number>(BUCKETS).fill(0);
+    for (let each = second - this.kept; each < second; each += 1) {
+      if (each > this.last || each <= this.last - this.kept) continue;
+      const start = (each % this.kept) * BUCKETS;
+      for (let bucket = 0; bucket < BUCKETS; bucket += 1) sums[bucket]! += this.counts[start + bucket]!;
+    }
+    return sums.flatMap((count, bucket) => (count > 0 ? [[bucket, count] as const] : []));
+  }
+
+  private advance(second: number): void {
+    const first = Math.max(this.last + 1, second - this.kept + 1);
+    for (let each = first; each <= second; each += 1) {
+      const start = (each % this.kept) * BUCKETS;
+      this.counts.fill(0, start, start + BUCKETS);
+    }
+    this.last = second;
+  }
+}
+
+/** Returns the upper bound of the bucket that has a percentile, in milliseconds; `undefined` without durations. */
+export function percentile(counts: DurationCounts, share: number): number | undefined {
+  const sums = new Map<number, number>();
+  let total = 0;
+  for (const [bucket, count] of counts) {
+    sums.set(bucket, (sums.get(bucket) ?? 0) + count);
+    total += count;
+  }
+  let left = Math.ceil(total * share);
+  for (const bucket of [...sums.keys()].sort((a, b) => a - b)) {
+    left -= sums.get(bucket)!;
+    if (left <= 0) return SMALLEST_MS * 2 ** (bucket / PER_DOUBLING);
+  }
+  return undefined;
+}
+
+function bucketOf(durationMs: number): number {
+  if (!(durationMs > SMALLEST_MS)) return 0;
+  return Math.min(BUCKETS - 1, Math.ceil(Math.log2(durationMs / SMALLEST_MS) * PER_DOUBLING));
+}

@@ -1,0 +1,82 @@
+import type { RuleDecision } from '../../../contracts/decision.js';
+import type { RuleHit } from '../../../rules/rule-hit.js';
+import { hashOf, TrafficRecord } from '../preview/traffic-record.js';
+import { subjectText } from '../subjects/subject-text.js';
+import { DeniedSubjects } from './denied-subjects.js';
+import { Seconds } from './seconds.js';
+
+/** Number of seconds of which rates are the mean, including the current one. */
+export const RATE_S = 10;
+/** Number of seconds that charts of a rule show. */
+export const RULE_CHART_S = 60;
+
+const MOST_ROUTES = 50;
+const LONGEST_HASHED = 256;
+
+/** Allowed and denied requests of one handler. */
+export interface RouteCounts {
+  readonly allowed: Seconds;
+  readonly denied: Seconds;
+}
+
+/** What one process counts of one rule. */
+export class RuleCounts {
+  readonly allowed = new Seconds(RULE_CHART_S);
+  readonly denied = new Seconds(RULE_CHART_S);
+  readonly wouldDeny = new Seconds(RATE_S);
+  readonly trialDeny = new Seconds(RATE_S);
+  readonly subjects = new DeniedSubjects();
+  readonly routes = new Map<string, RouteCounts>();
+  readonly traffic: TrafficRecord;
+  private readonly routeHashes = new Map<string | undefined, number>([[undefined, 0]]);
+
+  constructor(now: number) {
+    this.traffic = new TrafficRecord(now);
+  }
+
+  /**
+   * Counts the result of the rule for a request.
+   *
+   * @param isDeniedElsewhere whether another rule denied the request, so that this one did not count it
+   */
+  add(
+    now: number,
+    second: number,
+    { allowed, shadow }: RuleDecision,
+    hit: RuleHit,
+    isDeniedElsewhere: boolean,
+  ): void {
+    if (!allowed && shadow) this.wouldDeny.add(second);
+    (allowed || shadow ? this.allowed : this.denied).add(second);
+    const text = subjectText(hit.subject);
+    if (!allowed && text !== undefined) this.subjects.add(second, text, hit.route);
+    if (isDeniedElsewhere) return;
+    const hash = hashOf(text ?? String(hit.subject).slice(0, LONGEST_HASHED));
+    this.traffic.add(now, hash, this.routeHash(hit.route), hit.cost);
+  }
+
+  /** Counts a request that was denied without being counted by the limiter. */
+  addUncounted(second: number): void {
+    this.denied.add(second);
+  }
+
+  addRoute(second: number, route: string, isAllowed: boolean): void {
+    const counts = this.routes.get(route) ?? this.addedRoute(route);
+    (isAllowed ? counts?.allowed : counts?.denied)?.add(second);
+  }
+
+  private addedRoute(route: string): RouteCounts | undefined {
+    if (this.routes.size >= MOST_ROUTES) return undefined;
+    const counts = { allowed: new Seconds(RATE_S), denied: new Seconds(RATE_S) };
+    this.routes.set(route, counts);
+    return counts;
+  }
+
+  private routeHash(route: string | undefined): number {
+    const known = this.routeHashes.get(route);
+    if (known !== undefined) return known;
+    const hash = hashOf(route!);
+    if (this.routeHashes.size < MOST_ROUTES) this.routeHashes.set(route, hash);
+    return hash;
+  }
+}

@@ -1,0 +1,132 @@
+import { CHART_S, SOURCES } from './collector.js';
+import { percentile } from './durations.js';
+import type { ProcessReport, RuleReport } from './process-report.js';
+import { RATE_S, RULE_CHART_S } from './rule-counts.js';
+import { mergeFrequent, type CountedElement } from './space-saving.js';
+import type { Snapshot, SnapshotRule, SnapshotSecond } from '../snapshot.js';
+
+const MOST_SUBJECTS = 10;
+
+/** The figures of a rule in all processes. */
+export interface RuleTotals extends Pick<
+  SnapshotRule,
+  'allowed' | 'denied' | 'wouldDeny' | 'trialDeny' | 'seconds' | 'byRoute'
+> {
+  readonly top: readonly CountedElement[];
+}
+
+/** The figures of all processes. */
+export interface Totals extends Pick<Snapshot, 'seconds' | 'latency' | 'shares' | 'servers'> {
+  readonly rules: ReadonlyMap<string, RuleTotals>;
+}
+
+/** The report of one rule, of one process. */
+interface Part extends RuleReport {
+  readonly second: number;
+  readonly span: number;
+}
+
+/**
+ * Adds the reports of processes.
+ *
+ * @param second the second after the last one to show
+ */
+export function totalsOf(reports: readonly ProcessReport[], second: number): Totals {
+  const byRule = new Map<string, Part[]>();
+  for (const { second: end, span, rules } of reports) {
+    for (const each of rules) {
+      const part = { ...each, second: end, span };
+      const known = byRule.get(each.rule);
+      if (known) known.push(part);
+      else byRule.set(each.rule, [part]);
+    }
+  }
+  const durations = reports.flatMap((report) => report.durations);
+  const p50 = percentile(durations, 0.5);
+  return {
+    seconds: secondsOf(reports, second, CHART_S),
+    latency: p50 === undefined ? null : { p50, p99: percentile(durations, 0.99)! },
+    shares: sharesOf(reports),
+    servers: serversOf(reports),
+    rules: new Map(Array.from(byRule, ([rule, parts]) => [rule, ruleTotals(parts, second)])),
+  };
+}
+
+function ruleTotals(parts: readonly Part[], second: number): RuleTotals {
+  const rate = (count: (part: Part) => number): number => sum(parts.map((part) => count(part) / part.span));
+  const sketches = parts.map(({ top, rest }) => ({
+    elements: top.map(([element, count, error, note]) => ({
+      element,
+      count,
+      error,
+      note: note ?? undefined,
+    })),
+    rest,
+  }));
+  return {
+    allowed: rate(({ allowed }) => sum(allowed.slice(-RATE_S))),
+    denied: rate(({ denied }) => sum(denied.slice(-RATE_S))),
+    wouldDeny: rate((part) => part.wouldDeny),
+    trialDeny: rate((part) => part.trialDeny),
+    seconds: secondsOf(parts, second, RULE_CHART_S),
+    byRoute: byRouteOf(parts),
+    top: mergeFrequent(sketches, MOST_SUBJECTS).elements,
+  };
+}
+
+interface SecondLists {
+  readonly second: number;
+  readonly allowed: readonly number[];
+  readonly denied: readonly number[];
+}
+
+function secondsOf(lists: readonly SecondLists[], second: number, length: number): SnapshotSecond[] {
+  return Array.from({ length }, (_, index) => {
+    const at = second - length + index;
+    return {
+      at: at * 1000,
+      allowed: sum(lists.map((list) => list.allowed[at - list.second + list.allowed.length] ?? 0)),
+      denied: sum(lists.map((list) => list.denied[at - list.second + list.denied.length] ?? 0)),
+    };
+  });
+}
+
+function byRouteOf(parts: readonly Part[]): SnapshotRule['byRoute'] {
+  const routes = new Map<string, { route: string; allowed: number; denied: number }>();
+  for (const { routes: counts, span } of parts) {
+    for (const [route, allowed, denied] of counts) {
+      const known = routes.get(route) ?? { route, allowed: 0, denied: 0 };
+      known.allowed += allowed / span;
+      known.denied += denied / span;
+      routes.set(route, known);
+    }
+  }
+  return [...routes.values()].sort(
+    (one, other) =>
+      other.allowed + other.denied - one.allowed - one.denied || (one.route < other.route ? -1 : 1),
+  );
+}
+
+function sharesOf(reports: readonly ProcessReport[]): Snapshot['shares'] {
+  const counts = SOURCES.map((_, index) => sum(reports.map(({ sources }) => sources[index] ?? 0)));
+  const all = Math.max(1, sum(counts));
+  const [store, cache, prefetched, fallback] = counts.map((count) => count / all) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { store, cache, prefetched, fallback };
+}
+
+function serversOf(reports: readonly ProcessReport[]): Snapshot['servers'] {
+  const open = new Map<string, boolean>();
+  for (const [server, isOpen] of reports.flatMap(({ servers }) => servers)) {
+    open.set(server, isOpen || open.get(server) === true);
+  }
+  return Array.from(open, ([server, isOpen]) => ({ server, state: isOpen ? 'open' : 'closed' }));
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}

@@ -1,0 +1,56 @@
+import type { ServerResponse } from 'node:http';
+
+/** Headers of every response of the page. */
+const HEADERS = {
+  'cache-control': 'no-store, no-transform',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/** A response. */
+export interface Reply {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Returns a response with JSON. */
+export function jsonReply(value: unknown, status = 200): Reply {
+  return { status, type: 'application/json; charset=utf-8', body: JSON.stringify(value) };
+}
+
+/**
+ * Returns the response of Node.js, on Express and Fastify: interceptors and serializers of the application would change
+ * what the page reads, and a setup of CORS would open it to other origins.
+ */
+export function rawResponse(response: unknown): ServerResponse {
+  const { raw, hijack } = response as { raw?: ServerResponse; hijack?: () => unknown };
+  if (!raw || !hijack) return response as ServerResponse;
+  hijack.call(response);
+  return raw;
+}
+
+/** Starts a response with the headers of the page. */
+export function writeHead(
+  response: ServerResponse,
+  status: number,
+  type: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  for (const name of response.getHeaderNames()) {
+    if (name.startsWith('access-control-')) response.removeHeader(name);
+  }
+  response.writeHead(status, { ...HEADERS, 'content-type': type, ...headers });
+}
+
+export function send(response: ServerResponse, { status, type, body, headers }: Reply): void {
+  if (response.headersSent || response.destroyed) return;
+  writeHead(response, status, type, { 'content-length': String(Buffer.byteLength(body)), ...headers });
+  response.end(body);
+}

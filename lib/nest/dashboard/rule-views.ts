@@ -1,0 +1,98 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
+import type { EffectiveField, EffectiveRule } from '../live/live-rules.js';
+import { LiveState } from '../live/live-state.js';
+import { RateLimitService } from '../rate-limit.service.js';
+import { isLiveField } from '../rules/live-layer.js';
+import type { SnapshotField, SnapshotRule } from './snapshot.js';
+
+/** Routes may be found later: the rules are listed again after this time, and after each live change. */
+const LISTED_FOR_MS = 5000;
+const LONGEST_VALUE = 1000;
+
+/** What the page shows of a rule besides its figures. */
+export type RuleView = Pick<SnapshotRule, 'rule' | 'routes' | 'fields' | 'shadow' | 'change'>;
+
+/** The rules that this process applies, with the origin of each field. */
+@Injectable()
+export class RuleViews {
+  private listed: { readonly at: number; readonly rules: readonly RuleView[] } | undefined;
+
+  constructor(
+    @Inject(RateLimitService) private readonly limits: RateLimitService,
+    @Inject(LiveState) state: LiveState,
+  ) {
+    state.watch(() => (this.listed = undefined));
+  }
+
+  /** The rules by name. */
+  all(): readonly RuleView[] {
+    const now = performance.now();
+    if (!this.listed || now - this.listed.at > LISTED_FOR_MS) {
+      this.listed = { at: now, rules: viewsOf(this.limits.rules.list()) };
+    }
+    const age = now - this.listed.at;
+    return this.listed.rules.map((view) => aged(view, age));
+  }
+}
+
+function viewsOf(rules: readonly EffectiveRule[]): readonly RuleView[] {
+  const byName = new Map<string, EffectiveRule[]>();
+  for (const rule of rules) byName.set(rule.rule, [...(byName.get(rule.rule) ?? []), rule]);
+  return Array.from(byName.values(), viewOf).sort((one, other) => (one.rule < other.rule ? -1 : 1));
+}
+
+function viewOf(rules: readonly EffectiveRule[]): RuleView {
+  const [first] = rules as readonly [EffectiveRule];
+  const { live, rule } = first;
+  const fields = Object.entries(first.fields).map(([name, field]) => shownField(name, field));
+  const isKnown = Object.hasOwn(first.fields, 'algorithm');
+  const algorithm = { value: DEFAULT_ALGORITHM, from: 'the default' };
+  return {
+    rule,
+    routes: [...new Set(rules.flatMap(({ route }) => route ?? []))],
+    fields: isKnown ? fields : [...fields, shownField('algorithm', algorithm)],
+    shadow: first.fields['mode']?.value === 'shadow',
+    change: live
+      ? {
+          version: live.version ?? 0,
+          fields: live.fields as Readonly<Record<string, unknown>>,
+          ...(live.by !== undefined && { by: live.by }),
+          ...(live.reason !== undefined && { reason: live.reason }),
+          ...(live.at !== undefined && { at: live.at }),
+          ...(live.expiresInMs !== undefined && { expiresInMs: live.expiresInMs }),
+        }
+      : null,
+  };
+}
+
+function shownField(name: string, { value, from }: EffectiveField): SnapshotField {
+  return {
+    name,
+    value: textOf(value).slice(0, LONGEST_VALUE),
+    origin: originOf(from),
+    from,
+    editable: isLiveField(name),
+  };
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'function' ? 'function' : (JSON.stringify(value) ?? '');
+}
+
+function originOf(from: string): SnapshotField['origin'] {
+  if (from === 'the default') return 'default';
+  if (from.startsWith('@RateLimit')) return 'decorator';
+  if (from.startsWith('live rule')) return 'live';
+  return /^(defaults$|(rules|onDemand)\.)/.test(from) ? 'module' : 'override';
+}
+
+function aged(view: RuleView, ageMs: number): RuleView {
+  const { change } = view;
+  if (change?.expiresInMs === undefined) return view;
+  return {
+    ...view,
+    change: { ...change, expiresInMs: Math.max(0, Math.round(change.expiresInMs - ageMs)) },
+  };
+}

@@ -1,0 +1,88 @@
+import {
+  Controller,
+  ForbiddenException,
+  Get,
+  HttpCode,
+  Post,
+  type CanActivate,
+  type ExecutionContext,
+} from '@nestjs/common';
+import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import {
+  RateLimitDashboardModule,
+  type RateLimitDashboardExtras,
+  type RateLimitDashboardOptions,
+} from '../../lib/dashboard.js';
+import type { Snapshot } from '../../lib/nest/dashboard/snapshot.js';
+import { startApp, type Framework } from '../support/nest-app.js';
+import type { Answer } from '../support/http-client.js';
+
+@Controller()
+export class Pages {
+  @Get('page')
+  page() {}
+
+  @RateLimit('login')
+  @Post('login')
+  @HttpCode(200)
+  login() {}
+}
+
+/** Allows requests with the header `x-admin: yes`. */
+export class AdminGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
+    if (headers['x-admin'] !== 'yes') throw new ForbiddenException();
+    return true;
+  }
+}
+
+export interface DashboardSetup {
+  readonly framework?: Framework;
+  readonly limits?: RateLimitModuleOptions;
+  readonly dashboard?: RateLimitDashboardOptions & RateLimitDashboardExtras;
+}
+
+/** The headers that the page sends with a change. */
+export const FROM_PAGE = { 'x-rate-limit-dashboard': '1', 'content-type': 'application/json' };
+
+/** Starts an application with the rules `default` and `login`, and the operations page. */
+export async function startDashboard({ framework = 'express', limits, dashboard }: DashboardSetup = {}) {
+  const app = await startApp(
+    {
+      imports: [
+        RateLimitModule.forRoot({
+          rules: { default: { window: '1h', limit: 100, algorithm: 'gcra' } },
+          onDemand: { login: { window: '1h', limit: 3, by: 'ip' } },
+          warnings: { RL_TRUST_PROXY_ALL: false, RL_DASHBOARD_OPEN: false },
+          ...limits,
+        }),
+        RateLimitDashboardModule.forRoot(dashboard),
+      ],
+      controllers: [Pages],
+    },
+    { framework, trustProxy: true },
+  );
+  const ask = (path: string, headers = {}): Promise<Answer> => app.get(`/rate-limits/${path}`, headers);
+  return {
+    ...app,
+    ask,
+    /** Sends what the page sends for a change. */
+    change: (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+      app.send({
+        method: 'POST',
+        path: `/rate-limits/${path}`,
+        headers: { ...FROM_PAGE, ...headers },
+        body: JSON.stringify(body),
+      }),
+    login: (ip: string): Promise<Answer> =>
+      app.send({ method: 'POST', path: '/login', headers: { 'x-forwarded-for': ip } }),
+    snapshot: async (): Promise<Snapshot> => JSON.parse((await ask('snapshot')).body) as Snapshot,
+    rule: async (name: string): Promise<Snapshot['rules'][number]> => {
+      const { rules } = JSON.parse((await ask('snapshot')).body) as Snapshot;
+      return rules.find(({ rule }) => rule === name)!;
+    },
+  };
+}
+
+export type DashboardApp = Awaited<ReturnType<typeof startDashboard>>;

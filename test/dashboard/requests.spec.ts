@@ -1,0 +1,33 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
+import { startDashboard } from './dashboard-app.js';
+
+afterEach(closeApps);
+
+describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
+  it('is HTML without inline code, under a strict content security policy', async () => {
+    const { get, ask } = await startDashboard({ framework });
+    const { status, headers, body } = await ask('page');
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(headers['content-security-policy']).toContain(
+      "default-src 'none'; script-src 'self'; style-src 'self'",
+    );
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    expect(headers['cache-control']).toBe('no-store, no-transform');
+    expect(headers['referrer-policy']).toBe('no-referrer');
+    expect(body).toMatch(/^<!doctype html>/i);
+    expect((await ask('page.js')).headers['content-type']).toBe('text/javascript; charset=utf-8');
+    expect((await ask('page.css')).headers['content-type']).toBe('text/css; charset=utf-8');
+    const redirected = await get('/rate-limits?rule=login');
+    expect([redirected.status, redirected.headers['location']]).toEqual([302, 'rate-limits/page?rule=login']);
+  });
+
+  it('shows the requests of each rule and route, and the denied subjects masked', async () => {
+    const { login, get, snapshot } = await startDashboard({ framework });
+    for (let nth = 0; nth < 5; nth += 1) await login('203.0.113.7');
+    await get('/page');
+    const { seconds } = await snapshot();
+    expect(seconds.reduce((sum, { allowed }) => sum + allowed, 0)).toBe(4);
+  });
+});
