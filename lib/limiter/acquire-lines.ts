@@ -50,7 +50,7 @@ export class AcquireLines {
     line.tail = tail;
     this.lines.set(key, line);
     try {
-      if (!isFirst && !(await isOver(ahead, line, until, signal))) return await this.denied(hits, line);
+      if (!isFirst && !(await isOver(ahead, line, until, signal))) return await this.decideLate(hits, line);
       return { hits, results: await this.decideFirst(hits, line, until, signal) };
     } finally {
       void ahead.then(() => {
@@ -105,8 +105,12 @@ export class AcquireLines {
     await sleep(milliseconds, signal, closing.signal, waking.signal).catch(() => signal?.throwIfAborted());
   }
 
-  /** Denies a request behind others, without a charge. */
-  private async denied(hits: readonly RuleHit[], { nextAt }: Line): Promise<Decided> {
+  /**
+   * Decides a request behind others whose time is over. It is denied without a charge if those ahead wait for permits;
+   * if they only wait for a reply, permits may be free.
+   */
+  private async decideLate(hits: readonly RuleHit[], { nextAt }: Line): Promise<Decided> {
+    if (nextAt === 0) return { hits, results: await this.store.decide(hits, {}) };
     const results = await this.store.decide(hits, { dryRun: true });
     const behind = Math.max(1, Math.ceil((nextAt - performance.now()) * MICROSECONDS_PER_MS));
     const isShadow = (index: number): boolean => hits[index]!.shadow === true;

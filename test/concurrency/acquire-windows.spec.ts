@@ -87,6 +87,14 @@ describe.each(['memory', 'redis'] as const)('acquire for permits of a window, on
     expect((await limiter.acquire(slow, 'bob')).allowed).toBe(true);
   });
 
+  it('is allowed if permits are free when its timeout ends while the reply for a request ahead is pending', async () => {
+    const ten: Rule = { ...slow, name: 'ten', limit: 10 };
+    const subjects = Array.from({ length: 11 }, () => 'ann');
+    const decisions = await Promise.all(subjects.map((ann) => limiter.acquire(ten, ann, { timeoutMs: 0 })));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10);
+    expect(decisions.find(({ allowed }) => !allowed)!.retryAfterMs).toBeGreaterThan(3_500_000);
+  });
+
   it('starts no block, unlike a denied consume', async () => {
     const blocking: Rule = { ...quota, name: 'blocking', algorithm: 'sliding-window-log', block: '1h' };
     for (let nth = 0; nth <= LIMIT; nth++) {
