@@ -24,9 +24,9 @@ export const RULES = [
 
 /** Rules for which requests wait in `acquire`. */
 export const LINED = [
-  { name: 'lined', algorithm: 'sliding-window-log', limit: 10, window: '300ms' },
-  { name: 'lined-fixed', algorithm: 'fixed-window', limit: 10, window: '300ms' },
-  { name: 'lined-gcra', algorithm: 'gcra', limit: 10, window: '300ms', burst: 1 },
+  { name: 'lined', algorithm: 'sliding-window-log', limit: 5, window: '300ms' },
+  { name: 'lined-fixed', algorithm: 'fixed-window', limit: 5, window: '300ms' },
+  { name: 'lined-gcra', algorithm: 'gcra', limit: 5, window: '300ms', burst: 1 },
 ];
 /** How long they and the holds of `QUEUED` wait. */
 export const WAIT_MS = 200;

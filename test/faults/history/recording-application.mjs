@@ -11,10 +11,10 @@ const PAUSE_MS = 5;
 const HELD_MS = 5;
 /** One more than may hold permits. */
 const WORKERS = JOBS.limit + 1;
-/** For each rule; more than it allows in its window, so that some are denied. */
-const WAITERS = 12;
+/** For each rule; those of two processes are more than it allows in its window, so that some are denied. */
+const WAITERS = 4;
 /** For the permits of `QUEUED`. */
-const HOLDERS = 6;
+const HOLDERS = 3;
 const HEALTH_EVERY_MS = 50;
 
 const { file, ...options } = JSON.parse(process.argv[2]);
