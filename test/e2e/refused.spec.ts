@@ -229,6 +229,19 @@ describe('keys with another type', () => {
     expect((await health()).reason).toMatch(/WRONGTYPE/);
   });
 
+  it('a list that the limiter did not write is reported with the fix, and the fallback limits', async () => {
+    const prefix = uniquePrefix();
+    const { app, logs, health } = await start({ redis: redisUrl(), prefix });
+    await redis.rpush(`${prefix}{ann}:log:sliding-window-log`, 'a', 'b');
+    const limiter = app.get(RateLimiter);
+    const sent = Array.from({ length: 6 }, () => limiter.consume(rule, 'ann'));
+    expect((await Promise.all(sent)).filter(({ allowed }) => allowed)).toHaveLength(5);
+    const cause = 'a key of the limiter holds a value that it did not write; set another `prefix`';
+    expect(logs.ours()).toEqual([{ level: 'warn', message: expect.stringContaining(cause) }]);
+    expect((await health()).reason).toContain(cause);
+    await redis.del(`${prefix}{ann}:log:sliding-window-log`);
+  });
+
   it('a heartbeat key with another type is reported with the fix, and decisions continue', async () => {
     const prefix = uniquePrefix();
     await redis.set(`${prefix}{instances}`, 'x', 'PX', 60_000);

@@ -31,7 +31,10 @@ const WORDS = new RegExp(
 /** Messages within scripts: of Redis from 7.2 and Valkey, and of earlier versions. */
 const NOT_PERMITTED = /ACL failure in script|can't run this command|can't access at least one of the keys/;
 const WRONG_PASSWORD = /^ERR (invalid password|AUTH\b|Client sent AUTH)/;
-const UNKNOWN_COMMAND = /(?:unknown|unsupported|unsupport) (?:redis )?command(?: [`'"]?([\w|]+))?/i;
+const UNKNOWN_COMMAND =
+  /(?:unknown|unsupported|unsupport) (?:redis )?command(?! called)(?: [`'"]?([\w|]+))?|unknown redis command called/i;
+/** Lua reads a state that the limiter has not written. */
+const NOT_OURS = /bad argument #\d+ to 'unpack'/;
 const MOVING = /^(Too many Cluster redirections\b|TRYAGAIN\b)/;
 const MOVED = /^(MOVED|ASK|CROSSSLOT)\b/;
 
@@ -92,6 +95,10 @@ function faultOfReply({ message, command: failed }: ReplyError, redis: string, f
   }
   if (MOVING.test(message)) {
     return fault('moving', 'TRYAGAIN', `${redis} is moving a slot, whose keys are on two servers (TRYAGAIN)`);
+  }
+  if (NOT_OURS.test(message)) {
+    const what = 'a key of the limiter holds a value that it did not write; set another `prefix`';
+    return fault('other', 'INVALID_STATE', `${redis}: ${what}`);
   }
   const moved = MOVED.exec(message)?.[1];
   if (moved) return fault('topology', moved, `${nodeOfCluster(redis)} (${moved})`);

@@ -1,0 +1,21 @@
+import { expect, it } from '@jest/globals';
+import { faultOf } from './fault.js';
+
+const reply = (message: string): Error => Object.assign(new Error(message), { name: 'ReplyError' });
+
+it.each([
+  [
+    'ERR Unknown Redis command called from script script: heartbeat, on user_function:90.',
+    'Redis at a:1 does not have the command that the limiter needs; see "Access" in docs/operations.md',
+  ],
+  [
+    "ERR unknown command 'fcall', with args beginning with: 'decide' '1' 'key' ",
+    'Redis at a:1 does not have the command FCALL; see "Access" in docs/operations.md',
+  ],
+  [
+    "ERR user_function:559: bad argument #2 to 'unpack' (data string too short) script: decide",
+    'Redis at a:1: a key of the limiter holds a value that it did not write; set another `prefix`',
+  ],
+])('the reply %p is reported with its cause', (message, expected) => {
+  expect(faultOf(reply(message), 'a:1').message).toBe(expected);
+});
