@@ -1,3 +1,4 @@
+import type { Parameters, Step } from '../contracts/algorithm.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { ClientRecord } from './client.js';
 
@@ -20,22 +21,45 @@ export function decide(rule: CompiledRule, record: ClientRecord, now: number): O
 }
 
 function outcomeOf(rule: CompiledRule, record: ClientRecord, now: number): Outcome {
-  if (record.blockedUntil > now) return DENIED;
-  const { algorithm, parametersAt, cost } = rule;
-  const parameters = parametersAt === undefined ? rule.parameters : parametersAt(now / 1000);
-  const state = record.expiresAt > now ? record.state : undefined;
-  const step = algorithm.step(state, now, cost, parameters);
+  const step = stepOf(rule, record, now);
+  if (!step?.allowed) return DENIED;
+  return step.delay > 0 ? DELAYED : ALLOWED;
+}
+
+/**
+ * Decides a request of a client, and stores its state. Returns `undefined` if the client is blocked.
+ *
+ * @param now microseconds since the epoch
+ * @param lease the name under which the permits are held, for an algorithm with leases
+ */
+export function stepOf(
+  rule: CompiledRule,
+  record: ClientRecord,
+  now: number,
+  lease?: string,
+): Step<unknown> | undefined {
+  if (record.blockedUntil > now) return undefined;
+  const { algorithm, cost } = rule;
+  const step = algorithm.step(stateAt(record, now), now, cost, parametersOf(rule, now), 0, lease);
   if (!step.allowed) {
     if (rule.block !== undefined && cost > 0 && step.retryAfter !== null) {
       record.blockedUntil = now + rule.block;
     }
-    return DENIED;
-  }
-  if (cost > 0) {
+  } else if (cost > 0) {
     record.state = step.state;
     record.expiresAt = now + step.expiresAfter;
   }
-  return step.delay > 0 ? DELAYED : ALLOWED;
+  return step;
+}
+
+/** Returns the state of a client; `undefined` if it has expired. */
+export function stateAt({ state, expiresAt }: ClientRecord, now: number): unknown {
+  return expiresAt > now ? state : undefined;
+}
+
+/** Returns the parameters of a rule at an instant. */
+export function parametersOf({ parameters, parametersAt }: CompiledRule, now: number): Parameters {
+  return parametersAt === undefined ? parameters : parametersAt(now / 1000);
 }
 
 /** Measures the state of a client, and deletes it if it has expired. */

@@ -1,4 +1,4 @@
-import { algorithms } from '../algorithms/registry.js';
+import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { compileRule } from '../rules/compile-rule.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
@@ -18,6 +18,9 @@ export interface SimulatedRule {
   readonly compiled: CompiledRule;
 }
 
+/** The fields of a rule as text. */
+export type RuleText = Readonly<Record<string, string>>;
+
 /**
  * Reads a rule of the command line: `100/1m`, `100/1m gcra`, `100/day fixed-window timeZone=Europe/Berlin`.
  *
@@ -25,24 +28,44 @@ export interface SimulatedRule {
  */
 export function readRule(text: string): SimulatedRule {
   const path = `--rule "${text}"`;
+  return compiled(text, fieldsOf(text, '--rule') as unknown as AnyRule, path);
+}
+
+/**
+ * Reads the fields of a rule. They are not checked; a rule of an algorithm with leases has no window.
+ *
+ * @param what the name of the rule in messages
+ * @throws RateLimitConfigError if the text does not have the form of a rule
+ */
+export function fieldsOf(text: string, what: string): RuleText {
   const [amount = '', ...words] = text.trim().split(/\s+/);
   const [limit, window, ...rest] = amount.split('/');
-  if (!limit || !window || rest.length > 0) {
-    const fix = /^\d+$/.test(amount) ? `write "${[`${amount}/1m`, ...words].join(' ')}"` : undefined;
-    throw new RateLimitConfigError([problem('--rule', text, ALLOWED, fix)]);
-  }
-  const fields: Record<string, string> = { limit, window };
   const [first] = words;
-  if (first !== undefined && !first.includes('=')) fields['algorithm'] = words.shift()!;
+  const algorithm = first !== undefined && !first.includes('=') ? words.shift()! : undefined;
+  if (!limit || rest.length > 0 || !(hasLeases(algorithm) || window)) {
+    const fix = /^\d+$/.test(amount) ? `write "${text.trim().replace(amount, `${amount}/1m`)}"` : undefined;
+    throw new RateLimitConfigError([problem(what, text, ALLOWED, fix)]);
+  }
+  const fields: Record<string, string> = { limit };
+  if (window) fields['window'] = window;
+  if (algorithm !== undefined) fields['algorithm'] = algorithm;
   for (const word of words) {
     const [name, value] = splitOption(word);
+    const path = `${what} "${text}"`;
     if (!name || !value) throw new RateLimitConfigError([`${path}: got "${word}"; allowed: option=value`]);
     if (WITHOUT_EFFECT.includes(name)) {
       throw new RateLimitConfigError([`${path}.${name}: has no effect in a simulation; remove it`]);
     }
     fields[name] = value;
   }
-  return compiled(text, fields as unknown as AnyRule, path);
+  return fields;
+}
+
+/** Returns the text of a rule, which `fieldsOf` reads. */
+export function textOf({ limit, window, algorithm, ...options }: RuleText): string {
+  const amount = window === undefined ? limit! : `${limit!}/${window}`;
+  const words = Object.entries(options).map(([name, value]) => `${name}=${value}`);
+  return [amount, ...(algorithm === undefined ? [] : [algorithm]), ...words].join(' ');
 }
 
 /**
@@ -52,13 +75,17 @@ export function readRule(text: string): SimulatedRule {
  */
 export function compiled(text: string, fields: AnyRule, path: string): SimulatedRule {
   const { algorithm = DEFAULT_ALGORITHM } = fields;
-  const definition = Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm] : undefined;
-  if (definition && 'leases' in definition) {
+  if (hasLeases(algorithm)) {
     throw new RateLimitConfigError([
       `${path}.algorithm: got "${algorithm}", which counts requests at the same time; a log does not record when they ended; allowed: an algorithm with a window`,
     ]);
   }
   return { text, fields, compiled: compileRule(fields, path) };
+}
+
+function hasLeases(algorithm: string | undefined): boolean {
+  if (algorithm === undefined || !Object.hasOwn(algorithms, algorithm)) return false;
+  return 'leases' in algorithms[algorithm as AlgorithmName];
 }
 
 function splitOption(word: string): [name: string, value: string] {

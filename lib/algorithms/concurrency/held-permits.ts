@@ -156,6 +156,12 @@ export class HeldPermits {
     return this.change(now, (table) => table.setPlace(place.name, place));
   }
 
+  /** Returns the permits and the queue as data, for the playground of the documentation. */
+  toJSON() {
+    const { byEnd, places } = this.current();
+    return { holders: [...byEnd], places: [...places] };
+  }
+
   private change(now: number, edit: (table: PermitTable) => readonly string[] | void): HeldPermits {
     const table = this.current();
     table.begin(this.version + 1);

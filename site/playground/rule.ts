@@ -1,0 +1,46 @@
+import { RateLimitConfigError } from '../../lib/contracts/rate-limit-config.error.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
+import type { CompiledRule } from '../../lib/rules/compiled-rule.js';
+import { algorithmOf, RULE_FIELDS, type AnyDefinition } from '../../lib/rules/rule-fields.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
+import type { RuleText } from '../../lib/simulate/rule-text.js';
+
+/** Options that change nothing here: one process decides, and requests do not wait for permits that are held. */
+const WITHOUT_EFFECT = ['prefetch', 'wait'];
+
+/** The fields of every rule that can be set, besides the limit and the window. */
+const COMMON = ['cost', 'block'];
+
+/** Returns the algorithm of a rule; that of rules without `algorithm` if it does not exist. */
+export function definitionOf({ algorithm }: RuleText): AnyDefinition {
+  return algorithmOf(RULE_FIELDS.algorithm.accepts(algorithm) ? algorithm : undefined);
+}
+
+/** Returns the names of the fields that a rule can have here, besides the algorithm. */
+export function fieldNames(rule: RuleText): readonly string[] {
+  const { options, leases = false } = definitionOf(rule);
+  const own = Object.keys(options).filter((name) => !WITHOUT_EFFECT.includes(name));
+  const unused = leases ? ['queue'] : []; // Without `wait`, no request is in the queue.
+  return [...(leases ? ['limit'] : ['limit', 'window']), ...own, ...COMMON].filter(
+    (name) => !unused.includes(name),
+  );
+}
+
+/**
+ * Compiles a rule as an application does.
+ *
+ * @throws RateLimitConfigError with all problems of the rule
+ */
+export function compile(rule: RuleText): CompiledRule {
+  return compileRule(rule as unknown as AnyRule, 'rule');
+}
+
+/** Compiles a rule; returns what is wrong with it if something is. */
+export function tryCompile(rule: RuleText): CompiledRule | string {
+  try {
+    return compile(rule);
+  } catch (error) {
+    if (error instanceof RateLimitConfigError) return error.problems.join('; ');
+    throw error;
+  }
+}
