@@ -19,6 +19,11 @@ export const NO_TIME: Span = { whole: 0, part: 0 };
 /** The longest debt: 71 years in microseconds. A double represents an instant that far ahead exactly. */
 export const LONGEST = 2 ** 51;
 
+/** Whether a span can be charged as debt without being shortened to `LONGEST`, behind a wait of up to as long. */
+export function isDebt({ whole }: Span): boolean {
+  return whole < LONGEST / 2;
+}
+
 const LONGEST_SPAN: Span = { whole: LONGEST, part: 0 };
 
 /**

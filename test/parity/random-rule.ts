@@ -38,6 +38,7 @@ export function rules(algorithm: fc.Arbitrary<AlgorithmName>): fc.Arbitrary<Rule
     window,
     cost: fc.oneof(fc.constant(1), fc.nat(5)),
     burst: once(2, burst),
+    overdraft: once(2, fc.boolean()),
     align: once(2, fc.constantFrom('first-hit', 'clock')),
     calendar: once(2, calendars),
     cells: once(2, fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constant(1000))),

@@ -7,6 +7,8 @@ export interface RuleSketch {
   window: number;
   cost: number;
   burst: number | undefined;
+  /** Whether a request that waits may cost more than the burst. */
+  overdraft: boolean | undefined;
   align: 'first-hit' | 'clock' | undefined;
   /** The calendar window that replaces `window`, if the algorithm supports calendars. */
   calendar: CalendarSketch | undefined;

@@ -39,7 +39,7 @@ function withoutInherit(sketch: RuleSketch): AnyRule {
     case 'sliding-window-counter':
       return { algorithm, limit, window };
     case 'gcra':
-      return { algorithm, limit, window, ...burst(sketch) };
+      return { algorithm, limit, window, ...burst(sketch), ...overdraft(sketch) };
     case 'leaky-bucket':
       return leakyBucket(sketch);
     case 'concurrency':
@@ -86,6 +86,7 @@ function tokenBucket(sketch: RuleSketch): AnyRule {
   return {
     ...quota,
     ...burst(sketch),
+    ...overdraft(sketch),
     ...(refill && { refill }),
     ...(initial !== undefined && { initial: Math.min(Math.max(initial, least), most) }),
   };
@@ -108,6 +109,10 @@ function leakyBucket(sketch: RuleSketch): AnyRule {
 function burst(sketch: RuleSketch): { burst?: number } {
   const most = burstOf(sketch, sketch.limit);
   return sketch.burst === undefined && most === sketch.limit ? {} : { burst: most };
+}
+
+function overdraft({ overdraft }: RuleSketch): { overdraft?: boolean } {
+  return overdraft === undefined ? {} : { overdraft };
 }
 
 function burstOf({ limit, window, burst }: RuleSketch, unlessDrawn: number): number {

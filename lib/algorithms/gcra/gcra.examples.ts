@@ -7,5 +7,6 @@ export const gcraExamples: readonly Example[] = [
     variant: 'with a burst',
     rule: ({ limit, windowMs }) => ({ limit: 1, window: `${Math.ceil(windowMs / limit)}ms`, burst: limit }),
   },
+  { variant: 'with an overdraft', rule: () => ({ overdraft: true }) },
   { variant: 'in proportion', rule: () => ({ inherit: 'proportional' }) },
 ];

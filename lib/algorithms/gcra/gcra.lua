@@ -4,12 +4,12 @@
 -- KEYS  the rule's key: a backlog, whose instant is the TAT
 -- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits), full and full_part (the time in which a burst becomes
---       available: microseconds, part)
+--       available: microseconds, part), overdraft (1: a waiting request may cost more than the burst)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate, backlog
 
-local function step(key, now, cost, max_wait, _, own_limit, own_window, burst, own_full, own_full_part)
+local function step(key, now, cost, max_wait, _, own_limit, own_window, burst, own_full, own_full_part, overdraft)
   if own_limit == 0 then return false, 0, -1, 0 end
 
   local ahead, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
@@ -22,16 +22,20 @@ local function step(key, now, cost, max_wait, _, own_limit, own_window, burst, o
 
   local wait = 0
   if cost > remaining then
-    wait = need - free
-    if need_part > free_part then wait = wait + 1 end
+    local overdraws = cost > burst and overdraft == 1 and max_wait > 0 and need < LONGEST / 2
+    local due, due_part = need, need_part
+    if overdraws then due, due_part = full, full_part end
+    wait = due - free
+    if due_part > free_part then wait = wait + 1 end
     if slow_for > 0 and wait >= slow_for then
-      local own_need, own_need_part = span_of(cost, own_limit, own_window)
+      local own_need, own_need_part = span_of(overdraws and burst or cost, own_limit, own_window)
       local most, most_part = own_full - own_need, own_full_part - own_need_part
       if most_part < 0 then most, most_part = most - 1, most_part + own_limit end
       wait = backlog_wait(ahead, part, limit, window, slow_for, own_limit, own_window, most, most_part)
     end
-    if max_wait < math.huge and (cost > burst or wait > max_wait) then
-      local retry_after = cost > burst and -1 or wait - max_wait
+    local is_never = cost > burst and not overdraws
+    if max_wait < math.huge and (is_never or wait > max_wait) then
+      local retry_after = is_never and -1 or wait - max_wait
       local reset_after = part > 0 and ahead + 1 or ahead
       if slow_for > 0 then reset_after = backlog_length(ahead, part, limit, window, slow_for, own_limit, own_window) end
       return false, remaining, retry_after, reset_after

@@ -1,16 +1,17 @@
 import { leave, lengthOf, read, waitFor, write, type Backlog } from '../backlog.js';
 import { burstOption, checkRate } from '../burst.js';
 import type { AlgorithmDefinition } from '../definition.js';
+import { overdraftOption, type Overdrawable } from '../overdraft.js';
 import { inheriting, inheritOption, type Inheriting, type Scale } from '../proportional.js';
 import { scalePart } from '../scale-part.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
-import { extend, minus, NO_TIME, permitsIn, spanOf } from '../rate.js';
+import { extend, isDebt, minus, NO_TIME, permitsIn, spanOf } from '../rate.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
 import { gcraExamples } from './gcra.examples.js';
 
 /** Options of `algorithm: 'gcra'`. */
-export interface GcraOptions extends Prefetchable, Inheriting {
+export interface GcraOptions extends Prefetchable, Inheriting, Overdrawable {
   /**
    * Permits that can be taken at once after a pause: an integer from 1 to 1,000,000,000.
    * @default the rule's `limit`
@@ -18,7 +19,7 @@ export interface GcraOptions extends Prefetchable, Inheriting {
   readonly burst?: number;
 }
 
-type GcraParameter = 'limit' | 'window' | 'burst' | 'full' | 'fullPart';
+type GcraParameter = 'limit' | 'window' | 'burst' | 'full' | 'fullPart' | 'overdraft';
 
 /**
  * Scales the rate at which a backlog was charged. Its time stays: as many permits of the new limit as are the same part
@@ -41,20 +42,25 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
     bound: 'rate',
     forLargeLimits: true,
     examples: gcraExamples,
-    parameters: ['limit', 'window', 'burst', 'full', 'fullPart'],
-    options: { burst: burstOption, prefetch: prefetchOption, inherit: inheritOption },
+    parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'overdraft'],
+    options: {
+      burst: burstOption,
+      overdraft: overdraftOption,
+      prefetch: prefetchOption,
+      inherit: inheritOption,
+    },
     check: checkRate,
     capacity: ({ burst }) => burst,
     share: ({ limit, burst = limit }, processes) => ({ burst: shareOf(burst, processes) }),
-    compile({ limit, window, burst = limit }) {
+    compile({ limit, window, burst = limit, overdraft = false }) {
       const { whole: full, part: fullPart } = limit > 0 ? spanOf(burst, limit, window) : NO_TIME;
-      return { limit, window, burst, full, fullPart };
+      return { limit, window, burst, full, fullPart, overdraft: Number(overdraft) };
     },
     queues: true,
     spendBy: slotOf,
 
     step(state, now, cost, parameters, maxWait = 0) {
-      const { limit, window, burst, full, fullPart } = parameters;
+      const { limit, window, burst, full, fullPart, overdraft } = parameters;
       if (limit === 0) return NEVER;
 
       const queue = read(state, now, parameters);
@@ -66,11 +72,16 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
 
       let wait = 0;
       if (cost > remaining) {
-        const ownNeed = slowFor === 0 ? need : spanOf(cost, limit, window);
-        const free = minus(most, need, rate.limit);
-        wait = waitFor(queue, parameters, free, minus(ownMost, ownNeed, limit));
-        if (maxWait < Infinity && (cost > burst || wait > maxWait)) {
-          const retryAfter = cost > burst ? null : wait - maxWait;
+        const overdraws = cost > burst && overdraft === 1 && maxWait > 0 && isDebt(need);
+        if (overdraws) wait = lengthOf(queue, parameters);
+        else {
+          const ownNeed = slowFor === 0 ? need : spanOf(cost, limit, window);
+          const free = minus(most, need, rate.limit);
+          wait = waitFor(queue, parameters, free, minus(ownMost, ownNeed, limit));
+        }
+        const isNever = cost > burst && !overdraws;
+        if (maxWait < Infinity && (isNever || wait > maxWait)) {
+          const retryAfter = isNever ? null : wait - maxWait;
           const resetAfter = lengthOf(queue, parameters);
           return deny(remaining, retryAfter, resetAfter);
         }

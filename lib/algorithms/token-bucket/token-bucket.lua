@@ -12,7 +12,7 @@
 --       The state of an earlier release is `tokens instant part`.
 -- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits), interval (1: tokens are added after each whole window;
---       0: one by one), initial (tokens of a new bucket)
+--       0: one by one), initial (tokens of a new bucket), overdraft (1: a waiting request may cost more than the burst)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate, refill
@@ -116,23 +116,26 @@ local function write(now)
   return state, used > 0 and full - now or 0
 end
 
-local function step(key, now, cost, max_wait, _, rule_limit, rule_window, burst, rule_interval, initial)
+local function step(key, now, cost, max_wait, _, rule_limit, rule_window, burst, rule_interval, initial, overdraft)
   if rule_limit == 0 then return false, 0, -1, 0 end
 
   own_limit, own_window, own_interval, own_burst, own_initial = rule_limit, rule_window, rule_interval, burst, initial
   local is_new = not fill(key, now)
   if is_new then go_by_own(burst - initial, now) end
+  local most_owed = window % limit == 0 and math.floor(LONGEST / (window / limit)) or math.floor(LONGEST / window) * limit
   local wait = 0
   if cost > math.max(0, burst - used) then
-    wait = used > burst - cost and instant_with(burst - cost) - now or 0
-    if max_wait < math.huge and (cost > burst or wait > max_wait) then
+    local overdraws = cost > burst and overdraft == 1 and max_wait > 0 and cost < math.min(LONGEST, most_owed) / 2
+    local most_used = overdraws and 0 or burst - cost
+    wait = used > most_used and instant_with(most_used) - now or 0
+    local is_never = cost > burst and not overdraws
+    if max_wait < math.huge and (is_never or wait > max_wait) then
       -- A denial stores nothing, so that a new bucket gains no tokens.
-      local retry_after = (cost > burst or is_new) and -1 or wait - max_wait
+      local retry_after = (is_never or is_new) and -1 or wait - max_wait
       return false, math.max(0, burst - used), retry_after, full_after(now)
     end
   end
 
-  local most_owed = window % limit == 0 and math.floor(LONGEST / (window / limit)) or math.floor(LONGEST / window) * limit
   used = math.min(used + cost, burst + math.min(LONGEST, most_owed))
   return true, math.max(0, burst - used), wait, full_after(now), write(now)
 end

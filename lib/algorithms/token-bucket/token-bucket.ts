@@ -2,9 +2,11 @@ import type { Duration } from '../../contracts/duration.js';
 import { burstOption, checkRate } from '../burst.js';
 import type { AlgorithmDefinition, Numbers } from '../definition.js';
 import { durationOption, integer } from '../../contracts/option-checks.js';
+import { overdraftOption, type Overdrawable } from '../overdraft.js';
 import { inheriting, inheritOption, scaleCount, type Inheriting, type Scale } from '../proportional.js';
 import { scalePart } from '../scale-part.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
+import { mostOwed } from '../rate.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
 import { expiryOf, fill, instantWith, take, type TokenBucketState } from './bucket.js';
@@ -13,7 +15,7 @@ import { tokenBucketExamples } from './token-bucket.examples.js';
 import { warmUp } from './warm-up.js';
 
 /** Options of `algorithm: 'token-bucket'`. */
-export interface TokenBucketOptions extends Prefetchable, Inheriting {
+export interface TokenBucketOptions extends Prefetchable, Inheriting, Overdrawable {
   /**
    * Capacity of the bucket in tokens: an integer from 1 to 1,000,000,000.
    *
@@ -43,7 +45,7 @@ export interface TokenBucketOptions extends Prefetchable, Inheriting {
   readonly warmUp?: Duration;
 }
 
-type TokenBucketParameter = 'limit' | 'window' | 'burst' | 'interval' | 'initial';
+type TokenBucketParameter = 'limit' | 'window' | 'burst' | 'interval' | 'initial' | 'overdraft';
 
 type Parameters = Numbers<TokenBucketParameter>;
 
@@ -86,9 +88,10 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
   name: 'token-bucket',
   bound: 'rate',
   examples: tokenBucketExamples,
-  parameters: ['limit', 'window', 'burst', 'interval', 'initial'],
+  parameters: ['limit', 'window', 'burst', 'interval', 'initial', 'overdraft'],
   options: {
     burst: burstOption,
+    overdraft: overdraftOption,
     refill: {
       allowed: '"continuous" or "interval"',
       accepts: (value) => value === 'continuous' || value === 'interval',
@@ -112,12 +115,13 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     // A denial stores no bucket, so that one that starts with fewer tokens than the cost would never fill up.
     return { burst: share, initial: Math.min(share, Math.max(cost, Math.floor(initial / processes))) };
   },
-  compile: ({ limit, window, burst = limit, refill, initial = burst }) => ({
+  compile: ({ limit, window, burst = limit, refill, initial = burst, overdraft = false }) => ({
     limit,
     window,
     burst,
     interval: refill === 'interval' ? 1 : 0,
     initial,
+    overdraft: Number(overdraft),
   }),
   resolve: (rule) => (rule.warmUp === undefined ? undefined : warmUp),
   variants: [warmUp],
@@ -126,7 +130,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
   spendBy: slotOf,
 
   step(state, now, cost, parameters, maxWait = 0) {
-    const { limit, burst, initial } = parameters;
+    const { limit, burst, initial, overdraft } = parameters;
     if (limit === 0) return NEVER;
 
     const known = fill(state, now, parameters);
@@ -134,10 +138,13 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, TokenBucketSta
     const { used } = bucket;
     let wait = 0;
     if (cost > Math.max(0, burst - used)) {
-      wait = used > burst - cost ? instantWith(burst - cost, bucket, parameters) - now : 0;
-      if (maxWait < Infinity && (cost > burst || wait > maxWait)) {
+      const overdraws = cost > burst && overdraft === 1 && maxWait > 0 && cost < mostOwed(bucket.refill) / 2;
+      const mostUsed = overdraws ? 0 : burst - cost;
+      wait = used > mostUsed ? instantWith(mostUsed, bucket, parameters) - now : 0;
+      const isNever = cost > burst && !overdraws;
+      if (maxWait < Infinity && (isNever || wait > maxWait)) {
         // A denial stores nothing, so that a new bucket gains no tokens.
-        const retryAfter = cost > burst || !known ? null : wait - maxWait;
+        const retryAfter = isNever || !known ? null : wait - maxWait;
         const resetAfter = fullAfter(bucket, now, parameters);
         return deny(Math.max(0, burst - used), retryAfter, resetAfter);
       }

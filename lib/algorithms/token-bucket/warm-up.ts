@@ -11,6 +11,7 @@ interface WarmUpOptions {
   readonly burst?: number;
   readonly refill?: 'continuous' | 'interval';
   readonly initial?: number;
+  readonly overdraft?: boolean;
   readonly inherit?: 'absolute' | 'proportional';
 }
 
@@ -77,7 +78,7 @@ export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { re
   name: 'token-bucket-warm-up',
   parameters: ['limit', 'window', 'warmUp'],
   check(rule) {
-    const field = (['burst', 'refill', 'initial', 'inherit'] as const).find(
+    const field = (['burst', 'refill', 'initial', 'overdraft', 'inherit'] as const).find(
       (name) => rule[name] !== undefined,
     );
     if (field !== undefined) {
