@@ -43,6 +43,12 @@ const REFUSED: readonly Rule[] = [
   { algorithm: 'gcra', limit: 5, window: '1m', prefetch: { ttl: '1s' } },
   // @ts-expect-error a warm-up stores time instead of tokens
   { algorithm: 'token-bucket', limit: 5, window: '1m', warmUp: '5s', burst: 10 },
+  // @ts-expect-error a leaky bucket lends nothing
+  { algorithm: 'leaky-bucket', limit: 5, window: '1m', overdraft: true },
+  // @ts-expect-error nor does the default algorithm
+  { limit: 5, window: '1m', overdraft: true },
+  // @ts-expect-error a warm-up has no burst to overdraw
+  { algorithm: 'token-bucket', limit: 5, window: '1m', warmUp: '5s', overdraft: true },
   // @ts-expect-error a rule needs a window
   { limit: 5 },
   // @ts-expect-error a rule needs a limit
@@ -58,6 +64,8 @@ const ACCEPTED: readonly Rule[] = [
   { algorithm: 'sliding-window-counter', limit: 5, window: '1h' },
   { algorithm: 'token-bucket', limit: 5, window: '1d', burst: 10 },
   { algorithm: 'gcra', limit: 5, window: '1w', burst: 10, cost: 2, name: 'mail' },
+  { algorithm: 'gcra', limit: 5, window: '1m', burst: 10, overdraft: true },
+  { algorithm: 'token-bucket', limit: 5, window: '1m', overdraft: true },
   { algorithm: 'sliding-window-counter', limit: 5, window: '1m', prefetch: { permits: 2 } },
   { algorithm: 'gcra', limit: 5, window: '1m', prefetch: { permits: 2, ttl: '500ms' } },
 ];

@@ -104,4 +104,36 @@ export function acquireContract(bench: () => Bench): void {
       await expect(asked.answer).rejects.toThrow(RateLimitConfigError);
     });
   });
+
+  describe.each(RULES.filter(({ algorithm }) => algorithm !== 'leaky-bucket'))(
+    'acquire with $algorithm and an overdraft',
+    ({ slow }) => {
+      const lending = { ...slow, overdraft: true } as QueueRule;
+
+      it('accepts a cost above the burst, which later requests wait for', async () => {
+        const { limiter, other, goTo } = bench();
+        expect(await limiter.acquire(lending, 'ann', { cost: 3 })).toMatchObject({
+          allowed: true,
+          delayMs: 0,
+        });
+        expect(await other.consume(lending, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 3 * HOUR });
+        expect(await other.reserveAhead(lending, 'ann', { cost: 2 })).toMatchObject({ delayMs: 3 * HOUR });
+        expect(await limiter.reserveAhead(lending, 'ann')).toMatchObject({ delayMs: 5 * HOUR });
+        goTo(6 * HOUR);
+        expect(await limiter.consume(lending, 'ann')).toMatchObject({ allowed: true });
+      });
+
+      it('refunds a debt after the reservation is cancelled', async () => {
+        const { limiter } = bench();
+        const reservation = await limiter.reserveAhead(lending, 'ann', { cost: 3 });
+        await reservation.cancel();
+        expect(await limiter.peek(lending, 'ann')).toMatchObject({ remaining: 1, resetAfterMs: 0 });
+      });
+
+      it('denies a request above the burst that does not wait', async () => {
+        const refused = await bench().limiter.consume(lending, 'ann', { cost: 2 });
+        expect(refused).toMatchObject({ allowed: false, retryAfterMs: null });
+      });
+    },
+  );
 }

@@ -48,6 +48,7 @@ describe.each(names)('the page of %s', (name) => {
     const shared = [
       ...membersOf('lib/algorithms/prefetch.ts', 'Prefetchable'),
       ...membersOf('lib/algorithms/proportional.ts', 'Inheriting'),
+      ...membersOf('lib/algorithms/overdraft.ts', 'Overdrawable'),
     ];
     const defaults = new Map([...shared, ...own]);
     const rows = options.length > 0 ? tableOf(page, 'option') : [];

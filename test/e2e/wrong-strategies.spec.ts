@@ -82,6 +82,16 @@ describe('an option that makes no sense stops the app with one message that', ()
       { ...BUCKET, refill: 'sometimes' },
       'refill: got "sometimes"; allowed: "continuous" or "interval"',
     ],
+    [
+      'an overdraft that is a number',
+      { ...BUCKET, overdraft: 5 },
+      'overdraft: got 5; allowed: true or false',
+    ],
+    [
+      'an overdraft of a queue',
+      { ...QUEUE, overdraft: true },
+      `overdraft: no such option of leaky-bucket; allowed: ${FIELDS_OF['leaky-bucket']}`,
+    ],
     ['a warm-up of no time', { ...BUCKET, warmUp: 0 }, `warmUp: got 0; allowed: ${ALLOWED.duration}`],
     [
       'an unknown time zone',
@@ -150,6 +160,11 @@ describe('options that contradict each other stop the app with one message that'
       'a burst beside a warm-up',
       { ...BUCKET, warmUp: '5s', burst: 2 },
       ': burst is 2; allowed: none with warmUp, which stores time instead of tokens',
+    ],
+    [
+      'an overdraft beside a warm-up',
+      { ...BUCKET, warmUp: '5s', overdraft: true },
+      ': overdraft is true; allowed: none with warmUp, which stores time instead of tokens',
     ],
     [
       'a weekday that there is not',

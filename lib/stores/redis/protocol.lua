@@ -14,8 +14,8 @@
 --
 -- KEYS  rl{ann}api  rl{bob}api  rl{ann}login  rl{ann}login:block
 -- ARGV  ''                                               the server's time
---       [["gcra",-1,0,[100,60000000,100,60000000,0]],    rule 1: no block, enforced; limit, window, burst, full,
---                                                        full_part
+--       [["gcra",-1,0,[100,60000000,100,60000000,0,0]],  rule 1: no block, enforced; limit, window, burst, full,
+--                                                        full_part, overdraft
 --        ["sliding-window-log",60000000,0,[5,3600000000]]]
 --                                                        rule 2: blocks for a minute; limit, window
 --       [2,1, 1,1,  1,-2,1,0, 1,1, 2,1]                  2 times 1 hit: rule 1, cost 1; then
