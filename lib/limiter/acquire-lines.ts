@@ -2,6 +2,7 @@ import type { HitResult, Store } from '../contracts/store.js';
 import { sleep } from '../contracts/timer.js';
 import { isDenied } from '../contracts/undo.js';
 import type { RuleHit } from '../rules/rule-hit.js';
+import { withCurrentRules } from './current-rules.js';
 import type { Wait } from './waiters.js';
 import type { Decided } from './waiting-request.js';
 
@@ -27,6 +28,8 @@ export class AcquireLines {
   private readonly lines = new Map<string, Line>();
   private readonly closing = new AbortController();
   private waking = new AbortController();
+  /** Number of changes of rules. */
+  private changes = 0;
 
   constructor(private readonly store: Store<RuleHit>) {}
 
@@ -35,12 +38,11 @@ export class AcquireLines {
    *
    * @throws the signal's reason if it aborts
    */
-  async decide(asked: readonly RuleHit[], { timeoutMs, signal }: Wait): Promise<Decided> {
+  async decide(asked: readonly RuleHit[], wait: Wait): Promise<Decided> {
+    const { timeoutMs, signal } = wait;
+    const { changes } = this;
     const until = performance.now() + timeoutMs;
-    const hasWaits = asked.some((hit) => hit.wait);
-    const hits = asked.map((hit) =>
-      hit.block && (hit.wait || !hasWaits) ? { ...hit, block: { ...hit.block, duration: 0 } } : hit,
-    );
+    const hits = withoutBlocks(asked);
     const { key } = hits[0]!;
     const line = this.lines.get(key) ?? { tail: Promise.resolve(), nextAt: 0 };
     const isFirst = !this.lines.has(key);
@@ -51,7 +53,7 @@ export class AcquireLines {
     this.lines.set(key, line);
     try {
       if (!isFirst && !(await isOver(ahead, line, until, signal))) return await this.decideLate(hits, line);
-      return { hits, results: await this.decideFirst(hits, line, until, signal) };
+      return await this.decideFirst(hits, line, until, wait, changes);
     } finally {
       void ahead.then(() => {
         end();
@@ -61,24 +63,25 @@ export class AcquireLines {
   }
 
   private async decideFirst(
-    hits: readonly RuleHit[],
+    asked: readonly RuleHit[],
     line: Line,
     until: number,
-    signal: AbortSignal | undefined,
-  ): Promise<readonly HitResult[]> {
-    const hasWaits = hits.some((hit) => hit.wait);
+    { signal, current }: Wait,
+    since: number,
+  ): Promise<Decided> {
+    let [hits, changes] = [asked, since];
     try {
       for (;;) {
         signal?.throwIfAborted();
+        if (changes !== this.changes) {
+          ({ changes } = this);
+          hits = await withCurrentRules(hits, current);
+        }
         const results = await this.store.decide(hits, {});
-        if (!isDenied(hits, results)) return results;
-        const isDenial = (index: number): boolean => !results[index]!.allowed && !hits[index]!.shadow;
-        if (hasWaits && hits.some((hit, index) => !hit.wait && isDenial(index))) return results;
-        const denials = results.filter((_result, index) => isDenial(index));
-        const retryAfter = Math.max(...denials.map((denial) => denial.retryAfter ?? Infinity));
-        const retryMs = Math.ceil(retryAfter / MICROSECONDS_PER_MS);
+        const retryMs = retryOf(hits, results);
+        if (retryMs === undefined) return { hits, results };
         line.nextAt = performance.now() + retryMs;
-        if (line.nextAt > until || this.closing.signal.aborted) return results;
+        if (line.nextAt > until || this.closing.signal.aborted) return { hits, results };
         await this.pause(Math.min(retryMs, ASKS_AGAIN_AFTER_MS), signal);
       }
     } finally {
@@ -92,6 +95,12 @@ export class AcquireLines {
     for (const line of this.lines.values()) line.nextAt = 0;
     this.waking.abort();
     this.waking = new AbortController();
+  }
+
+  /** Lets the first request of each counter be decided again with the limits that its rules have now. */
+  rulesChanged(): void {
+    this.changes += 1;
+    this.wakeAll();
   }
 
   /** Ends the waits: each request is decided once more, and does not wait. */
@@ -121,6 +130,25 @@ export class AcquireLines {
       ),
     };
   }
+}
+
+/** Returns the hits whose denials start no block: a try is no request of the client. */
+function withoutBlocks(asked: readonly RuleHit[]): readonly RuleHit[] {
+  const hasWaits = asked.some((hit) => hit.wait);
+  return asked.map((hit) =>
+    hit.block && (hit.wait || !hasWaits) ? { ...hit, block: { ...hit.block, duration: 0 } } : hit,
+  );
+}
+
+/** Returns the milliseconds until denied hits may be allowed; `undefined` if there is nothing to wait for. */
+function retryOf(hits: readonly RuleHit[], results: readonly HitResult[]): number | undefined {
+  if (!isDenied(hits, results)) return undefined;
+  const hasWaits = hits.some((hit) => hit.wait);
+  const isDenial = (index: number): boolean => !results[index]!.allowed && !hits[index]!.shadow;
+  if (hasWaits && hits.some((hit, index) => !hit.wait && isDenial(index))) return undefined;
+  const denials = results.filter((_result, index) => isDenial(index));
+  const retryAfter = Math.max(...denials.map((denial) => denial.retryAfter ?? Infinity));
+  return Math.ceil(retryAfter / MICROSECONDS_PER_MS);
 }
 
 /** Returns whether the requests ahead end in time. */

@@ -257,6 +257,16 @@ export abstract class HitLimiter {
     await this.waiters.close();
   }
 
+  /**
+   * Lets waiting requests follow the limits that their rules have now.
+   *
+   * @internal
+   */
+  protected rulesChanged(): void {
+    this.waiters.rulesChanged();
+    this.lines.rulesChanged();
+  }
+
   private async closeAll(): Promise<void> {
     await this.endWaits();
     this.leases.close();
@@ -305,6 +315,7 @@ function waitOf(hits: readonly RuleHit[], { signal }: HitWait): Wait {
   return {
     timeoutMs: Math.min(...hits.map(({ wait }) => wait?.timeoutMs ?? Infinity)),
     signal: signal(),
+    current: async () => (await Promise.all(hits.map(({ wait }) => wait?.current?.() ?? []))).flat(),
   };
 }
 

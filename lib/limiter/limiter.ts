@@ -91,7 +91,8 @@ export class Limiter extends HitLimiter {
     const { cost, timeoutMs = ENDLESS_MS, signal } = readOptions('acquire', options, ACQUIRE_OPTIONS);
     signal?.throwIfAborted();
     const hits = this.hits('acquire', rule, subject, cost);
-    if (!hits[0]!.rule.queues) return this.decideInLine(hits, { timeoutMs, signal });
+    const current = (): readonly RuleHit[] => this.hits('acquire', rule, subject, cost);
+    if (!hits[0]!.rule.queues) return this.decideInLine(hits, { timeoutMs, signal, current });
     const decision = await this.decide(hits, { maxWait: maxWaitOf(timeoutMs) });
     if (decision.delayMs > 0) await this.delay(decision, signal);
     return decision;
@@ -138,7 +139,8 @@ export class Limiter extends HitLimiter {
       return this.permit(await this.decide(hits));
     }
     const waiting = hits.map((hit) => ({ ...hit, waits: true }));
-    return this.permit(await this.decideInTurn(waiting, { timeoutMs, signal }));
+    const current = (): readonly RuleHit[] => this.hits('hold', rule, subject, cost);
+    return this.permit(await this.decideInTurn(waiting, { timeoutMs, signal, current }));
   }
 
   /**

@@ -1,6 +1,7 @@
 import { onAbort } from '../contracts/abort.js';
 import type { BaseStore, Store, TurnFollower } from '../contracts/store.js';
 import type { RuleHit } from '../rules/rule-hit.js';
+import type { CurrentHits } from './current-rules.js';
 import { Pause } from './pause.js';
 import { WaitingList, type Waiter } from './waiting-list.js';
 import { WaitingRequest, type Decided } from './waiting-request.js';
@@ -17,6 +18,8 @@ export interface Wait {
   /** Milliseconds, from 0. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Absent if the rules cannot change. */
+  readonly current?: CurrentHits | undefined;
 }
 
 /**
@@ -39,6 +42,8 @@ export class Waiters implements TurnFollower {
   private isTrusted = false;
   private isClosed = false;
   private turn = 0;
+  /** Number of changes of rules. */
+  private changes = 0;
 
   /**
    * @param store decides, with all layers
@@ -89,6 +94,12 @@ export class Waiters implements TurnFollower {
     this.waiting.wake();
   }
 
+  /** Sends every waiting request again with the limits that its rules have now: its cost may no longer fit. */
+  rulesChanged(): void {
+    this.changes += 1;
+    this.wakeAll();
+  }
+
   /** Follows the turns of the store that decides while the first one cannot. */
   followFallback(store: BaseStore): void {
     this.follow(store, {
@@ -111,9 +122,10 @@ export class Waiters implements TurnFollower {
     if (end) this.ends.push(end);
   }
 
-  private async wait(request: WaitingRequest, { timeoutMs, signal }: Wait): Promise<Decided> {
+  private async wait(request: WaitingRequest, { timeoutMs, signal, current }: Wait): Promise<Decided> {
     const until = performance.now() + timeoutMs;
     const pause = new Pause();
+    let { changes } = this;
     const keys = new Set(request.hits.map(({ key }) => key));
     const waiter: Waiter = { keys, wake: pause.end, isChecked: false };
     const unheard = signal && onAbort(signal, pause.end);
@@ -123,6 +135,10 @@ export class Waiters implements TurnFollower {
       while (request.isWaiting && !signal?.aborted) {
         await pause.last(Math.min(this.pauseOf(request), until - performance.now()));
         if (signal?.aborted) break;
+        if (changes !== this.changes) {
+          ({ changes } = this);
+          await request.follow(current);
+        }
         if (!this.isClosed && performance.now() < until) await this.ask(request, waiter);
         else request.isDenied = true;
         this.waiting.asked(waiter, request.leases, request.isWaiting);

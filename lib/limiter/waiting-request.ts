@@ -2,6 +2,7 @@ import type { HitResult, Store } from '../contracts/store.js';
 import { isDenied } from '../contracts/undo.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import { Charge } from './charge.js';
+import { withCurrentRules, type CurrentHits } from './current-rules.js';
 
 const MICROSECONDS_PER_MS = 1000;
 
@@ -79,9 +80,15 @@ export class WaitingRequest implements Decided {
     }
     const next = now.values();
     this.isDenied = isDenied(asked, now);
+    if (this.isDenied) await this.leaveDenied(asked, before, now);
     this.results = this.results.map((result, index) =>
       isLease(this.hits[index]!) ? next.next().value! : result,
     );
+  }
+
+  /** Takes over the limits that its rules have now. */
+  async follow(current: CurrentHits | undefined): Promise<void> {
+    this.hits = await withCurrentRules(this.hits, current);
   }
 
   /** Releases all its permits, leaves the queues, and refunds its other hits. */
@@ -104,6 +111,16 @@ export class WaitingRequest implements Decided {
     this.hits = this.hits.map((hit) => (hit.waits ? { ...hit, waits: false } : hit));
     await this.begin();
     return this;
+  }
+
+  /** Leaves the queues of the leases that are denied from now on: a denial has no place that could be refunded later. */
+  private async leaveDenied(
+    asked: readonly RuleHit[],
+    before: readonly HitResult[],
+    now: readonly HitResult[],
+  ): Promise<void> {
+    const isGone = (_each: unknown, index: number): boolean => !now[index]!.allowed;
+    await this.refund(asked.filter(isGone), before.filter(isGone));
   }
 
   private async refund(hits: readonly RuleHit[], results: readonly HitResult[]): Promise<void> {

@@ -70,7 +70,10 @@ export class RateLimitService extends RateLimiter {
     private readonly live: LiveState,
   ) {
     super(options);
-    live.watch(() => this.named.clear());
+    live.watch(() => {
+      this.named.clear();
+      this.rulesChanged();
+    });
   }
 
   /**

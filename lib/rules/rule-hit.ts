@@ -1,4 +1,5 @@
 import type { Hit } from '../contracts/store.js';
+import type { MaybePromise } from '../contracts/thenable.js';
 import type { Subject } from './key.js';
 import type { CompiledRule } from './compiled-rule.js';
 
@@ -17,4 +18,6 @@ export interface HitWait {
   readonly timeoutMs: number;
   /** Returns a signal that ends the wait. */
   readonly signal: () => AbortSignal | undefined;
+  /** Returns the hits that the request would have if it arrived now. */
+  readonly current?: () => MaybePromise<readonly RuleHit[]>;
 }

@@ -76,6 +76,8 @@ export class RouteLimit implements AppliedLimit {
   private readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
   /** The rule as the code declares it: this one, unless a live change has replaced it. */
   readonly declared: RouteLimit;
+  /** This rule as live changes have it now, if it is the declared one. */
+  newest: RouteLimit = this;
   /** The rules of single subjects; absent if there are none. */
   readonly exceptions: Exceptions | undefined;
 
@@ -155,7 +157,11 @@ export class RouteLimit implements AppliedLimit {
     if (rule === 'skip') return NO_HITS;
     if (rule === 'unavailable') return { rule: this.name, reason: 'no-limit' };
     const applied = this.hits(await this.subjectIn(exchange), rule, exchange);
-    return this.waits && !('reason' in applied) ? waitingHits(applied, exchange, this.waitMs) : applied;
+    if (!this.waits || 'reason' in applied) return applied;
+    return waitingHits(applied, exchange, this.waitMs, async () => {
+      const now = await this.declared.newest.apply(exchange);
+      return 'reason' in now ? [] : now;
+    });
   }
 
   private subjectIn(exchange: Exchange): FoundSubject | Promise<FoundSubject> {

@@ -115,7 +115,9 @@ export class Routes {
   }
 
   private currentOf(limits: readonly AppliedLimit[]): readonly AppliedLimit[] {
-    return limits.map((limit) => (limit instanceof RouteLimit ? this.current(limit) : limit));
+    return limits.map((limit) =>
+      limit instanceof RouteLimit ? (limit.declared.newest = this.current(limit)) : limit,
+    );
   }
 
   /** The limits of a handler in any class. */

@@ -1,0 +1,101 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { MemoryRuleSource, RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js';
+import { closeApps, startApp } from '../support/nest-app.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
+
+const BY = { by: 'ops@example.com' };
+const HELD = { algorithm: 'concurrency', limit: 10, by: 'everyone' } as const;
+
+/** Ends the handlers that run. */
+let end: () => void;
+let ended: Promise<void>;
+let inside = 0;
+
+beforeEach(() => {
+  ended = new Promise((resolve) => (end = resolve));
+  inside = 0;
+});
+
+@Controller()
+class Reports {
+  @RateLimit({ ...HELD, name: 'report', cost: 8, wait: '1m' })
+  @Get('report')
+  async report() {
+    inside += 1;
+    await ended;
+  }
+}
+
+afterEach(closeApps);
+
+describe.each(['Redis', 'memory'])('requests that wait with %s while their rule changes', (store) => {
+  async function start() {
+    const { app, send } = await startApp(
+      {
+        imports: [
+          RateLimitModule.forRoot({
+            redis: store === 'Redis' ? redisUrl() : undefined,
+            prefix: uniquePrefix(),
+            onDemand: { jobs: HELD, batches: { window: '1h', limit: 10, by: 'everyone' } },
+            liveRules: new MemoryRuleSource(),
+          }),
+        ],
+        controllers: [Reports],
+      },
+      { framework: 'express' },
+    );
+    return { limits: app.get(RateLimitService), send };
+  }
+
+  it('a hold whose cost no longer fits is denied at once, and those behind it proceed', async () => {
+    const { limits } = await start();
+    const held = await limits.hold('jobs', 'everyone', { cost: 3 });
+    const large = limits.hold('jobs', 'everyone', { cost: 8, timeoutMs: 3600e3 });
+    const small = limits.hold('jobs', 'everyone', { cost: 2, timeoutMs: 3600e3 });
+    expect((await limits.peek('jobs', 'everyone')).allowed).toBe(false);
+    await limits.rules.set('jobs', { limit: 5 }, BY);
+    expect(await large).toMatchObject({
+      allowed: false,
+      decision: { rule: 'jobs', limit: 5, retryAfterMs: null },
+    });
+    expect(await small).toMatchObject({ allowed: true, decision: { limit: 5 } });
+    await (await small).release();
+    await held.release();
+  });
+
+  it('a hold that waits gets the permits of a raised limit', async () => {
+    const { limits } = await start();
+    const held = await limits.hold('jobs', 'everyone', { cost: 10 });
+    const next = limits.hold('jobs', 'everyone', { timeoutMs: 3600e3 });
+    await limits.rules.set('jobs', { limit: 11 }, BY);
+    expect((await next).allowed).toBe(true);
+    await (await next).release();
+    await held.release();
+  });
+
+  it('an acquire whose cost no longer fits is denied at once', async () => {
+    const { limits } = await start();
+    await limits.consume('batches', 'everyone', { cost: 5 });
+    const large = limits.acquire('batches', 'everyone', { cost: 8 });
+    await limits.rules.set('batches', { limit: 7 }, BY);
+    expect(await large).toMatchObject({ allowed: false, limit: 7, retryAfterMs: null });
+  });
+
+  it('a request that waits on a route is denied at once if its cost no longer fits', async () => {
+    const { limits, send } = await start();
+    const first = send({ path: '/report' });
+    await until(() => inside === 1, 'the first request');
+    const second = send({ path: '/report' });
+    const counter = { route: [Reports, 'report'] } as const;
+    await until(
+      async () => (await limits.peek(counter, 'everyone', { cost: 1 })).remaining === 0,
+      'the second request to wait',
+    );
+    await limits.rules.set('report', { limit: 5, cost: 5 }, BY);
+    expect((await second).status).toBe(429);
+    end();
+    expect((await first).status).toBe(200);
+  });
+});
