@@ -176,8 +176,12 @@ export async function startGraphql(
     };
   }
 
-  /** Subscribes, and collects what arrives. */
-  function subscribe(text: string, ip = '203.0.113.1') {
+  /** Returns a client that stays connected without a subscription. */
+  function connect(ip = '203.0.113.1') {
+    return clientOf(ip, false);
+  }
+
+  function clientOf(ip: string, isLazy: boolean): Client {
     class From extends WebSocket {
       constructor(url: string, protocols: string[]) {
         super(url, protocols, { headers: { 'x-forwarded-for': ip } });
@@ -187,8 +191,15 @@ export async function startGraphql(
       url: `ws://127.0.0.1:${started.port}/graphql`,
       webSocketImpl: From,
       retryAttempts: 0,
+      lazy: isLazy,
+      onNonLazyError: () => undefined,
     });
     clients.push(client);
+    return client;
+  }
+
+  /** Subscribes, and collects what arrives. */
+  function subscribe(text: string, ip = '203.0.113.1', client = clientOf(ip, true)) {
     const received: unknown[] = [];
     const errors: GraphqlError[] = [];
     const state = { isClosed: false };
@@ -217,7 +228,7 @@ export async function startGraphql(
     for (const client of clients) client.terminate();
     await started.close();
   };
-  return { ...started, query, subscribe, close };
+  return { ...started, query, connect, subscribe, close };
 }
 
 function codeOf(extensions: Record<string, unknown> | undefined): string | undefined {

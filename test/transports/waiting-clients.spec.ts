@@ -92,4 +92,53 @@ describe.each(GRAPHQL)('a client of $title that disconnects while it waits', (se
     gone.leave();
     await isLeft();
   });
+
+  it('leaves the queue if it ends its subscription and stays connected', async () => {
+    const app = await startGraphql(setup, { overrides: { stream: WAITS } });
+    running.push(app);
+    const { queue } = queueOf(app.app);
+    const holder = app.subscribe('subscription { ticks }');
+    await until(async () => {
+      await desk.pubsub.publish('ticks', { ticks: 'tick' });
+      return holder.received.length > 0;
+    }, 'the first value');
+    const client = app.connect();
+    const [gone, next] = [1, 2].map(() => () => app.subscribe('subscription { ticks }', undefined, client));
+    const ended = gone!();
+    await until(() => queue.joined === 1, 'the first subscription to wait');
+    const waiting = next!();
+    await until(() => queue.joined === 2, 'the second subscription to wait');
+    ended.stop();
+    await until(() => queue.left === 1, 'the first subscription to leave');
+    holder.stop();
+    await until(async () => {
+      await desk.pubsub.publish('ticks', { ticks: 'tick' });
+      return waiting.received.length > 0;
+    }, 'the second subscription to get the permit');
+    expect([ended.received, waiting.errors]).toEqual([[], []]);
+    waiting.stop();
+    const another = app.subscribe('subscription { ticks }', undefined, client);
+    await until(async () => {
+      await desk.pubsub.publish('ticks', { ticks: 'tick' });
+      return another.received.length > 0;
+    }, 'the permit of a subscription that has ended');
+  });
+
+  it('leaves the queue with all subscriptions that it began and ended together', async () => {
+    const app = await startGraphql(setup, { overrides: { stream: WAITS } });
+    running.push(app);
+    const { queue } = queueOf(app.app);
+    const holder = app.subscribe('subscription { ticks }');
+    await until(async () => {
+      await desk.pubsub.publish('ticks', { ticks: 'tick' });
+      return holder.received.length > 0;
+    }, 'the first value');
+    const client = app.connect();
+    const waiting = Array.from({ length: 20 }, () =>
+      app.subscribe('subscription { ticks }', undefined, client),
+    );
+    await until(() => queue.joined === 20, 'all subscriptions to wait');
+    for (const { stop } of waiting) stop();
+    await until(() => queue.left === 20, 'all subscriptions to leave');
+  });
 });

@@ -10,6 +10,8 @@ export class Operation {
   private isUnavailable = true;
   /** The headers of all decisions. */
   headers: readonly Header[] = [];
+  /** Aborts when the client has ended the operation; absent until a field waits. */
+  gone: AbortSignal | undefined;
 
   /** Returns the headers of this decision and those before it. */
   add(decision: Decision, format: (decision: Decision) => readonly Header[]): readonly Header[] {

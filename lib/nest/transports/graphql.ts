@@ -4,22 +4,25 @@ import type { Header } from '../../http/headers.js';
 import { connectionSignal, isResponse, responseSignal, type Connection } from '../../http/response-end.js';
 import type { HttpRequest } from '../../http/subject.js';
 import { Exchange, hungUp } from '../request/exchange.js';
+import { operationSignal, type GraphqlConnection, type MercuriusSubscription } from './graphql-end.js';
 import { operationOf, type Operation } from './graphql-operation.js';
 import type { Handshakes } from './handshakes.js';
 
 /** The context of Apollo or Mercurius. In a subscription of `graphql-ws`, `extra` has the request. */
-export interface GraphqlContext {
+export interface GraphqlContext extends GraphqlConnection {
   readonly req?: GraphqlRequest;
   readonly request?: HttpRequest;
   readonly res?: HeaderTarget;
   readonly reply?: HeaderTarget & { readonly request?: HttpRequest };
-  readonly extra?: { readonly request?: HttpRequest };
+  readonly pubsub?: MercuriusSubscription;
+  readonly extra?: GraphqlConnection['extra'] & { readonly request?: HttpRequest };
 }
 
-type GraphqlRequest = HttpRequest & {
-  readonly res?: HeaderTarget;
-  readonly extra?: { readonly request?: HttpRequest };
-};
+type GraphqlRequest = HttpRequest &
+  GraphqlConnection & {
+    readonly res?: HeaderTarget;
+    readonly extra?: { readonly request?: HttpRequest };
+  };
 
 /** A response: Fastify's reply has `header`, a response of Node.js has `setHeader`. */
 interface HeaderTarget {
@@ -39,6 +42,7 @@ class GraphqlExchange extends Exchange {
     readonly request: HttpRequest,
     private readonly operation: Operation,
     private readonly target: HeaderTarget | undefined,
+    private readonly graphql: GraphqlContext,
   ) {
     super();
   }
@@ -53,10 +57,23 @@ class GraphqlExchange extends Exchange {
     }
   }
 
-  /** The end of the response; of a subscription, or where the context has no response, the end of the connection. */
+  /**
+   * The end of the response; of a subscription, when the client ends it; where the context has neither, the end of the
+   * connection.
+   */
   override gone(): AbortSignal | undefined {
     const { target } = this;
     if (target && isResponse(target)) return responseSignal(target, hungUp);
+    return (this.operation.gone ??= this.subscriptionSignal());
+  }
+
+  private subscriptionSignal(): AbortSignal | undefined {
+    const { req, pubsub } = this.graphql;
+    const connection = req?.subscriptions ? req : this.graphql;
+    return operationSignal({ connection, subscription: pubsub, disconnected: this.disconnected() }, hungUp);
+  }
+
+  private disconnected(): AbortSignal | undefined {
     const { socket } = this.request;
     if (!socket || !('once' in socket)) return undefined;
     return connectionSignal(socket as Connection, 'close', socket.destroyed === true, hungUp);
@@ -67,7 +84,8 @@ export function graphqlExchange(context: ExecutionContext, handshakes: Handshake
   const graphql = context.getArgByIndex<GraphqlContext | undefined>(2) ?? {};
   const request = requestOf(graphql) ?? {};
   const target = graphql.res ?? graphql.req?.res ?? graphql.reply;
-  return new GraphqlExchange(context, withAddress(request, handshakes), operationOf(graphql), target);
+  const from = withAddress(request, handshakes);
+  return new GraphqlExchange(context, from, operationOf(graphql), target, graphql);
 }
 
 function requestOf({ req, request, reply, extra }: GraphqlContext): HttpRequest | undefined {
