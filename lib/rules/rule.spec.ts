@@ -106,8 +106,8 @@ describe('an invalid rule', () => {
   });
 
   it.each([
-    [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', align, timeZone, anchor, prefetch'],
-    [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, overdraft, prefetch'],
+    [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', align, timeZone, anchor, prefetch, inherit'],
+    [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, overdraft, prefetch, inherit'],
     [{ constructor: 5 }, 'constructor', 'sliding-window-log, the default algorithm', ''],
   ])(
     'is rejected for an option that its algorithm does not have: %p',
