@@ -106,7 +106,12 @@ describe('an invalid rule', () => {
   });
 
   it.each([
-    [{ algorithm: 'fixed-window', burst: 2 }, 'burst', 'fixed-window', ', align, timeZone, anchor, prefetch, inherit'],
+    [
+      { algorithm: 'fixed-window', burst: 2 },
+      'burst',
+      'fixed-window',
+      ', align, timeZone, anchor, prefetch, inherit',
+    ],
     [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, overdraft, prefetch, inherit'],
     [{ constructor: 5 }, 'constructor', 'sliding-window-log, the default algorithm', ''],
   ])(
