@@ -3,6 +3,7 @@ import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { ConfigModule, ConfigService, type ConfigType } from '@nestjs/config';
 import { GraphQLModule } from '@nestjs/graphql';
 import { overridesFromEnv, RateLimitModule } from 'nestjs-redis-rate-limit';
+import { RateLimitDashboardModule } from 'nestjs-redis-rate-limit/dashboard';
 import { bearerUser } from './auth/bearer-user.middleware.js';
 import { CatalogResolver } from './catalog/catalog.resolver.js';
 import { ChatGateway } from './chat/chat.gateway.js';
@@ -13,12 +14,15 @@ import { Geocoder } from './geocode/geocoder.js';
 import { GuideController } from './guide/guide.controller.js';
 import { HealthController } from './health/health.controller.js';
 import { liveRules } from './limits/live-rules.js';
+import { AdminGuard } from './limits/admin.guard.js';
 import { LimitsController } from './limits/limits.controller.js';
 import { LoginController } from './login/login.controller.js';
 import { OrdersController } from './orders/orders.controller.js';
 import { ParcelsConsumer } from './parcels/parcels.consumer.js';
 import { ReportsController } from './reports/reports.controller.js';
 import { SearchController } from './search/search.controller.js';
+import { TrafficModule } from './traffic/traffic.module.js';
+import { Traffic } from './traffic/traffic.js';
 
 @Module({
   imports: [
@@ -30,6 +34,15 @@ import { SearchController } from './search/search.controller.js';
         redis: config.get<string>('REDIS_URL'),
         liveRules: liveRules(config.get<string>('REDIS_URL'), limits.prefix),
         overrides: { ...limits.overrides, ...overridesFromEnv(config) },
+      }),
+    }),
+    RateLimitDashboardModule.forRootAsync({
+      guards: process.env['NODE_ENV'] === 'production' ? [AdminGuard] : [],
+      imports: [TrafficModule],
+      inject: [Traffic],
+      useFactory: (traffic: Traffic) => ({
+        subjects: 'shown',
+        actions: [{ id: 'traffic', label: 'Send traffic', run: () => traffic.start() }],
       }),
     }),
     GraphQLModule.forRoot<ApolloDriverConfig>({

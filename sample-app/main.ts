@@ -25,6 +25,7 @@ async function bootstrap(): Promise<void> {
   const { source } = app.get<BaseStore>(RATE_LIMIT_STORE);
   const { port: messagesPort } = messages.unwrap<Server>().address() as AddressInfo;
   new Logger('SampleApp').log(`Messages: TCP port ${messagesPort}.`);
+  new Logger('SampleApp').log(`http://localhost:${bound}/rate-limits shows the limits at work.`);
   new Logger('SampleApp').log(`http://localhost:${bound} lists what to try. Counting ${PLACES[source]}.`);
 }
 

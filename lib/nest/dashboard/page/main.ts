@@ -38,7 +38,7 @@ function show(snapshot: Snapshot): void {
   byId('notice').hidden = snapshot.problem === undefined;
   setText(byId('notice'), visible(snapshot.problem ?? ''));
   for (const view of views) view.update(snapshot);
-  actions.update(snapshot.actions);
+  actions.update(snapshot.readOnly ? [] : snapshot.actions);
   denials.add(snapshot.at, snapshot.rules);
 }
 

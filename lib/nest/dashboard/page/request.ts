@@ -1,3 +1,6 @@
+/** Milliseconds after which a request counts as failed. */
+const LONGEST_MS = 15_000;
+
 /** A request that the server refused. Its message is for the reader. */
 export class RefusedError extends Error {
   constructor(
@@ -31,7 +34,8 @@ export function post<Reply>(path: string, body: object): Promise<Reply> {
 }
 
 async function send<Reply>(path: string, init: RequestInit): Promise<Reply> {
-  const response = await fetch(path, { ...init, cache: 'no-store' }).catch(() => undefined);
+  const signal = AbortSignal.timeout(LONGEST_MS);
+  const response = await fetch(path, { ...init, signal, cache: 'no-store' }).catch(() => undefined);
   if (!response) throw new RefusedError(0, 'The application cannot be reached.');
   const body: unknown = await response.json().catch(() => ({}));
   if (!response.ok) throw new RefusedError(response.status, messageOf(response, body));

@@ -45,15 +45,19 @@ export class SnapshotStream {
     if (this.source && performance.now() - this.lastAt > SILENCE_MS) void this.reopen();
   }
 
-  /** An EventSource hides the status of a refused stream, so that a plain request finds the reason. */
+  /**
+   * An EventSource hides the status of a refused stream, so that a plain request finds the reason. The server ends streams
+   * now and then: the first attempt after that is not reported.
+   */
   private async reopen(): Promise<void> {
     if (!this.source) return;
     this.source.close();
     this.source = undefined;
-    this.onConnection({ state: 'lost', problem: 'The stream has ended.' });
     const wait = Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.attempts++);
     try {
       this.onSnapshot(await read<Snapshot>('snapshot'));
+      if (this.attempts > 1)
+        this.onConnection({ state: 'lost', problem: 'The stream of figures does not open.' });
     } catch (error) {
       this.onConnection(connectionAfter(error));
     }

@@ -1,0 +1,68 @@
+import { mkdir } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { stopPrograms } from '../readme/node-program.js';
+import { startSampleApp } from '../readme/sample-app.js';
+import { pathOf } from '../readme/code-blocks.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { startChromium, type Chromium } from './chromium.js';
+import { expand, live, press } from './page-parts.js';
+
+const PICTURES = [
+  { name: 'operations-page', scheme: 'light', width: 1200, height: 800 },
+  { name: 'operations-page-dark', scheme: 'dark', width: 1200, height: 800 },
+  { name: 'operations-page-phone', scheme: 'light', width: 360, height: 740 },
+] as const;
+
+describe('the sample app', () => {
+  let chromium: Chromium;
+
+  beforeAll(async () => {
+    chromium = await startChromium();
+  });
+  afterEach(stopPrograms);
+  afterAll(() => chromium.close());
+
+  async function start(variables?: Readonly<Record<string, string>>): Promise<string> {
+    const { program } = await startSampleApp(variables);
+    return /http:\S+\/rate-limits(?= shows)/.exec(program.printed())![0];
+  }
+
+  it('the sample app prints the address of a page whose button sends traffic that is denied', async () => {
+    const { page, errors, hosts } = await chromium.open(await start());
+    await live(page);
+    const from = performance.now();
+    await press(page, 'Send traffic');
+    await page.waitForFunction(
+      `document.querySelector('#outcomes').textContent.includes('A minute of traffic')`,
+    );
+    await page.waitForFunction(`document.querySelector('#total-denied').textContent !== '0'`);
+    process.stderr.write(`sample app: denials ${Math.round(performance.now() - from)} ms after the click\n`);
+    await page.waitForFunction(`document.querySelector('#total-allowed').textContent !== '0'`);
+    expect(errors).toEqual([]);
+    expect(hosts.size).toBe(1);
+  });
+
+  // `SCREENSHOTS=1` takes the pictures of the documentation.
+  (process.env['SCREENSHOTS'] ? it : it.skip)(
+    'the operations page of the sample app has pictures in the documentation',
+    async () => {
+      const url = await start({ REDIS_URL: redisUrl(), RATE_LIMIT_PREFIX: uniquePrefix() });
+      const opened = await Promise.all(PICTURES.map((picture) => chromium.open(url, picture)));
+      await press(opened[0]!.page, 'Send traffic');
+      await mkdir(pathOf('docs/images'), { recursive: true });
+      const enough = `document.querySelector('#chart').getAttribute('aria-label').match(/[1-9]\\d\\d+ denied/)`;
+      await Promise.all(opened.map(({ page }) => page.waitForFunction(enough, { timeout: 120_000 })));
+      for (const [index, { page }] of opened.entries()) {
+        await page.bringToFront();
+        await expand(page, 'search');
+        await page.waitForSelector('.subjects:not([hidden])');
+        await page.waitForSelector('.toast', { hidden: true });
+        await page.evaluate('scrollTo(0, 0)');
+        await page.screenshot({
+          path: pathOf(`docs/images/${PICTURES[index]!.name}.png`),
+        });
+      }
+    },
+    240_000,
+  );
+});
