@@ -171,6 +171,7 @@ const shared = [
     RateLimitService,
     RateLimiter,
     RateLimitEvents,
+    RuleBook,
     ...shared,
   ],
 })

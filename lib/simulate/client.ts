@@ -1,10 +1,7 @@
+import type { ReplayedCounter } from '../rules/replay.js';
+
 /** What a simulation knows of one client under one rule. */
-export interface ClientRecord {
-  state: unknown;
-  /** When the state decides like no state, in microseconds since the epoch. */
-  expiresAt: number;
-  /** When the block of the client ends, in microseconds since the epoch. */
-  blockedUntil: number;
+export interface ClientRecord extends ReplayedCounter {
   denied: number;
   /** Size of the state: an integer from 0. */
   size: number;

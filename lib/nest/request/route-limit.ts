@@ -89,7 +89,7 @@ export class RouteLimit implements AppliedLimit {
   constructor(
     fields: RuleFields,
     readonly owner: string,
-    private readonly id: string,
+    readonly id: string,
     private readonly key: KeyRule,
     private readonly invalid: InvalidValues,
     live?: { readonly declared: RouteLimit } & LiveChange,

@@ -38,7 +38,7 @@ export class Collector {
       const result = decisions[index]!;
       const hit = hits[index];
       const { trialOf } = hit?.rule ?? {};
-      const counts = this.countsOf(trialOf ?? result.rule, now);
+      const counts = this.countsOf(trialOf ?? result.rule);
       if (!counts) continue;
       if (!hit) counts.addUncounted(second);
       else if (trialOf === undefined) {
@@ -57,10 +57,10 @@ export class Collector {
     }
   };
 
-  private countsOf(rule: string, now: number): RuleCounts | undefined {
+  private countsOf(rule: string): RuleCounts | undefined {
     const known = this.rules.get(rule);
     if (known || this.rules.size >= MOST_RULES) return known;
-    const counts = new RuleCounts(now);
+    const counts = new RuleCounts();
     this.rules.set(rule, counts);
     return counts;
   }

@@ -31,8 +31,8 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   readonly collector = new Collector(Date.now);
   /** Access to the other processes; `undefined` if limits are counted in the memory of this process. */
   readonly records: ProcessRecords | undefined;
-  /** Answers a question of a process; `undefined` if there is no answer. */
-  answer: ((text: string) => string | undefined) | undefined;
+  /** Answers a question of a process. */
+  answer: ((text: string) => string) | undefined;
   private readonly identity = {
     id: randomBytes(6).toString('hex'),
     host: hostname(),

@@ -27,12 +27,8 @@ export class RuleCounts {
   readonly trialDeny = new Seconds(RATE_S);
   readonly subjects = new DeniedSubjects();
   readonly routes = new Map<string, RouteCounts>();
-  readonly traffic: TrafficRecord;
+  readonly traffic = new TrafficRecord();
   private readonly routeHashes = new Map<string | undefined, number>([[undefined, 0]]);
-
-  constructor(now: number) {
-    this.traffic = new TrafficRecord(now);
-  }
 
   /**
    * Counts the result of the rule for a request.

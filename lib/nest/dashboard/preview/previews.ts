@@ -1,13 +1,100 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { RateLimitService } from '../../rate-limit.service.js';
+import { Inject, Injectable, ServiceUnavailableException } from '@nestjs/common';
+import { RateLimitConfigError } from '../../../contracts/rate-limit-config.error.js';
+import { sleep } from '../../../contracts/timer.js';
+import type { ProcessRecords } from '../../../stores/redis/process-records.js';
+import { LiveState } from '../../live/live-state.js';
+import { changedFields, type RuleChanges } from '../../live/change-of-rule.js';
+import { Routes } from '../../request/routes.js';
+import { RuleBook } from '../../rules/rule-book.js';
+import { ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
+import { replayedRule, replayTraffic, type ReplayedRule } from './replayed-rule.js';
+import { hashOf, type RecordedTraffic } from './traffic-record.js';
+import { mergeTraffic, readTraffic, trafficText } from './traffic-text.js';
 
-/** Replays the requests of the last ten minutes with other fields of a rule. */
+/** Processes look for questions once a second. */
+const LONGEST_WAIT_MS = 2500;
+const LOOK_EVERY_MS = 100;
+
+/** Replays the requests of the last ten minutes, of all processes, with other fields of a rule. */
 @Injectable()
 export class Previews {
-  constructor(@Inject(RateLimitService) readonly limits: RateLimitService) {}
+  private asking: Promise<unknown> = Promise.resolve();
 
-  of(_rule: string, _fields: Readonly<Record<string, unknown>>): Promise<Preview> {
-    return Promise.resolve({ requests: 0, subjects: 0, deniedNow: 0, deniedThen: 0, seconds: 0, sampled: 1 });
+  constructor(
+    @Inject(ProcessReports) private readonly processes: ProcessReports,
+    @Inject(LiveState) private readonly state: LiveState,
+    @Inject(Routes) private readonly routes: Routes,
+    @Inject(RuleBook) private readonly book: RuleBook,
+  ) {
+    processes.answer = (rule) => trafficText(this.recorded(rule));
+  }
+
+  /**
+   * Returns the effect of a live change.
+   *
+   * @throws RateLimitConfigError if it does not fit the rule
+   * @throws UnprocessableEntityException if the rule depends on more than what is recorded
+   */
+  async of(rule: string, fields: Readonly<Record<string, unknown>>): Promise<Preview> {
+    const change = { layer: { rule, fields, until: Infinity }, exceptions: [] };
+    const problems = this.state.problemsOf(rule, change);
+    if (problems.length > 0) throw new RateLimitConfigError(problems);
+    const rules = this.rulesOf(rule, change);
+    const others = this.asking.then(() => this.ofOthers(rule));
+    this.asking = others.catch(() => undefined); // There is one question at a time.
+    const traffic = mergeTraffic([this.recorded(rule), ...(await others)]);
+    return replayTraffic(traffic, (route) => rules.get(route), this.processes.collector.clock());
+  }
+
+  /** The rule on each route, by the hash of the route; 0 if routes share its counters. */
+  private rulesOf(rule: string, change: RuleChanges): Map<number, ReplayedRule> {
+    const rules = new Map<number, ReplayedRule>();
+    const ofModule = this.book.namedRule(rule);
+    if (ofModule) {
+      const held = this.state.changesOf(rule);
+      rules.set(0, replayedRule(ofModule, held ? changedFields(ofModule, held) : ofModule, change));
+    }
+    for (const { name, declared, fields, id } of [...this.routes.all()].flat()) {
+      if (name !== rule) continue;
+      const hash = fields.scope === 'shared' ? 0 : hashOf(id);
+      rules.set(hash, replayedRule(declared.fields, fields, change));
+    }
+    return rules;
+  }
+
+  private recorded(rule: string): RecordedTraffic {
+    const { collector } = this.processes;
+    return collector.rules.get(rule)?.traffic.read(collector.clock()) ?? NOTHING;
+  }
+
+  /** @throws ServiceUnavailableException if a process does not answer: the preview would lack its requests */
+  private async ofOthers(rule: string): Promise<readonly RecordedTraffic[]> {
+    const { records, id: own } = this.processes;
+    const { reports } = await this.processes.all();
+    const ids = reports.map(({ id }) => id).filter((id) => id !== own);
+    if (!records || ids.length === 0) return [];
+    const answers = await this.answersOf(records, rule, ids).catch((error: Error) => {
+      throw new ServiceUnavailableException(`Redis cannot be read: ${error.message}`);
+    });
+    const traffic = answers.map((text) => (text === null ? undefined : readTraffic(text)));
+    if (!traffic.includes(undefined)) return traffic as RecordedTraffic[];
+    throw new ServiceUnavailableException('A process has not sent its requests; try again.');
+  }
+
+  private async answersOf(
+    records: ProcessRecords,
+    rule: string,
+    ids: readonly string[],
+  ): Promise<readonly (string | null)[]> {
+    const question = await records.ask(rule);
+    const until = performance.now() + LONGEST_WAIT_MS;
+    for (;;) {
+      const answers = await records.answers(question, ids);
+      if (!answers.includes(null) || performance.now() > until) return answers;
+      await sleep(LOOK_EVERY_MS);
+    }
   }
 }
+
+const NOTHING: RecordedTraffic = { depth: 0, since: 0, requests: [] };

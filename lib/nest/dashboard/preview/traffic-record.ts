@@ -22,7 +22,7 @@ export interface RecordedRequest {
 export interface RecordedTraffic {
   /** The subjects whose hash ends with this number of zero bits: a share of 1/2^depth. */
   readonly depth: number;
-  /** Since when all requests of these subjects are recorded, in milliseconds since the epoch. */
+  /** Since when all requests of these subjects are recorded, in milliseconds since the epoch; 0: none is missing. */
   readonly since: number;
   readonly requests: readonly RecordedRequest[];
 }
@@ -42,13 +42,8 @@ export class TrafficRecord {
   private depth = 0;
   private depthBefore = 0;
   private deepenedAt = 0;
-  private since: number;
+  private since = 0;
   private overwrites = 0;
-
-  /** @param now milliseconds since the epoch */
-  constructor(now: number) {
-    this.since = now;
-  }
 
   add(now: number, subject: number, route: number, cost: number): void {
     if (!isSampled(subject, this.depth)) return;
@@ -78,7 +73,7 @@ export class TrafficRecord {
         cost: this.costs[index]!,
       });
     }
-    return { depth, since: Math.max(this.since, now - RECORDED_MS), requests };
+    return { depth, since: this.since, requests };
   }
 
   private makeRoom(now: number): void {
