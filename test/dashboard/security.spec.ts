@@ -1,0 +1,185 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimitModule, MemoryRuleSource } from '../../lib/index.js';
+import { RateLimitDashboardModule } from '../../lib/dashboard.js';
+import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
+import { AdminGuard, FROM_PAGE, startDashboard } from './dashboard-app.js';
+
+const { NODE_ENV } = process.env;
+
+afterEach(closeApps);
+afterEach(() => {
+  process.env['NODE_ENV'] = NODE_ENV;
+});
+
+const PATHS = ['', 'page', 'page.js', 'page.css', 'snapshot', 'history', 'events'];
+const CHANGES = [
+  'preview',
+  'rules/set',
+  'rules/unset',
+  'subjects/reset',
+  'subjects/block',
+  'actions/traffic',
+];
+
+describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
+  it('gives nothing to a request that the guard refuses, and everything to one that it allows', async () => {
+    const { ask, change } = await startDashboard({ framework, dashboard: { guards: [AdminGuard] } });
+    for (const path of PATHS) expect([path, (await ask(path)).status]).toEqual([path, 403]);
+    for (const path of CHANGES) expect([path, (await change(path, {})).status]).toEqual([path, 403]);
+    expect((await ask('snapshot', { 'x-admin': 'yes' })).status).toBe(200);
+  });
+
+  it('refuses changes without its header, of another content type, and from pages of other origins', async () => {
+    let runs = 0;
+    const actions = [{ id: 'traffic', label: 'Traffic', run: () => (runs += 1) }];
+    const { send, port } = await startDashboard({ framework, dashboard: { actions } });
+    const statusOf = async (headers: Record<string, string>, body = '{}'): Promise<number> =>
+      (await send({ method: 'POST', path: '/rate-limits/actions/traffic', headers, body })).status;
+    const { 'x-rate-limit-dashboard': own, ...without } = FROM_PAGE;
+    const here = `http://127.0.0.1:${port}`;
+    expect(own).toBe('1');
+    expect(await statusOf(without)).toBe(403);
+    expect(
+      await statusOf({ ...FROM_PAGE, 'content-type': 'application/x-www-form-urlencoded' }, 'a=1'),
+    ).not.toBe(200);
+    expect(await statusOf({ ...FROM_PAGE, 'content-type': 'text/plain' })).not.toBe(200);
+    for (const origin of [
+      'https://evil.example',
+      'null',
+      'http://127.0.0.1',
+      `https://127.0.0.1.evil.example:${port}`,
+    ])
+      expect([origin, await statusOf({ ...FROM_PAGE, origin })]).toEqual([origin, 403]);
+    for (const site of ['cross-site', 'same-site', 'none'])
+      expect([site, await statusOf({ ...FROM_PAGE, 'sec-fetch-site': site })]).toEqual([site, 403]);
+    expect(runs).toBe(0);
+    expect(await statusOf({ ...FROM_PAGE, origin: here, 'sec-fetch-site': 'same-origin' })).toBe(200);
+    expect(runs).toBe(1);
+  });
+
+  it('changes nothing by GET', async () => {
+    let runs = 0;
+    const actions = [{ id: 'traffic', label: 'Traffic', run: () => (runs += 1) }];
+    const { ask } = await startDashboard({ framework, dashboard: { actions } });
+    for (const path of CHANGES) expect([path, (await ask(path, FROM_PAGE)).status]).toEqual([path, 404]);
+    expect(runs).toBe(0);
+  });
+
+  it('refuses figures to pages of other origins, also where the application allows them to read its routes', async () => {
+    const { app, ask } = await startDashboard({ framework });
+    expect((await ask('snapshot', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await ask('snapshot', { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await ask('events', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    await app.close();
+    const open = await startApp(
+      { imports: [RateLimitModule.forRoot(), RateLimitDashboardModule.forRoot()] },
+      { framework, configure: (each) => each.enableCors() },
+    );
+    const { headers } = await open.get('/rate-limits/snapshot');
+    expect(headers).not.toHaveProperty('access-control-allow-origin');
+  });
+
+  it('is only at localhost and IP addresses without guards, so that no foreign name can be bound to it', async () => {
+    const { ask } = await startDashboard({ framework });
+    const statusOf = async (host: string) => (await ask('snapshot', { host })).status;
+    expect([
+      await statusOf('localhost:3000'),
+      await statusOf('[::1]:3000'),
+      await statusOf('10.0.0.7'),
+    ]).toEqual([200, 200, 200]);
+    expect([await statusOf('evil.example'), await statusOf('localhost.evil.example:3000')]).toEqual([
+      403, 403,
+    ]);
+  });
+
+  it('refuses long bodies and bodies of another form, with a message', async () => {
+    const { change, send } = await startDashboard({ framework });
+    expect((await change('preview', { rule: 'x'.repeat(20_000), fields: {} })).status).toBe(413);
+    for (const body of [
+      [],
+      'text',
+      null,
+      { rule: 7, fields: {} },
+      { rule: 'login', fields: [] },
+      { other: 1 },
+    ]) {
+      const { status, body: text } = await change('preview', body);
+      expect([body, status >= 400 && status < 500]).toEqual([body, true]);
+      expect((JSON.parse(text) as { message: unknown }).message).toBeTruthy();
+    }
+    const malformed = { method: 'POST', path: '/rate-limits/preview', headers: FROM_PAGE, body: '{' };
+    expect((await send(malformed)).status).toBe(400);
+  });
+
+  it('changes nothing if it is read-only, and shows so', async () => {
+    let runs = 0;
+    const actions = [{ id: 'traffic', label: 'Traffic', run: () => (runs += 1) }];
+    const { change, snapshot } = await startDashboard({
+      framework,
+      limits: { liveRules: new MemoryRuleSource() },
+      dashboard: { readOnly: true, actions },
+    });
+    for (const path of CHANGES.slice(1)) {
+      expect([path, (await change(path, {})).status]).toEqual([path, 403]);
+    }
+    expect(runs).toBe(0);
+    const shown = await snapshot();
+    expect([shown.readOnly, shown.actions, shown.rules.map(({ editable }) => editable)]).toEqual([
+      true,
+      [],
+      [false, false],
+    ]);
+  });
+});
+
+describe('an operations page without guards', () => {
+  const imports = [RateLimitModule.forRoot(), RateLimitDashboardModule.forRoot()];
+
+  it('does not start in production', async () => {
+    process.env['NODE_ENV'] = 'production';
+    expect(await refusalToStart({ imports })).toContain(
+      'RateLimitDashboardModule.guards: missing; allowed in production: a list of one guard or more',
+    );
+  });
+
+  it('starts in production with a guard', async () => {
+    process.env['NODE_ENV'] = 'production';
+    const guarded = RateLimitDashboardModule.forRoot({ guards: [AdminGuard] });
+    const { get } = await startApp(
+      { imports: [RateLimitModule.forRoot(), guarded] },
+      { framework: 'express' },
+    );
+    expect((await get('/rate-limits/snapshot', { 'x-admin': 'yes' })).status).toBe(200);
+  });
+
+  it('warns once outside production', async () => {
+    const { logs } = await startApp({ imports }, { framework: 'express' });
+    expect(logs.ours().filter(({ message }) => message.includes('RL_DASHBOARD_OPEN'))).toHaveLength(1);
+  });
+});
+
+describe('the options of the operations page', () => {
+  it.each([
+    [{ path: 'a b' }, 'path: got "a b"; allowed: a path such as'],
+    [{ guards: [{}] }, 'guards: got [{}]; allowed: a list of guards'],
+    [{ subjects: 'all' }, 'subjects: got "all"; allowed: "masked", "shown"'],
+    [{ actions: [{ id: '<b>' }] }, 'actions: got'],
+    [{ guard: AdminGuard }, 'RateLimitDashboardModule.forRoot.guard: no such option'],
+  ])('%p: an invalid value is an error with the values allowed', (options, message) => {
+    expect(() => RateLimitDashboardModule.forRoot(options as object)).toThrow(message);
+  });
+
+  it('can come from a factory, beside which the path and the guards are', async () => {
+    const dashboard = RateLimitDashboardModule.forRootAsync({
+      path: 'ops/limits',
+      guards: [new AdminGuard()],
+      useFactory: async () => Promise.resolve({ subjects: 'shown' as const }),
+    });
+    const { get } = await startApp(
+      { imports: [RateLimitModule.forRoot(), dashboard] },
+      { framework: 'express', configure: (app) => app.setGlobalPrefix('api') },
+    );
+    expect((await get('/api/ops/limits/snapshot', { 'x-admin': 'yes' })).status).toBe(200);
+    expect((await get('/api/ops/limits', { 'x-admin': 'yes' })).headers['location']).toBe('limits/page');
+  });
+});

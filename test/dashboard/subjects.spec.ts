@@ -1,0 +1,105 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { MemoryRuleSource } from '../../lib/index.js';
+import { masked } from '../../lib/nest/dashboard/subjects/masked.js';
+import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
+import { startDashboard, type DashboardApp } from './dashboard-app.js';
+
+afterEach(closeApps);
+
+const LOGIN = { onDemand: { login: { window: '1h', limit: 3, by: 'ip' } } } as const;
+const BLOCKABLE = { onDemand: { login: { ...LOGIN.onDemand.login, block: 'manual' } } } as const;
+
+async function denyAll({ login }: DashboardApp, ip: string): Promise<void> {
+  while ((await login(ip)).status !== 429);
+}
+
+describe.each(FRAMEWORKS)('the subjects on the operations page, on %s', (framework) => {
+  it('a reset gives a subject its full limit', async () => {
+    const app = await startDashboard({ framework });
+    await denyAll(app, '203.0.113.7');
+    const [{ id, remaining } = { id: '', remaining: 1 }] = (await app.rule('login')).top;
+    expect(remaining).toBe(0);
+    const { status, body } = await app.change('subjects/reset', { rule: 'login', subject: id });
+    expect([status, body]).toEqual([200, '{"reset":true}']);
+    expect((await app.rule('login')).top[0]?.remaining).toBe(3);
+    expect((await app.login('203.0.113.7')).status).toBe(200);
+  });
+
+  it.each([
+    ['by the block of its rule', BLOCKABLE],
+    ['by a live exception if its rule has no block', { ...LOGIN, liveRules: new MemoryRuleSource() }],
+  ])('a subject is blocked %s, and a reset allows it again', async (_how, limits) => {
+    const app = await startDashboard({ framework, limits });
+    await denyAll(app, '203.0.113.7');
+    const { id } = (await app.rule('login')).top[0]!;
+    await app.change('subjects/reset', { rule: 'login', subject: id });
+    const blocked = await app.change('subjects/block', { rule: 'login', subject: id, expires: '10m' });
+    expect(blocked.status).toBe(200);
+    expect((await app.login('203.0.113.7')).status).toBe(429);
+    expect((await app.login('203.0.113.8')).status).toBe(200);
+    await app.change('subjects/reset', { rule: 'login', subject: id });
+    expect((await app.login('203.0.113.7')).status).toBe(200);
+  });
+
+  it('a subject of a rule that cannot block is not blocked, and the message names the fix', async () => {
+    const app = await startDashboard({ framework });
+    await denyAll(app, '203.0.113.7');
+    const { id } = (await app.rule('login')).top[0]!;
+    const { status, body } = await app.change('subjects/block', {
+      rule: 'login',
+      subject: id,
+      expires: '10m',
+    });
+    expect([status, body]).toEqual([422, expect.stringContaining('Set its field `block`')]);
+  });
+
+  it('an id of another rule, of another application or of nothing names no subject', async () => {
+    const app = await startDashboard({ framework });
+    const other = await startDashboard({ framework });
+    await denyAll(app, '203.0.113.7');
+    await denyAll(other, '203.0.113.7');
+    const [{ id } = { id: '' }] = (await app.rule('login')).top;
+    const [{ id: foreign } = { id: '' }] = (await other.rule('login')).top;
+    for (const [rule, subject] of [
+      ['default', id],
+      ['login', foreign],
+      ['login', '203.0.113.7'],
+      ['login', '*'],
+    ]) {
+      expect((await app.change('subjects/reset', { rule, subject })).status).toBe(422);
+    }
+  });
+});
+
+describe('the subjects on the operations page', () => {
+  it('are nowhere in what the page receives unless they are shown', async () => {
+    const hidden = await startDashboard();
+    const shown = await startDashboard({ dashboard: { subjects: 'shown' } });
+    for (const app of [hidden, shown]) await denyAll(app, '203.0.113.7');
+    expect((await hidden.ask('snapshot')).body).not.toContain('203.0.113.7');
+    expect((await shown.rule('login')).top[0]?.subject).toBe('203.0.113.7');
+  });
+
+  it('have the same id in every snapshot, and different ones under different rules', async () => {
+    const app = await startDashboard({
+      limits: { rules: { default: { window: '1h', limit: 3 } }, ...LOGIN },
+    });
+    await denyAll(app, '203.0.113.7');
+    const idOf = async (rule: string) => (await app.rule(rule)).top[0]?.id;
+    expect(await idOf('login')).toBe(await idOf('login'));
+    expect(await idOf('login')).not.toBe(await idOf('default'));
+  });
+
+  it.each([
+    ['203.0.113.7', '2•••7'],
+    ['ann', '•••'],
+    ['ann-b', 'a•••'],
+    ['ann@example.com', 'an•••m'],
+    ['9f86d081884c7d659a2feaa0c55ad015', '9f•••5'],
+    [['tenant-7', 'ann'], 't•••7 | •••'],
+    ['everyone', 'everyone'],
+    ['😀😀😀😀😀😀😀😀', '😀•••😀'],
+  ])('%p is masked as %p', (subject, text) => {
+    expect(masked(subject)).toBe(text);
+  });
+});
