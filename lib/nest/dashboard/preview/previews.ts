@@ -74,8 +74,8 @@ export class Previews {
     const { reports } = await this.processes.all();
     const ids = reports.map(({ id }) => id).filter((id) => id !== own);
     if (!records || ids.length === 0) return [];
-    const answers = await this.answersOf(records, rule, ids).catch((error: Error) => {
-      throw new ServiceUnavailableException(`Redis cannot be read: ${error.message}`);
+    const answers = await this.answersOf(records, rule, ids).catch((error: unknown) => {
+      throw new ServiceUnavailableException(`Redis cannot be read: ${(error as Error).message}`);
     });
     const traffic = answers.map((text) => (text === null ? undefined : readTraffic(text)));
     if (!traffic.includes(undefined)) return traffic as RecordedTraffic[];
