@@ -1,13 +1,22 @@
 import { shown } from './shown.js';
 
+const LONGEST = 10_000;
+
+/** Shortens long names: they may come from a client. */
+function shortened(problem: string): string {
+  const text = problem.length > LONGEST ? `${problem.slice(0, LONGEST)}…` : problem;
+  return text.replace(/(\S{80})\S{120,}/g, '$1…');
+}
+
 /** Thrown for invalid rules and options: names each key, the value given and the values allowed. */
 export class RateLimitConfigError extends Error {
   override readonly name = 'RateLimitConfigError';
   readonly #problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    super(['Rate limit configuration is wrong:', ...problems.map((problem) => `  - ${problem}`)].join('\n'));
-    this.#problems = problems;
+    const short = problems.map(shortened);
+    super(['Rate limit configuration is wrong:', ...short.map((problem) => `  - ${problem}`)].join('\n'));
+    this.#problems = short;
   }
 
   /** One sentence per invalid value. */

@@ -6,7 +6,7 @@ describe('shown', () => {
     ['60', '"60"'],
     [60, '60'],
     [Number.NaN, 'NaN'],
-    [60n, '60'],
+    [60n, '60n'],
     [null, 'null'],
     [undefined, 'undefined'],
     [() => 's3cret', 'a function'],

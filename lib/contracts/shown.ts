@@ -9,8 +9,12 @@ const LONGEST = 80;
 export function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (isKindOfItsOwn(value)) return `a ${Object.prototype.toString.call(value).slice('[object '.length, -1)}`;
-  if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
-  const text = typeof value === 'number' ? String(value) : printed(value);
+  if (typeof value === 'bigint') return short(`${value}n`);
+  if (typeof value === 'symbol') return short(String(value));
+  return short(typeof value === 'number' ? String(value) : printed(value));
+}
+
+function short(text: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 

@@ -114,6 +114,18 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
     await expect(service.consume('__proto__', 'a')).rejects.toThrow(RateLimitConfigError);
   });
 
+  it('an error does not repeat a rule name of a megabyte', async () => {
+    const { service } = await start();
+    for (const name of ['x'.repeat(1e6), 'x '.repeat(5e5)]) {
+      const error: Error = await service.consume(name, 'a').then(
+        () => new Error('allowed'),
+        (thrown: Error) => thrown,
+      );
+      expect(error.message).toMatch(/^Rate limit configuration is wrong:\n {2}- rule "x+/);
+      expect(error.message.length).toBeLessThan(11_000);
+    }
+  });
+
   it('a rule that depends on a request is an error in programs', async () => {
     const { service } = await start({ rules: { total: { window: '1m', limit: () => 3 } } });
     await expect(service.consume('total', 'a')).rejects.toThrow(
