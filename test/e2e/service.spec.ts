@@ -117,12 +117,9 @@ describe.each(SETUPS)('RateLimitService on $framework with $kind', ({ framework,
   it('an error does not repeat a rule name of a megabyte', async () => {
     const { service } = await start();
     for (const name of ['x'.repeat(1e6), 'x '.repeat(5e5)]) {
-      const error: Error = await service.consume(name, 'a').then(
-        () => new Error('allowed'),
-        (thrown: Error) => thrown,
-      );
-      expect(error.message).toMatch(/^Rate limit configuration is wrong:\n {2}- rule "x+/);
-      expect(error.message.length).toBeLessThan(11_000);
+      const error = await service.consume(name, 'a').catch((thrown: unknown) => String(thrown));
+      expect(error).toMatch(/Rate limit configuration is wrong:\n {2}- rule "x/);
+      expect(String(error).length).toBeLessThan(11_000);
     }
   });
 
