@@ -13,7 +13,7 @@ export function answerDenial(exception: Denial, host: ArgumentsHost): Observable
       refuseSocket(exception, host);
       return;
     case 'rpc':
-      return rpcReply(exception);
+      return rpcReply(exception, host);
     default:
       throw exception;
   }

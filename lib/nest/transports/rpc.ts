@@ -1,8 +1,9 @@
-import type { ExecutionContext } from '@nestjs/common';
+import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
 import { EMPTY, throwError, type Observable } from 'rxjs';
 import type { HttpRequest } from '../../http/subject.js';
 import { Exchange, WITHOUT_CLIENT } from '../request/exchange.js';
 import type { Denial } from '../request/responder.js';
+import { grpcError } from './grpc.js';
 
 /** In the metadata of a handler by @EventPattern, as `PatternHandler` of @nestjs/microservices has it. */
 const EVENT = 2;
@@ -32,6 +33,7 @@ export function drop<Exception extends object>(exception: Exception): Exception 
 }
 
 /** Returns the reply to a denied message: an error with the details. A dropped event has none. */
-export function rpcReply(exception: Denial): Observable<never> {
-  return DROPPED in exception ? EMPTY : throwError(() => exception.getResponse());
+export function rpcReply(exception: Denial, host: ArgumentsHost): Observable<never> {
+  if (DROPPED in exception) return EMPTY;
+  return throwError(() => grpcError(exception, host) ?? exception.getResponse());
 }
