@@ -112,6 +112,36 @@ const SETUPS = ADAPTERS.flatMap((adapter) =>
   (['express', 'fastify'] as const).map((framework) => ({ adapter, framework })),
 );
 
+/** Opens a transport of Socket.IO, joins a namespace, and keeps the transport whatever is answered. */
+async function stay(port: number, ip: string) {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`, {
+    headers: { 'x-forwarded-for': ip },
+  });
+  running.push({ close: () => socket.terminate() });
+  const received: string[] = [];
+  const state = { received, isClosed: false };
+  socket.on('close', () => (state.isClosed = true));
+  socket.on('message', (message: Buffer) => {
+    received.push(message.toString());
+    if (message.toString() === '2') socket.send('3'); // answers each ping
+  });
+  await new Promise((resolve) => socket.once('open', resolve));
+  socket.send('40');
+  await until(() => received.some((each) => each.startsWith('4')), 'an answer');
+  return state;
+}
+
+describe('a denied client of Socket.IO that keeps its transport', () => {
+  it('is disconnected, and one that was allowed stays connected', async () => {
+    const { port } = await start('socket.io', Lobby);
+    const allowed = [await stay(port, ADA), await stay(port, ADA)];
+    const denied = await stay(port, ADA);
+    expect(denied.received.at(-1)).toMatch(/^44\{"message":/);
+    await until(() => denied.isClosed, 'the end of the denied connection');
+    expect(allowed.map(({ isClosed }) => isClosed)).toEqual([false, false]);
+  });
+});
+
 describe.each(SETUPS)('@RateLimit on handleConnection: $adapter on $framework', ({ adapter, framework }) => {
   it('a denied client is answered with problem details in its handshake, and others connect', async () => {
     const { port, app } = await start(adapter, Lobby, {}, framework);

@@ -17,7 +17,7 @@ const MINUTE = { window: '1m', algorithm: 'fixed-window', by: 'everyone' } as co
 const ONE_AT_A_TIME = { algorithm: 'concurrency', limit: 1, by: 'everyone' } as const;
 
 interface Numbers {
-  readonly numbers: readonly number[];
+  readonly numbers?: readonly number[];
 }
 
 let gate = new Gate();
@@ -62,12 +62,9 @@ class Depot {
   }
 }
 
-interface Client {
-  [method: string]: (
-    request: object,
-    callback: (error: ServiceError | null, value: unknown) => void,
-  ) => never;
-}
+type Call = (request: object, callback: (error: ServiceError | null, value: unknown) => void) => never;
+
+type GrpcClient = Record<string, Call> & { close(): void };
 
 const running: (() => unknown)[] = [];
 
@@ -93,11 +90,12 @@ async function start(limits: RateLimitModuleOptions = {}) {
   };
   const parts = { imports: [RateLimitModule.forRoot(limits)], controllers: [Depot] };
   const module = await Test.createTestingModule(parts).setLogger(new LogLines()).compile();
-  const app = module.createNestMicroservice<object>(options);
+  const settings: object = options;
+  const app = module.createNestMicroservice(settings);
   await app.listen();
   running.push(() => app.close());
   const { depot } = loadPackageDefinition(loadSync(PROTO)) as never as {
-    depot: { Depot: new (...given: unknown[]) => Client & { close(): void } };
+    depot: { Depot: new (...given: unknown[]) => GrpcClient };
   };
   const client = new depot.Depot(url, credentials.createInsecure());
   running.push(() => client.close());

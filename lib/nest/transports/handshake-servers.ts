@@ -1,3 +1,4 @@
+import { after } from '../../contracts/timer.js';
 import type { SocketClient } from './ws.js';
 
 /** Why a client may not connect. */
@@ -13,8 +14,22 @@ export type CheckClient = (client: SocketClient) => Promise<Denied | undefined>;
 
 /** A server or a namespace of Socket.IO. */
 interface SocketIoServer {
-  use(middleware: (socket: SocketClient, next: (error?: Error) => void) => void): unknown;
+  use(middleware: (socket: SocketClient & Transported, next: (error?: Error) => void) => void): unknown;
 }
+
+/** A socket of Socket.IO: its transport, and the namespaces that share it. */
+interface Transported {
+  readonly client?: {
+    readonly nsps?: ReadonlyMap<string, unknown>;
+    readonly conn?: { close?(): void };
+  };
+}
+
+/**
+ * Milliseconds that a denied client of Socket.IO has to close its transport, unless it uses it for another namespace.
+ * Socket.IO alone would keep it for 45 s.
+ */
+const CLOSES_WITHIN_MS = 1000;
 
 interface Upgrade {
   readonly req: SocketClient;
@@ -47,10 +62,15 @@ export function attach(server: unknown, check: CheckClient): boolean {
 /** A denied client gets the event `connect_error` with the details in `data`. */
 function attachSocketIo(server: SocketIoServer, check: CheckClient): void {
   server.use((socket, next) => {
-    void check(socket).then((denied) =>
-      next(denied && Object.assign(new Error(denied.message), { data: denied.body })),
-    );
+    void check(socket).then((denied) => {
+      next(denied && Object.assign(new Error(denied.message), { data: denied.body }));
+      if (denied) after(CLOSES_WITHIN_MS, () => closeUnused(socket));
+    });
   });
+}
+
+function closeUnused({ client }: Transported): void {
+  if (client?.nsps?.size === 0) client.conn?.close?.();
 }
 
 /** A denied client gets a response instead of the upgrade. */
