@@ -35,16 +35,9 @@ export function parseDuration(value: unknown): number | undefined {
 export function durationFix(value: unknown): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || text.length > 64) return undefined;
-  const readings = readingsOf(text);
+  const readings = /^\d{1,14}$/.test(text) ? [`${text}s`, `${text}ms`] : [readDuration(text)];
   const valid = readings.filter((reading) => parseDuration(reading) !== undefined);
   return valid.length > 0 ? `write ${valid.map((reading) => `"${reading}"`).join(' or ')}` : undefined;
-}
-
-/** More than one for an ambiguous text: `M` is a month in some libraries. */
-function readingsOf(text: string): readonly (string | undefined)[] {
-  if (/^\d{1,14}$/.test(text)) return [`${text}s`, `${text}ms`];
-  const [, months] = /^(\d{1,3})M$/.exec(text) ?? [];
-  return months === undefined ? [readDuration(text)] : [`${months}m`, `${30 * Number(months)}d`];
 }
 
 /** Other names of units, in lower case. */

@@ -18,7 +18,7 @@ export class Traffic implements OnApplicationShutdown {
   start(): string {
     if (this.stopping) return 'The traffic is running.';
     this.stopping = new AbortController();
-    const { signal } = this.stopping;
+    const signal = AbortSignal.any([this.stopping.signal, AbortSignal.timeout(SECONDS * 1000)]);
     const clients = [...this.steady(), this.burst(), this.scraper(), this.guesser()];
     void Promise.all(clients.map(({ every, send }) => repeat(every, send, signal))).finally(
       () => (this.stopping = undefined),
@@ -78,11 +78,13 @@ interface Sender {
   readonly send: () => Promise<unknown>;
 }
 
+/** Sends requests at random times until the signal is aborted. */
 async function repeat(every: number, send: Sender['send'], signal: AbortSignal): Promise<void> {
-  for (let elapsed = 0; elapsed < SECONDS * 1000 && !signal.aborted; elapsed += every) {
+  const wait = (factor: number) =>
+    sleep(every * factor, undefined, { signal, ref: false }).catch(() => undefined);
+  await wait(Math.random());
+  while (!signal.aborted) {
     await send();
-    await sleep(every * (0.6 + 0.8 * Math.random()), undefined, { signal, ref: false }).catch(
-      () => undefined,
-    );
+    await wait(0.6 + 0.8 * Math.random());
   }
 }

@@ -51,7 +51,11 @@ async function open(browser: Browser, url: string, look: Look = {}): Promise<Wat
   page.setDefaultTimeout(60_000);
   await page.setViewport({ width, height });
   await page.setExtraHTTPHeaders(headers);
-  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+  await page.emulateMediaFeatures([
+    { name: 'prefers-color-scheme', value: scheme },
+    // No picture is taken in the middle of a transition.
+    { name: 'prefers-reduced-motion', value: 'reduce' },
+  ]);
   const watched: Watched = { page, errors: [], hosts: new Set() };
   page.on('console', (message) => {
     if (message.type() === 'error') watched.errors.push(message.text());

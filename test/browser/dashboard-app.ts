@@ -46,7 +46,7 @@ class Routes {
   hostile() {}
 }
 
-/** Starts one of the applications on the same Redis keys, with the operations page at `/rate-limits/`. */
+/** Starts one of the applications on the same Redis keys, with the operations page at `/rate-limits`. */
 export async function startDashboardApp(
   prefix: string,
   options: RateLimitDashboardOptions = {},
@@ -68,7 +68,7 @@ export async function startDashboardApp(
     { imports: [limits, dashboard], controllers: [Routes] },
     { framework, trustProxy: true },
   );
-  return { ...app, url: `http://127.0.0.1:${app.port}/rate-limits/` };
+  return { ...app, url: `http://127.0.0.1:${app.port}/rate-limits` };
 }
 
 export type DashboardApp = Awaited<ReturnType<typeof startDashboardApp>>;

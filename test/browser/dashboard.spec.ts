@@ -36,7 +36,7 @@ describe('the operations page', () => {
   beforeAll(async () => {
     chromium = await startChromium();
     const prefix = uniquePrefix();
-    [app, other] = await Promise.all([startDashboardApp(prefix), startDashboardApp(prefix)]);
+    [app, other] = await Promise.all([startDashboardApp(prefix), startDashboardApp(prefix, {}, 'fastify')]);
   }, 120_000);
 
   afterAll(async () => {
@@ -140,6 +140,26 @@ describe('the operations page', () => {
     );
   });
 
+  it('shows what a change would have denied before it is saved', async () => {
+    await denied();
+    const page = await open();
+    await expand(page, 'login');
+    await press(page, 'Edit login');
+    await page.locator('#field-limit').fill('1');
+    await page.waitForFunction(
+      `/would have denied [1-9]/.test(document.querySelector('.effect').textContent)`,
+    );
+    await page.locator('#field-limit').fill('many');
+    await page.waitForFunction(`/limit.*many.*allowed/.test(document.querySelector('.problem').textContent)`);
+    expected = /422/;
+  });
+
+  it('shows the rules on Fastify as well', async () => {
+    const page = await open({}, other.url);
+    await expand(page, 'login');
+    expect(new URL(page.url()).pathname).toMatch(/^\/rate-limits\//);
+  });
+
   it('shows the message of the server about a wrong limit, and does not save it', async () => {
     expected = /422/;
     const page = await open();
@@ -203,7 +223,7 @@ describe('the operations page', () => {
   it('states that the connection is lost, and continues when it is back', async () => {
     expected = /ERR_|Failed to load/;
     const proxy = await startProxy({ host: '127.0.0.1', port: app.port });
-    const page = await open({}, `http://127.0.0.1:${proxy.port}/rate-limits/`);
+    const page = await open({}, `http://127.0.0.1:${proxy.port}/rate-limits`);
     proxy.each((connection) => connection.reset());
     await page.waitForFunction(`document.querySelector('#connection-text').textContent === 'Reconnecting…'`);
     expect(await page.$eval('#origin', ({ textContent }) => textContent)).toBe(
@@ -230,7 +250,7 @@ describe('the operations page', () => {
   it('states that access is missing when the guard refuses a page that is open', async () => {
     expected = /403|ERR_|Failed to load/;
     const proxy = await startProxy({ host: '127.0.0.1', port: app.port });
-    const page = await open({}, `http://127.0.0.1:${proxy.port}/rate-limits/`);
+    const page = await open({}, `http://127.0.0.1:${proxy.port}/rate-limits`);
     await page.setExtraHTTPHeaders({});
     proxy.connections.forEach((connection) => connection.reset());
     await page.waitForFunction(`document.querySelector('#connection-text').textContent === 'No access'`);

@@ -82,6 +82,7 @@ export function openEditor(rule: SnapshotRule): void {
   });
   const preview = async () => {
     const request = ++asked;
+    setText(effect, 'Calculating the effect…');
     try {
       const found = await post<Preview>('preview', { rule: rule.rule, fields: form.values() });
       if (request !== asked) return;

@@ -63,8 +63,8 @@ export class Overview {
 
   private showDecisions({ latency, shares }: Snapshot): void {
     this.latency.update([
-      ['Median', latency ? milliseconds(latency.p50) : 'none yet'],
-      ['99th percentile', latency ? milliseconds(latency.p99) : 'none yet'],
+      ['Median', latency ? milliseconds(latency.p50) : '–'],
+      ['99th percentile', latency ? milliseconds(latency.p99) : '–'],
     ]);
     this.shares.update(SHARES.map(([name, text]) => [text, percent(shares[name]), name]));
     SHARES.forEach(([name], index) => (this.bar[index]!.style.flexGrow = String(shares[name])));
