@@ -169,6 +169,13 @@ module.exports = {
       },
     },
     {
+      name: 'the-playground-imports-what-decides',
+      comment: 'It runs in browsers, where there is neither Nest nor Redis nor Node.js.',
+      severity: 'error',
+      from: { path: '^site/playground/' },
+      to: { path: '^lib/', pathNot: '^lib/(simulate/|rules/|algorithms/|contracts/)' },
+    },
+    {
       name: 'nestjs-in-nest-only',
       comment: 'The rest runs without Nest, and a new major of Nest can break one folder only.',
       severity: 'error',

@@ -9,6 +9,7 @@ describe('a rule of the command line', () => {
       ...{ burst: '20', block: '5m' },
     });
     expect(readRule('5/1m burst=20 algorithm=gcra').compiled.algorithm.name).toBe('gcra');
+    expect(readRule('5/1m gcra overdraft=true').fields).toMatchObject({ overdraft: true });
     expect(readRule('5/day fixed-window timeZone=Europe/Berlin').compiled.parametersAt).toBeDefined();
   });
 

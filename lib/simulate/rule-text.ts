@@ -28,7 +28,7 @@ export type RuleText = Readonly<Record<string, string>>;
  */
 export function readRule(text: string): SimulatedRule {
   const path = `--rule "${text}"`;
-  return compiled(text, fieldsOf(text, '--rule') as unknown as AnyRule, path);
+  return compiled(text, ruleOf(fieldsOf(text, '--rule')), path);
 }
 
 /**
@@ -59,6 +59,15 @@ export function fieldsOf(text: string, what: string): RuleText {
     fields[name] = value;
   }
   return fields;
+}
+
+/** Returns the rule with these fields. Flags are the only ones that a rule does not read from text. */
+export function ruleOf(fields: RuleText): AnyRule {
+  const flags: Readonly<Record<string, boolean>> = { true: true, false: false };
+  const read = Object.entries(fields).map(
+    ([name, value]) => [name, Object.hasOwn(flags, value) ? flags[value] : value] as const,
+  );
+  return Object.fromEntries(read) as unknown as AnyRule;
 }
 
 /** Returns the text of a rule, which `fieldsOf` reads. */

@@ -35,6 +35,7 @@ export default defineConfig({
     nav: [
       { text: 'Guide', link: '/docs/configuration' },
       { text: 'Algorithms', link: '/docs/choosing' },
+      { text: 'Playground', link: '/docs/playground' },
       { text: 'Reference', link: '/docs/reference' },
     ],
     sidebar: sidebar(),

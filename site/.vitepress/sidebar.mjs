@@ -5,14 +5,14 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The groups of pages in the sidebar. A page that no group names is in the last one. */
 const GROUPS = {
-  Start: ['configuration', 'choosing', 'testing'],
+  Start: ['configuration', 'choosing', 'playground', 'testing'],
   Use: ['programs', 'transports', 'live-rules', 'simulate', 'migration'],
   Operate: ['operations', 'reliability', 'performance', 'troubleshooting', 'warnings'],
   Algorithms: pagesIn('docs/algorithms').map((page) => `algorithms/${page}`),
   More: [],
 };
 
-/** Returns the sidebar: every page of docs, by its title. */
+/** Returns the sidebar: every page of docs, by its title. The decisions have one of their own. */
 export function sidebar() {
   const named = new Set(Object.values(GROUPS).flat());
   const others = pagesIn('docs').filter((page) => !named.has(page));
@@ -21,12 +21,12 @@ export function sidebar() {
     items: pages.map((page) => item(`docs/${page}`)),
   }));
   const decisions = pagesIn('docs/adr').map((page) => item(`docs/adr/${page}`));
-  return [
-    { text: 'Introduction', link: '/' },
-    ...groups,
-    { text: 'Decisions', collapsed: true, items: decisions },
-    { text: 'Project', items: [item('CHANGELOG'), item('CONTRIBUTING')] },
-  ];
+  const project = [item('CHANGELOG'), item('CONTRIBUTING'), { ...decisions[0], text: 'Decisions' }];
+  const introduction = { text: 'Introduction', link: '/' };
+  return {
+    '/docs/adr/': [introduction, { text: 'Decisions', items: decisions }],
+    '/': [introduction, ...groups, { text: 'Project', items: project }],
+  };
 }
 
 function item(page) {

@@ -47,7 +47,7 @@ export function controlsOf(rule: RuleText): readonly Control[] {
   });
 }
 
-/** Returns the values to try for a field, by what its check accepts: words, durations or integers. */
+/** Returns the values to try for a field, by what its check accepts: durations, integers, flags or words. */
 function candidatesOf(check: OptionCheck, rule: RuleText, value: string | undefined): readonly string[] {
   if (check.accepts('1s')) return withValue(DURATIONS, value, (each) => parseDuration(each) ?? 0);
   if (check.accepts(1)) {
@@ -58,6 +58,7 @@ function candidatesOf(check: OptionCheck, rule: RuleText, value: string | undefi
     for (let count = LEAST_MOST + step; count <= most; count += step) counts.push(count);
     return withValue(counts.map(String), value, Number);
   }
+  if (check.accepts(true)) return ['false', 'true'];
   const words = Array.from(check.allowed.matchAll(/"([\w-]+)"/g), ([, word = '']) => word);
   return words.filter((word) => check.accepts(word));
 }

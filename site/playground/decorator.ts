@@ -27,5 +27,6 @@ export function commandOf(rule: RuleText): string {
 
 function literal(value: string): string {
   const isCount = parseDuration(value) === undefined && /^\d+$/.test(value);
+  if (value === 'true' || value === 'false') return value;
   return isCount ? String(Number(value)) : `'${value}'`;
 }

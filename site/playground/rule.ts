@@ -2,11 +2,10 @@ import { RateLimitConfigError } from '../../lib/contracts/rate-limit-config.erro
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { CompiledRule } from '../../lib/rules/compiled-rule.js';
 import { algorithmOf, RULE_FIELDS, type AnyDefinition } from '../../lib/rules/rule-fields.js';
-import type { AnyRule } from '../../lib/rules/rule.js';
-import type { RuleText } from '../../lib/simulate/rule-text.js';
+import { ruleOf, type RuleText } from '../../lib/simulate/rule-text.js';
 
-/** Options that change nothing here: one process decides, and requests do not wait for permits that are held. */
-const WITHOUT_EFFECT = ['prefetch', 'wait'];
+/** Options that change nothing here: one process decides, requests do not wait, and rules do not change. */
+const WITHOUT_EFFECT = ['prefetch', 'wait', 'inherit'];
 
 /** The fields of every rule that can be set, besides the limit and the window. */
 const COMMON = ['cost', 'block'];
@@ -32,7 +31,7 @@ export function fieldNames(rule: RuleText): readonly string[] {
  * @throws RateLimitConfigError with all problems of the rule
  */
 export function compile(rule: RuleText): CompiledRule {
-  return compileRule(rule as unknown as AnyRule, 'rule');
+  return compileRule(ruleOf(rule), 'rule');
 }
 
 /** Compiles a rule; returns what is wrong with it if something is. */

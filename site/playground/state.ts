@@ -15,7 +15,7 @@ const MOST_LISTED = 12;
 /** Instants are far beyond all durations and counts. */
 const EARLIEST = START / 2;
 
-/** Returns the fields of a state. What only repeats the rule is left out. */
+/** Returns the fields of a state. Zeros, and what only repeats the rule, are left out. */
 export function fieldsOfState(state: unknown, { parameters }: CompiledRule): readonly StateField[] {
   if (state === undefined) return [];
   const data = JSON.parse(JSON.stringify(state)) as Data;
@@ -24,7 +24,7 @@ export function fieldsOfState(state: unknown, { parameters }: CompiledRule): rea
       ? Object.entries(value).every(([each, part]) => part === 0 || repeats(each, part))
       : value === parameters[name];
   return Object.entries(data as Record<string, Data>)
-    .filter(([name, value]) => !repeats(name, value))
+    .filter(([name, value]) => value !== 0 && !repeats(name, value))
     .map(([name, value]) => [name, inWords(name, value)]);
 }
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { ruleOf } from '../../lib/algorithms/example.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { RuleText } from '../../lib/simulate/rule-text.js';
+import { fieldNames } from '../../site/playground/rule.js';
 import { DEFAULTS, linkOf, NUMBERS, readLink, type Settings } from '../../site/playground/settings.js';
 import {
   COLUMNS,
@@ -19,9 +20,10 @@ const numberOf = ({ least, most, step }: TrafficParameter) =>
 
 const rules = Object.values(algorithms).flatMap((algorithm) =>
   algorithm.examples.map((example): RuleText => {
-    const { name: _name, queue, ...rule } = ruleOf(algorithm, example, { limit: 10, windowMs: 10_000 });
-    const fields = queue === undefined || 'leases' in algorithm ? rule : { ...rule, queue };
-    return Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, String(value)]));
+    const rule = ruleOf(algorithm, example, { limit: 10, windowMs: 10_000 });
+    const text = Object.fromEntries(Object.entries(rule).map(([field, value]) => [field, String(value)]));
+    const names = ['algorithm', ...fieldNames(text)];
+    return Object.fromEntries(Object.entries(text).filter(([field]) => names.includes(field)));
   }),
 );
 

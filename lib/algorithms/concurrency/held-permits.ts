@@ -158,8 +158,8 @@ export class HeldPermits {
 
   /** Returns the permits and the queue as data, for the playground of the documentation. */
   toJSON() {
-    const { byEnd, places } = this.current();
-    return { holders: [...byEnd], places: [...places] };
+    const { byEnd, permits, places } = this.current();
+    return { permits, endsAt: byEnd.map(({ endsAt }) => endsAt), waiting: places.length };
   }
 
   private change(now: number, edit: (table: PermitTable) => readonly string[] | void): HeldPermits {

@@ -93,13 +93,10 @@ export class HitLog {
     return new HitLog(instants, totals, 0, totals.length, this.kept);
   }
 
-  /** Returns the requests in the log as data, for the playground of the documentation. */
+  /** Returns the log as data, for the playground of the documentation. */
   toJSON() {
-    const entries = Array.from({ length: this.length - 1 }, (_, nth) => ({
-      at: this.instant(nth + 1),
-      permits: this.total(nth + 1) - this.total(nth),
-    }));
-    return { entries, kept: this.kept };
+    const { first, end, kept } = this;
+    return { instants: this.instants.slice(first + 1, end), permits: this.lastTotal - this.total(0), kept };
   }
 
   /** Searches with doubling steps from `low`: requests mostly expire one by one, so the result is usually close. */

@@ -5,15 +5,26 @@ import { notesOf, summaryOf } from './notes.js';
 import { count, instant, percent, printable } from './printable.js';
 
 const STYLE = `
-:root { color-scheme: light dark; --allowed: #2e7d5b; --delayed: #c98a00; --denied: #c0392b; }
+:root {
+  color-scheme: light dark;
+  --page: #ffffff; --text: #1f2328; --line: #d0d7de; --allowed: #2e7d5b; --delayed: #b37400; --denied: #c0392b;
+}
+@media (prefers-color-scheme: dark) {
+  :root { --page: #14171c; --text: #e6edf3; --line: #3d444d; --allowed: #4fb286; --delayed: #e0a52e; --denied: #f0715f; }
+}
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+html, body { background: var(--page); color: var(--text); }
+h2 { margin-top: 2.5rem; }
 table { border-collapse: collapse; margin: 0.5rem 0 1.5rem; }
-th, td { padding: 0.2rem 1rem 0.2rem 0; text-align: left; border-bottom: 1px solid #8884; }
-svg { width: 100%; height: auto; border-bottom: 1px solid #8888; }
-.allowed { fill: var(--allowed); } .delayed { fill: var(--delayed); } .denied { fill: var(--denied); }
-.key span::before { content: '\\25a0\\00a0'; } .key span { margin-right: 1rem; }
-.key .allowed { color: var(--allowed); } .key .delayed { color: var(--delayed); } .key .denied { color: var(--denied); }
-small { opacity: 0.75; } bdi, code { overflow-wrap: anywhere; }`;
+th, td { padding: 0.2rem 1rem 0.2rem 0; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
+tbody th { font-weight: normal; } td { font-variant-numeric: tabular-nums; }
+svg { width: 100%; height: auto; border-bottom: 1px solid var(--text); }
+rect.allowed { fill: var(--allowed); } rect.delayed { fill: var(--delayed); } rect.denied { fill: var(--denied); }
+.key span { margin-right: 1rem; }
+.key span::before { content: ''; display: inline-block; width: 0.7em; height: 0.7em; margin-right: 0.4em; }
+.key .allowed::before { background: var(--allowed); } .key .delayed::before { background: var(--delayed); }
+.key .denied::before { background: var(--denied); }
+p, h2, bdi, code { overflow-wrap: anywhere; }`;
 
 /** Returns the report as one HTML page without external parts and scripts. All text of the log is escaped. */
 export function htmlReport(simulation: Simulation, target: Target | undefined): string {
@@ -28,11 +39,13 @@ export function htmlReport(simulation: Simulation, target: Target | undefined): 
 <style>${STYLE}</style>
 </head>
 <body>
+<main>
 <h1>${title}</h1>
 ${summaryOf(simulation).map(paragraph).join('\n')}
 ${notesOf(simulation).map(paragraph).join('\n')}
 ${simulation.rules.map(section).join('\n')}
 ${target ? suggestions(simulation, target) : ''}
+</main>
 </body>
 </html>
 `;
@@ -53,7 +66,7 @@ function section(result: RuleResult): string {
 <h2><code>${name}</code></h2>
 <p class="key"><span class="allowed">allowed</span><span class="delayed">delayed</span><span class="denied">denied</span></p>
 ${chart(timeline, `Requests by outcome over time: ${name}`)}
-<p><small>${text(axisOf(timeline), 200)}</small></p>
+<p>${text(axisOf(timeline), 200)}</p>
 ${table(rows.map((row) => row.map((cell) => text(cell))))}
 ${worstClients(result)}
 </section>`;
@@ -87,10 +100,13 @@ ${table(rows, ['rule', 'denied', 'clients denied'])}
 
 /** @param rows cells as HTML */
 function table(rows: readonly (readonly string[])[], head: readonly string[] = []): string {
-  const cells = (row: readonly string[], tag: string) =>
-    `<tr>${row.map((cell) => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
-  const first = head.length > 0 ? `<thead>${cells(head, 'th')}</thead>` : '';
-  return `<table>${first}<tbody>${rows.map((row) => cells(row, 'td')).join('')}</tbody></table>`;
+  const titles = head.map((title) => `<th scope="col">${title}</th>`).join('');
+  const body = rows.map(([first, ...cells]) => {
+    const others = cells.map((cell) => `<td>${cell}</td>`).join('');
+    return `<tr><th scope="row">${first}</th>${others}</tr>`;
+  });
+  const thead = titles && `<thead><tr>${titles}</tr></thead>`;
+  return `<table>${thead}<tbody>${body.join('')}</tbody></table>`;
 }
 
 function paragraph(line: string): string {

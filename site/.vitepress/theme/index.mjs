@@ -1,3 +1,8 @@
 import DefaultTheme from 'vitepress/theme';
+import './theme.css';
+import Playground from '../../playground/Playground.vue';
 
-export default DefaultTheme;
+export default {
+  extends: DefaultTheme,
+  enhanceApp: ({ app }) => app.component('Playground', Playground),
+};
