@@ -9,11 +9,15 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
  *
  * - A link to a folder's README leads to the folder's page.
  * - A link to a file that is no page leads to the repository, or becomes text if its address is not known.
+ * - A relative path in HTML, such as `<source srcset="images/…">`, gets the `./` that a bundler needs.
  * - Pictures of other hosts, such as badges, are left out: the site sends no request to another host.
  */
 export function repositoryLinks(markdown, repository) {
   markdown.core.ruler.push('repository-links', ({ tokens, env }) => {
     for (const token of tokens) {
+      for (const html of [token, ...(token.children ?? [])]) {
+        if (html.type === 'html_block' || html.type === 'html_inline') html.content = withDots(html.content);
+      }
       if (token.type === 'inline') token.children = linked(withoutBadges(token.children), env, repository);
     }
   });
@@ -43,6 +47,10 @@ function linked(tokens, { path }, repository) {
     }
     return [token];
   });
+}
+
+function withDots(html) {
+  return html.replace(/\b(src|srcset)="(?![./]|[a-z]+:)/g, '$1="./');
 }
 
 function withoutBadges(tokens) {
