@@ -244,6 +244,21 @@ module.exports = {
       to: { couldNotResolve: true },
     },
     {
+      name: 'the-page-runs-in-a-browser',
+      comment:
+        'The operations page is bundled into a text and runs in a browser: it has only its own folder, and the types of what the server sends.',
+      severity: 'error',
+      from: { path: '^lib/nest/dashboard/page/' },
+      to: { pathNot: '^lib/nest/dashboard/page/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'the-server-imports-the-text-of-the-page',
+      comment: 'The files of the page need a browser. The server has them as texts in page.embedded.ts.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/nest/dashboard/page/' },
+      to: { path: '^lib/nest/dashboard/page/' },
+    },
+    {
       name: 'no-orphans',
       comment: 'A file that imports nothing and that nothing imports is dead.',
       severity: 'error',

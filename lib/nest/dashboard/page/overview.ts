@@ -48,10 +48,10 @@ export class Overview {
     );
   }
 
-  private showTotals({ rules, seconds }: Snapshot): void {
-    const recent = seconds.slice(-RECENT);
+  private showTotals({ at, rules, seconds }: Snapshot): void {
+    const recent = seconds.filter((second) => second.at >= at - 1000 * (RECENT + 1));
     const mean = (of: (second: SnapshotSecond) => number) =>
-      recent.reduce((sum, each) => sum + of(each), 0) / Math.max(1, recent.length);
+      recent.reduce((sum, each) => sum + of(each), 0) / Math.max(RECENT, recent.length);
     const [allowed, denied] = [mean((each) => each.allowed), mean((each) => each.denied)];
     setText(byId('total-allowed'), rate(allowed));
     setText(byId('total-denied'), rate(denied));

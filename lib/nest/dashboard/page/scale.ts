@@ -18,10 +18,10 @@ export function bars<Item>(items: readonly Item[], barOf: (item: Item) => Bar): 
     .join('');
 }
 
-/** Returns up to three round values from above 0 to a maximum, evenly apart. */
+/** Returns up to four round whole numbers from 1 to a maximum, evenly apart. */
 export function niceSteps(most: number): number[] {
-  const rough = most / 2.2;
+  const rough = Math.max(1, most / 2.2);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([5, 2, 1].find((factor) => factor * power <= rough) ?? 1) * power;
-  return Array.from({ length: Math.floor(most / step) }, (_, index) => step * (index + 1)).slice(0, 4);
+  const step = [5, 2, 1].find((factor) => factor * power <= rough)! * power;
+  return Array.from({ length: Math.floor(most / step) }, (_, index) => step * (index + 1));
 }
