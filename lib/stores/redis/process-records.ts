@@ -17,12 +17,11 @@ interface Client {
 interface Pipeline {
   set(key: string, value: string, unit: 'PX', milliseconds: number): Pipeline;
   set(key: string, value: string, condition: 'NX'): Pipeline;
-  get(key: string): Pipeline;
   mget(...keys: string[]): Pipeline;
-  del(key: string): Pipeline;
-  sadd(key: string, member: string): Pipeline;
-  srem(key: string, ...members: string[]): Pipeline;
-  smembers(key: string): Pipeline;
+  unlink(key: string): Pipeline;
+  zadd(key: string, score: number, member: string): Pipeline;
+  zrange(key: string, first: number, last: number): Pipeline;
+  zrem(key: string, ...members: string[]): Pipeline;
   pexpire(key: string, milliseconds: number): Pipeline;
   exec(): Promise<[error: Error | null, result: unknown][] | null>;
 }
@@ -43,7 +42,7 @@ export interface Question {
 
 /**
  * Texts that processes publish for one another: a record of each process, which expires when the process has died, and
- * questions with answers. All keys are in one slot of a Cluster.
+ * questions with answers. All keys are in one slot of a Cluster, and all commands are among those of the limiter.
  */
 export class ProcessRecords {
   private readonly deadline = new Deadline(TIMEOUT_MS);
@@ -68,26 +67,26 @@ export class ProcessRecords {
     const [, , , question] = await this.run((pipeline) =>
       pipeline
         .set(this.keyOf('process', this.id), record, 'PX', KEPT_MS)
-        .sadd(this.keyOf('processes'), this.id)
+        .zadd(this.keyOf('processes'), 0, this.id)
         .pexpire(this.keyOf('processes'), LIST_KEPT_MS)
-        .get(this.keyOf('question')),
+        .mget(this.keyOf('question')),
     );
-    return typeof question === 'string' ? (JSON.parse(question) as Question) : undefined;
+    const [text] = question as [string | null];
+    return text === null ? undefined : (JSON.parse(text) as Question);
   }
 
   /** Reads the records of all processes. */
   async read(): Promise<Records> {
-    const [, secret, members] = await this.run((pipeline) =>
+    const [, secrets, ids] = (await this.run((pipeline) =>
       pipeline
         .set(this.keyOf('secret'), randomBytes(32).toString('hex'), 'NX')
-        .get(this.keyOf('secret'))
-        .smembers(this.keyOf('processes')),
-    );
-    const ids = (members as string[]).slice(0, MOST_READ);
+        .mget(this.keyOf('secret'))
+        .zrange(this.keyOf('processes'), 0, MOST_READ - 1),
+    )) as [unknown, [string], string[]];
     const texts = await this.textsOf('process', ids);
     const dead = ids.filter((_, index) => texts[index] === null);
-    if (dead.length > 0) await this.run((pipeline) => pipeline.srem(this.keyOf('processes'), ...dead));
-    return { secret: secret as string, texts: texts.filter((text) => text !== null) };
+    if (dead.length > 0) await this.run((pipeline) => pipeline.zrem(this.keyOf('processes'), ...dead));
+    return { secret: secrets[0], texts: texts.filter((text) => text !== null) };
   }
 
   /** Asks all processes. Their answers can be read for 5 seconds. */
@@ -111,7 +110,7 @@ export class ProcessRecords {
   /** Removes the record of this process. */
   async remove(): Promise<void> {
     await this.run((pipeline) =>
-      pipeline.del(this.keyOf('process', this.id)).srem(this.keyOf('processes'), this.id),
+      pipeline.unlink(this.keyOf('process', this.id)).zrem(this.keyOf('processes'), this.id),
     );
   }
 

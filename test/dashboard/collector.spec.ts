@@ -1,0 +1,93 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from '@jest/globals';
+import { RateLimiter, MemoryStore } from '../../lib/index.js';
+import { Collector } from '../../lib/nest/dashboard/collect/collector.js';
+import { reportOf } from '../../lib/nest/dashboard/collect/process-report.js';
+import { totalsOf } from '../../lib/nest/dashboard/collect/totals.js';
+
+const PROCESS = { id: 'p', host: 'h', pid: 1, since: 0 };
+const START = 1_700_000_000_000;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function heapUsed(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+/** A limiter in memory whose decisions are collected, with a clock. */
+function collected() {
+  const time = { now: START };
+  const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => time.now, maxKeys: 1000 }) });
+  const collector = new Collector(() => time.now);
+  limiter.events.observe(collector.decided);
+  const totals = () => totalsOf([reportOf(PROCESS, collector, [])], Math.floor(time.now / 1000) + 1);
+  return { time, limiter, collector, totals };
+}
+
+describe('the figures of a process', () => {
+  it('are those of a timeline', async () => {
+    const { time, limiter, totals } = collected();
+    const rule = { name: 'login', window: '1m', limit: 2, algorithm: 'fixed-window' } as const;
+    const outcomes: boolean[] = [];
+    for (const at of [0, 100, 200, 1000, 2500]) {
+      time.now = START + at;
+      outcomes.push((await limiter.consume(rule, 'ann')).allowed);
+    }
+    expect(outcomes).toEqual([true, true, false, false, false]);
+    const { seconds, rules, shares } = totals();
+    const last = [
+      { at: START, allowed: 2, denied: 1 },
+      { at: START + 1000, allowed: 0, denied: 1 },
+      { at: START + 2000, allowed: 0, denied: 1 },
+    ];
+    expect(seconds.slice(-3)).toEqual(last);
+    expect([seconds.length, shares]).toEqual([120, { store: 1, cache: 0, prefetched: 0, fallback: 0 }]);
+    const login = rules.get('login')!;
+    expect(login.seconds.slice(-3)).toEqual(last);
+    expect([login.allowed, login.denied]).toEqual([2 / 9.5, 3 / 9.5]);
+    expect(login.top).toEqual([{ element: 'ann', count: 3, error: 0, note: undefined }]);
+    time.now = START + 70_000;
+    expect(
+      totals()
+        .rules.get('login')!
+        .seconds.every(({ allowed, denied }) => allowed + denied === 0),
+    ).toBe(true);
+  });
+
+  it('separate what shadow rules and trial limits would deny', async () => {
+    const { limiter, totals } = collected();
+    const shadow = { name: 'shadow', window: '1m', limit: 1, mode: 'shadow' } as const;
+    const trial = { name: 'trial', window: '1m', limit: 3, trial: { limit: 1 } } as const;
+    for (let nth = 0; nth < 4; nth += 1) await limiter.consume([shadow, trial], 'ann');
+    const figures = (name: string) => {
+      const { allowed, denied, wouldDeny, trialDeny } = totals().rules.get(name)!;
+      return [allowed, denied, wouldDeny, trialDeny].map((rate) => Math.round(rate * 9));
+    };
+    expect(figures('shadow')).toEqual([4, 0, 3, 0]);
+    expect(figures('trial')).toEqual([3, 1, 0, 3]);
+  });
+
+  it('take bounded memory and a bounded report for 1,000,000 subjects and 1,000 rules', async () => {
+    const { limiter, collector } = collected();
+    const denying = { name: 'closed', window: '1m', limit: 0, algorithm: 'fixed-window' } as const;
+    const warm = async (subjects: number) => {
+      for (let nth = 0; nth < subjects; nth += 1)
+        await limiter.consume(denying, `subject-${nth}-${'x'.repeat(40)}`);
+    };
+    await warm(100_000);
+    const before = heapUsed();
+    await warm(1_000_000);
+    expect(heapUsed() - before).toBeLessThan(20_000_000);
+    for (let nth = 0; nth < 1000; nth += 1) {
+      await limiter.consume({ ...denying, name: `rule-${nth}` }, `x`.repeat(250));
+    }
+    expect(collector.rules.size).toBe(100);
+    const report = reportOf(PROCESS, collector, []);
+    expect(JSON.stringify(report).length).toBeLessThan(56 * 1024);
+    const { top } = totalsOf([report], 0).rules.get('closed')!;
+    expect(top[0]!.count - top[0]!.error).toBeGreaterThan(0);
+  });
+});
