@@ -1,0 +1,51 @@
+import { get, type IncomingMessage } from 'node:http';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
+import { startDashboard } from './dashboard-app.js';
+
+afterEach(closeApps);
+
+function open(port: number): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path: '/rate-limits/events', agent: false }, resolve).on('error', reject);
+  });
+}
+
+/** Reads a stream until its text matches. */
+async function textUntil(stream: IncomingMessage, pattern: RegExp): Promise<string> {
+  let text = '';
+  for await (const part of stream.iterator({ destroyOnReturn: false })) {
+    text += String(part);
+    if (pattern.test(text)) return text;
+  }
+  throw new Error(`the stream ended: ${text}`);
+}
+
+describe.each(FRAMEWORKS)('the stream of the operations page on %s', (framework) => {
+  it('sends a snapshot at once and after each second, with denials that happened meanwhile', async () => {
+    const { port, login } = await startDashboard({ framework });
+    const stream = await open(port);
+    expect(stream.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+    await textUntil(stream, /\nevent: snapshot\ndata: \{.*\}\n\n/);
+    while ((await login('203.0.113.7')).status !== 429);
+    await textUntil(stream, /"subject":"2•••7","denied":1/);
+    stream.destroy();
+  });
+
+  it('has at most 20 readers in a process, and room again when one has left', async () => {
+    const { port } = await startDashboard({ framework });
+    const streams = await Promise.all(Array.from({ length: 20 }, () => open(port)));
+    expect((await open(port)).statusCode).toBe(503);
+    streams[0]!.destroy();
+    let status: number | undefined;
+    while (status !== 200) status = (await open(port)).statusCode;
+  });
+
+  it('ends when the application closes', async () => {
+    const { port, close } = await startDashboard({ framework });
+    const stream = await open(port);
+    const ended = new Promise((resolve) => stream.on('end', resolve).resume());
+    await close();
+    await ended;
+  });
+});
