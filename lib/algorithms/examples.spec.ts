@@ -26,11 +26,11 @@ describe('the examples of the algorithms', () => {
   );
 
   // Tests, benchmarks and random rules are generated from the examples: an option in none of them would not
-  // be tested. Prefetch and waiting are tested by suites of their own.
+  // be tested. Prefetch, waiting and fair shares have suites of their own.
   it.each(DEFINITIONS)('of $name use each of its options', (definition) => {
     const used = definition.examples.flatMap(({ rule }) => Object.keys(rule(QUOTA)));
     const options = Object.keys(definition.options).filter(
-      (option) => option !== 'prefetch' && option !== 'wait',
+      (option) => !['prefetch', 'wait', 'share'].includes(option),
     );
     expect(used).toEqual(expect.arrayContaining(options));
   });

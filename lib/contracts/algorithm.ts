@@ -15,13 +15,15 @@ export interface Result {
   readonly delay: number;
 }
 
-/** The result of `step`: with the state to store if the request is allowed; a denied request changes no state. */
+/** The result of `step`: with the state to store if the request is allowed; a denied request takes nothing. */
 export type Step<State> = Denied | Allowed<State>;
 
 /** The result of a denied request. */
 export interface Denied extends Result {
   /** The request is denied. */
   readonly allowed: false;
+  /** A state to store in which the request took nothing, but counts as asked. Absent if a denial changes no state. */
+  readonly asked?: Next<unknown>;
 }
 
 /** The result of an allowed request, with the state to store if the request is charged. */

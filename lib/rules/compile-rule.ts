@@ -71,6 +71,7 @@ function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string):
     algorithm,
     ...amounts,
     among: sharedAmounts(quota, algorithm),
+    bySubject: algorithm.bySubject?.(quota) as CompiledRule['bySubject'],
     cost,
     waitMs: (parseDuration((rule as ConcurrencyRule).wait) ?? 0) / 1000,
     queues: algorithm.queues === true,

@@ -1,5 +1,5 @@
 import type { TakenAhead } from '../algorithms/definition.js';
-import type { Algorithm } from '../contracts/algorithm.js';
+import type { Algorithm, Parameters } from '../contracts/algorithm.js';
 import type { Amounts } from './amounts.js';
 import type { OnStoreError } from './on-store-error.js';
 
@@ -20,6 +20,8 @@ export interface CompiledRule extends Amounts {
   readonly algorithm: Algorithm;
   /** Returns the amounts of one of a number of processes, which the fallback `'local'` enforces. */
   readonly among: (processes: number) => Amounts;
+  /** Returns the parameters of a subject, if all subjects of the rule have one state; its name is the subject's text. */
+  readonly bySubject?: ((subject: string) => Parameters) | undefined;
   readonly cost: number;
   /** How long a request waits for its permits, in milliseconds; 0 if it does not. */
   readonly waitMs: number;

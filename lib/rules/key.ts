@@ -26,6 +26,11 @@ export function keyOf(head: string, subject: Subject, tail: string): string {
   return head + encodeSubject(subject) + tail;
 }
 
+/** Returns the name of a subject in the state of a rule that keeps all subjects in one. */
+export function subjectText(subject: Subject): string {
+  return typeof subject === 'string' ? subject : encodeSubject(subject);
+}
+
 /** Returns the part of a key before the subject. */
 export function keyHead(prefix: string): string {
   return `${prefix}{`;

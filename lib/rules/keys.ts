@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Parameters } from '../contracts/algorithm.js';
 import type { Clock } from '../contracts/clock.js';
 import type { Block } from '../contracts/store.js';
-import { keyHead, keyOf, keyTail, PREFIX, type Subject } from './key.js';
+import { keyHead, keyOf, keyTail, PREFIX, subjectText, type Subject } from './key.js';
 import { KeyedRule, HitCacheLimit } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -59,14 +59,14 @@ export class Keys {
     cost: number,
   ): RuleHit {
     const { algorithm, shadow: shadow } = rule;
-    const key = keyOf(this.head, subject, tail);
+    const key = keyOf(this.head, rule.bySubject ? rule.name : subject, tail);
     return {
       rule,
       subject,
       route,
       key,
       algorithm,
-      parameters: this.parametersOf(rule),
+      parameters: this.parametersOf(rule, subject),
       block: blockOf(rule, key),
       cost,
       shadow,
@@ -74,7 +74,8 @@ export class Keys {
     };
   }
 
-  private parametersOf({ parameters, parametersAt }: CompiledRule): Parameters {
+  private parametersOf({ parameters, parametersAt, bySubject }: CompiledRule, subject: Subject): Parameters {
+    if (bySubject) return { ...parameters, ...bySubject(subjectText(subject)) };
     return parametersAt === undefined ? parameters : parametersAt(this.clock());
   }
 }

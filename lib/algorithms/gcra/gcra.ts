@@ -8,6 +8,8 @@ import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
 import { extend, isDebt, minus, NO_TIME, permitsIn, spanOf } from '../rate.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
+import { fairShareOption, type FairShare } from './fair-share-option.js';
+import { fairShare } from './fair-share.js';
 import { gcraExamples } from './gcra.examples.js';
 
 /** Options of `algorithm: 'gcra'`. */
@@ -17,6 +19,12 @@ export interface GcraOptions extends Prefetchable, Inheriting, Overdrawable {
    * @default the rule's `limit`
    */
   readonly burst?: number;
+  /**
+   * Shares the limit fairly: it applies to all subjects of the rule together, each is guaranteed the part of its weight
+   * among those that send requests, and what one does not use goes to the others. All counters of the rule are one key.
+   * @default no sharing: each subject has the limit
+   */
+  readonly share?: FairShare;
 }
 
 type GcraParameter = 'limit' | 'window' | 'burst' | 'full' | 'fullPart' | 'overdraft';
@@ -46,10 +54,13 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, GcraParameter> & { 
     options: {
       burst: burstOption,
       overdraft: overdraftOption,
+      share: fairShareOption,
       prefetch: prefetchOption,
       inherit: inheritOption,
     },
     check: checkRate,
+    resolve: ({ share }) => (share ? fairShare : undefined),
+    variants: [fairShare],
     capacity: ({ burst }) => burst,
     share: ({ limit, burst = limit }, processes) => ({ burst: shareOf(burst, processes) }),
     compile({ limit, window, burst = limit, overdraft = false }) {

@@ -6,6 +6,7 @@ import type {
   HitResult,
   Share,
 } from '../../contracts/store.js';
+import { subjectText } from '../../rules/key.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 
 /** The `retryAfter` of a request that only the store can allow, in microseconds. */
@@ -53,9 +54,11 @@ export class LocalShare {
     return (this.opened ??= this.open());
   }
 
-  private shareOf({ rule }: RuleHit): Share {
+  private shareOf({ rule, subject }: RuleHit): Share {
     const amounts = rule.among(rule.perInstance ? 1 : this.instances());
-    const parameters = amounts.parametersAt?.(this.store.clock()) ?? amounts.parameters;
+    const ofRule = amounts.parametersAt?.(this.store.clock()) ?? amounts.parameters;
+    const ofSubject = rule.bySubject?.(subjectText(subject));
+    const parameters = ofSubject ? { ...ofRule, ...ofSubject } : ofRule;
     const { capacity, capacityWindowMs } = amounts;
     return { parameters, capacity, capacityWindowMs };
   }

@@ -126,6 +126,10 @@ function compiled(rule: RuleFields, exception: unknown, path: string): CompiledR
   if (!isFields(exception)) {
     throw new RateLimitConfigError([`${path}: allowed: fields of the rule, "allow" or "deny"`]);
   }
+  if (rule['share'] !== undefined) {
+    const fix = 'for a rule with share: "allow" or "deny"; give the subject a weight in share';
+    throw new RateLimitConfigError([problem(path, exception, fix)]);
+  }
   const { fields, problems } = withLayer(rule, exception, path);
   const dynamic = dynamicFields(fields).map(
     (field) => `${path}.${field}: a function in the rule; write a value`,

@@ -1,4 +1,6 @@
 import { readCount } from '../../contracts/count.js';
+import { isFields } from '../../contracts/fields.js';
+import { headerSubjectOf } from '../../http/subject.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
@@ -7,7 +9,8 @@ import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import type { AnyRule } from '../../rules/rule.js';
 import type { InvalidValues } from './invalid-values.js';
 import type { Exchange } from './exchange.js';
-import type { RouteRuleFields } from '../rules/route-rule.js';
+import { headerOf } from '../rules/by.js';
+import type { By, RouteRuleFields } from '../rules/route-rule.js';
 import { ROUTE_FIELDS, type RuleFields } from '../rules/rule-layers.js';
 
 const DYNAMIC = ['limit', 'window', 'cost'] as const;
@@ -111,7 +114,17 @@ function ruleOf(fields: RuleFields): AnyRule {
       Object.hasOwn(options, field) ||
       !Object.hasOwn(ROUTE_FIELDS, field),
   );
-  return Object.fromEntries(own) as unknown as AnyRule;
+  const rule = Object.fromEntries(own);
+  return { ...rule, ...counted(rule['share'], fields['by']) } as unknown as AnyRule;
+}
+
+/** Returns `share` with the names of weights as the guard counts them: it hashes the values of headers. */
+function counted(share: unknown, by: unknown): { readonly share?: unknown } {
+  const header = Array.isArray(by) ? undefined : headerOf(by as By | undefined);
+  if (header === undefined || !isFields(share) || !isFields(share['weights'])) return {};
+  const hash = headerSubjectOf(header);
+  const weights = Object.entries(share['weights']).map(([name, weight]) => [hash(name) ?? name, weight]);
+  return { share: { ...share, weights: Object.fromEntries(weights) as object } };
 }
 
 function withCost(rule: CompiledRule, cost: number): CompiledRule {

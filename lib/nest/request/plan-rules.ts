@@ -31,6 +31,9 @@ export class PlanRules {
         `${path}.plan: missing, and the rule has plans; allowed: a function that returns the name of a plan`,
       );
     }
+    if (fields['share' as keyof typeof fields] !== undefined) {
+      problems.push(`${path}.plans: a rule with share has one limit for all; give subjects weights in share`);
+    }
     for (const [name, given] of Object.entries(plans)) {
       const of = `${path}.plans.${name}`;
       const layered = withLayer(fields, given, of);

@@ -94,7 +94,7 @@ export class MemoryStore implements BaseStore {
       let step = steps[index]!;
       if (step.allowed && (dryRun || isDenied)) step = this.step(hit, now, 0);
       else if (!dryRun && hit.cost > 0) {
-        if (!step.allowed) this.beginBlock(hit, step, now);
+        if (!step.allowed) this.keepDenied(hit, step, now);
         else {
           const { key, algorithm } = hit;
           this.entries.set(key, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
@@ -218,6 +218,14 @@ export class MemoryStore implements BaseStore {
     const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
     const retryAfter = step.retryAfter === null ? null : Math.max(left, step.retryAfter);
     return { ...blocked(retryAfter, left, resetAfter), isBlocked: true };
+  }
+
+  private keepDenied(hit: Hit, step: BlockableStep & Denied, now: number): void {
+    this.beginBlock(hit, step, now);
+    const { asked } = step;
+    if (!asked) return;
+    const { key, algorithm } = hit;
+    this.entries.set(key, asked.state, now + asked.expiresAfter, algorithm.sizeOf?.(asked.state) ?? 1);
   }
 
   private beginBlock({ block }: Hit, step: BlockableStep, now: number): void {

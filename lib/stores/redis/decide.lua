@@ -130,6 +130,16 @@ local function write_receipts()
   end
 end
 
+-- Stores the states of denials that count as asked, if there is memory for them.
+local function keep_asked()
+  if is_full then return end
+  for hit = 1, count do
+    if hit_state[hit] and not hit_allowed[hit] and hit_cost[hit] > 0 then
+      put(hit_key[hit], hit_state[hit], milliseconds(hit_expiry[hit]))
+    end
+  end
+end
+
 local function decide_request()
   local denied = check_all()
   if denied or not charge then
@@ -140,7 +150,10 @@ local function decide_request()
     if kept then write_receipts() end
     unsure = unsure or start
   end
-  if charge then block_all() end
+  if charge then
+    keep_asked()
+    block_all()
+  end
 end
 
 local function decide_all()

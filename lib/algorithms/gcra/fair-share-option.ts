@@ -1,0 +1,46 @@
+import { isFields } from '../../contracts/fields.js';
+import type { OptionCheck } from '../../contracts/options.js';
+
+/** Fair shares: the limit applies to all subjects of the rule together, and each is guaranteed a part of it. */
+export interface FairShare {
+  /**
+   * Weights of subjects by name, integers from 1 to 1,000, at most 1,000 names: as programs pass a subject, such as the
+   * value of the header in `by`. These subjects always have a share of their own.
+   * @default none
+   */
+  readonly weights?: Readonly<Record<string, number>>;
+  /**
+   * Weight of every other subject: an integer from 1 to 1,000.
+   * @default 1
+   */
+  readonly weight?: number;
+}
+
+const MOST_NAMES = 1000;
+const MOST = 1000;
+
+const isWeight = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST;
+
+const areWeights = (value: unknown): boolean =>
+  isFields(value) && Object.keys(value).length <= MOST_NAMES && Object.values(value).every(isWeight);
+
+const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  weights: areWeights,
+  weight: isWeight,
+};
+
+/** The check of the option `share`. */
+export const fairShareOption: OptionCheck = {
+  allowed: `{ weights: { name: an integer from 1 to ${MOST} }, weight: an integer from 1 to ${MOST} }, each optional, with at most ${MOST_NAMES} names`,
+  accepts: (value) =>
+    isFields(value) &&
+    Object.entries(value).every(
+      ([field, each]) => each === undefined || (Object.hasOwn(FIELDS, field) && FIELDS[field]!(each)),
+    ),
+  fix: (value) => {
+    if (value === true) return 'write share: {} for equal shares';
+    if (isFields(value) && 'by' in value) return 'write `by` on the rule: its subjects share the limit';
+    return undefined;
+  },
+};
