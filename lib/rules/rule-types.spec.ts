@@ -49,6 +49,14 @@ const REFUSED: readonly Rule[] = [
   { limit: 5, window: '1m', overdraft: true },
   // @ts-expect-error a warm-up has no burst to overdraw
   { algorithm: 'token-bucket', limit: 5, window: '1m', warmUp: '5s', overdraft: true },
+  // @ts-expect-error a log has no part of a permit
+  { algorithm: 'sliding-window-log', limit: 5, window: '1m', inherit: 'proportional' },
+  // @ts-expect-error nor has a queue
+  { algorithm: 'leaky-bucket', limit: 5, window: '1m', inherit: 'proportional' },
+  // @ts-expect-error only gcra has shares
+  { algorithm: 'fixed-window', limit: 5, window: '1m', share: {} },
+  // @ts-expect-error `by` is a field of the rule
+  { algorithm: 'gcra', limit: 5, window: '1m', share: { by: 'x-tenant' } },
   // @ts-expect-error a rule needs a window
   { limit: 5 },
   // @ts-expect-error a rule needs a limit
@@ -68,6 +76,8 @@ const ACCEPTED: readonly Rule[] = [
   { algorithm: 'token-bucket', limit: 5, window: '1m', overdraft: true },
   { algorithm: 'sliding-window-counter', limit: 5, window: '1m', prefetch: { permits: 2 } },
   { algorithm: 'gcra', limit: 5, window: '1m', prefetch: { permits: 2, ttl: '500ms' } },
+  { algorithm: 'gcra', limit: 5, window: '1m', share: { weights: { gold: 5 }, weight: 2 } },
+  { algorithm: 'token-bucket', limit: 5, window: '1m', inherit: 'proportional' },
 ];
 
 describe('compileRule', () => {

@@ -112,7 +112,7 @@ describe('an invalid rule', () => {
       'fixed-window',
       ', align, timeZone, anchor, prefetch, inherit',
     ],
-    [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, overdraft, prefetch, inherit'],
+    [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, overdraft, share, prefetch, inherit'],
     [{ constructor: 5 }, 'constructor', 'sliding-window-log, the default algorithm', ''],
   ])(
     'is rejected for an option that its algorithm does not have: %p',

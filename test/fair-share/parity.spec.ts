@@ -56,7 +56,7 @@ describe('fair shares in Redis and in memory', () => {
           (store) => new RateLimiter({ store: store as Store as MemoryStore, prefix, denyCache: false }),
         );
         const rules = drawn.map(({ limit, window, burst, ...share }): Rule => {
-          return { algorithm: 'gcra', limit, window, ...(burst && { burst }), share };
+          return { name: 'api', algorithm: 'gcra', limit, window, ...(burst && { burst }), share };
         });
         let last: readonly Decision[] | undefined;
         for (const { version, tenant, does, cost, after, isRetry } of timeline) {

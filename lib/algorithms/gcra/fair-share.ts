@@ -22,6 +22,7 @@ interface FairShareOptions {
   readonly share?: FairShare;
   readonly burst?: number;
   readonly block?: unknown;
+  readonly overdraft?: boolean;
   readonly inherit?: 'absolute' | 'proportional';
 }
 
@@ -57,8 +58,9 @@ function write(
 export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParameter> = {
   name: 'gcra-fair-share',
   parameters: ['limit', 'window', 'burst', 'tenant', 'weight', 'named'],
-  check({ limit, window, burst = limit, block, inherit }) {
+  check({ limit, window, burst = limit, block, inherit, overdraft }) {
     if (inherit === 'proportional') return `inherit is "proportional"; allowed with share: "absolute"`;
+    if (overdraft !== undefined) return `overdraft is ${String(overdraft)}; allowed: none with share`;
     if (block !== undefined) {
       return `block is ${JSON.stringify(block)}; allowed: none with share, whose tenants have one key`;
     }

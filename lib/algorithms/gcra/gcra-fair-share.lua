@@ -1,7 +1,8 @@
 -- Fair shares of one limit: all tenants of a rule have one key. What is added per microsecond is divided among them by
 -- weight, and what one cannot hold goes to the others (water-filling, which is max-min fair).
 --
--- KEYS  the rule's key: a string, `window burst at pool`, and for each tenant ` id weight credit seen`:
+-- KEYS  the rule's key: a string, `shares`, then doubles (so that many are packed at once): window, burst, at, pool, and
+--       for each tenant id, weight, credit, seen:
 --       window, burst  those that the units were counted with (microseconds, permits)
 --       at             up to when units were added (microseconds since the epoch)
 --       pool           units that no tenant has; a unit is 1/window permit, and each microsecond adds `limit`
@@ -19,67 +20,75 @@
 -- Maximum number of tenants with a share of their own, besides those that are named.
 local MOST_TENANTS = 100
 
-local HEAD = THREE_INTEGERS .. ' ' .. INTEGER
-local TENANT = ' ' .. HEAD
+-- The start of a state, and its doubles before those of the tenants. Each double has eight bytes.
+local MAGIC, HEAD = 'shares', 4
 
 -- The shares at the current time: the tenants are in parallel lists.
-local at, pool, count
-local ids, weights, credits, seen, holdings = {}, {}, {}, {}, {}
+local at, pool, count, total, sum_weights
+local ids, weights, credits, seen = {}, {}, {}, {}
 
 -- The parameters of the rule.
 local limit, window, burst
+
+-- The state that was written last, whose shares need not be read again, with its window and burst.
+local written, written_window, written_burst
+
+-- The formats of structs by the number of doubles.
+local formats = {}
+
+local function format_of(doubles)
+  local known = formats[doubles]
+  if not known then
+    known = '<' .. string.rep('d', doubles)
+    formats[doubles] = known
+  end
+  return known
+end
 
 -- Returns: the time in which a rule that was used up is full again (microseconds).
 local function fill_time()
   return math.ceil(burst * window / limit)
 end
 
--- Returns: the units of all tenants together.
-local function total_units()
-  local total = pool
-  for index = 1, count do total = total + credits[index] end
-  return total
-end
-
 -- Returns: how many units are the share of a tenant in the burst, for each unit of weight.
 local function cap_of()
-  local sum = 0
-  for index = 1, count do sum = sum + weights[index] end
-  return math.floor(burst * window / sum)
+  return math.floor(burst * window / sum_weights)
 end
 
--- Finds how many units each tenant holds at most: its share in the burst, at least a permit.
-local function find_holdings()
-  local cap = cap_of()
-  for index = 1, count do holdings[index] = math.max(cap * weights[index], window) end
-end
-
--- Divides the pool among the tenants by weight, until they hold what they can.
+-- Divides the pool among the tenants by weight, until each holds what it can: its share in the burst, at least a permit.
 local function level()
   if count == 0 then return end
-  find_holdings()
+  local cap, least, sum = cap_of(), window, 0
   for index = 1, count do
-    local over = credits[index] - holdings[index]
-    if over > 0 then credits[index], pool = credits[index] - over, pool + over end
-  end
-  while true do
-    local sum = 0
-    for index = 1, count do
-      if credits[index] < holdings[index] then sum = sum + weights[index] end
+    local weight, credit = weights[index], credits[index]
+    local most = math.max(cap * weight, least)
+    if credit > most then
+      credits[index], pool = most, pool + credit - most
+    elseif credit < most then
+      sum = sum + weight
     end
-    if sum == 0 or pool < sum then return end
+  end
+  while sum > 0 and pool >= sum do
     local each = math.floor(pool / sum)
+    sum = 0
     for index = 1, count do
-      local given = math.min(each * weights[index], holdings[index] - credits[index])
-      credits[index], pool = credits[index] + given, pool - given
+      local weight, credit = weights[index], credits[index]
+      local most = math.max(cap * weight, least)
+      if credit < most then
+        local given = math.min(each * weight, most - credit)
+        credit, pool = credit + given, pool - given
+        credits[index] = credit
+        if credit < most then sum = sum + weight end
+      end
     end
   end
 end
 
 -- Converts shares of another window or burst: consumed permits stay consumed, and the rest is divided anew.
 local function convert(from_window, from_burst)
-  local missing = from_burst * from_window - total_units()
-  pool = burst * window - math.ceil(missing / from_window * window)
+  local missing = from_burst * from_window - total
+  total = burst * window - math.ceil(missing / from_window * window)
+  pool = total
   for index = 1, count do
     credits[index] = math.min(0, -math.ceil(-credits[index] / from_window * window))
     pool = pool - credits[index]
@@ -88,43 +97,61 @@ end
 
 -- Adds the units of the time that has passed.
 local function advance(now)
-  local missing, elapsed = burst * window - total_units(), math.max(0, now - at)
-  pool = pool + (elapsed >= math.ceil(missing / limit) and missing or elapsed * limit)
+  local missing, elapsed = burst * window - total, math.max(0, now - at)
+  local added = elapsed >= math.ceil(missing / limit) and missing or elapsed * limit
+  pool, total = pool + added, total + added
   at = math.max(now, at)
   level()
 end
 
--- Removes the tenants that have been idle for as long as the rule takes to be full.
+-- Removes the tenants that have been idle for as long as the rule takes to be full. Returns whether there were any.
 local function forget_idle()
   local idle_since, kept = at - fill_time(), 0
   for index = 1, count do
     if seen[index] <= idle_since and credits[index] >= 0 then
-      pool = pool + credits[index]
+      pool, sum_weights = pool + credits[index], sum_weights - weights[index]
+    elseif kept + 1 == index then
+      kept = index
     else
       kept = kept + 1
       ids[kept], weights[kept], credits[kept], seen[kept] = ids[index], weights[index], credits[index], seen[index]
     end
   end
+  local is_changed = kept < count
   count = kept
+  return is_changed
 end
 
--- Reads the shares that apply now.
+-- Reads the window and the burst of a state, and the shares as they were then. Returns nil if there is none.
+local function unpack_state(stored)
+  if not stored or string.sub(stored, 1, #MAGIC) ~= MAGIC then return nil end
+  local doubles = (#stored - #MAGIC) / 8
+  if doubles < HEAD or doubles % 4 ~= 0 then return nil end
+  local values = { struct.unpack(format_of(doubles), stored, #MAGIC + 1) }
+  at, pool, count, sum_weights = values[3], values[4], doubles / 4 - 1, 0
+  total = pool
+  for index = 1, count do
+    local first = 4 * index
+    local weight, credit = values[first + 2], values[first + 3]
+    ids[index], weights[index], credits[index], seen[index] = values[first + 1], weight, credit, values[first + 4]
+    total, sum_weights = total + credit, sum_weights + weight
+  end
+  return values[1], values[2]
+end
+
+-- Reads the shares that apply now. Returns whether they are to be divided anew.
 local function read(key, now, rule_limit, rule_window, rule_burst)
   limit, window, burst = rule_limit, rule_window, rule_burst
-  at, pool, count = now, burst * window, 0
-  local stored = get(key)
-  local s_window, s_burst, s_at, s_pool, tenants = string.match(stored or '', '^(%d+) (%d+) (%d+) (-?%d+)(.*)$')
-  if not s_window then return end
-  at, pool = tonumber(s_at), tonumber(s_pool)
-  for id, weight, credit, last in string.gmatch(tenants, ' (%d+) (%d+) (-?%d+) (%d+)') do
-    count = count + 1
-    ids[count], weights[count], credits[count], seen[count] =
-      tonumber(id), tonumber(weight), tonumber(credit), tonumber(last)
+  local stored, from_window, from_burst = get(key), written_window, written_burst
+  if not stored or stored ~= written then from_window, from_burst = unpack_state(stored) end
+  written = nil -- until the shares are written
+  if not from_window then
+    at, pool, count, total, sum_weights = now, burst * window, 0, burst * window, 0
+    return false
   end
-  local from_window, from_burst = tonumber(s_window), tonumber(s_burst)
   if from_window ~= window or from_burst ~= burst then convert(from_window, from_burst) end
   advance(now)
-  forget_idle()
+  return forget_idle()
 end
 
 -- Returns: the position of a tenant; nil if it has none.
@@ -136,7 +163,7 @@ local function find(id)
 end
 
 -- Adds the tenant of a request, or updates it. Returns its position.
-local function join(tenant, weight, named)
+local function join(tenant, weight, named, is_changed)
   local me = find(tenant)
   if not me and named == 0 and count >= MOST_TENANTS then
     tenant = 0
@@ -145,37 +172,41 @@ local function join(tenant, weight, named)
   if not me then
     count = count + 1
     me = count
-    credits[me] = 0
+    weights[me], credits[me] = 0, 0
   end
-  ids[me], weights[me], seen[me] = tenant, weight, at
-  level()
+  if weights[me] ~= weight then
+    sum_weights, weights[me], is_changed = sum_weights - weights[me] + weight, weight, true
+  end
+  ids[me], seen[me] = tenant, at
+  if is_changed then level() end
   return me
 end
 
 -- Returns: the time after which a tenant holds at least `target` units if no request arrives (microseconds).
 local function wait_for(me, target)
-  find_holdings()
-  local reached, needed = math.ceil((target - credits[me]) / weights[me]), -pool
+  local cap, reached, needed = cap_of(), math.ceil((target - credits[me]) / weights[me]), -pool
   for index = 1, count do
-    needed = needed + math.min(reached * weights[index], holdings[index] - credits[index])
+    needed = needed + math.min(reached * weights[index], math.max(cap * weights[index], window) - credits[index])
   end
   return math.ceil(needed / limit)
 end
 
 local function write()
-  local texts = { string.format(HEAD, window, burst, at, pool) }
+  local values = { window, burst, at, pool }
   for index = 1, count do
-    texts[index + 1] = string.format(TENANT, ids[index], weights[index], credits[index], seen[index])
+    local first = 4 * index
+    values[first + 1], values[first + 2], values[first + 3], values[first + 4] =
+      ids[index], weights[index], credits[index], seen[index]
   end
-  return table.concat(texts)
+  written, written_window, written_burst = MAGIC .. struct.pack(format_of(#values), unpack(values)), window, burst
+  return written
 end
 
 local function step(key, now, cost, max_wait, _, rule_limit, rule_window, rule_burst, tenant, weight, named)
   if rule_limit == 0 then return false, 0, -1, 0 end
 
-  read(key, now, rule_limit, rule_window, rule_burst)
-  local me = join(tenant, weight, named)
-  local ahead, need, total, most = at - now, cost * window, total_units(), cap_of() * weights[me]
+  local me = join(tenant, weight, named, read(key, now, rule_limit, rule_window, rule_burst))
+  local ahead, need, most = at - now, cost * window, cap_of() * weights[me]
   local least = credits[me] >= math.min(window, most) and total >= window and 1 or 0
   local remaining = math.max(least, math.floor(math.min(credits[me], total) / window))
 
@@ -186,23 +217,25 @@ local function step(key, now, cost, max_wait, _, rule_limit, rule_window, rule_b
     return false, remaining, retry_after, reset_after, write(), math.max(reset_after, ahead + fill_time())
   end
 
-  credits[me] = credits[me] - math.min(need, LONGEST + total)
-  local reset_after = math.max(0, ahead + math.ceil((burst * window - total_units()) / limit))
+  local taken = math.min(need, LONGEST + total)
+  credits[me], total = credits[me] - taken, total - taken
+  local reset_after = math.max(0, ahead + math.ceil((burst * window - total) / limit))
   return true, math.max(0, remaining - cost), 0, reset_after, write(), math.max(reset_after, ahead + fill_time())
 end
 
 -- A charge expires gradually as units are added: at most what can be left of it is refunded.
 local function refund(key, now, cost, receipt, only_last, rule_limit, rule_window, rule_burst, tenant)
   if rule_limit == 0 then return nil end
-  read(key, now, rule_limit, rule_window, rule_burst)
-  local missing = burst * window - total_units()
+  if read(key, now, rule_limit, rule_window, rule_burst) then level() end
+  local missing = burst * window - total
   local ends_at = at + math.ceil(missing / limit)
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 
   local units, me = math.min(cost * window, (receipt - now) * limit, missing), find(tenant) or find(0)
   if me then credits[me] = credits[me] + units else pool = pool + units end
+  total = total + units
   level()
-  local reset_after = at - now + math.ceil((burst * window - total_units()) / limit)
+  local reset_after = at - now + math.ceil((burst * window - total) / limit)
   return write(), math.max(reset_after, at - now + fill_time())
 end
 

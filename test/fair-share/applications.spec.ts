@@ -1,0 +1,85 @@
+import { Controller, Get } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  MemoryRuleSource,
+  RateLimit,
+  RateLimitModule,
+  RateLimitService,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
+import { closeApps, startApp } from '../support/nest-app.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+
+@Controller()
+class Search {
+  @RateLimit({
+    name: 'search',
+    window: '1h',
+    limit: 8,
+    algorithm: 'gcra',
+    by: 'x-tenant',
+    scope: 'shared',
+    share: { weights: { gold: 3 } },
+  })
+  @Get('search')
+  search() {}
+}
+
+afterEach(closeApps);
+
+async function start(options: RateLimitModuleOptions) {
+  const { app, send } = await startApp(
+    { imports: [RateLimitModule.forRoot(options)], controllers: [Search] },
+    { framework: 'express', trustProxy: true },
+  );
+  const ask = async (tenant: string) =>
+    (await send({ method: 'GET', path: '/search', headers: { 'x-tenant': tenant } })).status;
+  return { ask, limits: app.get(RateLimitService) };
+}
+
+describe('a route with fair shares', () => {
+  it('a weight applies to the value of the header, and all tenants share the limit in one key of the rule', async () => {
+    const prefix = uniquePrefix();
+    const { ask } = await start({ redis: redisUrl(), prefix });
+    // gold has 3 of 4 parts.
+    expect([await ask('gold'), await ask('ann')]).toEqual([200, 200]);
+    // ann may hold two of eight, and gets the one that gold cannot hold any more.
+    expect(await ask('ann')).toBe(429);
+    for (let nth = 0; nth < 6; nth++) expect(await ask('gold')).toBe(200);
+    expect(await ask('gold')).toBe(429);
+    const client = new Redis(redisUrl());
+    const keys = await client.keys(`${prefix}*`);
+    client.disconnect();
+    expect(keys.filter((key) => key.includes('gcra'))).toEqual([`${prefix}{search}:search:gcra-fair-share`]);
+  });
+
+  it('weights change live, and an exception is "allow", "deny" or a weight', async () => {
+    const { ask, limits } = await start({ liveRules: new MemoryRuleSource() });
+    await ask('gold');
+    const by = { by: 'ops' };
+    await limits.rules.set('search', { share: { weights: { ann: 7 } } }, by);
+    // 7 are left, of which gold keeps its old part of 3/10 of the limit.
+    for (let nth = 0; nth < 4; nth++) expect(await ask('ann')).toBe(200);
+    expect(await ask('ann')).toBe(429);
+    await limits.rules.setException('search', 'bob', 'deny', by);
+    expect(await ask('bob')).toBe(429);
+    await expect(limits.rules.setException('search', 'bob', { limit: 3 }, by)).rejects.toThrow(
+      'for a rule with share: "allow" or "deny"; give the subject a weight in share',
+    );
+  });
+
+  it('a rule with plans cannot share its limit', async () => {
+    const rules = {
+      default: {
+        window: '1h',
+        limit: 8,
+        algorithm: 'gcra',
+        share: {},
+        plans: { pro: { limit: 3 } },
+        plan: () => 'pro',
+      },
+    } as const;
+    await expect(start({ rules })).rejects.toThrow('a rule with share has one limit for all');
+  });
+});
