@@ -22,7 +22,7 @@ export interface GcraOptions extends Prefetchable, Inheriting, Overdrawable {
   /**
    * Shares the limit fairly: it applies to all subjects of the rule together, each is guaranteed the part of its weight
    * among those that send requests, and what one does not use goes to the others. All counters of the rule are one key.
-   * @default no sharing: each subject has the limit
+   * @default no sharing
    */
   readonly share?: FairShare;
 }
