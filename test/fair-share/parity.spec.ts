@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore, RateLimiter, type Decision, type Rule, type Store } from '../../lib/index.js';
+import { MemoryStore, RateLimiter, type Decision, type Rule } from '../../lib/index.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { STILL_REAL } from '../contract/still-real.js';
 import { openRedisStore } from '../support/redis-store.js';
@@ -52,9 +52,7 @@ describe('fair shares in Redis and in memory', () => {
     await fc.assert(
       fc.asyncProperty(fc.tuple(versions, versions), steps, async (drawn, timeline) => {
         const prefix = uniquePrefix();
-        const limiters = [redis, memory].map(
-          (store) => new RateLimiter({ store: store as Store as MemoryStore, prefix, denyCache: false }),
-        );
+        const limiters = [redis, memory].map((store) => new RateLimiter({ store, prefix, denyCache: false }));
         const rules = drawn.map(({ limit, window, burst, ...share }): Rule => {
           return { name: 'api', algorithm: 'gcra', limit, window, ...(burst && { burst }), share };
         });

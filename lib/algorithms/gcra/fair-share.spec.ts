@@ -147,7 +147,7 @@ describe('fair shares', () => {
     const { ask, change } = timeline({ weights: { ann: 1 } });
     ask('ann', 0, 60);
     ask('bob', 0);
-    change({ share: { weights: { ann: 3 } } } as Partial<Rule>);
+    change({ share: { weights: { ann: 3 } } });
     ask('ann', 0);
     expect(ask('ann', 8 * SECOND, 0).remaining).toBe(6);
     expect(ask('bob', 8 * SECOND, 0).remaining).toBe(2);
@@ -174,7 +174,7 @@ describe('fair shares', () => {
       limit: 7,
       window: '3s',
       share: { weights: { b: 3 } },
-    } as Rule);
+    });
     let state: FairShareState | undefined;
     let taken = 0;
     for (let nth = 0; nth < 500; nth++) {

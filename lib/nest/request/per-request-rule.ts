@@ -10,7 +10,7 @@ import type { AnyRule } from '../../rules/rule.js';
 import type { InvalidValues } from './invalid-values.js';
 import type { Exchange } from './exchange.js';
 import { headerOf } from '../rules/by.js';
-import type { By, RouteRuleFields } from '../rules/route-rule.js';
+import type { RouteRuleFields } from '../rules/route-rule.js';
 import { ROUTE_FIELDS, type RuleFields } from '../rules/rule-layers.js';
 
 const DYNAMIC = ['limit', 'window', 'cost'] as const;
@@ -120,7 +120,7 @@ function ruleOf(fields: RuleFields): AnyRule {
 
 /** Returns `share` with the names of weights as the guard counts them: it hashes the values of headers. */
 function counted(share: unknown, by: unknown): { readonly share?: unknown } {
-  const header = Array.isArray(by) ? undefined : headerOf(by as By | undefined);
+  const header = Array.isArray(by) ? undefined : headerOf(by);
   if (header === undefined || !isFields(share) || !isFields(share['weights'])) return {};
   const hash = headerSubjectOf(header);
   const weights = Object.entries(share['weights']).map(([name, weight]) => [hash(name) ?? name, weight]);
