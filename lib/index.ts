@@ -62,7 +62,7 @@ export type {
   RuleBase,
   Trial,
 } from './rules/rule.js';
-export type { FairShare } from './algorithms/gcra/fair-share-option.js';
+export type { FairShare } from './algorithms/fair-share-option.js';
 export type { Prefetch } from './algorithms/prefetch.js';
 
 // Programs

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { compileRule } from '../../rules/compile-rule.js';
 import type { Rule } from '../../rules/rule.js';
-import type { FairShare } from './fair-share-option.js';
+import type { FairShare } from '../fair-share-option.js';
 import { totalOf, type FairShareState } from './tenants.js';
 
 const NOON = Date.UTC(2024, 0, 1, 12) * 1000;

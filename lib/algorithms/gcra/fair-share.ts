@@ -3,7 +3,7 @@ import type { Variant } from '../definition.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
 import { shareOf } from '../share.js';
-import type { FairShare } from './fair-share-option.js';
+import type { FairShare } from '../fair-share-option.js';
 import {
   capOf,
   fillTime,

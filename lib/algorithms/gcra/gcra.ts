@@ -8,7 +8,7 @@ import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
 import { extend, isDebt, minus, NO_TIME, permitsIn, spanOf } from '../rate.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
-import { fairShareOption, type FairShare } from './fair-share-option.js';
+import { fairShareOption, type FairShare } from '../fair-share-option.js';
 import { fairShare } from './fair-share.js';
 import { gcraExamples } from './gcra.examples.js';
 

@@ -1,5 +1,5 @@
-import { isFields } from '../../contracts/fields.js';
-import type { OptionCheck } from '../../contracts/options.js';
+import { isFields } from '../contracts/fields.js';
+import type { OptionCheck } from '../contracts/options.js';
 
 /** Fair shares: the limit applies to all subjects of the rule together, and each is guaranteed a part of it. */
 export interface FairShare {
