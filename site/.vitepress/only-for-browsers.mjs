@@ -1,6 +1,11 @@
 import { isBuiltin } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
-const PARTS = /\/lib\/(algorithms|contracts|rules|simulate)\//;
+const root = fileURLToPath(new URL('../../', import.meta.url)).replaceAll('\\', '/');
+
+const OURS = /^(lib|site\/playground)\//;
+const ALLOWED = /^(lib\/(algorithms|contracts|rules|simulate)|site\/playground)\//;
+const VIEW = /\/node_modules\/(@vue|vue|vitepress)\//;
 
 /**
  * A plugin for Vite: the playground runs the algorithms of lib in the browser. Fails the build if they bring along
@@ -11,17 +16,24 @@ export function onlyForBrowsers() {
     name: 'only-for-browsers',
     enforce: 'pre',
     resolveId(id, importer) {
-      if (!importer || !/\/(lib|site\/playground)\//.test(importer) || importer.includes('/node_modules/'))
-        return;
-      if (isBuiltin(id)) throw new Error(`${importer} imports ${id}, which browsers do not have`);
+      if (!importer || !OURS.test(pathOf(importer)) || !isBuiltin(id)) return;
+      throw new Error(`${pathOf(importer)} imports ${id}, which browsers do not have`);
     },
     moduleParsed({ id, importedIds }) {
-      const file = id.replaceAll('\\', '/');
-      if (!file.includes('/lib/') || file.includes('/node_modules/')) return;
-      if (!PARTS.test(file))
-        throw new Error(`the site imports ${id}; allowed of lib: algorithms, contracts, rules, simulate`);
-      const packages = importedIds.filter((each) => /[/\\]node_modules[/\\]/.test(each));
-      if (packages.length > 0) throw new Error(`${id} imports ${packages.join(', ')} into the site`);
+      const file = pathOf(id);
+      if (!OURS.test(file)) return;
+      if (!ALLOWED.test(file)) {
+        throw new Error(`the site imports ${file}; allowed of lib: algorithms, contracts, rules, simulate`);
+      }
+      const paths = importedIds.map((each) => each.replaceAll('\\', '/'));
+      const packages = paths.filter((path) => path.includes('/node_modules/') && !VIEW.test(path));
+      if (packages.length > 0) throw new Error(`${file} imports ${packages.join(', ')} into the site`);
     },
   };
+}
+
+/** Returns the path of a module in the repository. */
+function pathOf(id) {
+  const path = id.replaceAll('\\', '/');
+  return path.startsWith(root) ? path.slice(root.length) : path;
 }
