@@ -165,7 +165,7 @@ export class LiveRules {
   /** @throws RateLimitConfigError if the change does not fit its rule */
   private check(change: RuleChange): void {
     const { rule, subject, fields } = change;
-    const size = JSON.stringify([rule, subject, fields])?.length ?? 0;
+    const size = sizeOf(rule, [rule, subject, fields]);
     if (size > LONGEST_CHANGE) {
       throw new RateLimitConfigError([
         `live rule: got ${size} characters of JSON; allowed: at most ${LONGEST_CHANGE}`,
@@ -212,6 +212,17 @@ function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, 
   }
   if (!isFields(change)) return change;
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;
+}
+
+/** @throws RateLimitConfigError if JSON cannot hold the change */
+function sizeOf(rule: string, change: readonly unknown[]): number {
+  try {
+    return JSON.stringify(change).length;
+  } catch {
+    throw new RateLimitConfigError([
+      `live rule "${rule}": got a value that JSON cannot hold, such as a bigint or an object that contains itself; write numbers, strings, true, false, lists and objects of these`,
+    ]);
+  }
 }
 
 function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChanges {
