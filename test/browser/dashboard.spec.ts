@@ -202,6 +202,17 @@ describe('the operations page', () => {
     expect([status, JSON.stringify(body)]).toEqual([429, expect.stringContaining('login')]);
   });
 
+  it('has no buttons that change something when it is read-only', async () => {
+    const actions = [{ id: 'traffic', label: 'Send traffic', run: () => undefined }];
+    const readOnly = await startDashboardApp(uniquePrefix(), { readOnly: true, actions });
+    await until(async () => (await readOnly.getFrom('192.0.2.1', '/login')).status === 429, 'a denial', WAIT);
+    const page = await open({}, readOnly.url);
+    const rows = await expand(page, 'login');
+    await rows.waitForSelector('.subjects tbody tr');
+    const texts = await page.$$eval('button', (buttons) => buttons.map(({ textContent }) => textContent));
+    expect(texts.filter((text) => /Edit|Reset|Block|Send/.test(text))).toEqual([]);
+  });
+
   it('shows hostile subjects and rule names as text', async () => {
     const page = await open();
     for (const [subject] of HOSTILE) {

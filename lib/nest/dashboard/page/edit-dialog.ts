@@ -112,5 +112,5 @@ function effectText({ requests, subjects, deniedNow, deniedThen, seconds, sample
   if (requests === 0) return 'No request of this rule is known, so the effect is unknown.';
   const sample = sampled < 1 ? `, a sample of ${percent(sampled)}` : '';
   const of = `${count(requests)} requests of ${count(subjects)} subjects in ${duration(seconds * 1000)}${sample}`;
-  return `Of ${of}, ${count(deniedNow)} were denied; this limit would have denied ${count(deniedThen)}.`;
+  return `Of ${of}, ${count(deniedNow)} were denied; this change would have denied ${count(deniedThen)}.`;
 }

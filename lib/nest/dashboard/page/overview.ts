@@ -67,7 +67,11 @@ export class Overview {
       ['99th percentile', latency ? milliseconds(latency.p99) : '–'],
     ]);
     this.shares.update(SHARES.map(([name, text]) => [text, percent(shares[name]), name]));
-    SHARES.forEach(([name], index) => (this.bar[index]!.style.flexGrow = String(shares[name])));
+    SHARES.forEach(([name], index) => {
+      const part = this.bar[index]!;
+      part.style.flexGrow = String(shares[name]);
+      part.hidden = shares[name] === 0;
+    });
   }
 }
 
