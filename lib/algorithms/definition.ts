@@ -48,10 +48,11 @@ export interface Terms<Options extends object, Parameter extends string> {
   /** Returns the parameters of a rule. */
   compile(rule: Quota & Options): Numbers<Parameter>;
   /**
-   * Returns the parameters of each subject by its name, for an algorithm that keeps all subjects of a rule in one state.
+   * Returns the parameters of each subject by its name and number, for an algorithm that keeps all subjects of a rule in
+   * one state.
    * Absent if each subject has a state of its own.
    */
-  bySubject?(rule: Quota & Options): (subject: string) => Partial<Numbers<Parameter>>;
+  bySubject?(rule: Quota & Options): (subject: string, number: number) => Partial<Numbers<Parameter>>;
   /**
    * Returns the parameters of a rule as a function of the current time, in microseconds since the epoch. Absent if
    * they do not depend on it.

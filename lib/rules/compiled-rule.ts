@@ -20,8 +20,8 @@ export interface CompiledRule extends Amounts {
   readonly algorithm: Algorithm;
   /** Returns the amounts of one of a number of processes, which the fallback `'local'` enforces. */
   readonly among: (processes: number) => Amounts;
-  /** Returns the parameters of a subject, if all subjects of the rule have one state; its name is the subject's text. */
-  readonly bySubject?: ((subject: string) => Parameters) | undefined;
+  /** Returns the parameters of a subject by its text and `subjectNumber`, if all subjects of the rule have one state. */
+  readonly bySubject?: ((subject: string, number: number) => Parameters) | undefined;
   readonly cost: number;
   /** How long a request waits for its permits, in milliseconds; 0 if it does not. */
   readonly waitMs: number;

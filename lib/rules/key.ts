@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Parameters } from '../contracts/algorithm.js';
 import type { CompiledRule } from './compiled-rule.js';
 
 /** The subject in keys and events: one value, or a list if `by` is a list. */
@@ -62,6 +63,22 @@ export function encodeSubject(subject: Subject): string {
   return tuple.length <= 64 && subject.every((part) => part === '' || PLAIN.test(part))
     ? tuple
     : digest('tuple', tuple);
+}
+
+/** Returns the parameters of a subject; `undefined` if each subject of the rule has a state of its own. */
+export function parametersOfSubject({ bySubject }: CompiledRule, subject: Subject): Parameters | undefined {
+  if (!bySubject) return undefined;
+  const text = subjectText(subject);
+  return bySubject(text, subjectNumber(text));
+}
+
+/** Digits of a hash that a double represents exactly, in hex. */
+const DIGITS = 13;
+
+/** Returns the number of a subject within the state of its rule: 52 bits of the SHA-256 of its text, from 1. */
+export function subjectNumber(text: string): number {
+  const hash = createHash('sha256').update(text, 'utf16le').digest('hex').slice(0, DIGITS);
+  return Math.max(1, parseInt(hash, 16));
 }
 
 /** UTF-16, not UTF-8, so that lone surrogates stay distinct. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Parameters } from '../contracts/algorithm.js';
 import type { Clock } from '../contracts/clock.js';
 import type { Block } from '../contracts/store.js';
-import { keyHead, keyOf, keyTail, PREFIX, subjectText, type Subject } from './key.js';
+import { keyHead, keyOf, keyTail, parametersOfSubject, PREFIX, type Subject } from './key.js';
 import { KeyedRule, HitCacheLimit } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -74,8 +74,9 @@ export class Keys {
     };
   }
 
-  private parametersOf({ parameters, parametersAt, bySubject }: CompiledRule, subject: Subject): Parameters {
-    if (bySubject) return { ...parameters, ...bySubject(subjectText(subject)) };
+  private parametersOf(rule: CompiledRule, subject: Subject): Parameters {
+    const { parameters, parametersAt } = rule;
+    if (rule.bySubject) return { ...parameters, ...parametersOfSubject(rule, subject) };
     return parametersAt === undefined ? parameters : parametersAt(this.clock());
   }
 }

@@ -70,6 +70,7 @@ describe('the preview of a change', () => {
         onDemand: {
           login: { window: '1m', limit: () => 5, by: 'ip' },
           held: { algorithm: 'concurrency', limit: 5 },
+          tenants: { algorithm: 'gcra', window: '1m', limit: 5, share: {} },
         },
       },
     });
@@ -82,6 +83,10 @@ describe('the preview of a change', () => {
       expect.stringContaining('`limit` is a function'),
     ]);
     expect(await messageOf('held', { limit: 7 })).toEqual([422, expect.stringContaining('permits are held')]);
+    expect(await messageOf('tenants', { limit: 7 })).toEqual([
+      422,
+      expect.stringContaining('its subjects share one limit'),
+    ]);
     expect(await messageOf('default', { limit: -1 })).toEqual([
       422,
       expect.stringContaining('limit: got -1; allowed:'),

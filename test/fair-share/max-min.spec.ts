@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
+import { subjectNumber } from '../../lib/rules/key.js';
 
 /** A generator of integers (Lehmer), so that the figures are the same everywhere. */
 function generator(seed: number) {
@@ -45,7 +46,9 @@ function served(tenants: readonly Tenant[], seconds: number, random: () => numbe
   const weights = Object.fromEntries(tenants.map(({ name, weight }) => [name, weight]));
   const rule = { algorithm: 'gcra', limit: LIMIT, window: `${WINDOW_S}s`, share: { weights } } as Rule;
   const { algorithm, parameters, bySubject } = compileRule(rule);
-  const own = new Map(tenants.map(({ name }) => [name, { ...parameters, ...bySubject!(name) }]));
+  const own = new Map(
+    tenants.map(({ name }) => [name, { ...parameters, ...bySubject!(name, subjectNumber(name)) }]),
+  );
   const gap = ({ demand }: Tenant) => (-Math.log(1 - random()) / demand) * 1e6;
   const next = new Map(tenants.map((tenant) => [tenant, gap(tenant)]));
   const taken = new Map(tenants.map(({ name }) => [name, 0]));

@@ -34,7 +34,7 @@ describe('the tarball', () => {
   it('the tarball contains what a user needs and nothing else', async () => {
     const files = await filesIn(tarball);
     const built = /^dist\/(esm|cjs)\/(testing\/)?[\w.-]+[.](js|js[.]map|d[.]ts)$/;
-    const docs = /^docs\/.+[.](md|svg)$/;
+    const docs = /^docs\/(.+[.](md|svg|png)|grafana[.]json)$/;
     expect(files.filter((file) => !built.test(file) && !docs.test(file)).sort()).toEqual([
       'CHANGELOG.md',
       'LICENSE',

@@ -23,7 +23,15 @@ describe('the controls of a rule', () => {
     const names = controlsOf(rule).map((control) => control.name);
     const definition = algorithms[name as AlgorithmName];
     const isLease = 'leases' in definition;
-    const without = ['prefetch', 'wait', 'inherit', 'timeZone', 'anchor', ...(isLease ? ['queue'] : [])];
+    const without = [
+      'prefetch',
+      'wait',
+      'inherit',
+      'share',
+      'timeZone',
+      'anchor',
+      ...(isLease ? ['queue'] : []),
+    ];
     const own = Object.keys(definition.options).filter((option) => !without.includes(option));
     expect(names).toEqual(['limit', ...(isLease ? [] : ['window']), ...own, 'cost', 'block']);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { compileRule } from '../../rules/compile-rule.js';
+import { subjectNumber } from '../../rules/key.js';
 import type { Rule } from '../../rules/rule.js';
 import type { FairShare } from '../fair-share-option.js';
 import { totalOf, type FairShareState } from './tenants.js';
@@ -13,13 +14,13 @@ function timeline(share: FairShare = {}, fields: Partial<Rule> = {}) {
   let compiled = compileRule(rule);
   let state: unknown;
   const ask = (tenant: string, at: number, cost = 1) => {
-    const parameters = { ...compiled.parameters, ...compiled.bySubject!(tenant) };
+    const parameters = { ...compiled.parameters, ...compiled.bySubject!(tenant, subjectNumber(tenant)) };
     const step = compiled.algorithm.step(state, NOON + at, cost, parameters);
     state = step.allowed ? step.state : (step.asked?.state ?? state);
     return step;
   };
   const refund = (tenant: string, at: number, receipt: number, cost = 1) => {
-    const parameters = { ...compiled.parameters, ...compiled.bySubject!(tenant) };
+    const parameters = { ...compiled.parameters, ...compiled.bySubject!(tenant, subjectNumber(tenant)) };
     const next = compiled.algorithm.refund(state, NOON + at, cost, parameters, receipt, false);
     state = next?.state ?? state;
     return next !== undefined;
@@ -178,7 +179,8 @@ describe('fair shares', () => {
     let state: FairShareState | undefined;
     let taken = 0;
     for (let nth = 0; nth < 500; nth++) {
-      const own = { ...parameters, ...bySubject!('abcdefg'[nth % 7]!) };
+      const name = 'abcdefg'[nth % 7]!;
+      const own = { ...parameters, ...bySubject!(name, subjectNumber(name)) };
       const step = algorithm.step(state, NOON + nth * 1000, 1, own);
       if (step.allowed) taken++;
       state = (step.allowed ? step.state : step.asked!.state) as FairShareState;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Variant } from '../definition.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
@@ -29,17 +28,8 @@ interface FairShareOptions {
 /** The units of a burst are exact, with room for debt. */
 const LARGEST = 2 ** 51;
 
-/** Digits of a hash that a double represents exactly, in hex. */
-const DIGITS = 13;
-
 /** Number of tenants that take as much memory as a key. */
 const TENANTS_PER_SIZE = 4;
-
-/** Returns the number of a tenant in the state: 52 bits of the SHA-256 of its name, from 1. */
-export function tenantNumber(name: string): number {
-  const hash = createHash('sha256').update(name, 'utf16le').digest('hex').slice(0, DIGITS);
-  return Math.max(1, parseInt(hash, 16));
-}
 
 /** Returns the state to store. */
 function write(
@@ -74,9 +64,9 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
   bySubject({ share }) {
     const { weights = {}, weight: usual = 1 } = share ?? {};
     const known = new Map(Object.entries(weights));
-    return (subject) => {
+    return (subject, number) => {
       const weight = known.get(subject);
-      return { tenant: tenantNumber(subject), weight: weight ?? usual, named: weight === undefined ? 0 : 1 };
+      return { tenant: number, weight: weight ?? usual, named: weight === undefined ? 0 : 1 };
     };
   },
 

@@ -6,7 +6,7 @@ import type {
   HitResult,
   Share,
 } from '../../contracts/store.js';
-import { subjectText } from '../../rules/key.js';
+import { parametersOfSubject } from '../../rules/key.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 
 /** The `retryAfter` of a request that only the store can allow, in microseconds. */
@@ -57,7 +57,7 @@ export class LocalShare {
   private shareOf({ rule, subject }: RuleHit): Share {
     const amounts = rule.among(rule.perInstance ? 1 : this.instances());
     const ofRule = amounts.parametersAt?.(this.store.clock()) ?? amounts.parameters;
-    const ofSubject = rule.bySubject?.(subjectText(subject));
+    const ofSubject = parametersOfSubject(rule, subject);
     const parameters = ofSubject ? { ...ofRule, ...ofSubject } : ofRule;
     const { capacity, capacityWindowMs } = amounts;
     return { parameters, capacity, capacityWindowMs };

@@ -100,7 +100,7 @@ export class RateLimitDashboardModule implements OnModuleInit {
     }
     this.warnings.warn(
       'RL_DASHBOARD_OPEN',
-      'The operations page has no guards: every user of this machine can read it and change limits. Set `guards`; ' +
+      'The operations page has no guards: everyone who reaches its port can read it and change limits. Set `guards`; ' +
         'in production, the application does not start without them.',
     );
   }

@@ -31,6 +31,7 @@ export function replayedRule(declared: RuleFields, current: RuleFields, change: 
     ...(changed['plan'] === undefined ? [] : ['it has plans']),
     ...((changed['count'] ?? 'all') === 'all' ? [] : ['`count` depends on the response']),
     ...(now.algorithm.leases ? ['permits are held'] : []),
+    ...(now.bySubject ? ['its subjects share one limit (`share`)'] : []),
   ];
   if (unknown.length === 0) return { now, then: sampleOf(changed, path) };
   throw new UnprocessableEntityException(`${path} has no preview: ${unknown.join(', ')}.`);
