@@ -4,8 +4,11 @@ import { stopPrograms } from '../readme/node-program.js';
 import { startSampleApp } from '../readme/sample-app.js';
 import { pathOf } from '../readme/code-blocks.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
 import { startChromium, type Chromium } from './chromium.js';
 import { expand, live, press } from './page-parts.js';
+
+const WAIT = 60_000;
 
 const PICTURES = [
   { name: 'operations-page', scheme: 'light', width: 1200, height: 800 },
@@ -40,6 +43,21 @@ describe('the sample app', () => {
     await page.waitForFunction(`document.querySelector('#total-allowed').textContent !== '0'`);
     expect(errors).toEqual([]);
     expect(hosts.size).toBe(1);
+  });
+
+  it('a limit that its page changes is obeyed by a second process on the same Redis', async () => {
+    const variables = { REDIS_URL: redisUrl(), RATE_LIMIT_PREFIX: uniquePrefix() };
+    const [url, second] = [await start(variables), new URL('/search', await start(variables)).href];
+    const { page, errors } = await chromium.open(url);
+    await live(page);
+    await expand(page, 'search');
+    await press(page, 'Edit search');
+    await page.locator('#field-limit').fill('2');
+    await press(page, 'Save');
+    await page.waitForSelector('dialog', { hidden: true });
+    const policy = async () => (await fetch(second)).headers.get('ratelimit-policy');
+    await until(async () => /"search";q=2;w=10/.test((await policy())!), 'the second process to obey', WAIT);
+    expect(errors).toEqual([]);
   });
 
   // `SCREENSHOTS=1` takes the pictures of the documentation.
