@@ -82,4 +82,13 @@ describe('a route with fair shares', () => {
     } as const;
     await expect(start({ rules })).rejects.toThrow('a rule with share has one limit for all');
   });
+
+  it('a limit that depends on the request stops an application whose rule has share', async () => {
+    const rules = {
+      tenants: { window: '1m', limit: () => 5, algorithm: 'gcra', by: 'x-tenant', share: {} },
+    } as const;
+    await expect(start({ rules })).rejects.toThrow(
+      /tenants.*limit: got a function; allowed: a value, since all subjects of a rule with share/,
+    );
+  });
 });

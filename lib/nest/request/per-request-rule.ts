@@ -37,6 +37,11 @@ export function dynamicFields(fields: RuleFields): (typeof DYNAMIC)[number][] {
 export function sampleOf(fields: RuleFields, path: string): CompiledRule {
   const given = dynamicFields(fields);
   if (given.length === 0) return compileRule(ruleOf(fields), path);
+  const ofOne = fields['share'] === undefined ? [] : given.filter((field) => field !== 'cost');
+  if (ofOne.length > 0) {
+    const fix = 'a value, since all subjects of a rule with share have one limit and window';
+    throw new RateLimitConfigError(ofOne.map((field) => `${path}.${field}: got a function; allowed: ${fix}`));
+  }
   let refusal: unknown;
   for (const sample of SAMPLES) {
     const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
