@@ -48,6 +48,13 @@ local function free_after(key, now, before, held, last, needed, lease)
   return end_of(key, before + needed - 1) - now
 end
 
+-- Returns: the time until some permits are free, or a place in the queue, if permits are freed only by the end of leases.
+local function until_free(key, now, before, held, last, waiting, needed, lease)
+  -- By then, every request that waits now has got its permits or left the queue.
+  if waiting > 0 then return last - now + lease end
+  return free_after(key, now, before, held, last, needed, lease)
+end
+
 -- Returns: how many permits are still held under a name; nil if none.
 local function held_by(key, now, name)
   local ends_at = redis.call('ZSCORE', key, name .. '/1')
@@ -124,7 +131,7 @@ local function step_in_turn(key, now, cost, name, limit, lease, most, gone, held
 
   local before = places + gone
   if not own and waiting >= most then
-    local wait = free_after(key, now, before, held, last, held + waiting + cost - limit, lease)
+    local wait = until_free(key, now, before, held, last, waiting, held + cost - limit, lease)
     return false, 0, wait, last - now
   end
   local ahead = math.min(own and redis.call('ZCOUNT', key, '-inf', '(' .. own) or places, others)
@@ -146,10 +153,8 @@ local function step(key, now, cost, max_wait, name, limit, lease, most)
 
   if cost > MOST_MOVED or (cost > remaining and max_wait < math.huge) then
     if cost > math.min(limit, MOST_MOVED) then return false, remaining, -1, reset_after end
-    -- By then, every request that waits now has got its permits or left the queue.
-    if waiting > 0 then return false, remaining, last - now + lease, reset_after end
-    local needed = held + cost - limit
-    return false, remaining, free_after(key, now, places + gone, held, last, needed, lease), reset_after
+    local wait = until_free(key, now, places + gone, held, last, waiting, held + cost - limit, lease)
+    return false, remaining, wait, reset_after
   end
 
   if cost > 0 then reset_after = math.max(reset_after, lease) end

@@ -85,9 +85,7 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
 
     if (cost > MOST_AT_ONCE || (cost > remaining && maxWait < Infinity)) {
       if (cost > Math.min(limit, MOST_AT_ONCE)) return deny(remaining, null, heldFor);
-      // By then, every request that waits now has got its permits or left the queue.
-      if (waiting > 0) return deny(remaining, heldFor + lease, heldFor);
-      return deny(remaining, freeAfter(holders, now, held + cost - limit, lease), heldFor);
+      return deny(remaining, untilFree(holders, now, waiting, held + cost - limit, lease), heldFor);
     }
 
     const resetAfter = cost > 0 ? Math.max(heldFor, lease) : heldFor;
@@ -140,7 +138,7 @@ function stepInTurn(
     return taken(others > reached ? 0 : left - cost);
   }
   if (!place && waiting >= queue) {
-    return deny(0, freeAfter(holders, now, waiting + cost - free, lease), heldFor);
+    return deny(0, untilFree(holders, now, waiting, cost - free, lease), heldFor);
   }
   const ahead = Math.min(holders.ahead(name), others);
   let delay = freeAfter(holders, now, ahead + cost - free, lease);
@@ -153,6 +151,19 @@ function stepInTurn(
 function leftBehindQueue(holders: HeldPermits, now: number, free: number, name: string): number {
   const { isReached, left } = holders.reach(now, free, name);
   return isReached ? left : 0;
+}
+
+/** Returns the time until some permits are free, or a place in the queue, if permits are freed only by the end of leases. */
+function untilFree(
+  holders: HeldPermits,
+  now: number,
+  waiting: number,
+  needed: number,
+  lease: number,
+): number {
+  // By then, every request that waits now has got its permits or left the queue.
+  if (waiting > 0) return holders.lastEnd(now) - now + lease;
+  return freeAfter(holders, now, needed, lease);
 }
 
 /** Estimates the time until some permits are free, if permits are freed only by the end of leases. */
