@@ -109,7 +109,9 @@ export class RedisCluster {
     const isThere = ({ port }: RedisServer) =>
       nodes.some((node) => node.port === port && !node.master && !node.isMissing);
     const ids = { from: await clusterId(from), to: await clusterId(to) };
-    return new SlotMover(from, to, ids, this.nodes.filter(isThere));
+    const mover = new SlotMover(from, to, ids, this.nodes.filter(isThere));
+    await mover.ready();
+    return mover;
   }
 
   /** Moves slots with all their keys from a master to another, one by one, while clients go on. */

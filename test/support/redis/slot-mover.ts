@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { openAdmin } from './ask-server.js';
 import type { RedisServer } from './redis-server.mjs';
+import { until } from './until.mjs';
 
 /** Moves slots from one master to another step by step, so that a test can observe clients in between. */
 export class SlotMover {
@@ -18,6 +19,18 @@ export class SlotMover {
     this.source = openAdmin(from);
     this.target = openAdmin(to);
     this.others = masters.filter((master) => master !== from && master !== to).map(openAdmin);
+  }
+
+  /**
+   * Waits until all masters know of the moves before. Otherwise the target could claim a slot with an epoch that another
+   * node has used, and lose it again.
+   */
+  async ready(): Promise<void> {
+    const nodes = [this.source, this.target, ...this.others];
+    const epochOf = async (node: Redis): Promise<string> =>
+      /cluster_current_epoch:(\d+)/.exec(String(await node.call('CLUSTER', 'INFO')))![1]!;
+    const agree = async () => new Set(await Promise.all(nodes.map(epochOf))).size === 1;
+    await until(agree, 'the masters to agree on the epoch', 60_000);
   }
 
   /** From now on, the source redirects clients to the target (ASK) for keys that it does not have. */
