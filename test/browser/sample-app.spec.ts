@@ -56,7 +56,11 @@ describe('the sample app', () => {
     await press(page, 'Save');
     await page.waitForSelector('dialog', { hidden: true });
     const policy = async () => (await fetch(second)).headers.get('ratelimit-policy');
-    await until(async () => ((await policy())!).includes('"search";q=2;w=10'), 'the second process to obey', WAIT);
+    await until(
+      async () => (await policy())!.includes('"search";q=2;w=10'),
+      'the second process to obey',
+      WAIT,
+    );
     expect(errors).toEqual([]);
   });
 
