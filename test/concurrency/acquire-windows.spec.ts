@@ -82,7 +82,7 @@ describe.each(['memory', 'redis'] as const)('acquire for permits of a window, on
     const { signal } = controller;
     const waits = [1, 2, 3].map(() => limiter.acquire(slow, 'bob', { signal }));
     controller.abort(new Error('hung up'));
-    for (const wait of waits) await expect(wait).rejects.toThrow('hung up');
+    await Promise.all(waits.map((wait) => expect(wait).rejects.toThrow('hung up')));
     await limiter.reset(slow, 'bob');
     expect((await limiter.acquire(slow, 'bob')).allowed).toBe(true);
   });
