@@ -198,6 +198,8 @@ export interface SharedStore {
   readonly timeout: number;
   /** Reports when a server becomes unavailable, when the reason changes, and when it is available again. */
   watch(listener: (change: StoreChange) => void): void;
+  /** Whether a server is unavailable, and is being tried at the moment. */
+  isProbing?(server: string): boolean;
   /**
    * Starts to report the changes that invalidate cached results of counters with this key prefix: refunds, resets
    * and new blocks.

@@ -50,6 +50,10 @@ export class CircuitBreaker implements Caller {
     return reply;
   }
 
+  isProbing(server: string): boolean {
+    return this.circuits.get(server)?.isProbing ?? false;
+  }
+
   watch(listener: (change: StoreChange) => void): void {
     this.listeners.push(listener);
   }

@@ -63,6 +63,25 @@ describe('a circuit breaker', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  it('is half open while a probe runs, and until enough probes in a row have succeeded', async () => {
+    let reply: (() => void) | undefined;
+    const pending = () => new Promise<void>((resolve) => (reply = resolve));
+    circuit.failed(LOST, pending, true);
+    expect([circuit.isOpen, circuit.isProbing]).toEqual([true, false]);
+    await pass(100);
+    expect([circuit.isOpen, circuit.isProbing]).toEqual([true, true]);
+    reply!();
+    await pass(0);
+    expect([circuit.isOpen, circuit.isProbing]).toEqual([false, false]);
+    isDead = false;
+    fail(LOST, true);
+    while (probes.length < 1) await pass(10);
+    expect([circuit.isOpen, circuit.isProbing]).toEqual([true, true]);
+    isDead = true;
+    while (probes.length < 2) await pass(10);
+    expect([circuit.isOpen, circuit.isProbing]).toEqual([true, false]);
+  });
+
   it('closes after twice as many replies each time that it opens again within ten seconds, up to eight', async () => {
     isDead = false;
     const needed: number[] = [];

@@ -31,6 +31,8 @@ export class Circuit {
   /** Keys that have failed since the last success. */
   private readonly keys = new Set<string>();
   private probes = 0;
+  /** Number of probes without a result yet. */
+  private running = 0;
   private closedAt = -Infinity;
   /** Number of successful probes in a row, and the number needed to close. */
   private answers = 0;
@@ -48,6 +50,11 @@ export class Circuit {
 
   get isOpen(): boolean {
     return this.probe !== undefined;
+  }
+
+  /** Whether it is half open: a probe is running, or has succeeded and more have to. */
+  get isProbing(): boolean {
+    return this.isOpen && (this.running > 0 || this.answers > 0);
   }
 
   succeeded(): void {
@@ -116,11 +123,14 @@ export class Circuit {
   }
 
   private async probeNow(probe: Probe): Promise<void> {
+    this.running += 1;
     try {
       await probe();
     } catch (error) {
       if (this.probe === probe) this.failedAgain(error);
       return;
+    } finally {
+      this.running -= 1;
     }
     if (this.probe !== probe) return;
     this.succeeded();

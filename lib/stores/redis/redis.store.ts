@@ -188,6 +188,11 @@ export class RedisStore implements BaseStore, SharedStore {
     this.breaker.watch(listener);
   }
 
+  /** @internal */
+  isProbing(server: string): boolean {
+    return this.breaker.isProbing(server);
+  }
+
   /**
    * Whether the server is known to be a Redis Cluster.
    *
