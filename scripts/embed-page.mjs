@@ -27,7 +27,8 @@ if (isOutdated()) {
 function isOutdated() {
   const built = statSync(module, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   // The folder's time changes when a file is added or removed.
-  return [script, folder, ...files.map((name) => join(folder, name))].some(
+  const others = [script, folder, join(folder, '../chart-lengths.ts')];
+  return [...others, ...files.map((name) => join(folder, name))].some(
     (path) => statSync(path).mtimeMs > built,
   );
 }

@@ -5,7 +5,7 @@ import {
   type Fallback,
   type RuleDecision,
 } from '../contracts/decision.js';
-import type { HitResult } from '../contracts/store.js';
+import type { Adjustment, HitResult } from '../contracts/store.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import { Charge } from './charge.js';
 
@@ -50,6 +50,12 @@ export class DecidedHit implements Decision {
   static chargeOf(decision: Decision): Charge | undefined {
     if (!(decision instanceof DecidedHit) || !decision.allowed) return undefined;
     return (decision.#charge ??= new Charge(decision.#hits, decision.#results));
+  }
+
+  /** Returns the hits of a decision that adjustments concern. */
+  static hitsOf(decision: Decision, adjustments: readonly Adjustment[]): readonly RuleHit[] {
+    if (adjustments.length === 0 || !(decision instanceof DecidedHit)) return [];
+    return decision.#hits.filter((hit) => adjustments.some(({ key }) => key === hit.key));
   }
 }
 

@@ -49,11 +49,13 @@ export interface RateLimitEventMap {
   readonly breaker: BreakerEvent;
 }
 
-/**
- * Receives every decision with its hits, one for each result; no hits for a request that was denied without being
- * counted. It must not throw.
- */
-export type DecisionObserver = (hits: readonly RuleHit[], decision: Decision, durationMs: number) => void;
+/** Receives every decision. It must not throw. */
+export interface DecisionObserver {
+  /** Receives the hits, one for each result; none for a request that was denied without being counted. */
+  decided(hits: readonly RuleHit[], decision: Decision, durationMs: number): void;
+  /** Receives the hits whose permits were refunded. */
+  refunded(hits: readonly RuleHit[], decision: Decision): void;
+}
 
 /** A function that is called with every event of a name. It may be asynchronous. */
 export type RateLimitListener<Name extends keyof RateLimitEventMap> = (
@@ -126,9 +128,14 @@ export class RateLimitEvents {
 
   /** @internal */
   decided(event: DecisionEvent, hits: readonly RuleHit[] = []): void {
-    this.observer?.(hits, event.decision, event.durationMs);
+    this.observer?.decided(hits, event.decision, event.durationMs);
     this.emit('decision', event);
     if (!event.decision.allowed) this.emit('denied', event);
+  }
+
+  /** @internal */
+  refunded(hits: readonly RuleHit[], decision: Decision): void {
+    this.observer?.refunded(hits, decision);
   }
 
   /** @internal */

@@ -12,11 +12,16 @@ export interface CompiledPrefetch {
   readonly spendBy: (nth: number, taken: TakenAhead) => number;
 }
 
+/** The values that a request determined for its rule: what its functions returned, its plan, or its exception. */
+export type Resolved = Readonly<Record<string, unknown>>;
+
 /** A checked rule, compiled for the stores. */
 export interface CompiledRule extends Amounts {
   readonly name: string;
   /** Name of the rule whose trial limit this is; absent if this is no trial limit. */
   readonly trialOf?: string | undefined;
+  /** What the request determined; absent if the rule is the same for every request. */
+  readonly resolved?: Resolved | undefined;
   readonly algorithm: Algorithm;
   /** Returns the amounts of one of a number of processes, which the fallback `'local'` enforces. */
   readonly among: (processes: number) => Amounts;

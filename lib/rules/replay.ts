@@ -1,4 +1,4 @@
-import type { Parameters, Step } from '../contracts/algorithm.js';
+import type { Parameters, Receipt, Step } from '../contracts/algorithm.js';
 import type { CompiledRule } from './compiled-rule.js';
 
 /** The state of a counter in a replay. */
@@ -35,6 +35,27 @@ export function stepOf(
     counter.expiresAt = now + step.expiresAfter;
   }
   return step;
+}
+
+/**
+ * Refunds a charge at an instant as the memory store does.
+ *
+ * @param now microseconds since the epoch
+ * @param receipt of the charge: when it expires
+ */
+export function refundIn(
+  rule: CompiledRule,
+  counter: ReplayedCounter,
+  now: number,
+  cost: number,
+  receipt: Receipt,
+): void {
+  const state = stateAt(counter, now);
+  if (state === undefined) return;
+  const next = rule.algorithm.refund(state, now, cost, parametersOf(rule, now), receipt, false);
+  if (!next) return;
+  counter.state = next.state;
+  counter.expiresAt = now + next.expiresAfter;
 }
 
 /** Returns the state of a counter; `undefined` if it has expired. */

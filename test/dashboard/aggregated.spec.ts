@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { MemoryRuleSource } from '../../lib/index.js';
 import { RedisRuleSource } from '../../lib/redis.js';
+import type { Preview } from '../../lib/nest/dashboard/snapshot.js';
 import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
@@ -90,9 +91,23 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
       subjects: 2,
       deniedNow: 6,
       deniedThen: 2,
+      assumed: 0,
       seconds: expect.any(Number),
       sampled: 1,
     });
+  });
+
+  it('simultaneous previews of several processes wait for one another', async () => {
+    const [one, other] = await startTwo({ framework });
+    await one.login('203.0.113.7');
+    await other.login('203.0.113.7');
+    const previews = await Promise.all(
+      [one, other, one, other].map(({ change }) =>
+        change('preview', { rule: 'login', fields: { limit: 5 } }),
+      ),
+    );
+    const found = previews.map(({ status, body }) => [status, (JSON.parse(body) as Preview).requests]);
+    expect(found).toEqual(Array.from({ length: 4 }, () => [200, 2]));
   });
 });
 

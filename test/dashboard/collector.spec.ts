@@ -22,7 +22,7 @@ function collected() {
   const time = { now: START };
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => time.now, maxKeys: 1000 }) });
   const collector = new Collector(() => time.now);
-  limiter.events.observe(collector.decided);
+  limiter.events.observe(collector);
   const totals = () => totalsOf([reportOf(PROCESS, collector, [])], Math.floor(time.now / 1000) + 1);
   return { time, limiter, collector, totals };
 }
@@ -43,18 +43,14 @@ describe('the figures of a process', () => {
       { at: START + 1000, allowed: 0, denied: 1 },
       { at: START + 2000, allowed: 0, denied: 1 },
     ];
-    expect(seconds.slice(-3)).toEqual(last);
-    expect([seconds.length, shares]).toEqual([120, { store: 1, cache: 0, prefetched: 0, fallback: 0 }]);
+    expect(seconds).toEqual(last);
+    expect(shares).toEqual({ store: 1, cache: 0, prefetched: 0, fallback: 0 });
     const login = rules.get('login')!;
-    expect(login.seconds.slice(-3)).toEqual(last);
+    expect(login.seconds).toEqual(last);
     expect([login.allowed, login.denied]).toEqual([2 / 9.5, 3 / 9.5]);
     expect(login.top).toEqual([{ element: 'ann', count: 3, error: 0, note: undefined }]);
     time.now = START + 70_000;
-    expect(
-      totals()
-        .rules.get('login')!
-        .seconds.every(({ allowed, denied }) => allowed + denied === 0),
-    ).toBe(true);
+    expect(totals().rules.get('login')!.seconds).toEqual([]);
   });
 
   it('separate what shadow rules and trial limits would deny', async () => {

@@ -1,12 +1,17 @@
+import type { ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { compileRule } from '../../lib/rules/compile-rule.js';
-import type { AnyRule } from '../../lib/index.js';
-import { replayTraffic } from '../../lib/nest/dashboard/preview/replayed-rule.js';
+import type { AnyRule, RouteRule } from '../../lib/index.js';
+import { whyNoPreview } from '../../lib/nest/dashboard/preview/no-preview.js';
+import { replayTraffic } from '../../lib/nest/dashboard/preview/replay-traffic.js';
+import { ReplayedRule } from '../../lib/nest/dashboard/preview/replayed-rule.js';
+import type { Preview } from '../../lib/nest/dashboard/snapshot.js';
+import type { RecordedRequest } from '../../lib/nest/dashboard/preview/recorded-traffic.js';
 import {
   hashOf,
   isSampled,
   RECORDED_MS,
   TrafficRecord,
+  type AddedRequest,
 } from '../../lib/nest/dashboard/preview/traffic-record.js';
 import { mergeTraffic, readTraffic, trafficText } from '../../lib/nest/dashboard/preview/traffic-text.js';
 import { closeApps } from '../support/nest-app.js';
@@ -18,14 +23,28 @@ afterEach(closeApps);
 const START = 1_700_000_040_000;
 const [ANN, BOB] = [hashOf('ann'), hashOf('bob')];
 
-/** Replays requests on one route, each as [seconds, subject, cost]. */
-function replayed(requests: readonly (readonly [number, number, number?])[], now: AnyRule, then: AnyRule) {
-  const record = new TrafficRecord();
-  for (const [at, subject, cost = 1] of requests) record.add(START + at * 1000, subject, 0, cost);
-  const rule = { now: compileRule(now), then: compileRule(then) };
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A request that takes one permit. */
+const request = (subject: number, more: Partial<AddedRequest> = {}): AddedRequest => {
+  return { subject, route: 0, cost: 1, isDenied: false, ...more };
+};
+
+/** Replays a record of one route until a minute after its start, by a rule and by its live change. */
+function preview(record: TrafficRecord, rule: object, fields: Fields) {
+  const change = { layer: { rule: 'login', fields, until: Infinity }, exceptions: [] };
+  const named = { name: 'login', ...rule };
+  const replayed = new ReplayedRule(named, named, change);
   const until = START + 60_000;
-  const { deniedNow, deniedThen, ...rest } = replayTraffic(record.read(until), () => rule, until);
+  const { deniedNow, deniedThen, ...rest } = replayTraffic(record.read(until), () => replayed, until);
   return { denied: [deniedNow, deniedThen], ...rest };
+}
+
+/** Replays requests, each as [seconds, subject]. */
+function replayed(requests: readonly (readonly [number, number])[], rule: AnyRule, fields: Fields) {
+  const record = new TrafficRecord();
+  for (const [at, subject] of requests) record.add(START + at * 1000, request(subject));
+  return preview(record, rule, fields);
 }
 
 describe('the preview of a change', () => {
@@ -41,9 +60,10 @@ describe('the preview of a change', () => {
       [14, ANN], // denied by 2 per 10 s
       [14.5, ANN], // denied by both
     ] as const;
-    expect(replayed(requests, { ...window, limit: 2 }, { ...window, limit: 3 })).toEqual({
+    expect(replayed(requests, { ...window, limit: 2 }, { limit: 3 })).toEqual({
       denied: [3, 1],
       requests: 8,
+      assumed: 0,
       subjects: 2,
       seconds: 60,
       sampled: 1,
@@ -59,16 +79,122 @@ describe('the preview of a change', () => {
       [11, ANN], // allowed by the log, denied by the block
       [31, ANN],
     ] as const;
-    expect(replayed(requests, log, { ...log, block: '30s' }).denied).toEqual([1, 2]);
-    expect(replayed(requests, log, { ...log, algorithm: 'gcra', burst: 1 }).denied).toEqual([1, 2]);
-    expect(replayed(requests, log, { ...log, cost: 2 }).denied).toEqual([1, 2]);
+    expect(replayed(requests, log, { block: '30s' }).denied).toEqual([1, 2]);
+    expect(replayed(requests, log, { algorithm: 'gcra', burst: 1 }).denied).toEqual([1, 2]);
+    expect(replayed(requests, log, { cost: 2 }).denied).toEqual([1, 2]);
+  });
+
+  it('refunds permits when they were refunded, so that requests that do not count leave room', () => {
+    const record = new TrafficRecord();
+    // Of four logins in four seconds, the second fails; each response comes after half a second.
+    for (const at of [0, 1000, 2000, 3000]) {
+      record.add(START + at, request(ANN));
+      if (at !== 1000) record.refund(START + at + 500, { subject: ANN, route: 0, at: START + at });
+    }
+    const login = { window: '10s', limit: 2, count: 'failures' };
+    expect(preview(record, login, { limit: 1 })).toMatchObject({ denied: [0, 2], assumed: 0 });
+    const slow = new TrafficRecord();
+    for (const at of [0, 1000, 2000]) slow.add(START + at, request(ANN));
+    for (const at of [0, 1000, 2000]) slow.refund(START + 2500, { subject: ANN, route: 0, at: START + at });
+    expect(preview(slow, login, { limit: 3 })).toMatchObject({ denied: [1, 0] });
+  });
+
+  it('assumes that a denied request whose response is unknown counts, and states how many there are', () => {
+    const record = new TrafficRecord();
+    record.add(START, request(ANN));
+    record.add(START + 1000, request(ANN, { isDenied: true }));
+    record.add(START + 2000, request(ANN, { isDenied: true }));
+    const login = { window: '10s', limit: 1, count: 'failures' };
+    expect(preview(record, login, { limit: 2 })).toMatchObject({ denied: [2, 1], assumed: 1 });
+    expect(preview(record, { ...login, count: 'all' }, { limit: 2 })).toMatchObject({ assumed: 0 });
+  });
+
+  it('has the limit and the cost that functions returned, unless the change sets them', () => {
+    const record = new TrafficRecord();
+    const [small, large] = [
+      { limit: 1, window: '10s' },
+      { limit: 2, window: '10s' },
+    ];
+    for (let nth = 0; nth < 3; nth += 1) {
+      record.add(START + nth, request(ANN, { resolved: { ...small } }));
+      record.add(START + nth, request(BOB, { resolved: { ...large }, cost: 2 }));
+    }
+    const rule = { window: '10s', limit: () => 1, cost: () => 1, algorithm: 'fixed-window' };
+    // Ann is denied twice, and Bob too, whose requests cost 2.
+    expect(preview(record, rule, { window: '20s' }).denied).toEqual([4, 4]);
+    expect(preview(record, rule, { limit: 4 }).denied).toEqual([4, 1]);
+    expect(preview(record, rule, { cost: 1 }).denied).toEqual([4, 3]);
+    expect(preview(record, rule, { limit: 3, cost: 1 }).denied).toEqual([4, 0]);
+  });
+
+  it('has the plan and the exception of each request, with what the change makes of it', () => {
+    const record = new TrafficRecord();
+    for (let nth = 0; nth < 3; nth += 1) {
+      record.add(START + nth, request(ANN));
+      record.add(START + nth, request(BOB, { resolved: { plan: 'pro' } }));
+      record.add(START + nth, request(hashOf('eve'), { resolved: { exception: 'deny' } }));
+    }
+    const rule: Partial<RouteRule> = {
+      ...{ window: '10s', limit: 1, algorithm: 'fixed-window', plan: () => 'pro' },
+      plans: { pro: { limit: 2 } },
+    };
+    expect(preview(record, rule, { limit: 3 }).denied).toEqual([2 + 1 + 3, 0 + 0 + 3]);
+    expect(preview(record, rule, { plans: { pro: { limit: 3 } } }).denied).toEqual([6, 2 + 0 + 3]);
+    expect(preview(record, rule, { limit: 3, cost: 2 }).denied).toEqual([6, 2 + 2 + 3]);
+  });
+
+  it('follows the responses of an application: logins that succeed leave room for others', async () => {
+    const { change, login } = await startDashboard({
+      limits: {
+        onDemand: { login: { window: '1h', limit: 5, by: 'ip', count: 'failures' } },
+      },
+    });
+    for (let nth = 0; nth < 12; nth += 1) expect((await login('203.0.113.7')).status).toBe(200);
+    const effectOf = async (fields: object): Promise<unknown> =>
+      JSON.parse((await change('preview', { rule: 'login', fields })).body);
+    expect(await effectOf({ limit: 1 })).toMatchObject({
+      requests: 12,
+      deniedNow: 0,
+      deniedThen: 0,
+      assumed: 0,
+    });
+  });
+
+  it('follows the limits that a function returned and the plans of an application', async () => {
+    const ofHeader = (context: ExecutionContext, name: string): string | undefined =>
+      context.switchToHttp().getRequest<{ headers: Record<string, string> }>().headers[name];
+    const { change, get } = await startDashboard({
+      limits: {
+        rules: {
+          default: {
+            window: '1h',
+            limit: (context) => Number(ofHeader(context, 'x-limit') ?? 1),
+            by: 'everyone',
+          },
+          planned: {
+            ...{ window: '1h', limit: 1, by: 'everyone', mode: 'shadow' },
+            ...{ plan: (context) => ofHeader(context, 'x-plan'), plans: { pro: { limit: 3 } } },
+          },
+        },
+      },
+    });
+    for (let nth = 0; nth < 3; nth += 1) await get('/page', { 'x-limit': '3', 'x-plan': 'pro' });
+    const deniedOf = async (rule: string, fields: object): Promise<unknown> => {
+      const { body } = await change('preview', { rule, fields });
+      const { deniedNow, deniedThen } = JSON.parse(body) as Preview;
+      return [deniedNow, deniedThen];
+    };
+    expect(await deniedOf('default', { block: '1m' })).toEqual([0, 0]);
+    expect(await deniedOf('default', { limit: 2 })).toEqual([0, 1]);
+    expect(await deniedOf('planned', { plans: { pro: { limit: 1 } } })).toEqual([0, 2]);
+    expect(await deniedOf('planned', { limit: 2 })).toEqual([0, 1]);
   });
 
   it('of a rule that depends on more than what is recorded is refused with the reason', async () => {
-    const { change } = await startDashboard({
+    const { change, rule } = await startDashboard({
       limits: {
         onDemand: {
-          login: { window: '1m', limit: () => 5, by: 'ip' },
+          login: { window: '1m', limit: 5, by: 'ip' },
           held: { algorithm: 'concurrency', limit: 5 },
           tenants: { algorithm: 'gcra', window: '1m', limit: 5, share: {} },
         },
@@ -78,15 +204,16 @@ describe('the preview of a change', () => {
       const { status, body } = await change('preview', { rule, fields });
       return [status, (JSON.parse(body) as { message: string }).message];
     };
-    expect(await messageOf('login', { window: '2m' })).toEqual([
-      422,
-      expect.stringContaining('`limit` is a function'),
-    ]);
-    expect(await messageOf('held', { limit: 7 })).toEqual([422, expect.stringContaining('permits are held')]);
-    expect(await messageOf('tenants', { limit: 7 })).toEqual([
-      422,
-      expect.stringContaining('its subjects share one limit'),
-    ]);
+    for (const [name, reason] of [
+      ['held', 'its requests hold permits'],
+      ['tenants', 'its subjects share one limit'],
+    ] as const) {
+      expect(await messageOf(name, { limit: 7 })).toEqual([422, expect.stringContaining(reason)]);
+      expect((await rule(name)).noPreview).toContain(reason);
+    }
+    expect((await rule('default')).noPreview).toBeNull();
+    const waiting = whyNoPreview({ window: '1m', limit: 1, algorithm: 'leaky-bucket', wait: '1s' });
+    expect(waiting).toContain('its requests wait for permits');
     expect(await messageOf('default', { limit: -1 })).toEqual([
       422,
       expect.stringContaining('limit: got -1; allowed:'),
@@ -106,7 +233,7 @@ describe('the record of requests', () => {
   it('has all requests of each subject that it has, with a share of many subjects', () => {
     const record = new TrafficRecord();
     for (let nth = 0; nth < 200_000; nth += 1)
-      record.add(START + nth, hashOf(`subject-${nth % 20_000}`), 0, 1);
+      record.add(START + nth, request(hashOf(`subject-${nth % 20_000}`)));
     const { depth, since, requests } = record.read(START + 200_000);
     const counts = new Map<number, number>();
     for (const { subject } of requests) counts.set(subject, (counts.get(subject) ?? 0) + 1);
@@ -119,7 +246,7 @@ describe('the record of requests', () => {
 
   it('has the last requests of few subjects', () => {
     const record = new TrafficRecord();
-    for (let nth = 0; nth < 20_000; nth += 1) record.add(START + nth, nth % 2 === 0 ? ANN : BOB, 0, 1);
+    for (let nth = 0; nth < 20_000; nth += 1) record.add(START + nth, request(nth % 2 === 0 ? ANN : BOB));
     const { depth, since, requests } = record.read(START + 20_000);
     expect([depth, requests.length, requests[0]!.at >= since]).toEqual([0, 8192, true]);
     expect(requests.at(-1)!.at).toBe(START + 19_999);
@@ -127,21 +254,39 @@ describe('the record of requests', () => {
 
   it('has no request that is more than ten minutes old', () => {
     const record = new TrafficRecord();
-    for (const at of [0, 1, 2]) record.add(START + at, ANN, 0, 1);
+    for (const at of [0, 1, 2]) record.add(START + at, request(ANN));
     expect(record.read(START + RECORDED_MS + 1).requests.map(({ at }) => at - START)).toEqual([2]);
+  });
+
+  it('starts anew when requests determined more than 1,024 different values', () => {
+    const record = new TrafficRecord();
+    for (let limit = 1; limit <= 1025; limit += 1)
+      record.add(START + limit, request(ANN, { resolved: { limit, window: '1m' } }));
+    const { since, requests } = record.read(START + 2000);
+    expect([since, requests.map(({ resolved }) => resolved)]).toEqual([
+      START + 1025,
+      [{ limit: 1025, window: '1m' }],
+    ]);
   });
 
   it('of several processes has the subjects and the time that all of them have, in the order of time', () => {
     const [even, odd] = [0b100, 0b101];
-    const request = (at: number, subject: number) => ({ at, subject, route: 0, cost: 1 });
+    const recorded = (at: number, subject: number, more: Partial<RecordedRequest> = {}): RecordedRequest => {
+      return { at, ...request(subject), ...more };
+    };
+    const [pro, denied] = [{ resolved: { plan: 'pro' } }, { isDenied: true }];
     const merged = mergeTraffic([
-      { depth: 0, since: 0, requests: [request(1, even), request(5, odd), request(7, even)] },
-      { depth: 1, since: 3, requests: [request(4, even), request(6, even)] },
+      {
+        depth: 0,
+        since: 0,
+        requests: [recorded(1, even), recorded(5, odd), recorded(7, even, { refundedAt: 9 })],
+      },
+      { depth: 1, since: 3, requests: [recorded(4, even, pro), recorded(6, even, denied)] },
     ]);
     expect(merged).toEqual({
       depth: 1,
       since: 3,
-      requests: [request(4, even), request(6, even), request(7, even)],
+      requests: [recorded(4, even, pro), recorded(6, even, denied), recorded(7, even, { refundedAt: 9 })],
     });
     expect(readTraffic(trafficText(merged))).toEqual(merged);
     expect(readTraffic('{"rows":1}')).toBeUndefined();

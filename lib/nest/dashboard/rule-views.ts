@@ -4,6 +4,7 @@ import type { EffectiveField, EffectiveRule } from '../live/live-rules.js';
 import { LiveState } from '../live/live-state.js';
 import { RateLimitService } from '../rate-limit.service.js';
 import { isLiveField } from '../rules/live-layer.js';
+import { whyNoPreview } from './preview/no-preview.js';
 import type { SnapshotField, SnapshotRule } from './snapshot.js';
 
 /** Routes may be found later: the rules are listed again after this time, and after each live change. */
@@ -11,7 +12,7 @@ const LISTED_FOR_MS = 5000;
 const LONGEST_VALUE = 1000;
 
 /** What the page shows of a rule besides its figures. */
-export type RuleView = Pick<SnapshotRule, 'rule' | 'routes' | 'fields' | 'shadow' | 'change'>;
+export type RuleView = Pick<SnapshotRule, 'rule' | 'routes' | 'fields' | 'noPreview' | 'shadow' | 'change'>;
 
 /** The rules that this process applies, with the origin of each field. */
 @Injectable()
@@ -52,6 +53,7 @@ function viewOf(rules: readonly EffectiveRule[]): RuleView {
     rule,
     routes: [...new Set(rules.flatMap(({ route }) => route ?? []))],
     fields: isKnown ? fields : [...fields, shownField('algorithm', algorithm)],
+    noPreview: whyNoPreview(valuesOf(first)) ?? null,
     shadow: first.fields['mode']?.value === 'shadow',
     change: live
       ? {
@@ -64,6 +66,10 @@ function viewOf(rules: readonly EffectiveRule[]): RuleView {
         }
       : null,
   };
+}
+
+function valuesOf({ fields }: EffectiveRule): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value]));
 }
 
 function shownField(name: string, { value, from }: EffectiveField): SnapshotField {

@@ -1,29 +1,50 @@
+/** `'open'`: the fallback decides; `'half-open'`: it does so, and the server is being tried. */
+export type BreakerState = 'closed' | 'open' | 'half-open';
+
 /** What the operations page shows: the state of rate limiting in all processes. */
 export interface Snapshot {
   /** When it was made, in milliseconds since the epoch. */
   readonly at: number;
   /** `'redis'`: all processes; `'memory'`: this process, because limits are counted in its memory. */
   readonly from: 'redis' | 'memory';
-  /** Why the figures are those of this process only; absent if all processes are included. */
-  readonly problem?: string;
+  /** Why the figures are those of this process only; `null` if all processes are included. */
+  readonly problem: string | null;
   /** Whether the page can change nothing. */
   readonly readOnly: boolean;
   /** Whether rules can be changed: the module has a source in `liveRules` that can be written. */
   readonly live: boolean;
   /** The processes that reported in the last seconds. */
   readonly processes: readonly SnapshotProcess[];
-  /** Requests of all rules, for each of the last 120 seconds, the oldest first. */
+  /** Requests of all rules, for those of the last 120 seconds that have any, the oldest first. */
   readonly seconds: readonly SnapshotSecond[];
   /** Duration of decisions in the last 10 seconds, in milliseconds; `null` without decisions. */
   readonly latency: { readonly p50: number; readonly p99: number } | null;
   /** Share of each source in the decisions of the last 10 seconds: from 0 to 1, with the sum 1, or all 0. */
   readonly shares: SnapshotShares;
   /** The servers of the store, each with the worst state of its circuit breaker in any process. */
-  readonly servers: readonly { readonly server: string; readonly state: 'closed' | 'open' | 'half-open' }[];
+  readonly servers: readonly { readonly server: string; readonly state: BreakerState }[];
   /** The rules by name. */
   readonly rules: readonly SnapshotRule[];
   /** The buttons of the application. */
   readonly actions: readonly { readonly id: string; readonly label: string }[];
+}
+
+/** What has changed since the snapshot before: what is absent has not. */
+export interface SnapshotUpdate extends Partial<Omit<Snapshot, 'rules'>> {
+  readonly at: number;
+  /** The seconds with other figures, in no order. */
+  readonly seconds: readonly SnapshotSecond[];
+  /** The rules with changes, and all of a new one. */
+  readonly rules: readonly RuleUpdate[];
+  /** The names of rules that are not there any more. */
+  readonly removed: readonly string[];
+}
+
+/** What has changed of a rule. */
+export interface RuleUpdate extends Partial<SnapshotRule> {
+  readonly rule: string;
+  /** The seconds with other figures, in no order. */
+  readonly seconds: readonly SnapshotSecond[];
 }
 
 /** A process that applies the rules. */
@@ -62,6 +83,8 @@ export interface SnapshotRule {
   readonly fields: readonly SnapshotField[];
   /** Whether a live change can set fields of the rule. */
   readonly editable: boolean;
+  /** Why changes of the rule have no preview, as a sentence; `null` if they have one. */
+  readonly noPreview: string | null;
   /** Whether it is in shadow mode. */
   readonly shadow: boolean;
   /** The live change of the rule; `null` without one. */
@@ -74,7 +97,7 @@ export interface SnapshotRule {
   readonly wouldDeny: number;
   /** Requests per second that its trial limit would have denied, the mean of the last 10 seconds. */
   readonly trialDeny: number;
-  /** Its requests for each of the last 60 seconds, the oldest first. */
+  /** Its requests, for those of the last 60 seconds that have any, the oldest first. */
   readonly seconds: readonly SnapshotSecond[];
   /** Requests per second by handler, the mean of the last 10 seconds. */
   readonly byRoute: readonly { readonly route: string; readonly allowed: number; readonly denied: number }[];
@@ -130,6 +153,11 @@ export interface Preview {
   readonly deniedNow: number;
   /** How many of the requests the rule denies with the fields. */
   readonly deniedThen: number;
+  /**
+   * Requests that were denied, and would have been allowed, of a rule with `count`: their response is unknown, and they are
+   * assumed to count.
+   */
+  readonly assumed: number;
   /** Seconds from the first of the requests until now. */
   readonly seconds: number;
   /** Share of the subjects whose requests were replayed: 1 if all were. */

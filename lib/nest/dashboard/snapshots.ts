@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LiveFollower } from '../live/live-follower.js';
 import { ProcessReports, type AllReports } from './collect/process-reports.js';
-import { RULE_CHART_S } from './collect/rule-counts.js';
 import type { CountedElement } from './collect/space-saving.js';
 import { totalsOf, type RuleTotals } from './collect/totals.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from './dashboard.options.js';
@@ -37,14 +36,14 @@ export class Snapshots {
     return {
       at,
       from: this.processes.records ? 'redis' : 'memory',
-      ...(all.problem !== undefined && { problem: all.problem }),
+      problem: all.problem ?? null,
       readOnly,
       live: this.isLive,
       processes: all.reports.map(({ id, host, pid, since }) => {
         return { id, host, pid, since, seenMs: all.seenMs.get(id) ?? 0 };
       }),
       ...totals,
-      rules: await this.rulesOf(rules, all, second),
+      rules: await this.rulesOf(rules, all),
       actions: readOnly ? [] : actions.map(({ id, label }) => ({ id, label })),
     };
   }
@@ -52,7 +51,6 @@ export class Snapshots {
   private async rulesOf(
     totals: ReadonlyMap<string, RuleTotals>,
     { secret }: AllReports,
-    second: number,
   ): Promise<readonly SnapshotRule[]> {
     const views = new Map(this.views.all().map((view) => [view.rule, view]));
     const names = [...new Set([...views.keys(), ...totals.keys()])].sort();
@@ -64,7 +62,7 @@ export class Snapshots {
     const editable = this.isLive && this.options.readOnly !== true;
     return names.map((rule) => {
       const view = views.get(rule);
-      const { top, ...figures } = totals.get(rule) ?? noTotals(second);
+      const { top, ...figures } = totals.get(rule) ?? NO_TOTALS;
       const subjects = top.map((each) => this.subjectOf(secret, rule, each, permits[next++] ?? null));
       return {
         ...(view ?? unknownRule(rule)),
@@ -93,14 +91,17 @@ export class Snapshots {
   }
 }
 
-function noTotals(second: number): RuleTotals {
-  const seconds = Array.from({ length: RULE_CHART_S }, (_, index) => {
-    return { at: (second - RULE_CHART_S + index) * 1000, allowed: 0, denied: 0 };
-  });
-  return { allowed: 0, denied: 0, wouldDeny: 0, trialDeny: 0, seconds, byRoute: [], top: [] };
-}
+const NO_TOTALS: RuleTotals = {
+  allowed: 0,
+  denied: 0,
+  wouldDeny: 0,
+  trialDeny: 0,
+  seconds: [],
+  byRoute: [],
+  top: [],
+};
 
 /** A rule of programs, or of another version of the application. */
 function unknownRule(rule: string): RuleView {
-  return { rule, routes: [], fields: [], shadow: false, change: null };
+  return { rule, routes: [], fields: [], noPreview: null, shadow: false, change: null };
 }

@@ -122,7 +122,16 @@ function compilerOf(
 }
 
 function compiled(rule: RuleFields, exception: unknown, path: string): CompiledRule {
-  if (exception === 'deny') return sampleOf(denying(rule), path);
+  return { ...sampleOf(exceptionFields(rule, exception, path), path), resolved: { exception } };
+}
+
+/**
+ * Returns the fields of a rule for the subject of an exception.
+ *
+ * @throws RateLimitConfigError if the exception does not fit the rule
+ */
+export function exceptionFields(rule: RuleFields, exception: unknown, path: string): RuleFields {
+  if (exception === 'deny') return denying(rule);
   if (!isFields(exception)) {
     throw new RateLimitConfigError([`${path}: allowed: fields of the rule, "allow" or "deny"`]);
   }
@@ -135,7 +144,7 @@ function compiled(rule: RuleFields, exception: unknown, path: string): CompiledR
     (field) => `${path}.${field}: a function in the rule; write a value`,
   );
   if (problems.length + dynamic.length > 0) throw new RateLimitConfigError([...problems, ...dynamic]);
-  return sampleOf(fields, path);
+  return fields;
 }
 
 /** A rule that denies everything. */

@@ -2,7 +2,7 @@ import { readCount } from '../../contracts/count.js';
 import { isFields } from '../../contracts/fields.js';
 import { headerSubjectOf } from '../../http/subject.js';
 import { compileRule } from '../../rules/compile-rule.js';
-import type { CompiledRule } from '../../rules/compiled-rule.js';
+import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
@@ -72,14 +72,14 @@ export class PerRequestRule {
     const { limit, window, cost = 1 } = this.fields;
     const resolved = { limit: await exchange.valueOf(limit), window: await exchange.valueOf(window) };
     const permits = this.readCost(await exchange.valueOf(cost));
-    const rule = this.compile({ ...this.fields, ...resolved, cost: 0 });
+    const rule = this.compile(resolved);
     return typeof rule === 'string' ? rule : this.keyed(withCost(rule, permits));
   }
 
-  private compile(fields: RuleFields): CompiledRule | 'skip' | 'unavailable' {
+  private compile(resolved: Resolved): CompiledRule | 'skip' | 'unavailable' {
     try {
-      this.lastValid = compileRule(ruleOf(fields), this.path);
-      return this.lastValid;
+      const rule = compileRule(ruleOf({ ...this.fields, ...resolved, cost: 0 }), this.path);
+      return (this.lastValid = { ...rule, resolved });
     } catch (error) {
       if (!(error instanceof RateLimitConfigError)) throw error;
       return this.withoutLimit(error.problems.join('; '));

@@ -43,7 +43,8 @@ export class PlanRules {
         ...dynamic.map((field) => `${of}.${field}: a function in the rule; write a value`),
       );
       if ('algorithm' in given) problems.push(`${of}.algorithm: all plans of a rule have its algorithm`);
-      if (problems.length === 0) this.rules.set(name, keyed(sampleOf(layered.fields, of)));
+      if (problems.length === 0)
+        this.rules.set(name, keyed({ ...sampleOf(layered.fields, of), resolved: { plan: name } }));
     }
     if (problems.length > 0) throw new RateLimitConfigError(problems);
   }

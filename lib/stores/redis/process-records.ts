@@ -15,7 +15,7 @@ interface Client {
 }
 
 interface Pipeline {
-  set(key: string, value: string, unit: 'PX', milliseconds: number): Pipeline;
+  set(key: string, value: string, unit: 'PX', milliseconds: number, condition?: 'NX'): Pipeline;
   set(key: string, value: string, condition: 'NX'): Pipeline;
   mget(...keys: string[]): Pipeline;
   unlink(key: string): Pipeline;
@@ -89,13 +89,26 @@ export class ProcessRecords {
     return { secret: secrets[0], texts: texts.filter((text) => text !== null) };
   }
 
-  /** Asks all processes. Their answers can be read for 5 seconds. */
-  async ask(text: string): Promise<Question> {
+  /**
+   * Asks all processes. Their answers can be read for 5 seconds.
+   *
+   * @returns the question; `undefined` while another question is open: for 5 seconds at most
+   */
+  async ask(text: string): Promise<Question | undefined> {
     const question = { id: randomBytes(8).toString('hex'), text };
-    await this.run((pipeline) =>
-      pipeline.set(this.keyOf('question'), JSON.stringify(question), 'PX', KEPT_MS),
+    const [reply] = await this.run((pipeline) =>
+      pipeline.set(this.keyOf('question'), JSON.stringify(question), 'PX', KEPT_MS, 'NX'),
     );
-    return question;
+    return reply === null ? undefined : question;
+  }
+
+  /** Makes room for another question. */
+  async close({ id }: Question): Promise<void> {
+    const [[text]] = (await this.run((pipeline) => pipeline.mget(this.keyOf('question')))) as [
+      [string | null],
+    ];
+    if (text === null || (JSON.parse(text) as Question).id !== id) return;
+    await this.run((pipeline) => pipeline.unlink(this.keyOf('question')));
   }
 
   async answer({ id }: Question, text: string): Promise<void> {

@@ -1,12 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../../../contracts/decision.js';
 import type { RuleHit } from '../../../rules/rule-hit.js';
+import type { DecisionObserver } from '../../../limiter/events.js';
+import { CHART_S } from '../chart-lengths.js';
 import { Durations } from './durations.js';
 import { RATE_S, RuleCounts } from './rule-counts.js';
 import { Seconds } from './seconds.js';
-
-/** Number of seconds that the chart of the application shows. */
-export const CHART_S = 120;
 
 /** Maximum number of rules that are counted: programs may make up names. */
 const MOST_RULES = 100;
@@ -15,18 +14,20 @@ const MOST_RULES = 100;
 export const SOURCES = ['store', 'cache', 'prefetched', 'fallback'] as const;
 
 /** Counts the decisions of this process, in bounded memory and without allocating for a decision. */
-export class Collector {
+export class Collector implements DecisionObserver {
   readonly allowed = new Seconds(CHART_S);
   readonly denied = new Seconds(CHART_S);
   readonly durations = new Durations(RATE_S);
   readonly sources = SOURCES.map(() => new Seconds(RATE_S));
   readonly rules = new Map<string, RuleCounts>();
+  /** When decisions were counted whose permits may be refunded, in milliseconds since the epoch. */
+  private readonly countedAt = new WeakMap<Decision, number>();
 
   /** @param clock milliseconds since the epoch */
   constructor(readonly clock: () => number) {}
 
   /** Counts a decision of the limiter. */
-  readonly decided = (hits: readonly RuleHit[], decision: Decision, durationMs: number): void => {
+  decided(hits: readonly RuleHit[], decision: Decision, durationMs: number): void {
     const now = this.clock();
     const second = Math.floor(now / 1000);
     (decision.allowed ? this.allowed : this.denied).add(second);
@@ -44,9 +45,19 @@ export class Collector {
       else if (trialOf === undefined) {
         const isDeniedElsewhere = denials > (result.allowed || result.shadow ? 0 : 1);
         counts.add(now, second, result, hit, isDeniedElsewhere);
+        if (counts.isRefunded && decision.allowed) this.countedAt.set(decision, now);
       } else if (!result.allowed) counts.trialDeny.add(second);
     }
-  };
+  }
+
+  /** Counts the refund of permits. */
+  refunded(hits: readonly RuleHit[], decision: Decision): void {
+    const now = this.clock();
+    for (const hit of hits) {
+      if (hit.rule.trialOf !== undefined) continue;
+      this.rules.get(hit.rule.name)?.refunded(now, hit, this.countedAt.get(decision));
+    }
+  }
 
   /** Counts the results of a request for its handler. */
   readonly responded = (context: ExecutionContext, { decisions }: Decision): void => {

@@ -1,10 +1,12 @@
 import { isFields } from '../../../contracts/fields.js';
-import { CHART_S, type Collector } from './collector.js';
+import type { BreakerState } from '../snapshot.js';
+import { CHART_S, RULE_CHART_S } from '../chart-lengths.js';
+import type { Collector } from './collector.js';
 import type { DurationCounts } from './durations.js';
-import { RATE_S, RULE_CHART_S, type RuleCounts } from './rule-counts.js';
+import { RATE_S, type RuleCounts } from './rule-counts.js';
 
 /** Version of the form: a process ignores reports of another one, during a deploy. */
-const VERSION = 1;
+const VERSION = 2;
 /** Maximum length of a report. */
 const LONGEST = 48 * 1024;
 const MOST_ROUTES = 20;
@@ -19,8 +21,8 @@ export interface ProcessIdentity {
   readonly since: number;
 }
 
-/** The state of a circuit breaker. */
-export type ServerStates = readonly (readonly [server: string, isOpen: boolean])[];
+/** The states of the circuit breakers by server. */
+export type ServerStates = readonly (readonly [server: string, state: BreakerState])[];
 
 /** What a process publishes once a second. Lists of seconds are empty if they have no requests. */
 export interface ProcessReport extends ProcessIdentity {

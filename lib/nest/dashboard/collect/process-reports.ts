@@ -1,12 +1,16 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
+
+import type { EventEmitter } from 'node:events';
 import { hostname } from 'node:os';
+import type { BaseStore } from '../../../contracts/store.js';
 import { every, type Timer } from '../../../contracts/timer.js';
 import { RateLimitEvents } from '../../../limiter/events.js';
 import { ProcessRecords, type Question } from '../../../stores/redis/process-records.js';
 import type { RateLimitModuleOptions } from '../../rate-limit.options.js';
 import { Responder } from '../../request/responder.js';
-import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS } from '../../tokens.js';
+import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from '../../tokens.js';
+import type { BreakerState } from '../snapshot.js';
 import { Collector } from './collector.js';
 import { readReport, reportOf, type ProcessReport, type ServerStates } from './process-report.js';
 
@@ -50,14 +54,18 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   constructor(
     @Inject(RateLimitEvents) private readonly events: RateLimitEvents,
     @Inject(Responder) private readonly responder: Responder,
+    @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(RATE_LIMIT_REDIS) redis: object | null,
     @Inject(RATE_LIMIT_OPTIONS) { prefix = 'rl:' }: RateLimitModuleOptions,
   ) {
-    if (redis) this.records = new ProcessRecords(redis, `${prefix}{dashboard}`, this.identity.id);
+    if (!redis) return;
+    this.records = new ProcessRecords(redis, `${prefix}{dashboard}`, this.identity.id);
+    // Without a listener, ioredis prints each error; the page shows the last one.
+    (redis as EventEmitter).on('error', () => undefined);
   }
 
   onModuleInit(): void {
-    this.events.observe(this.collector.decided);
+    this.events.observe(this.collector);
     this.responder.observer = this.collector.responded;
     if (!this.records) return;
     this.events.on('breaker', ({ server }) => this.servers.add(server));
@@ -124,7 +132,11 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
     if (!this.records) return [];
     const { openCircuits } = this.events;
     const known = [...new Set([...this.servers, ...openCircuits.keys()])];
-    return (known.length > 0 ? known : ['']).map((server) => [server, openCircuits.has(server)]);
+    const stateOf = (server: string): BreakerState => {
+      if (!openCircuits.has(server)) return 'closed';
+      return this.store.shared?.isProbing?.(server) ? 'half-open' : 'open';
+    };
+    return (known.length > 0 ? known : ['']).map((server) => [server, stateOf(server)]);
   }
 
   /** Redis that hangs gets no further report. */

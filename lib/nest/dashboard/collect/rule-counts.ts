@@ -1,5 +1,6 @@
 import type { RuleDecision } from '../../../contracts/decision.js';
 import type { RuleHit } from '../../../rules/rule-hit.js';
+import { RULE_CHART_S } from '../chart-lengths.js';
 import { hashOf, TrafficRecord } from '../preview/traffic-record.js';
 import { subjectText } from '../subjects/subject-text.js';
 import { DeniedSubjects } from './denied-subjects.js';
@@ -7,8 +8,6 @@ import { Seconds } from './seconds.js';
 
 /** Number of seconds of which rates are the mean, including the current one. */
 export const RATE_S = 10;
-/** Number of seconds that charts of a rule show. */
-export const RULE_CHART_S = 60;
 
 const MOST_ROUTES = 50;
 const LONGEST_HASHED = 256;
@@ -28,6 +27,8 @@ export class RuleCounts {
   readonly subjects = new DeniedSubjects();
   readonly routes = new Map<string, RouteCounts>();
   readonly traffic = new TrafficRecord();
+  /** Whether permits of the rule have ever been refunded. */
+  isRefunded = false;
   private readonly routeHashes = new Map<string | undefined, number>([[undefined, 0]]);
 
   /**
@@ -47,8 +48,20 @@ export class RuleCounts {
     const text = subjectText(hit.subject);
     if (!allowed && text !== undefined) this.subjects.add(second, text, hit.route);
     if (isDeniedElsewhere) return;
-    const hash = hashOf(text ?? String(hit.subject).slice(0, LONGEST_HASHED));
-    this.traffic.add(now, hash, this.routeHash(hit.route), hit.cost);
+    const { cost, route, rule } = hit;
+    const request = { subject: hashOfSubject(hit, text), route: this.routeHash(route), cost };
+    this.traffic.add(now, { ...request, isDenied: !allowed, resolved: rule.resolved });
+  }
+
+  /**
+   * Records that the permits of a request were refunded.
+   *
+   * @param at when the request was counted; absent if that is unknown
+   */
+  refunded(now: number, hit: RuleHit, at: number | undefined): void {
+    this.isRefunded = true;
+    const subject = hashOfSubject(hit, subjectText(hit.subject));
+    this.traffic.refund(now, { subject, route: this.routeHash(hit.route), at });
   }
 
   /** Counts a request that was denied without being counted by the limiter. */
@@ -75,4 +88,8 @@ export class RuleCounts {
     if (this.routeHashes.size < MOST_ROUTES) this.routeHashes.set(route, hash);
     return hash;
   }
+}
+
+function hashOfSubject({ subject }: RuleHit, text: string | undefined): number {
+  return hashOf(text ?? String(subject).slice(0, LONGEST_HASHED));
 }

@@ -1,11 +1,13 @@
-import { CHART_S, SOURCES } from './collector.js';
+import { CHART_S, RULE_CHART_S } from '../chart-lengths.js';
+import { SOURCES } from './collector.js';
 import { percentile } from './durations.js';
 import type { ProcessReport, RuleReport } from './process-report.js';
-import { RATE_S, RULE_CHART_S } from './rule-counts.js';
+import { RATE_S } from './rule-counts.js';
 import { mergeFrequent, type CountedElement } from './space-saving.js';
-import type { Snapshot, SnapshotRule, SnapshotSecond } from '../snapshot.js';
+import type { BreakerState, Snapshot, SnapshotRule, SnapshotSecond } from '../snapshot.js';
 
 const MOST_SUBJECTS = 10;
+const BAD_TO_WORSE: readonly BreakerState[] = ['closed', 'half-open', 'open'];
 
 /** The figures of a rule in all processes. */
 export interface RuleTotals extends Pick<
@@ -81,14 +83,13 @@ interface SecondLists {
 }
 
 function secondsOf(lists: readonly SecondLists[], second: number, length: number): SnapshotSecond[] {
-  return Array.from({ length }, (_, index) => {
-    const at = second - length + index;
-    return {
-      at: at * 1000,
-      allowed: sum(lists.map((list) => list.allowed[at - list.second + list.allowed.length] ?? 0)),
-      denied: sum(lists.map((list) => list.denied[at - list.second + list.denied.length] ?? 0)),
-    };
-  });
+  const seconds: SnapshotSecond[] = [];
+  for (let at = second - length; at < second; at += 1) {
+    const allowed = sum(lists.map((list) => list.allowed[at - list.second + list.allowed.length] ?? 0));
+    const denied = sum(lists.map((list) => list.denied[at - list.second + list.denied.length] ?? 0));
+    if (allowed + denied > 0) seconds.push({ at: at * 1000, allowed, denied });
+  }
+  return seconds;
 }
 
 function byRouteOf(parts: readonly Part[]): SnapshotRule['byRoute'] {
@@ -120,11 +121,12 @@ function sharesOf(reports: readonly ProcessReport[]): Snapshot['shares'] {
 }
 
 function serversOf(reports: readonly ProcessReport[]): Snapshot['servers'] {
-  const open = new Map<string, boolean>();
-  for (const [server, isOpen] of reports.flatMap(({ servers }) => servers)) {
-    open.set(server, isOpen || open.get(server) === true);
+  const worst = new Map<string, BreakerState>();
+  for (const [server, state] of reports.flatMap(({ servers }) => servers)) {
+    const known = worst.get(server) ?? 'closed';
+    worst.set(server, BAD_TO_WORSE.indexOf(state) > BAD_TO_WORSE.indexOf(known) ? state : known);
   }
-  return Array.from(open, ([server, isOpen]) => ({ server, state: isOpen ? 'open' : 'closed' }));
+  return Array.from(worst, ([server, state]) => ({ server, state }));
 }
 
 function sum(counts: readonly number[]): number {

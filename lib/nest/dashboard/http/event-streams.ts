@@ -7,8 +7,10 @@ import {
 } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { every, type Timer } from '../../../contracts/timer.js';
+import type { Snapshot } from '../snapshot.js';
 import { Snapshots } from '../snapshots.js';
 import { writeHead } from './raw-response.js';
+import { updateOf } from './snapshot-update.js';
 
 const MOST_STREAMS = 20;
 const SENT_EVERY_MS = 1000;
@@ -16,16 +18,27 @@ const SENT_EVERY_MS = 1000;
 const COMMENT_EVERY = 15;
 /** A stream ends after this time, in seconds: the browser opens another one, which the guards check again. */
 const LONGEST = 600;
-/** A client that reads slowly gets no further snapshot while so many bytes wait. */
+/** A client that reads slowly gets nothing more while so many bytes wait, and then a whole snapshot. */
 const MOST_WAITING = 1_000_000;
 
-/** Sends a snapshot to every open page, once a second. It makes none while no page is open. */
+/** A page that follows the figures. */
+interface Stream {
+  /** The second in which it was opened. */
+  readonly since: number;
+  /** Whether it has the last snapshot, so that the changes suffice. */
+  isCurrent: boolean;
+}
+
+/**
+ * Sends every open page a snapshot, and then once a second what has changed. It makes no snapshots while no page is open.
+ */
 @Injectable()
 export class EventStreams implements OnModuleDestroy {
   private readonly logger = new Logger('RateLimit');
-  private readonly streams = new Map<ServerResponse, number>();
+  private readonly streams = new Map<ServerResponse, Stream>();
   private timer: Timer | undefined;
   private isSending = false;
+  private last: Snapshot | undefined;
   private seconds = 0;
 
   constructor(@Inject(Snapshots) private readonly snapshots: Snapshots) {}
@@ -44,11 +57,11 @@ export class EventStreams implements OnModuleDestroy {
       connection: 'keep-alive',
     });
     response.write('retry: 1000\n\n');
-    this.streams.set(response, this.seconds);
+    this.streams.set(response, { since: this.seconds, isCurrent: false });
     const closed = (): void => this.close(response);
     response.on('close', closed).on('error', closed);
     this.timer ??= every(SENT_EVERY_MS, () => this.tick());
-    void this.sendSnapshot([response]);
+    void this.sendSnapshot();
   }
 
   onModuleDestroy(): void {
@@ -61,25 +74,34 @@ export class EventStreams implements OnModuleDestroy {
     this.streams.delete(response);
     if (this.streams.size > 0) return;
     this.timer?.stop();
-    this.timer = undefined;
+    this.timer = this.last = undefined;
   }
 
   private tick(): void {
     this.seconds += 1;
-    for (const [response, since] of this.streams) {
+    for (const [response, { since }] of this.streams) {
       const age = this.seconds - since;
       if (age >= LONGEST) response.end();
       else if (age % COMMENT_EVERY === 0) response.write(': open\n\n');
     }
-    if (!this.isSending) void this.sendSnapshot([...this.streams.keys()]);
+    void this.sendSnapshot();
   }
 
-  private async sendSnapshot(responses: readonly ServerResponse[]): Promise<void> {
+  private async sendSnapshot(): Promise<void> {
+    if (this.isSending) return;
     this.isSending = true;
     try {
-      const text = `event: snapshot\ndata: ${JSON.stringify(await this.snapshots.make())}\n\n`;
-      for (const response of responses) {
-        if (!response.writableEnded && response.writableLength < MOST_WAITING) response.write(text);
+      const snapshot = await this.snapshots.make();
+      const update = this.last && eventOf('update', updateOf(this.last, snapshot));
+      this.last = snapshot;
+      let whole: string | undefined;
+      for (const [response, stream] of this.streams) {
+        if (response.writableEnded || response.writableLength > MOST_WAITING) stream.isCurrent = false;
+        else if (stream.isCurrent && update !== undefined) response.write(update);
+        else {
+          response.write((whole ??= eventOf('snapshot', snapshot)));
+          stream.isCurrent = true;
+        }
       }
     } catch (error) {
       this.logger.error('The operations page could not be updated.', error);
@@ -87,4 +109,8 @@ export class EventStreams implements OnModuleDestroy {
       this.isSending = false;
     }
   }
+}
+
+function eventOf(name: string, data: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

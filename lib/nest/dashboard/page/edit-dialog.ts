@@ -32,7 +32,7 @@ export function openEditor(rule: SnapshotRule): void {
   const effect = element(
     'p',
     { class: 'effect', role: 'status' },
-    'Change a field to see its effect on the last ten minutes.',
+    rule.noPreview ?? 'Change a field to see its effect on the last ten minutes.',
   );
   const problem = element('p', { class: 'problem', role: 'alert' });
   const save = element('button', { class: 'primary' }, 'Save');
@@ -77,6 +77,7 @@ export function openEditor(rule: SnapshotRule): void {
   let typing: number | undefined;
   let asked = 0;
   form.node.addEventListener('input', () => {
+    if (rule.noPreview !== null) return;
     clearTimeout(typing);
     typing = setTimeout(() => void preview(), TYPING_MS);
   });
@@ -108,9 +109,12 @@ function messageOf(error: unknown): string {
     : message;
 }
 
-function effectText({ requests, subjects, deniedNow, deniedThen, seconds, sampled }: Preview): string {
+function effectText(preview: Preview): string {
+  const { requests, subjects, deniedNow, deniedThen, assumed, seconds, sampled } = preview;
   if (requests === 0) return 'No request of this rule is known, so the effect is unknown.';
   const sample = sampled < 1 ? `, a sample of ${percent(sampled)}` : '';
   const of = `${count(requests)} requests of ${count(subjects)} subjects in ${duration(seconds * 1000)}${sample}`;
-  return `Of ${of}, ${count(deniedNow)} were denied; this change would have denied ${count(deniedThen)}.`;
+  const effect = `Of ${of}, ${count(deniedNow)} were denied; this change would have denied ${count(deniedThen)}.`;
+  if (assumed === 0) return effect;
+  return `${effect} ${count(assumed)} requests that were denied would have been allowed: they are assumed to count, as their responses are unknown.`;
 }

@@ -35,7 +35,7 @@ let last: Snapshot | undefined;
 function show(snapshot: Snapshot): void {
   last = snapshot;
   if (isPaused) return;
-  byId('notice').hidden = snapshot.problem === undefined;
+  byId('notice').hidden = snapshot.problem === null;
   setText(byId('notice'), visible(snapshot.problem ?? ''));
   for (const view of views) view.update(snapshot);
   actions.update(snapshot.readOnly ? [] : snapshot.actions);

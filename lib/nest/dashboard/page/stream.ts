@@ -1,7 +1,8 @@
-import type { Snapshot } from '../snapshot.js';
+import type { Snapshot, SnapshotUpdate } from '../snapshot.js';
+import { merged } from './merged.js';
 import { read, RefusedError } from './request.js';
 
-/** Milliseconds without a snapshot after which the figures count as old; the server sends one each second. */
+/** Milliseconds without a snapshot after which the figures count as old; the server sends changes each second. */
 const SILENCE_MS = 5000;
 const LONGEST_WAIT_MS = 15_000;
 
@@ -16,6 +17,8 @@ export class SnapshotStream {
   private source: EventSource | undefined;
   private lastAt = performance.now();
   private attempts = 0;
+  /** What the stream has sent so far. */
+  private last: Snapshot | undefined;
 
   constructor(
     private readonly onSnapshot: (snapshot: Snapshot) => void,
@@ -33,12 +36,20 @@ export class SnapshotStream {
     const source = new EventSource('events');
     this.source = source;
     source.addEventListener('snapshot', ({ data }: MessageEvent<string>) => {
-      this.attempts = 0;
-      this.lastAt = performance.now();
-      this.onConnection({ state: 'live' });
-      this.onSnapshot(JSON.parse(data) as Snapshot);
+      this.receive(JSON.parse(data) as Snapshot);
+    });
+    source.addEventListener('update', ({ data }: MessageEvent<string>) => {
+      if (this.last) this.receive(merged(this.last, JSON.parse(data) as SnapshotUpdate));
     });
     source.addEventListener('error', () => void this.reopen());
+  }
+
+  private receive(snapshot: Snapshot): void {
+    this.last = snapshot;
+    this.attempts = 0;
+    this.lastAt = performance.now();
+    this.onConnection({ state: 'live' });
+    this.onSnapshot(snapshot);
   }
 
   private checkSilence(): void {

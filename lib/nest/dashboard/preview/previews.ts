@@ -1,19 +1,30 @@
-import { Inject, Injectable, ServiceUnavailableException } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  ServiceUnavailableException,
+  UnprocessableEntityException,
+} from '@nestjs/common';
 import { RateLimitConfigError } from '../../../contracts/rate-limit-config.error.js';
 import { sleep } from '../../../contracts/timer.js';
-import type { ProcessRecords } from '../../../stores/redis/process-records.js';
+import type { ProcessRecords, Question } from '../../../stores/redis/process-records.js';
 import { LiveState } from '../../live/live-state.js';
 import { changedFields, type RuleChanges } from '../../live/change-of-rule.js';
 import { Routes } from '../../request/routes.js';
 import { RuleBook } from '../../rules/rule-book.js';
+import type { RuleFields } from '../../rules/rule-layers.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
-import { replayedRule, replayTraffic, type ReplayedRule } from './replayed-rule.js';
-import { hashOf, type RecordedTraffic } from './traffic-record.js';
+import { whyNoPreview } from './no-preview.js';
+import type { RecordedTraffic } from './recorded-traffic.js';
+import { replayTraffic } from './replay-traffic.js';
+import { ReplayedRule } from './replayed-rule.js';
+import { hashOf } from './traffic-record.js';
 import { mergeTraffic, readTraffic, trafficText } from './traffic-text.js';
 
 /** Processes look for questions once a second. */
 const LONGEST_WAIT_MS = 2500;
+/** Processes ask one after another. The page gives up after 15 seconds. */
+const LONGEST_QUEUE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
 /** Replays the requests of the last ten minutes, of all processes, with other fields of a rule. */
@@ -53,12 +64,12 @@ export class Previews {
     const ofModule = this.book.namedRule(rule);
     if (ofModule) {
       const held = this.state.changesOf(rule);
-      rules.set(0, replayedRule(ofModule, held ? changedFields(ofModule, held) : ofModule, change));
+      rules.set(0, replayed(ofModule, held ? changedFields(ofModule, held) : ofModule, change));
     }
     for (const { name, declared, fields, id } of [...this.routes.all()].flat()) {
       if (name !== rule) continue;
       const hash = fields.scope === 'shared' ? 0 : hashOf(id);
-      rules.set(hash, replayedRule(declared.fields, fields, change));
+      rules.set(hash, replayed(declared.fields, fields, change));
     }
     return rules;
   }
@@ -75,11 +86,12 @@ export class Previews {
     const ids = reports.map(({ id }) => id).filter((id) => id !== own);
     if (!records || ids.length === 0) return [];
     const answers = await this.answersOf(records, rule, ids).catch((error: unknown) => {
+      if (error instanceof ServiceUnavailableException) throw error;
       throw new ServiceUnavailableException(`Redis cannot be read: ${(error as Error).message}`);
     });
     const traffic = answers.map((text) => (text === null ? undefined : readTraffic(text)));
     if (!traffic.includes(undefined)) return traffic as RecordedTraffic[];
-    throw new ServiceUnavailableException('A process has not sent its requests; try again.');
+    throw new ServiceUnavailableException('A process has not sent its requests; try again in 5 seconds.');
   }
 
   private async answersOf(
@@ -87,14 +99,38 @@ export class Previews {
     rule: string,
     ids: readonly string[],
   ): Promise<readonly (string | null)[]> {
-    const question = await records.ask(rule);
+    const question = await this.ask(records, rule);
     const until = performance.now() + LONGEST_WAIT_MS;
+    try {
+      for (;;) {
+        const answers = await records.answers(question, ids);
+        if (!answers.includes(null) || performance.now() > until) return answers;
+        await sleep(LOOK_EVERY_MS);
+      }
+    } finally {
+      await records.close(question);
+    }
+  }
+
+  /** @throws ServiceUnavailableException if other processes ask for too long */
+  private async ask(records: ProcessRecords, rule: string): Promise<Question> {
+    const until = performance.now() + LONGEST_QUEUE_MS;
     for (;;) {
-      const answers = await records.answers(question, ids);
-      if (!answers.includes(null) || performance.now() > until) return answers;
+      const question = await records.ask(rule);
+      if (question) return question;
+      if (performance.now() > until) {
+        throw new ServiceUnavailableException('Other previews are being calculated; try again in 5 seconds.');
+      }
       await sleep(LOOK_EVERY_MS);
     }
   }
 }
 
 const NOTHING: RecordedTraffic = { depth: 0, since: 0, requests: [] };
+
+/** @throws UnprocessableEntityException if the result depends on more than what is recorded */
+function replayed(declared: RuleFields, current: RuleFields, change: RuleChanges): ReplayedRule {
+  const reason = whyNoPreview(changedFields(declared, change));
+  if (reason !== undefined) throw new UnprocessableEntityException(reason);
+  return new ReplayedRule(declared, current, change);
+}

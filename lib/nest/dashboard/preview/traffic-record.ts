@@ -1,3 +1,8 @@
+import type { Resolved } from '../../../rules/compiled-rule.js';
+import type { RecordedRequest, RecordedTraffic } from './recorded-traffic.js';
+import { RequestColumns } from './request-columns.js';
+import { ResolvedValues } from './resolved-values.js';
+
 /** Seconds of which requests are recorded. */
 export const RECORDED_MS = 600_000;
 
@@ -7,24 +12,15 @@ const LARGEST = 8192;
 const FEWEST_SUBJECTS = 64;
 const DEEPEST = 20;
 
-/** A request of the record. */
-export interface RecordedRequest {
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** Hash of the subject. */
-  readonly subject: number;
-  /** Hash of the route of the counter. */
-  readonly route: number;
-  readonly cost: number;
-}
+/** A request to record. */
+export type AddedRequest = Omit<RecordedRequest, 'at' | 'refundedAt'>;
 
-/** Requests of one rule: all requests of some subjects. */
-export interface RecordedTraffic {
-  /** The subjects whose hash ends with this number of zero bits: a share of 1/2^depth. */
-  readonly depth: number;
-  /** Since when all requests of these subjects are recorded, in milliseconds since the epoch; 0: none is missing. */
-  readonly since: number;
-  readonly requests: readonly RecordedRequest[];
+/** A request whose permits were refunded. */
+export interface Refunded {
+  readonly subject: number;
+  readonly route: number;
+  /** When the request was recorded; absent for the last one of its subject that is charged. */
+  readonly at?: number | undefined;
 }
 
 /**
@@ -33,10 +29,8 @@ export interface RecordedTraffic {
  * With few subjects it keeps the last requests instead, and is shorter.
  */
 export class TrafficRecord {
-  private times = new Float64Array(SMALLEST);
-  private subjects = new Uint32Array(SMALLEST);
-  private routes = new Uint32Array(SMALLEST);
-  private costs = new Uint32Array(SMALLEST);
+  private columns = new RequestColumns(SMALLEST);
+  private readonly values = new ResolvedValues();
   private first = 0;
   private length = 0;
   private depth = 0;
@@ -45,16 +39,27 @@ export class TrafficRecord {
   private since = 0;
   private overwrites = 0;
 
-  add(now: number, subject: number, route: number, cost: number): void {
+  add(now: number, request: AddedRequest): void {
+    const { subject } = request;
     if (!isSampled(subject, this.depth)) return;
-    if (this.length === this.times.length) this.makeRoom(now);
+    if (this.length === this.columns.size) this.makeRoom(now);
     if (!isSampled(subject, this.depth)) return;
-    const index = (this.first + this.length) % this.times.length;
-    this.times[index] = now;
-    this.subjects[index] = subject;
-    this.routes[index] = route;
-    this.costs[index] = cost;
+    const resolved = this.numberOf(request.resolved, now);
+    this.columns.set(this.indexOf(this.length), now, { ...request, resolved });
     this.length += 1;
+  }
+
+  /** Records that the permits of a request were refunded. */
+  refund(now: number, { subject, route, at = now }: Refunded): void {
+    if (!isSampled(subject, this.depth)) return;
+    const { columns } = this;
+    for (let nth = this.lastUntil(at); nth >= 0; nth -= 1) {
+      const index = this.indexOf(nth);
+      if (columns.subjects[index] !== subject || columns.routes[index] !== route) continue;
+      if (!columns.isCharged(index)) continue;
+      columns.refund(index, now);
+      return;
+    }
   }
 
   read(now: number): RecordedTraffic {
@@ -63,23 +68,44 @@ export class TrafficRecord {
     const depth = Math.max(this.depth, this.depthBefore);
     const requests: RecordedRequest[] = [];
     for (let nth = 0; nth < this.length; nth += 1) {
-      const index = (this.first + nth) % this.times.length;
-      const subject = this.subjects[index]!;
-      if (!isSampled(subject, depth)) continue;
-      requests.push({
-        at: this.times[index]!,
-        subject,
-        route: this.routes[index]!,
-        cost: this.costs[index]!,
-      });
+      const index = this.indexOf(nth);
+      if (!isSampled(this.columns.subjects[index]!, depth)) continue;
+      const { resolved, ...request } = this.columns.at(index);
+      const value = this.values.at(resolved);
+      requests.push(value ? { ...request, resolved: value } : request);
     }
     return { depth, since: this.since, requests };
+  }
+
+  /** With too many different values, the record starts anew. */
+  private numberOf(resolved: Resolved | undefined, now: number): number {
+    const number = this.values.numberOf(resolved);
+    if (number !== undefined) return number;
+    this.values.clear();
+    this.first = this.length = 0;
+    this.since = now;
+    return this.values.numberOf(resolved)!;
+  }
+
+  private indexOf(nth: number): number {
+    return (this.first + nth) % this.columns.size;
+  }
+
+  /** The last request until a time, by its place in the order of requests; -1 without one. */
+  private lastUntil(at: number): number {
+    let [low, high] = [0, this.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.columns.times[this.indexOf(middle)]! <= at) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
   }
 
   private makeRoom(now: number): void {
     this.expire(now);
     this.thin(now);
-    if (this.length < this.times.length) return;
+    if (this.length < this.columns.size) return;
     if (this.length < LARGEST) {
       this.replace(this.kept(), this.length * 2);
       return;
@@ -92,7 +118,7 @@ export class TrafficRecord {
     }
     if (this.overwrites === 0) this.overwrites = LARGEST / 4;
     this.overwrites -= 1;
-    this.since = this.times[this.first]! + 1;
+    this.since = this.columns.times[this.first]! + 1;
     this.drop();
   }
 
@@ -107,7 +133,7 @@ export class TrafficRecord {
 
   private hasManySubjects(): boolean {
     const subjects = new Set<number>();
-    for (const subject of this.subjects) {
+    for (const subject of this.columns.subjects) {
       subjects.add(subject);
       if (subjects.size >= FEWEST_SUBJECTS) return true;
     }
@@ -115,32 +141,22 @@ export class TrafficRecord {
   }
 
   private expire(now: number): void {
-    while (this.length > 0 && this.times[this.first]! <= now - RECORDED_MS) this.drop();
+    while (this.length > 0 && this.columns.times[this.first]! <= now - RECORDED_MS) this.drop();
   }
 
   private drop(): void {
-    this.first = (this.first + 1) % this.times.length;
+    this.first = (this.first + 1) % this.columns.size;
     this.length -= 1;
   }
 
   /** The indexes of the requests of sampled subjects, the oldest first. */
   private kept(): number[] {
-    const indexes = Array.from({ length: this.length }, (_, nth) => (this.first + nth) % this.times.length);
-    return indexes.filter((index) => isSampled(this.subjects[index]!, this.depth));
+    const indexes = Array.from({ length: this.length }, (_, nth) => this.indexOf(nth));
+    return indexes.filter((index) => isSampled(this.columns.subjects[index]!, this.depth));
   }
 
   private replace(indexes: readonly number[], size: number): void {
-    const { times, subjects, routes, costs } = this;
-    this.times = new Float64Array(size);
-    this.subjects = new Uint32Array(size);
-    this.routes = new Uint32Array(size);
-    this.costs = new Uint32Array(size);
-    indexes.forEach((from, to) => {
-      this.times[to] = times[from]!;
-      this.subjects[to] = subjects[from]!;
-      this.routes[to] = routes[from]!;
-      this.costs[to] = costs[from]!;
-    });
+    this.columns = this.columns.copy(indexes, size);
     this.first = 0;
     this.length = indexes.length;
   }
