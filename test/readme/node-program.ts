@@ -5,6 +5,8 @@ import { pathOf } from './code-blocks.js';
 
 /** A Node program that runs beside the spec. */
 export interface NodeProgram {
+  /** Its process id. */
+  readonly pid: number;
   /** Its output so far. */
   printed(): string;
   /**
@@ -15,6 +17,8 @@ export interface NodeProgram {
   said(pattern: RegExp): Promise<RegExpExecArray>;
   /** Waits until it has ended, and returns its exit code, `null` if a signal ended it. */
   ended: Promise<number | null>;
+  /** Ends it at once, without a chance to clean up. */
+  kill(): void;
   /** Interrupts it, as Ctrl-C does, and waits for its end. */
   stop(): Promise<void>;
 }
@@ -48,7 +52,9 @@ export function runProgram(
   }
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   const program: NodeProgram = {
+    pid: child.pid!,
     ended,
+    kill: () => child.kill('SIGKILL'),
     printed: () => output,
     said: (pattern) =>
       new Promise((resolve, reject) => {
