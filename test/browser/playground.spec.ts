@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'puppeteer-core';
-import { pathOf } from '../readme/code-blocks.js';
 import { seriousFindings } from './axe.js';
 import { startChromium, type Chromium, type Look, type Watched } from './chromium.js';
+import { takePicture } from './picture.js';
 import { startSite, type Site } from './site.js';
 
 let chromium: Chromium;
@@ -154,20 +154,13 @@ describe('the playground', () => {
     await page.waitForSelector('.VPLocalSearchBox a.result[href*="/docs/playground"]');
   });
 
-  (process.env['SCREENSHOTS'] === undefined ? it.skip : it)(
-    'is in a picture of the documentation',
-    async () => {
-      const page = await open('', { width: 1100, height: 1000 });
-      const { x, y, width } = (await (await page.$('.playground'))!.boundingBox())!;
-      const last = (await (await page.$('.playground .legend'))!.boundingBox())!;
-      const clip = { x: x - 12, y: y - 12, width: width + 24, height: last.y + last.height - y + 24 };
-      await page.screenshot({
-        path: pathOf('docs/images/playground.png'),
-        clip,
-        captureBeyondViewport: true,
-      });
-    },
-  );
+  it('is in a picture of the documentation', async () => {
+    const page = await open('', { width: 1100, height: 1000 });
+    const { x, y, width } = (await (await page.$('.playground'))!.boundingBox())!;
+    const last = (await (await page.$('.playground .legend'))!.boundingBox())!;
+    const clip = { x: x - 12, y: y - 12, width: width + 24, height: last.y + last.height - y + 24 };
+    await takePicture(page, 'playground', clip);
+  });
 
   it('neither reports an error nor sends a request to another host, on all pages above', () => {
     expect(opened.flatMap(({ errors }) => errors)).toEqual([]);

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { stopPrograms } from '../readme/node-program.js';
 import { startSampleApp } from '../readme/sample-app.js';
-import { pathOf } from '../readme/code-blocks.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { startChromium, type Chromium } from './chromium.js';
 import { expand, live, press } from './page-parts.js';
+import { takePicture, writesPictures } from './picture.js';
 
 const WAIT = 60_000;
 
@@ -64,30 +64,25 @@ describe('the sample app', () => {
     expect(errors).toEqual([]);
   });
 
-  // `SCREENSHOTS=1` takes the pictures of the documentation.
-  (process.env['SCREENSHOTS'] ? it : it.skip)(
-    'the operations page of the sample app has pictures in the documentation',
-    async () => {
-      const url = await start({ REDIS_URL: redisUrl(), RATE_LIMIT_PREFIX: uniquePrefix() });
-      const opened = await Promise.all(PICTURES.map((picture) => chromium.open(url, picture)));
-      await press(opened[0]!.page, 'Send traffic');
+  it('the operations page of the sample app has pictures in the documentation', async () => {
+    const url = await start({ REDIS_URL: redisUrl(), RATE_LIMIT_PREFIX: uniquePrefix() });
+    const opened = await Promise.all(PICTURES.map((picture) => chromium.open(url, picture)));
+    await press(opened[0]!.page, 'Send traffic');
+    if (writesPictures) {
       // A minute is in the chart when the second one starts.
       await sleep(65_000);
       await press(opened[0]!.page, 'Send traffic');
       await sleep(45_000);
-      for (const [index, { page }] of opened.entries()) {
-        await page.bringToFront();
-        await press(page, 'Denied/s');
-        await expand(page, 'login');
-        await page.waitForSelector('.subjects:not([hidden])');
-        await page.waitForSelector('.toast', { hidden: true });
-        await page.mouse.move(0, 0);
-        await page.evaluate('scrollTo(0, 0)');
-        await page.screenshot({
-          path: pathOf(`docs/images/${PICTURES[index]!.name}.png`),
-        });
-      }
-    },
-    240_000,
-  );
+    }
+    for (const [index, { page }] of opened.entries()) {
+      await page.bringToFront();
+      await press(page, 'Denied/s');
+      await expand(page, 'login');
+      await page.waitForSelector('.subjects:not([hidden])');
+      await page.waitForSelector('.toast', { hidden: true });
+      await page.mouse.move(0, 0);
+      await page.evaluate('scrollTo(0, 0)');
+      await takePicture(page, PICTURES[index]!.name);
+    }
+  }, 240_000);
 });
