@@ -54,7 +54,7 @@ export async function decideTogether(
   const call = new Call(toMicroseconds(clock()));
   for (const { hits, options } of requests) call.addRequest(hits, options);
   const script = assembleScript(call.main, call.algorithms);
-  const reply = await redis.eval(script, call.keys.all.length, ...call.keys.all, ...call.argv);
+  const reply = await redis.eval(script, call.keys.length, ...call.keys, ...call.argv);
   const reader = new ReplyReader(reply as DecideReply);
   return requests.map(({ hits }) => reader.next(hits.length).map(resultOf));
 }

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { RateLimiter, type RedisConnection } from '../../lib/index.js';
 import { RedisStore } from '../../lib/redis.js';
-import { serversOf } from '../../lib/stores/redis/servers.js';
+import { ClusterServers } from '../../lib/stores/redis/cluster-servers.js';
 import { connect, type StoreClient } from '../../lib/stores/redis/connection.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
@@ -198,6 +198,6 @@ describe("options of a user's Cluster", () => {
     );
     expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['redis']));
     const hits = ['ann', 'bob', 'cid'].map((subject) => ({ key: `rl:{${subject}}:a` }));
-    expect(serversOf(mine as never).partition(hits)).toBeUndefined();
+    expect(new ClusterServers(mine as never).partition(hits)).toBeUndefined();
   });
 });

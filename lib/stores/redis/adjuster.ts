@@ -40,12 +40,12 @@ export class Adjuster implements AdjustsParts {
 
   /** Divides adjustments into parts for one call each. */
   partsOf(adjustments: readonly Adjustment[]): readonly (readonly Adjustment[])[] {
-    return (this.current.servers.partition(adjustments) ?? [adjustments]).flatMap(boundedParts);
+    return (this.current.cluster?.partition(adjustments) ?? [adjustments]).flatMap(boundedParts);
   }
 
   /** Sends adjustments in one call. Failed ones are retried. */
   async adjustPart(adjustments: readonly Adjustment[], timeout?: number): Promise<readonly boolean[]> {
-    const call = new Call(this.now(), 'adjust');
+    const call = new Call(this.now?.() ?? '', 'adjust');
     call.timeout = timeout;
     for (const adjustment of adjustments) call.addAdjustment(adjustment);
     let reply: number[];

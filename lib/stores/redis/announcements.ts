@@ -72,7 +72,7 @@ export class Announcements {
   /** Whether every change of a counter is reported, because its server is subscribed to. */
   isFollowed(key: string): boolean {
     if (!this.isUsable) return false;
-    const subscriber = this.subscribers.get(this.current.servers.of(key));
+    const subscriber = this.subscribers.get(this.current.serverOf(key));
     return subscriber?.isSubscribed(this.channelOf(key)) ?? false;
   }
 

@@ -6,6 +6,7 @@ import { Call, type CallClock } from './call.js';
 import type { Caller } from './caller.js';
 import type { ClientFaults } from './client-faults.js';
 import type { CurrentClient } from './current-client.js';
+import type { LostCalls } from './lost-calls.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 
 interface Waiting {
@@ -15,9 +16,12 @@ interface Waiting {
 
 /** The requests of one turn of the event loop, sent as one call. */
 class Batch {
+  readonly call: Call;
   private readonly waiting: Waiting[] = [];
 
-  constructor(readonly call: Call) {}
+  constructor(now: Call['now']) {
+    this.call = new Call(now);
+  }
 
   add(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     this.call.addRequest(hits, options);
@@ -29,7 +33,7 @@ class Batch {
     if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
     return this.waiting.map((waiting, nth) => {
       const { hits, options } = this.call.requests[nth]!;
-      const part = new Batch(new Call(this.call.now));
+      const part = new Batch(this.call.now);
       part.call.addRequest(hits, options);
       part.waiting.push(waiting);
       return part;
@@ -62,6 +66,7 @@ export class Batches implements Caller {
 
   constructor(
     private readonly next: Caller,
+    private readonly lost: LostCalls,
     private readonly current: CurrentClient,
     private readonly faults: ClientFaults,
     private readonly now: CallClock,
@@ -72,7 +77,8 @@ export class Batches implements Caller {
   /** Decides the hits of one slot: in a batch, or alone if they have a deadline of their own. */
   decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     if (options.within !== undefined) return this.decideAlone(hits, options);
-    const slot = this.current.servers.slotOf(hits[0]!.key);
+    const { cluster } = this.current;
+    const slot = cluster ? cluster.slotOf(hits[0]!.key) : 0;
     return this.batch(slot, keysOf(hits, options)).add(hits, options);
   }
 
@@ -89,12 +95,13 @@ export class Batches implements Caller {
     // A new map, since V8 chains the tables of a cleared map and would retain its entries.
     this.open = new Map();
     const send = (): void => batches.forEach((batch) => void this.send(batch));
-    if (batches.size === 1) send();
-    else this.current.servers.sendTogether(send);
+    const { cluster } = this.current;
+    if (cluster && batches.size > 1) cluster.sendTogether(send);
+    else send();
   };
 
   private decideAlone(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
-    const batch = new Batch(new Call(this.now()));
+    const batch = new Batch(this.now?.() ?? '');
     batch.call.timeout = options.within;
     const results = batch.add(hits, options);
     this.flush();
@@ -103,11 +110,11 @@ export class Batches implements Caller {
   }
 
   private batch(slot: number, keys: number): Batch {
-    const now = this.now();
+    const now = this.now?.() ?? '';
     const known = this.open.get(slot);
-    if (known && known.call.keys.meant + keys <= MOST_KEYS && known.call.now === now) return known;
-    const batch = new Batch(new Call(now));
+    if (known && known.call.keysAdded + keys <= MOST_KEYS && known.call.now === now) return known;
     if (this.open.size === 0) this.flushSoon();
+    const batch = new Batch(now);
     // Replayed timelines and bursts fill more than one batch in a turn.
     if (known) void this.send(known);
     this.open.set(slot, batch);
@@ -126,6 +133,7 @@ export class Batches implements Caller {
     try {
       reply = await this.next.run(batch.call);
     } catch (error) {
+      this.lost.refund(batch.call);
       const parts = batch.partsAfter(error);
       if (parts.length > 1) for (const part of parts) void this.send(part);
       else batch.fail(error);

@@ -25,7 +25,7 @@ class PacedServer {
   burst(): void {
     for (let nth = 0; nth < CALLS; nth += 1) {
       const call = new Call('');
-      for (let key = 0; key < KEYS; key += 1) call.keys.add(String(key));
+      for (let key = 0; key < KEYS; key += 1) call.addKey(String(key));
       this.queue.run(call).then(
         (at) => this.outcomes.push(at),
         (error: unknown) => this.outcomes.push(error),

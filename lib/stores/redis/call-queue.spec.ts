@@ -19,7 +19,7 @@ class Server {
   /** @returns the call, of 100 keys */
   send(timeout?: number): Call {
     const call = new Call('');
-    for (let key = 0; key < KEYS; key += 1) call.keys.add(String(key));
+    for (let key = 0; key < KEYS; key += 1) call.addKey(String(key));
     call.timeout = timeout;
     this.queue.run(call).then(
       (reply) => this.outcomes.push(reply),

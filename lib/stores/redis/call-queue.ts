@@ -54,15 +54,14 @@ export class CallQueue implements Caller {
     for (const { reject } of refused) reject(error);
   }
 
-  private hasRoomFor({ keys }: Call): boolean {
-    return this.keysInFlight === 0 || this.keysInFlight + keys.meant <= MOST_KEYS_IN_FLIGHT;
+  private hasRoomFor({ keysAdded }: Call): boolean {
+    return this.keysInFlight === 0 || this.keysInFlight + keysAdded <= MOST_KEYS_IN_FLIGHT;
   }
 
   private async write(call: Call): Promise<unknown> {
-    const { timeout } = call;
-    const keys = call.keys.meant;
+    const { timeout, keysAdded } = call;
     const repliesBefore = this.replies;
-    this.keysInFlight += keys;
+    this.keysInFlight += keysAdded;
     try {
       const reply = await this.next.run(call);
       this.replies += 1;
@@ -74,12 +73,12 @@ export class CallQueue implements Caller {
       if ((error as Error).name === 'ReplyError') this.replies += 1;
       throw error;
     } finally {
-      this.ended(keys);
+      this.keysInFlight -= keysAdded;
+      if (this.waiting.length > 0) this.writeWaiting();
     }
   }
 
-  private ended(keys: number): void {
-    this.keysInFlight -= keys;
+  private writeWaiting(): void {
     for (;;) {
       const next = this.waiting[this.first];
       if (!next || !this.hasRoomFor(next.call)) return;

@@ -17,7 +17,7 @@ function told(...requests: readonly (readonly Hit[])[]): unknown[] {
   return [
     JSON.parse(args as string),
     positions === undefined ? undefined : JSON.parse(positions as string),
-    call.keys.all,
+    call.keys,
   ];
 }
 
@@ -49,7 +49,7 @@ describe('a call', () => {
     call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-1', keptFor: 61e6 } });
     call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-2', keptFor: 150e6 } });
     expect(call.main).toBe('decide');
-    expect(call.keys.all).toEqual(['a', 'a:take:x-1', 'a:take:x-2']);
+    expect(call.keys).toEqual(['a', 'a:take:x-1', 'a:take:x-2']);
     expect(call.argv.slice(2).map((text) => JSON.parse(text as string) as unknown)).toEqual([
       [1, -1, 2, 61e6, 1, 9, 1, -1, 2, 150e6, 1, 9],
       [1, 2, 1, 3],
@@ -90,7 +90,7 @@ describe('a call', () => {
     call.addRequest([hit('rl{ann}api', { parameters: api })], {});
     call.addRequest([hit('rl{bob}api', { parameters: api })], {});
     call.addRequest([hit('rl{ann}api', { parameters: api }), hit('rl{ann}login', log)], { dryRun: true });
-    expect([call.keys.all.join('  '), ...call.argv]).toEqual([
+    expect([call.keys.join('  '), ...call.argv]).toEqual([
       'rl{ann}api  rl{bob}api  rl{ann}login  rl{ann}login:block',
       '',
       '[["gcra",-1,0,[100,60000000,100,60000000,0,0]],["sliding-window-log",60000000,0,[5,3600000000]]]',

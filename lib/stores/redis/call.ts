@@ -1,6 +1,4 @@
 import type { Algorithm, Parameters } from '../../contracts/algorithm.js';
-import { CallKeys } from './call-keys.js';
-import { commandsOf } from './rights.js';
 import type { Main } from './script.js';
 import type { Adjustment, Counter, DecideOptions, Hit } from '../../contracts/store.js';
 import { endsWithReset } from '../../contracts/undo.js';
@@ -34,15 +32,15 @@ function chargeKey(key: string, name: string): string {
 type Argument = string | number | readonly Argument[];
 
 /** A rule in a call, encoded once for all its counters. */
-interface CallRule {
+export interface CallRule {
   readonly algorithm: Algorithm;
   readonly parameters: Parameters;
   readonly block: number;
   readonly shadow: number;
 }
 
-/** Returns microseconds since the epoch; `''` for the server's time. */
-export type CallClock = () => number | '';
+/** Returns microseconds since the epoch. Without it, the server's time applies. */
+export type CallClock = (() => number) | undefined;
 
 /** A request of a call. */
 export interface Request {
@@ -52,7 +50,10 @@ export interface Request {
 
 /** The KEYS and ARGV of a call, as protocol.lua and the Lua function read them. */
 export class Call {
-  readonly keys = new CallKeys();
+  /** Its keys, without duplicates. */
+  readonly keys: string[] = [];
+  /** Number of keys added, including duplicates. */
+  keysAdded = 0;
   /** Address of the server of its keys; `''` if there is only one server. */
   server = '';
   /** Timeout in milliseconds; by default that of the store. */
@@ -63,10 +64,15 @@ export class Call {
   isSlow = false;
   /** The requests in it. */
   readonly requests: Request[] = [];
-  private readonly rules: CallRule[] = [];
+  /** The rules of its requests and adjustments. */
+  readonly rules: CallRule[] = [];
   private readonly arguments: Argument[] = [];
   /** Index of the last run of requests, which the next request may extend; negative if there is none. */
   private run = -1;
+  /** The position in `keys` of each key, from 1; only if there are several keys. */
+  private positionOf: Map<string, number> | undefined;
+  /** The position of each key added; absent without duplicates. */
+  private positions: number[] | undefined;
 
   /** When it was written, and when its deadline ends, by `performance.now()`. */
   writtenAt = 0;
@@ -96,13 +102,31 @@ export class Call {
   }
 
   get argv(): readonly (string | number)[] {
-    const { positions } = this.keys;
+    const { positions } = this;
     const rules = this.rules.map(
       ({ algorithm, parameters, block, shadow }) =>
         `["${algorithm.name}",${block},${shadow},${encode(algorithm, parameters)}]`,
     );
     const argv = [this.now, `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
     return positions ? [...argv, JSON.stringify(positions)] : argv;
+  }
+
+  addKey(key: string): void {
+    const { keys } = this;
+    this.keysAdded += 1;
+    if (keys.length === 0) {
+      keys.push(key);
+      return;
+    }
+    this.positionOf ??= new Map([[keys[0]!, 1]]);
+    const position = this.positionOf.get(key);
+    if (position !== undefined) {
+      this.positions ??= keys.map((_, index) => index + 1);
+      this.positions.push(position);
+      return;
+    }
+    this.positionOf.set(key, keys.push(key));
+    this.positions?.push(keys.length);
   }
 
   add(...args: readonly Argument[]): void {
@@ -114,9 +138,9 @@ export class Call {
     this.requests.push({ hits, options });
     const isPlain = !dryRun && maxWait === 0 && !prefetch;
     for (const { key, block } of hits) {
-      this.keys.add(key);
-      if (block) this.keys.add(block.key);
-      if (prefetch) this.keys.add(receiptKey(key, prefetch.name));
+      this.addKey(key);
+      if (block) this.addKey(block.key);
+      if (prefetch) this.addKey(receiptKey(key, prefetch.name));
     }
     if (isPlain && this.isLikePrevious(hits)) {
       (this.arguments[this.run] as number) += 1;
@@ -132,52 +156,18 @@ export class Call {
     }
   }
 
-  /**
-   * Calls that try everything that this call may need, on separate keys next to its first key: each command of its
-   * algorithms in any state of its counters, and the same function with each rule.
-   */
-  get probes(): readonly Call[] {
-    const key = `${this.keys.all[0]!}:probe`;
-    const rights = new Call(0, 'rights'); // with a time, so that a missing right to TIME is reported by rights.lua
-    rights.keys.add(key);
-    rights.add(...commandsOf(this.algorithms));
-    if (this.rules.length === 0) return [rights];
-    const decides = new Call(this.now);
-    const adjusts = new Call(this.now, 'adjust');
-    for (const [index, { algorithm, parameters, block, shadow }] of this.rules.entries()) {
-      const hit: Hit = {
-        key: `${key}${index}`,
-        algorithm,
-        parameters,
-        cost: 1,
-        block: block < 0 ? undefined : { key: `${key}${index}:block`, duration: block },
-        shadow: shadow === 1,
-        ...(algorithm.leases && { lease: 'probe' }),
-      };
-      decides.addRequest([hit], {});
-      adjusts.addAdjustment({
-        ...hit,
-        kind: 'refund',
-        receipt: hit.lease ?? 0,
-        chargedAt: 0,
-        source: 'redis',
-      });
-    }
-    return this.main === 'decide' ? [rights, decides] : [rights, decides, adjusts];
-  }
-
   addAdjustment(adjustment: Adjustment): void {
     const { kind, key, cost, receipt, chargedAt, once } = adjustment;
-    this.keys.add(key);
-    if (endsWithReset(adjustment)) this.keys.add(resetKey(key));
+    this.addKey(key);
+    if (endsWithReset(adjustment)) this.addKey(resetKey(key));
     const rule = this.ruleOf(adjustment);
     if (!once) {
       this.arguments.push([KINDS[kind], rule, cost, receipt, chargedAt]);
     } else if (kind === 'charge') {
-      this.keys.add(chargeKey(key, once.name));
+      this.addKey(chargeKey(key, once.name));
       this.arguments.push([KINDS.charge, rule, cost, CHARGE_KNOWN_FOR]);
     } else {
-      this.keys.add(receiptKey(key, once.name));
+      this.addKey(receiptKey(key, once.name));
       this.arguments.push([REFUND_OF_PREFETCH, rule, cost, 0]);
     }
   }

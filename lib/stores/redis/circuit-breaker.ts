@@ -7,6 +7,7 @@ import type { ClientFaults } from './client-faults.js';
 import type { CurrentClient } from './current-client.js';
 import { DeadlineError } from './deadline.js';
 import { opensAtOnce } from './fault.js';
+import type { MovingSlots } from './moving-slot.js';
 import { wasNotExecuted } from './not-executed.js';
 import type { Probes } from './probes.js';
 import { failureIn } from './reply.js';
@@ -23,6 +24,7 @@ export class CircuitBreaker implements Caller {
 
   constructor(
     private readonly next: Caller,
+    private readonly moving: MovingSlots,
     private readonly probes: Probes,
     private readonly current: CurrentClient,
     private readonly faults: ClientFaults,
@@ -32,14 +34,15 @@ export class CircuitBreaker implements Caller {
 
   /** @throws StoreFault if the server fails, or immediately if its circuit is open */
   async run(call: Call): Promise<unknown> {
-    call.server = this.current.servers.of(call.keys.all[0]!);
-    const circuit = this.circuitOf(call.server);
+    const { cluster } = this.current;
+    if (cluster) call.server = cluster.of(call.keys[0]!);
+    const circuit = this.circuits.get(call.server) ?? this.addCircuit(call.server);
     circuit.check();
     let reply: unknown;
     try {
       reply = await this.next.run(call);
     } catch (error) {
-      throw this.failed(call, error);
+      reply = await this.repeatMoved(call, error);
     }
     // Without a ready check, the reply may be from database 0 after a failed SELECT.
     const { refusal } = this.current.connection;
@@ -52,6 +55,15 @@ export class CircuitBreaker implements Caller {
 
   isProbing(server: string): boolean {
     return this.circuits.get(server)?.isProbing ?? false;
+  }
+
+  /** @throws StoreFault unless the call failed since its slot is moving, and a repetition succeeds */
+  private async repeatMoved(call: Call, failure: unknown): Promise<unknown> {
+    try {
+      return await this.moving.repeat(call, failure);
+    } catch (error) {
+      throw this.failed(call, error);
+    }
   }
 
   watch(listener: (change: StoreChange) => void): void {
@@ -80,8 +92,10 @@ export class CircuitBreaker implements Caller {
   }
 
   private circuitOf(server: string): Circuit {
-    const known = this.circuits.get(server);
-    if (known) return known;
+    return this.circuits.get(server) ?? this.addCircuit(server);
+  }
+
+  private addCircuit(server: string): Circuit {
     const circuit = new Circuit((error) => this.listeners.forEach((listener) => listener({ server, error })));
     this.circuits.set(server, circuit);
     return circuit;
@@ -93,7 +107,7 @@ export class CircuitBreaker implements Caller {
 
   /** Tries everything that a call may need. An error concerns the whole server, and opens its circuit. */
   private async try(call: Call): Promise<void> {
-    call.server = this.current.servers.of(call.keys.all[0]!);
+    call.server = this.current.serverOf(call.keys[0]!);
     if (this.isClosed || this.circuitOf(call.server).isOpen) return;
     try {
       if (await this.current.settle()) await this.tryAll();
@@ -109,7 +123,7 @@ export class CircuitBreaker implements Caller {
       if (await this.current.settle()) await this.tryAll();
       await this.probes.repeat(call);
     } catch (error) {
-      throw this.faults.ofCall(this.current.servers.of(call.keys.all[0]!), error);
+      throw this.faults.ofCall(this.current.serverOf(call.keys[0]!), error);
     }
   }
 
@@ -135,7 +149,7 @@ export class CircuitBreaker implements Caller {
     if (this.isClosed) return;
     const circuit = this.circuitOf(call.server);
     if (fault.kind === 'timeout') circuit.failed(fault, () => this.probe(call), false);
-    if (fault.kind === 'other' && decides) circuit.failedOn(call.keys.all[0]!, fault, () => this.probe(call));
+    if (fault.kind === 'other' && decides) circuit.failedOn(call.keys[0]!, fault, () => this.probe(call));
   }
 
   private open(call: Call, fault: StoreFault): void {

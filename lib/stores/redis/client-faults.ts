@@ -22,8 +22,8 @@ export class ClientFaults {
 
   /** Returns the fault for an error reply about a key that messages may contain. */
   ofKey(key: string, error: unknown): StoreFault {
-    const { client, servers, keyPrefix } = this.current;
-    const server = servers.of(key);
+    const { client, keyPrefix } = this.current;
+    const server = this.current.serverOf(key);
     return faultOf(error, server || addressOf(client), { key: keyPrefix + key, of: server });
   }
 }

@@ -1,13 +1,14 @@
 import type { StoreClient } from './connection.js';
 import type { ClientState } from './connection-fault.js';
 import { lacksConnection } from './not-executed.js';
-import { Handshake } from './handshake.js';
+import type { ReplyError } from './reply-error.js';
 
 /** Tracks whether a client is connected, and why not: a command without a connection does not report the reason. */
 export class ConnectionState implements ClientState {
   readonly isTls: boolean;
   wasConnected: boolean;
-  private readonly handshake: Handshake;
+  /** The error with which the server rejected the connection, until the connection has ended. */
+  refusal: Error | undefined;
   /** Why the last connection ended, or could not be established. */
   private error: Error | undefined;
   /** Whether `error` already explains the next end of a connection. */
@@ -16,7 +17,7 @@ export class ConnectionState implements ClientState {
   constructor(private readonly client: StoreClient) {
     const { tls, redisOptions } = client.options ?? {};
     this.isTls = Boolean(tls ?? redisOptions?.tls);
-    this.handshake = new Handshake(client);
+    endIfRefused(client, (refusal) => (this.refusal = refusal));
     this.wasConnected = this.isReady; // A Cluster that a URL led to is connected already.
     client.on('error', (error) => {
       // ioredis 5 also reports errors of its own commands.
@@ -37,11 +38,6 @@ export class ConnectionState implements ClientState {
     return this.client.status === 'ready' && !this.refusal;
   }
 
-  /** The error with which the server rejected the connection, until the connection has ended. */
-  get refusal(): Error | undefined {
-    return this.handshake.refusal;
-  }
-
   /** Records why the connection is about to end. */
   gaveUp(error: Error): void {
     this.error = error;
@@ -52,6 +48,25 @@ export class ConnectionState implements ClientState {
   reasonOf(error: unknown): unknown {
     return this.isReady ? error : (this.error ?? timedOut());
   }
+}
+
+/** Commands without which a connection would use another database or another user. */
+const NEEDED = ['select', 'auth', 'hello'];
+
+/**
+ * Ends a connection if the server rejects one of these commands: after a failed SELECT, ioredis continues in database 0,
+ * and ioredis 5.2 reports a connection as ready after a failed AUTH.
+ *
+ * @param changed called with the error reply of the server, and without one when the connection has ended
+ */
+function endIfRefused(client: StoreClient, changed: (refusal?: Error) => void): void {
+  client.on('error', (error) => {
+    const { command } = error as ReplyError;
+    if (!command || !NEEDED.includes(command.name)) return;
+    changed(error);
+    client.disconnect(true);
+  });
+  client.on('close', () => changed());
 }
 
 const NO_NODE = 'None of startup nodes is available';

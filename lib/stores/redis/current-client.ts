@@ -1,10 +1,10 @@
 import { StoreFault } from '../../contracts/store-fault.js';
 import type { Bounds } from './bounded-options.js';
+import { ClusterServers } from './cluster-servers.js';
 import { boundHandshake, connect, firstConnection, type StoreClient } from './connection.js';
 import { ConnectionState } from './connection-state.js';
 import { Deadline, DeadlineError } from './deadline.js';
 import { isUserClient, type RedisConnection } from './redis-option.js';
-import { serversOf, type Servers } from './servers.js';
 import {
   clusterOf,
   noServer,
@@ -20,14 +20,15 @@ const NODE: ServerRole = { kind: 'node' };
 const SERVER: ServerRole = { kind: 'server' };
 
 /**
- * The client that the store uses now, its connection, and the servers that it connects to.
+ * The client that the store uses now, its connection, and the servers of a Cluster.
  *
  * A URL or options may lead to a node of a Redis Cluster. Only the server reports this, after the first connection or
  * later; the client is then replaced by a Cluster. See docs/adr/0020-cluster-by-url.md.
  */
 export class CurrentClient {
   client: StoreClient;
-  servers: Servers;
+  /** The servers, if the client is one of a Redis Cluster. */
+  cluster: ClusterServers | undefined;
   connection: ConnectionState;
   /** The option `keyPrefix` of the user's client. */
   readonly keyPrefix: string;
@@ -53,13 +54,29 @@ export class CurrentClient {
     this.isOurs = typeof redis === 'string' || !isUserClient(redis);
     this.client = connect(redis, bounds);
     boundHandshake(this.client);
-    this.servers = serversOf(this.client);
+    this.cluster = clusterServersOf(this.client);
     this.connection = new ConnectionState(this.client);
     this.keyPrefix = String(this.client.options?.keyPrefix ?? '');
     // A node rejects any database other than 0, and the connection ends before its role can be queried.
     this.client.on('error', ({ message }) => {
       if (message.includes('SELECT is not allowed in cluster mode')) this.isNode = true;
     });
+  }
+
+  /** Number of servers that decide, including those without a connection. */
+  get serverCount(): number {
+    return this.cluster ? this.cluster.count : 1;
+  }
+
+  /** Returns the address of the server of a key; `''` if there is only one server, or it is unknown. */
+  serverOf(key: string): string {
+    return this.cluster ? this.cluster.of(key) : '';
+  }
+
+  /** Closes the connection to a server; a new one is opened. */
+  hangUp(server: string): void {
+    if (this.cluster) this.cluster.hangUp(server);
+    else this.client.disconnect(true);
   }
 
   /** Calls back with the client, and with the one that replaces it. */
@@ -143,10 +160,14 @@ export class CurrentClient {
     for (const listener of this.leaving) listener();
     const { client } = this;
     this.client = next;
-    this.servers = serversOf(next);
+    this.cluster = clusterServersOf(next);
     this.connection = new ConnectionState(next);
     for (const watcher of this.watchers) watcher(next);
     client.quit().catch(() => client.disconnect()); // pending calls get their replies first
     return true;
   }
+}
+
+function clusterServersOf(client: StoreClient): ClusterServers | undefined {
+  return client.isCluster ? new ClusterServers(client) : undefined;
 }

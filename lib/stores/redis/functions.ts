@@ -82,8 +82,8 @@ export class Functions implements Caller {
     client.on(event, () => this.forms.clear());
   }
 
-  private send({ main, keys: { all: keys }, argv }: Call, isFull = false): Promise<unknown> {
-    return this.client.fcall(this.library!.functionOf(main, isFull), keys.length, ...keys, ...argv);
+  private send({ main, keys, argv }: Call, names = this.library!.functions): Promise<unknown> {
+    return this.client.fcall(names[main], keys.length, ...keys, ...argv);
   }
 
   private ran(reply: unknown, { server }: Call): unknown {
@@ -122,7 +122,7 @@ export class Functions implements Caller {
   }
 
   private sendWhenFull(call: Call, loads: number): Promise<unknown> {
-    return this.send(call, true).catch((error: unknown) => {
+    return this.send(call, this.library!.functionsWhenFull).catch((error: unknown) => {
       if (isError(error) && error.message.startsWith(NOT_FOUND)) return this.recover(error, call, loads);
       throw error;
     });

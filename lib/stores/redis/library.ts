@@ -11,12 +11,10 @@ export interface Library {
   readonly name: string;
   /** The argument of FUNCTION LOAD. */
   readonly text: string;
-  /**
-   * Returns the name of a Redis function.
-   *
-   * @param isFull for a server that is out of memory
-   */
-  functionOf(main: Main, isFull?: boolean): string;
+  /** The name of each Redis function. */
+  readonly functions: Readonly<Record<Main, string>>;
+  /** The names of the same functions for a server that is out of memory. */
+  readonly functionsWhenFull: Readonly<Record<Main, string>>;
 }
 
 let known: Library | undefined;
@@ -40,7 +38,12 @@ function assembleLibrary(): Library {
   const body = assemble(EVERY_MAIN, everyAlgorithm);
   const hash = createHash('sha256').update(textOf(PREFIX, body)).digest('hex');
   const name = `${PREFIX}${hash.slice(0, 12)}`;
-  return { name, text: textOf(name, body), functionOf: (main, isFull) => functionOf(name, main, isFull) };
+  return {
+    name,
+    text: textOf(name, body),
+    functions: functionsOf(name),
+    functionsWhenFull: functionsOf(name, true),
+  };
 }
 
 function textOf(name: string, body: string): string {
@@ -59,6 +62,11 @@ function textOf(name: string, body: string): string {
       registration(functionOf(name, main, true), "'allow-oom'", counted(`${main}_full`)),
     ]),
   ].join('\n');
+}
+
+function functionsOf(name: string, isFull?: boolean): Record<Main, string> {
+  const names = EVERY_MAIN.map((main) => [main, functionOf(name, main, isFull)] as const);
+  return Object.fromEntries(names) as Record<Main, string>;
 }
 
 function functionOf(name: string, main: Main, isFull = false): string {

@@ -1,7 +1,6 @@
 import type { Adjustment, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import type { Adjuster } from './adjuster.js';
 import type { Call, Request } from './call.js';
-import type { Caller } from './caller.js';
 import { isDenied } from '../../contracts/undo.js';
 import { wasNotExecuted } from './not-executed.js';
 import { ReplyReader, type DecideReply } from './reply.js';
@@ -14,22 +13,11 @@ import { ReplyReader, type DecideReply } from './reply.js';
  * or may still do so. The permits are then refunded by name, which takes effect once: the name of the lease or of the
  * prefetch.
  */
-export class LostCalls implements Caller {
-  constructor(
-    private readonly next: Caller,
-    private readonly adjuster: Adjuster,
-  ) {}
+export class LostCalls {
+  constructor(private readonly adjuster: Adjuster) {}
 
-  async run(call: Call): Promise<unknown> {
-    try {
-      return await this.next.run(call);
-    } catch (error) {
-      this.refund(call);
-      throw error;
-    }
-  }
-
-  private refund({ reply, requests }: Call): void {
+  /** Refunds what a failed call holds, when its late reply arrives. */
+  refund({ reply, requests }: Call): void {
     if (!reply || !requests.some(holds)) return;
     reply.then(
       // The server has just replied; a failed refund is retried.

@@ -24,25 +24,19 @@ function isMoving(error: unknown, { isShared }: Sent): boolean {
 type Sent = Pick<Call, 'isShared'>;
 
 /** Repeats calls whose slot is moving, with pauses, until their keys are on one server. */
-export class MovingSlots implements Caller {
+export class MovingSlots {
   constructor(private readonly next: Caller) {}
 
   /**
-   * The last attempt leaves the server a quarter of the deadline to reply.
+   * Returns the reply to a call that failed since its slot is moving. The last attempt leaves the server a quarter of the
+   * deadline to reply.
    *
+   * @param failure the error of the call, which is thrown if no slot is moving
    * @throws Error TRYAGAIN, or another error of the last attempt; the cause of TRYAGAIN is a DeadlineError if the last
    *   attempt got no reply
    */
-  async run(call: Call): Promise<unknown> {
-    try {
-      return await this.next.run(call);
-    } catch (error) {
-      if (isMoving(error, call)) return this.repeat(call, error);
-      throw error;
-    }
-  }
-
-  private async repeat(call: Call, failure: unknown): Promise<unknown> {
+  async repeat(call: Call, failure: unknown): Promise<unknown> {
+    if (!isMoving(failure, call)) throw failure;
     const { until } = call;
     const least = (until - performance.now()) / 4;
     let error = failure;

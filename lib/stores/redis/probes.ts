@@ -1,7 +1,9 @@
+import type { Hit } from '../../contracts/store.js';
 import { Call } from './call.js';
 import type { Caller } from './caller.js';
 import type { CurrentClient } from './current-client.js';
 import { failureIn } from './reply.js';
+import { commandsOf } from './rights.js';
 
 /** Repeats calls on separate keys, to find out whether a server can decide. */
 export class Probes {
@@ -18,8 +20,8 @@ export class Probes {
    * @throws Error if a decision would fail
    */
   async repeat(call: Call, timeout?: number): Promise<void> {
-    const { probes } = call;
-    const server = this.current.servers.of(call.keys.all[0]!);
+    const probes = probesOf(call);
+    const server = this.current.serverOf(call.keys[0]!);
     try {
       for (const probe of probes) {
         const reply = await this.run(probe, server, timeout);
@@ -29,7 +31,7 @@ export class Probes {
       }
     } finally {
       const reset = new Call(call.now, 'reset');
-      for (const { keys } of probes) for (const key of keys.all) reset.keys.add(key);
+      for (const { keys } of probes) for (const key of keys) reset.addKey(key);
       // Keys that cannot be deleted expire.
       if (this.current.client.status === 'ready') this.run(reset, server).catch(() => undefined);
     }
@@ -40,4 +42,32 @@ export class Probes {
     call.timeout = timeout;
     return this.next.run(call);
   }
+}
+
+/**
+ * Returns calls that try everything that a call may need, on separate keys next to its first key: each command of its
+ * algorithms in any state of its counters, and the same function with each rule.
+ */
+export function probesOf(call: Call): readonly Call[] {
+  const key = `${call.keys[0]!}:probe`;
+  const rights = new Call(0, 'rights'); // with a time, so that a missing right to TIME is reported by rights.lua
+  rights.addKey(key);
+  rights.add(...commandsOf(call.algorithms));
+  if (call.rules.length === 0) return [rights];
+  const decides = new Call(call.now);
+  const adjusts = new Call(call.now, 'adjust');
+  for (const [index, { algorithm, parameters, block, shadow }] of call.rules.entries()) {
+    const hit: Hit = {
+      key: `${key}${index}`,
+      algorithm,
+      parameters,
+      cost: 1,
+      block: block < 0 ? undefined : { key: `${key}${index}:block`, duration: block },
+      shadow: shadow === 1,
+      ...(algorithm.leases && { lease: 'probe' }),
+    };
+    decides.addRequest([hit], {});
+    adjusts.addAdjustment({ ...hit, kind: 'refund', receipt: hit.lease ?? 0, chargedAt: 0, source: 'redis' });
+  }
+  return call.main === 'decide' ? [rights, decides] : [rights, decides, adjusts];
 }

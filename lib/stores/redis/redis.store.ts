@@ -20,7 +20,7 @@ import { announcersOf } from './announcers.js';
 import { Batches } from './batches.js';
 import { ChannelRights } from './channel-rights.js';
 import { forEachPart } from './bounded-calls.js';
-import { Call, resetKey } from './call.js';
+import { Call, resetKey, type CallClock } from './call.js';
 import { CallQueues } from './call-queue.js';
 import { CircuitBreaker } from './circuit-breaker.js';
 import { ClientFaults } from './client-faults.js';
@@ -76,7 +76,7 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly oldLibraries: OldLibraries;
   private readonly announcements: Announcements;
   private readonly rights = new ChannelRights();
-  private readonly now: () => number | '';
+  private readonly now: CallClock;
   private closing: Promise<void> | undefined;
 
   /** @throws RateLimitConfigError if an option is invalid */
@@ -88,26 +88,25 @@ export class RedisStore implements BaseStore, SharedStore {
     this.timeout = timeout;
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? performance.now.bind(performance);
-    this.now = clock ? () => toMicroseconds(clock()) : () => '';
+    this.now = clock && (() => toMicroseconds(clock()));
     const current = (this.current = new CurrentClient(redis, bounds));
     const faults = (this.faults = new ClientFaults(current));
     const lua = functions ? library() : undefined;
     const deadline = new Deadline(timeout);
 
-    // A call: compose(openCalls, circuitBreaker, movingSlots, queue, deadline)(functions)
+    // A call: compose(openCalls, circuitBreaker, queue, deadline)(functions)
     this.functions = new Functions(current, lua);
     this.timed = new TimedCalls(this.functions, deadline, current);
     const queues = new CallQueues(this.timed, deadline, LONGEST_WAIT * timeout);
     const moving = new MovingSlots(queues);
-    this.breaker = new CircuitBreaker(moving, new Probes(this.timed, current), current, faults);
+    this.breaker = new CircuitBreaker(queues, moving, new Probes(this.timed, current), current, faults);
     this.calls = new OpenCalls(this.breaker, current, connectTimeout);
 
-    // A request: compose(split, batch, refundLost)(call)
+    // A request: compose(split, batch)(call)
     this.announcements = new Announcements(announcersOf(current, redis, subscriber), current, this.rights);
     this.adjuster = new Adjuster(this.calls, current, this.announcements, this.now, this.clock);
-    const lost = new LostCalls(this.calls, this.adjuster);
-    this.batches = new Batches(lost, current, faults, this.now);
-    this.split = new Split(this.batches, this.adjuster, current, timeout);
+    this.batches = new Batches(this.calls, new LostCalls(this.adjuster), current, faults, this.now);
+    this.split = new Split(this.batches, this, timeout);
 
     this.oldLibraries = new OldLibraries(current, lua, this.stopwatch);
     this.breaker.watch(({ server, error }) => {
@@ -134,14 +133,16 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
-    return this.split.decide(hits, options);
+    const parts = this.current.cluster?.partition(hits);
+    return parts ? this.split.decide(hits, parts, options) : this.batches.decide(hits, options);
   }
 
   adjust(
     adjustments: readonly Adjustment[],
     options?: Pick<DecideOptions, 'within'>,
   ): Promise<readonly boolean[]> {
-    return this.split.adjust(adjustments, options);
+    this.batches.flush(); // so that earlier requests are decided before
+    return this.adjuster.adjust(adjustments, options?.within);
   }
 
   async block({ key, block }: Counter, duration: number): Promise<void> {
@@ -162,7 +163,7 @@ export class RedisStore implements BaseStore, SharedStore {
 
   async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {
     if (this.closing) return 0;
-    this.oldLibraries.sweep(this.now()).catch(() => undefined);
+    this.oldLibraries.sweep(this.now?.() ?? '').catch(() => undefined);
     const alive = await this.batches.run(this.call('heartbeat', [key], instance, duration));
     if (typeof alive === 'number') return alive;
     throw this.faults.ofKey(key, failureIn(alive) ?? alive);
@@ -222,7 +223,7 @@ export class RedisStore implements BaseStore, SharedStore {
 
   async ready(trial?: (subject: string) => readonly Hit[]): Promise<void> {
     await this.calls.connected();
-    await this.breaker.ready(() => (trial ? trialCalls(this.current.servers, trial, this.now()) : []));
+    await this.breaker.ready(() => (trial ? trialCalls(this.current, trial, this.now?.() ?? '') : []));
     const key = trial?.('ready')[0]?.key;
     if (key === undefined) return;
     const prefix = key.slice(0, key.indexOf('{'));
@@ -245,8 +246,8 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   private call(script: Main, keys: readonly string[], ...args: (string | number)[]): Call {
-    const call = new Call(this.now(), script);
-    for (const key of keys) call.keys.add(key);
+    const call = new Call(this.now?.() ?? '', script);
+    for (const key of keys) call.addKey(key);
     call.add(...args);
     return call;
   }

@@ -50,7 +50,7 @@ describe('a script', () => {
 });
 
 describe('the library of functions', () => {
-  const { name, text, functionOf } = library();
+  const { name, text, functions, functionsWhenFull } = library();
   const { free, assigned, unused } = luaNames(text.slice(text.indexOf('\n')));
 
   it('the library reads only names that it or Redis declares, and assigns no global name', () => {
@@ -70,8 +70,8 @@ describe('the library of functions', () => {
     expect(registered).toEqual([
       [`${name}_idle`, "'no-writes'"],
       ...EVERY_MAIN.flatMap((main) => [
-        [functionOf(main), ''],
-        [functionOf(main, true), "'allow-oom'"],
+        [functions[main], ''],
+        [functionsWhenFull[main], "'allow-oom'"],
       ]),
     ]);
     expect(registered.every(([each]) => each!.startsWith(`${name}_`))).toBe(true);

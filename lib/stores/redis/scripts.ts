@@ -12,7 +12,7 @@ export class Scripts {
 
   constructor(private readonly client: StoreClient) {}
 
-  run({ main, algorithms, keys: { all: keys }, argv }: Call): Promise<unknown> {
+  run({ main, algorithms, keys, argv }: Call): Promise<unknown> {
     const name = nameOf(main, algorithms);
     const command = this.commands.get(name) ?? this.define(name, main, algorithms);
     return keys.length === 1

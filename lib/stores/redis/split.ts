@@ -1,8 +1,6 @@
-import type { Adjustment, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
+import type { BaseStore, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import { isDenied, undo } from '../../contracts/undo.js';
-import type { Adjuster } from './adjuster.js';
 import type { Batches } from './batches.js';
-import type { CurrentClient } from './current-client.js';
 
 /**
  * Decides hits whose keys are in several slots of a Cluster, with one call per slot in parallel. If one denies, the
@@ -11,32 +9,17 @@ import type { CurrentClient } from './current-client.js';
 export class Split {
   /**
    * @param next decides the hits of one slot
-   * @param adjuster refunds charges
+   * @param store refunds the charges of the others, and decides them again
    * @param timeout that of the store, in milliseconds
    */
   constructor(
-    private readonly next: Pick<Batches, 'decide' | 'flush'>,
-    private readonly adjuster: Pick<Adjuster, 'adjust'>,
-    private readonly current: CurrentClient,
+    private readonly next: Pick<Batches, 'decide'>,
+    private readonly store: Pick<BaseStore, 'decide' | 'adjust'>,
     private readonly timeout: number,
   ) {}
 
   /** @returns the results; those of a slot that could not decide are `unavailable` */
-  decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
-    const parts = this.current.servers.partition(hits);
-    return parts ? this.decideParts(hits, parts, options) : this.next.decide(hits, options);
-  }
-
-  /** Adjusts counters after the requests that were made before. */
-  adjust(
-    adjustments: readonly Adjustment[],
-    options?: Pick<DecideOptions, 'within'>,
-  ): Promise<readonly boolean[]> {
-    this.next.flush();
-    return this.adjuster.adjust(adjustments, options?.within);
-  }
-
-  private async decideParts(
+  async decide(
     hits: readonly Hit[],
     parts: readonly (readonly Hit[])[],
     options: DecideOptions,
@@ -58,7 +41,7 @@ export class Split {
     const isRefused = hits.some((hit, index) => isDenial(inOrder[index]!) && !hit.shadow);
     if (options.dryRun || !isRefused || charged.size === 0) return inOrder;
     const within = Math.max(1, this.timeout - (performance.now() - startedAt));
-    return undo(this, hits, inOrder, (hit) => charged.has(hit), { within });
+    return undo(this.store, hits, inOrder, (hit) => charged.has(hit), { within });
   }
 }
 

@@ -40,7 +40,7 @@ export class TimedCalls implements Caller {
   private expectLate(reply: Promise<unknown>, server: string): void {
     if (this.silence.isWaiting) return;
     this.silence
-      .within(reply, () => this.current.servers.hangUp(server))
+      .within(reply, () => this.current.hangUp(server))
       .catch((error: unknown) => {
         if (error instanceof DeadlineError) this.current.connection.gaveUp(error);
       });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { StoreClient } from './connection.js';
-import { serversOf } from './servers.js';
+import { ClusterServers } from './cluster-servers.js';
 
 /** A cluster of three masters that records what happens to its sockets. One master has no connection. */
 function openCluster() {
@@ -10,8 +10,8 @@ function openCluster() {
     uncork: () => void noted.push(`uncork ${name}`),
   });
   const masters = [{ stream: socket('a') }, { stream: undefined }, { stream: socket('b') }];
-  const client = { isCluster: true, nodes: () => masters } as unknown as StoreClient;
-  return { noted, servers: serversOf(client) };
+  const client = { nodes: () => masters } as unknown as StoreClient;
+  return { noted, servers: new ClusterServers(client) };
 }
 
 describe('several calls to the servers of a cluster', () => {
@@ -28,11 +28,5 @@ describe('several calls to the servers of a cluster', () => {
     };
     expect(() => servers.sendTogether(send)).toThrow('no');
     expect(noted).toEqual(['cork a', 'cork b', 'uncork a', 'uncork b']);
-  });
-
-  it('are not held back if there is one server', () => {
-    let sent = 0;
-    serversOf({ isCluster: false } as unknown as StoreClient).sendTogether(() => (sent += 1));
-    expect(sent).toBe(1);
   });
 });

@@ -1,51 +1,8 @@
 import calculateSlot from 'cluster-key-slot';
 import type { StoreClient } from './connection.js';
 
-/** Finds the server of a key. */
-export interface Servers {
-  /** Current number of servers that decide, including those without a connection. */
-  readonly count: number;
-  /** Returns the address of the server of a key; `''` if there is only one server, or it is unknown. */
-  of(key: string): string;
-  /** Returns the slot of a key; 0 if there are no slots. */
-  slotOf(key: string): number;
-  /** Divides elements by the slots of their keys, for one call each; `undefined` if one call suffices. */
-  partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined;
-  /** Sends several calls so that those to one server are written together. */
-  sendTogether(send: () => void): void;
-  /** Closes the connection to a server; a new one is opened. */
-  hangUp(server: string): void;
-}
-
-/** One server, or one master with its replicas. */
-class SingleServer implements Servers {
-  readonly count = 1;
-
-  constructor(private readonly client: StoreClient) {}
-
-  of(): string {
-    return '';
-  }
-
-  slotOf(): number {
-    return 0;
-  }
-
-  partition(): undefined {
-    return undefined;
-  }
-
-  sendTogether(send: () => void): void {
-    send();
-  }
-
-  hangUp(): void {
-    this.client.disconnect(true);
-  }
-}
-
-/** Redis Cluster runs a script only on keys of one slot. */
-class ClusterServers implements Servers {
+/** The servers of a Redis Cluster, which runs a script only on keys of one slot. */
+export class ClusterServers {
   /** Returns the slot of the key on the server, where the user's `keyPrefix` may contain a hash tag. */
   readonly slotOf: (key: string) => number;
 
@@ -56,14 +13,17 @@ class ClusterServers implements Servers {
     this.slotOf = prefix.includes('{') ? (key) => calculateSlot(prefix + key) : calculateSlot;
   }
 
+  /** Current number of masters, including those without a connection. */
   get count(): number {
     return new Set(this.client.slots?.map(([master]) => master)).size;
   }
 
+  /** Returns the address of the server of a key; `''` if it is unknown. */
   of(key: string): string {
     return this.client.slots?.[this.slotOf(key)]?.[0] ?? '';
   }
 
+  /** Divides elements by the slots of their keys, for one call each; `undefined` if one call suffices. */
   partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined {
     if (all.length < 2) return undefined;
     const parts = new Map<number, Keyed[]>();
@@ -76,6 +36,7 @@ class ClusterServers implements Servers {
     return parts.size > 1 ? [...parts.values()] : undefined;
   }
 
+  /** Sends several calls so that those to one server are written together. */
   sendTogether(send: () => void): void {
     const sockets = (this.client.nodes?.('master') ?? []).map(({ stream }) => stream);
     for (const socket of sockets) socket?.cork();
@@ -86,15 +47,11 @@ class ClusterServers implements Servers {
     }
   }
 
+  /** Closes the connection to a server; a new one is opened. */
   hangUp(server: string): void {
     for (const node of this.client.nodes?.('master') ?? []) {
       const { host, port } = node.options ?? {};
       if (`${host}:${port}` === server) node.disconnect(true);
     }
   }
-}
-
-/** Returns the servers of a client. */
-export function serversOf(client: StoreClient): Servers {
-  return client.isCluster ? new ClusterServers(client) : new SingleServer(client);
 }
