@@ -271,7 +271,7 @@ describe('a slot of which one of two keys has moved', () => {
   );
 
   it('an operation on a counter whose slot moves for longer than the deadline rejects, and has changed nothing in Redis', async () => {
-    const limiter = await open(200);
+    const limiter = await open(2000); // the last attempt has a quarter of it for a reply, also on a slow server
     const patient = await open(30_000);
     await patient.consume(blocked, subject, { cost: 3 });
     await move.begin(`${prefix}{${subject}}:m:fixed-window`);

@@ -28,11 +28,12 @@ describe(PAGE, () => {
     expect(returns).toBeLessThanOrEqual(4);
   });
 
-  it('names the files of a request on Redis in their order', async () => {
-    const { files } = await trace(`--redis=${redisUrl()}`);
+  it('names the files of a request on Redis in their order, and the request returns to at most twelve', async () => {
+    const { files, returns } = await trace(`--redis=${redisUrl()}`);
     const before = inMemory.slice(0, inMemory.indexOf(FIRST_IN_STORE));
     const behind = inMemory.slice(inMemory.indexOf(FIRST_BEHIND_STORE));
     expect([...before, ...onRedis, ...behind]).toEqual(files);
+    expect(returns).toBeLessThanOrEqual(12);
   });
 
   it('names only files that exist', () => {

@@ -23,8 +23,8 @@ class Batch {
     this.call = new Call(now);
   }
 
-  add(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
-    this.call.addRequest(hits, options);
+  /** Returns the results of the request that was added last. */
+  results(): Promise<readonly HitResult[]> {
     return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
   }
 
@@ -79,7 +79,9 @@ export class Batches implements Caller {
     if (options.within !== undefined) return this.decideAlone(hits, options);
     const { cluster } = this.current;
     const slot = cluster ? cluster.slotOf(hits[0]!.key) : 0;
-    return this.batch(slot, keysOf(hits, options)).add(hits, options);
+    const batch = this.batch(slot, keysOf(hits, options));
+    batch.call.addRequest(hits, options);
+    return batch.results();
   }
 
   /** Runs a call after the requests that were made before it. */
@@ -103,7 +105,8 @@ export class Batches implements Caller {
   private decideAlone(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     const batch = new Batch(this.now?.() ?? '');
     batch.call.timeout = options.within;
-    const results = batch.add(hits, options);
+    batch.call.addRequest(hits, options);
+    const results = batch.results();
     this.flush();
     void this.send(batch);
     return results;

@@ -82,8 +82,9 @@ export class Functions implements Caller {
     client.on(event, () => this.forms.clear());
   }
 
-  private send({ main, keys, argv }: Call, names = this.library!.functions): Promise<unknown> {
-    return this.client.fcall(names[main], keys.length, ...keys, ...argv);
+  private send(call: Call, names = this.library!.functions): Promise<unknown> {
+    const { keys } = call;
+    return this.client.fcall(names[call.main], keys.length, ...keys, ...call.argv);
   }
 
   private ran(reply: unknown, { server }: Call): unknown {
