@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, it } from '@jest/globals';
 import { RateLimiter, type Rule } from '../../lib/index.js';
 import { RedisStore } from '../../lib/redis.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
