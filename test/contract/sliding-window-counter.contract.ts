@@ -60,6 +60,26 @@ export function slidingWindowCounterContract(bench: () => Bench): void {
       );
     });
 
+    it('states a true wait after a change to a longer window with fewer permits', async () => {
+      const { ask } = bench();
+      await expectTimeline(
+        ask({ ...rule, limit: 3, window: '7s' }),
+        `
+              at  cost | allowed  remaining  retry  reset
+               0     3 | yes              0      0   7667
+        `,
+      );
+      await expectTimeline(
+        ask({ ...rule, limit: 1, window: '10s' }),
+        `
+              at  cost | allowed  remaining  retry  reset
+            1000     1 | no               0   9000   9000
+            9999     1 | no               0      1      1
+           10000     1 | yes              0      0  10001
+        `,
+      );
+    });
+
     it('keeps its counters when the limit is lowered and raised', async () => {
       const { ask } = bench();
       await expectTimeline(

@@ -6,6 +6,7 @@ import {
   RateLimitService,
   type RateLimitModuleOptions,
   type RuleSource,
+  type Store,
 } from '../../lib/index.js';
 import { startApp } from '../support/nest-app.js';
 
@@ -25,7 +26,11 @@ class Pages {
 }
 
 /** Starts an application with the rules `default`, `login` and `search`, and a source of live rules. */
-export async function startLiveApp(source: RuleSource | undefined, options: RateLimitModuleOptions = {}) {
+export async function startLiveApp(
+  source: RuleSource | undefined,
+  options: RateLimitModuleOptions = {},
+  store?: Store,
+) {
   const limits = RateLimitModule.forRoot({
     rules: { default: { window: '1h', limit: 100, algorithm: 'gcra' } },
     onDemand: { login: { window: '1h', limit: 10, by: 'ip' } },
@@ -36,7 +41,7 @@ export async function startLiveApp(source: RuleSource | undefined, options: Rate
   });
   const { app, ...rest } = await startApp(
     { imports: [limits], controllers: [Pages] },
-    { framework: 'express', trustProxy: true },
+    { framework: 'express', trustProxy: true, ...(store && { store }) },
   );
   const service = app.get(RateLimitService);
   const policyOf = async (path: string, headers = {}) =>

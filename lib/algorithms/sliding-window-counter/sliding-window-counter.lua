@@ -17,6 +17,9 @@ local LONGEST, LARGEST = 2 ^ 51, 2 ^ 52
 
 local FOUR_INTEGERS = THREE_INTEGERS .. ' ' .. INTEGER
 
+-- Instead of the end of longer windows: the windows were converted from shorter ones.
+local CONVERTED = -1
+
 -- The stored windows (start, current, previous, window, until), if their length is not that of the rule.
 local s_start, s_current, s_previous, s_window, s_until
 
@@ -25,11 +28,10 @@ local function weigh(count, left, window, unit)
   return math.floor(count * math.ceil(left / unit) / math.ceil(window / unit))
 end
 
--- Returns: how long until a denied request would be allowed; -1 if it never would be.
+-- Returns: how long until a denied request would be allowed, if its windows apply until then.
 local function wait_for(cost, now, start, current, previous, limit, window, unit)
   local ends_at, count, room = start + window, previous, limit - current - cost
   if room < 0 then ends_at, count, room = ends_at + window, current, limit - cost end
-  if room < 0 then return -1 end
   -- Subtracts the longest time before the end at which `weigh` returns at most the room.
   return ends_at - now - (math.ceil((room + 1) * math.ceil(window / unit) / count) - 1) * unit
 end
@@ -42,12 +44,17 @@ local function at(instant, start, current, previous, window)
   return reached, 0, 0
 end
 
+-- Returns: how many of `count` permits count in a conversion while `left` of their window is covered, rounded up.
+local function counted_at(left, count, window)
+  return math.ceil(count * (left / window))
+end
+
 -- Returns: the stored windows converted to another length: all permits that count at an instant, rounded up, count as
 -- taken at it (start, current, previous).
 local function convert(instant, to_window)
   local start, current, previous = at(instant, s_start, s_current, s_previous, s_window)
   local left = math.min(s_window, start + s_window - instant)
-  return instant - instant % to_window, current + math.ceil(previous * (left / s_window)), 0
+  return instant - instant % to_window, current + counted_at(left, previous, s_window), 0
 end
 
 -- Returns: the same as `read`, for stored windows of another length.
@@ -56,7 +63,7 @@ local function read_other(now, own_window)
   local start, current, previous
   if s_window < own_window then
     start, current, previous = convert(math.max(now, s_start), own_window)
-    return start, current, previous, own_window, 0
+    return start, current, previous, own_window, CONVERTED
   end
   local ends_at = s_until or s_start + 2 * s_window
   if now < ends_at then
@@ -70,15 +77,33 @@ end
 
 -- Returns: a wait, corrected if it lasts beyond the time when longer windows stop to apply.
 local function wait_after(wait, cost, now, ends_at, limit, own_window, unit)
-  if wait <= 0 or now + wait < ends_at then return wait end
+  if now + wait < ends_at then return wait end
   local start, current, previous = convert(ends_at, own_window)
   local own_wait = current + cost <= limit and 0
     or wait_for(cost, ends_at, start, current, previous, limit, own_window, unit)
   return math.min(ends_at + own_wait, s_start + 2 * s_window) - now
 end
 
+-- Returns: how long until shorter windows leave room: a denial stores nothing, so each request converts them anew.
+local function wait_for_shorter(cost, now, limit)
+  local start, current, previous = at(math.max(now, s_start), s_start, s_current, s_previous, s_window)
+  local ends_at, count, room = start + s_window, previous, limit - current - cost
+  if room < 0 then ends_at, count, room = ends_at + s_window, current, limit - cost end
+  local left = math.floor(room / count * s_window)
+  while counted_at(left, count, s_window) > room do left = left - 1 end
+  return ends_at - left - now
+end
+
+-- Returns: how long until a request would be allowed that is denied now; -1 if it never would be.
+local function retry_after(cost, now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)
+  if cost > limit then return -1 end
+  if ends_at == CONVERTED then return wait_for_shorter(cost, now, limit) end
+  local wait = wait_for(cost, now, start, current, previous, limit, window, unit)
+  return ends_at > 0 and wait_after(wait, cost, now, ends_at, limit, own_window, own_unit) or wait
+end
+
 -- Returns: the two windows that apply now (start, current, previous, window): the rule's own, or longer ones that are
--- still in use; and until when those apply, or 0.
+-- still in use; and until when those apply, 0, or CONVERTED.
 local function read(key, now, own_window)
   local stored, reached = get(key), now - now % own_window
   if not stored then return reached, 0, 0, own_window, 0 end
@@ -100,9 +125,7 @@ end
 -- Returns: how long until the full limit is available: until a request of that cost would be allowed.
 local function full_after(now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)
   if current + previous == 0 then return 0 end
-  local wait = wait_for(limit, now, start, current, previous, limit, window, unit)
-  if ends_at > 0 then wait = wait_after(wait, limit, now, ends_at, limit, own_window, own_unit) end
-  return math.max(0, wait)
+  return math.max(0, retry_after(limit, now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit))
 end
 
 local function write(start, current, previous, window, ends_at)
@@ -122,15 +145,14 @@ local function step(key, now, cost, max_wait, _, limit, own_window, unit)
   local remaining = math.max(0, limit - current - weighted)
 
   if cost > remaining and max_wait < math.huge then
-    local retry_after = wait_for(cost, now, start, current, previous, limit, window, unit)
-    if ends_at > 0 then retry_after = wait_after(retry_after, cost, now, ends_at, limit, own_window, own_unit) end
+    local wait = retry_after(cost, now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)
     local reset_after = full_after(now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)
-    return false, remaining, retry_after, reset_after
+    return false, remaining, wait, reset_after
   end
 
   if cost > 0 then
     current = math.min(LONGEST, current + cost)
-    s_start, s_current, s_previous, s_window = start, current, previous, window
+    s_start, s_current, s_previous, s_window, ends_at = start, current, previous, window, math.max(0, ends_at)
   end
   local reset_after = full_after(now, start, current, previous, window, unit, ends_at, limit, own_window, own_unit)
   local state = write(start, current, previous, window, ends_at)

@@ -59,8 +59,13 @@ function at(state: Windows, instant: number): Windows {
 function convert(state: Windows, instant: number, window: number): Windows {
   const { start, current, previous, window: length } = at(state, instant);
   const left = Math.min(length, start + length - instant);
-  const used = current + Math.ceil(previous * (left / length));
+  const used = current + countedAt(left, previous, length);
   return { start: instant - (instant % window), current: used, previous: 0, window, until: 0 };
+}
+
+/** Returns how many of `count` permits count in a conversion while `left` of their window is covered, rounded up. */
+function countedAt(left: number, count: number, window: number): number {
+  return Math.ceil(count * (left / window));
 }
 
 /** The largest product without debt: doubles are exact up to 2^53, which leaves room for debt. */
@@ -81,14 +86,13 @@ function unitOf(limit: number, window: number): number {
   return Math.max(1, Math.ceil((limit * window) / LARGEST));
 }
 
-/** Returns how long until a denied request would be allowed; `null` if it never would be. */
-function waitFor(cost: number, windows: Windows, now: number, limit: number): number | null {
+/** Returns how long until a denied request would be allowed, if its windows apply until then. */
+function waitFor(cost: number, windows: Windows, now: number, limit: number): number {
   const { start, current, previous, window } = windows;
   const unit = unitOf(limit, window);
   const endsAfter = start + window - now;
   if (cost <= limit - current) return endsAfter - leftWhen(previous, limit - current - cost, window, unit);
-  if (cost <= limit) return endsAfter + window - leftWhen(current, limit - cost, window, unit);
-  return null;
+  return endsAfter + window - leftWhen(current, limit - cost, window, unit);
 }
 
 /** Corrects a wait that lasts beyond `until`, when longer windows stop to apply. */
@@ -103,8 +107,33 @@ function waitAfter(
   if (until === 0 || now + wait < until) return wait;
   const own = convert(state, until, window);
   const fits = own.current + cost <= limit;
-  const ownWait = fits ? 0 : waitFor(cost, own, until, limit)!;
+  const ownWait = fits ? 0 : waitFor(cost, own, until, limit);
   return Math.min(until + ownWait, expiryOf(state)) - now;
+}
+
+/** Returns how long until shorter windows leave room: a denial stores nothing, so each request converts them anew. */
+function waitForShorter(cost: number, now: number, state: Windows, limit: number): number {
+  const { start, current, previous, window } = at(state, Math.max(now, state.start));
+  const isPrevious = cost + current <= limit;
+  const [endsAt, count] = isPrevious ? [start + window, previous] : [start + 2 * window, current];
+  const room = isPrevious ? limit - cost - current : limit - cost;
+  let left = Math.floor((room / count) * window);
+  while (countedAt(left, count, window) > room) left -= 1;
+  return endsAt - left - now;
+}
+
+/** Returns how long until a request would be allowed that is denied now; `null` if it never would be. */
+function retryAfter(
+  cost: number,
+  windows: Windows,
+  now: number,
+  state: Windows,
+  parameters: { limit: number; window: number },
+): number | null {
+  const { limit, window } = parameters;
+  if (cost > limit) return null;
+  if (state.window < window && now < expiryOf(state)) return waitForShorter(cost, now, state, limit);
+  return waitAfter(waitFor(cost, windows, now, limit), cost, now, state, windows.until, parameters);
 }
 
 /** Returns how long until the full limit is available: until a request of that cost would be allowed. */
@@ -114,10 +143,8 @@ function fullAfter(
   state: Windows,
   parameters: { limit: number; window: number },
 ): number {
-  const { current, previous, until } = windows;
-  if (current + previous === 0) return 0;
-  const wait = waitFor(parameters.limit, windows, now, parameters.limit)!;
-  return Math.max(0, waitAfter(wait, parameters.limit, now, state, until, parameters));
+  if (windows.current + windows.previous === 0) return 0;
+  return Math.max(0, retryAfter(parameters.limit, windows, now, state, parameters)!);
 }
 
 /** Scales the consumed permits of both windows. */
@@ -168,9 +195,8 @@ export const slidingWindowCounter: AlgorithmDefinition<
     const stored = state ?? windows;
 
     if (cost > remaining && maxWait < Infinity) {
-      const wait = waitFor(cost, windows, now, limit);
-      const retryAfter = wait && waitAfter(wait, cost, now, stored, until, parameters);
-      return deny(remaining, retryAfter, fullAfter(windows, now, stored, parameters));
+      const wait = retryAfter(cost, windows, now, stored, parameters);
+      return deny(remaining, wait, fullAfter(windows, now, stored, parameters));
     }
 
     const next = { start, current: Math.min(LONGEST, current + cost), previous, window, until };
