@@ -5,9 +5,11 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import openapiTS, { astToString } from 'openapi-typescript';
 import {
+  MemoryRuleSource,
   RateLimit,
   RateLimitGuard,
   RateLimitModule,
+  RateLimitService,
   SkipRateLimit,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
@@ -162,5 +164,40 @@ describe('the OpenAPI document of an application with registerGuard: false', () 
     expect(paths['/guarded']!.get!.responses).toHaveProperty('429');
     expect(paths['/open']!.get).not.toHaveProperty('x-rate-limit');
     expect(paths['/open']!.get!.responses).not.toHaveProperty('429');
+  });
+});
+
+describe('the OpenAPI document of rules with plans', () => {
+  it('has the fields of each plan, with those of later layers and of live changes', async () => {
+    @Controller()
+    class Api {
+      @RateLimit('api')
+      @Get('api')
+      api() {}
+    }
+    const plans = { free: { limit: 20 }, pro: { limit: 500, window: '1h' } };
+    const onDemand = { api: { window: '1m', limit: 10, by: 'user', plans, plan: () => 'free' } } as const;
+    const limits = RateLimitModule.forRoot({
+      onDemand,
+      overrides: { api: { plans: { pro: { limit: 900 } } } },
+      liveRules: new MemoryRuleSource(),
+    });
+    const module = await Test.createTestingModule({ imports: [limits], controllers: [Api] }).compile();
+    app = module.createNestApplication();
+    app.useLogger(false);
+    await app.init();
+    const config = new DocumentBuilder().setTitle('Api').build();
+    const described = (): unknown => {
+      const { paths } = describeRateLimits(app!, SwaggerModule.createDocument(app!, config));
+      return (paths['/api']!.get as unknown as Described)['x-rate-limit'];
+    };
+    const rule = { name: 'api', limit: 10, window: '1m', algorithm: 'sliding-window-log', by: 'user' };
+    expect(described()).toEqual([
+      { ...rule, scope: 'shared', plans: { free: { limit: 20 }, pro: { limit: 900, window: '1h' } } },
+    ]);
+    await app.get(RateLimitService).rules.set('api', { limit: 3 }, { by: 'ops' });
+    expect(described()).toEqual([
+      { ...rule, limit: 3, scope: 'shared', plans: { free: {}, pro: { window: '1h' } } },
+    ]);
   });
 });

@@ -16,7 +16,13 @@ import { MercuriusDriver } from '@nestjs/mercurius';
 import { createClient, type Client, type FormattedExecutionResult } from 'graphql-ws';
 import { PubSub } from 'graphql-subscriptions';
 import { WebSocket } from 'ws';
-import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import {
+  RateLimit,
+  RateLimitModule,
+  Usage,
+  type RateLimitModuleOptions,
+  type RuleDecision,
+} from '../../lib/index.js';
 import { Gate } from '../support/gate.js';
 import { limitHeaders } from '../support/http-client.js';
 import { startApp, type Framework } from '../support/nest-app.js';
@@ -52,6 +58,12 @@ class Desk {
   @Query(() => String, { nullable: true })
   parcels() {
     return 'ok';
+  }
+
+  @RateLimit({ ...MINUTE, name: 'quota', limit: 4 })
+  @Query(() => String, { nullable: true })
+  quota(@Usage() usage: RuleDecision[]) {
+    return usage.map(({ rule, remaining }) => `${rule} ${remaining}`).join();
   }
 
   @RateLimit({ ...MINUTE, name: 'login', limit: 1, count: 'failures' })

@@ -42,6 +42,18 @@ describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
     });
   });
 
+  it('@Usage() has what the caller has left after its own field, also if an operation has several', async () => {
+    const { query } = await start(setup);
+    expect((await query('{ quota }')).data).toEqual({ quota: 'quota 3' });
+    const { data } = await query('{ one: quota two: quota orders }');
+    expect(data).toEqual({
+      one: expect.any(String),
+      two: expect.any(String),
+      orders: 'ok',
+    });
+    expect([data!['one'], data!['two']].sort()).toEqual(['quota 1', 'quota 2']);
+  });
+
   it.each(['nest', () => ({ statusCode: 429, message: 'slow down' })] as const)(
     'the option `body` changes no error: %p',
     async (body) => {

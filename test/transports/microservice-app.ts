@@ -11,7 +11,13 @@ import {
 } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
 import { lastValueFrom, Observable } from 'rxjs';
-import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import {
+  RateLimit,
+  RateLimitModule,
+  Usage,
+  type RateLimitModuleOptions,
+  type RuleDecision,
+} from '../../lib/index.js';
 import { Gate } from '../support/gate.js';
 import { LogLines } from '../support/log-lines.js';
 import { startApp } from '../support/nest-app.js';
@@ -83,6 +89,12 @@ export class Depot {
   @EventPattern('stored')
   stored(@Payload() parcel: unknown) {
     depot.events.push(parcel);
+  }
+
+  @RateLimit({ ...MINUTE, name: 'quota', limit: 4, by: 'everyone' })
+  @MessagePattern('quota')
+  quota(@Usage() usage: RuleDecision[]) {
+    return usage.map(({ rule, remaining }) => ({ rule, remaining }));
   }
 
   @MessagePattern('free')

@@ -38,6 +38,13 @@ describe.each(SETUPS)('limits in microservices: $link, $kind', ({ link, kind }) 
     expect(await send('free')).toBe('free');
   });
 
+  it('@Usage() has what the sender of a message has left after it', async () => {
+    const { send } = await startDepot();
+    expect(await send('quota')).toEqual([{ rule: 'quota', remaining: 3 }]);
+    const both = [await send('quota', { any: 'data' }), await send('quota', 'text')];
+    expect(both).toEqual([[{ rule: 'quota', remaining: 2 }], [{ rule: 'quota', remaining: 1 }]]);
+  });
+
   it('a rule by IP stops the application, since messages have no client address', async () => {
     await expect(startDepot({ overrides: { sum: { by: 'ip' } } })).rejects.toThrow(
       'rule "sum" of Depot.sum.by: got "ip", but a message or an event has no client address; allowed: "everyone"',
