@@ -154,6 +154,7 @@ export type {
   MaxWait,
   Receipt,
   Result,
+  SharePart,
   Step,
   Allowed,
   Denied,

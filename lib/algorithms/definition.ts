@@ -90,6 +90,7 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
     onlyLast: boolean,
   ): Next<State> | undefined;
   renew?(state: State, now: number, parameters: Numbers<Parameter>, lease: string): Next<State> | undefined;
+  clear?(state: State, now: number, parameters: Numbers<Parameter>): Next<State> | undefined;
   /** Every variant that `resolve` returns. */
   readonly variants?: readonly Algorithm[];
   /**

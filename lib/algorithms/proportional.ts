@@ -70,7 +70,7 @@ function proportional<State>(
 ): Variant<object, ProportionalState<State>> & { readonly base: Algorithm } {
   const scaled = ({ limit: from, state }: ProportionalState<State>, to: number) =>
     from === to ? state : scale(state, from, to);
-  const { sizeOf, renew: _none, ...rest } = base;
+  const { sizeOf, renew: _none, clear: _nor, ...rest } = base;
   return {
     ...rest,
     base: base,

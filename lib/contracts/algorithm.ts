@@ -13,6 +13,22 @@ export interface Result {
   readonly resetAfter: number;
   /** How long an allowed request must be delayed. */
   readonly delay: number;
+  /** The part of the subject, if all subjects of the rule share the limit. */
+  readonly part?: SharePart;
+}
+
+/** The part that a subject has of a limit that all subjects of a rule share (`share`). */
+export interface SharePart {
+  /**
+   * Permits per window that the subject gets whatever the others take: the part of its weight among the subjects that send
+   * requests, rounded down.
+   */
+  readonly guaranteed: number;
+  /**
+   * Permits beyond `guaranteed` that the subject has taken in the current window, since others did not use their parts.
+   * Windows start at multiples of their length since the epoch.
+   */
+  readonly borrowed: number;
 }
 
 /** The result of `step`: with the state to store if the request is allowed; a denied request takes nothing. */
@@ -98,6 +114,11 @@ export interface Algorithm<State = unknown> {
     receipt: Receipt,
     onlyLast: boolean,
   ): Next<State> | undefined;
+  /**
+   * Returns the state in which one subject has taken nothing, for an algorithm that keeps all subjects of a rule in one
+   * state; `undefined` if the state does not have the subject. Absent: a reset deletes the state.
+   */
+  clear?(state: State, now: number, parameters: Parameters): Next<State> | undefined;
   /** Renews a lease. Returns `undefined` if it has ended. */
   renew?(state: State, now: number, parameters: Parameters, lease: string): Next<State> | undefined;
   /**

@@ -1,3 +1,4 @@
+import type { SharePart } from './algorithm.js';
 import { isFields } from './fields.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 
@@ -22,6 +23,8 @@ export interface RuleDecision {
   readonly resetAfterMs: number;
   /** Milliseconds by which the caller has to delay an allowed request (`leaky-bucket`). */
   readonly delayMs: number;
+  /** The part of the subject in the limit of a rule with `share`. */
+  readonly share?: SharePart;
   /** `true` for a rule in `mode: 'shadow'` and for a trial limit: reported and not enforced. */
   readonly shadow?: boolean;
   /** Source of this result, if the results of the request have different sources. */

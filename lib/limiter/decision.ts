@@ -5,6 +5,7 @@ import {
   type Fallback,
   type RuleDecision,
 } from '../contracts/decision.js';
+import type { SharePart } from '../contracts/algorithm.js';
 import type { Adjustment, HitResult } from '../contracts/store.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import { Charge } from './charge.js';
@@ -21,6 +22,7 @@ export class DecidedHit implements Decision {
   readonly delayMs: number;
   readonly source: DecisionSource;
   readonly fallback: Fallback | undefined;
+  declare readonly share?: SharePart;
   readonly #hits: readonly RuleHit[];
   readonly #results: readonly HitResult[];
   #charge: Charge | undefined;
@@ -42,6 +44,7 @@ export class DecidedHit implements Decision {
     this.delayMs = this.allowed ? longestDelay(decisions) : 0;
     this.source = strictest.source ?? source;
     this.fallback = strictest.fallback;
+    if (strictest.share) this.share = strictest.share;
     this.#hits = hits;
     this.#results = results;
   }
@@ -77,7 +80,7 @@ export function decisionOf(
 
 /** Returns the result for one rule, with times in milliseconds instead of the store's microseconds. */
 function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): RuleDecision {
-  const { allowed, remaining, retryAfter, resetAfter, delay, share = rule, source, fallback } = result;
+  const { allowed, remaining, retryAfter, resetAfter, delay, part, share = rule, source, fallback } = result;
   const decision: { -readonly [Field in keyof RuleDecision]: RuleDecision[Field] } = {
     allowed,
     rule: rule.name,
@@ -88,6 +91,7 @@ function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): R
     resetAfterMs: toMilliseconds(resetAfter),
     delayMs: toMilliseconds(delay),
   };
+  if (part) decision.share = part;
   if (rule.shadow) decision.shadow = true;
   if (isMixed) decision.source = source;
   if (fallback) decision.fallback = fallback;

@@ -174,7 +174,8 @@ export class Limiter extends HitLimiter {
   }
 
   /**
-   * Deletes the counters and blocks of a subject: its next request has the full limit.
+   * Deletes the counters and blocks of a subject: its next request has the full limit. With `share`, refills the part of
+   * the subject, and leaves the other subjects what they have.
    *
    * @returns whether there was a counter or a block
    * @throws RateLimitConfigError if a rule is invalid

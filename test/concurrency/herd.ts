@@ -55,6 +55,11 @@ export class Herd {
     return (await this.tell({ ...task, does: 'consume' })) as number[];
   }
 
+  /** Returns how many hits of each tenant were allowed, by process, when all start at once. */
+  async share(task: Stampede & { tenants: readonly string[] }): Promise<number[][]> {
+    return (await this.tell({ ...task, does: 'share' })) as number[][];
+  }
+
   /** Returns the most permits held at once, as each process has seen it for all processes, when all start at once. */
   async hold(task: Stampede): Promise<number[]> {
     return (await this.tell({ ...task, does: 'hold' })) as number[];

@@ -13,6 +13,19 @@ export async function consume({ rules, hits, inFlight }, { limiter }) {
   return admitted;
 }
 
+/** Requests permits for each tenant in turn. Returns how many hits of each were allowed. */
+export async function share({ rules: [rule], tenants, hits, inFlight }, { limiter }) {
+  const allowed = tenants.map(() => 0);
+  let nth = 0;
+  await inTurns(hits, inFlight, async () => {
+    const index = nth++ % tenants.length;
+    const decision = await limiter.consume(rule, tenants[index]);
+    if (decision.source === 'fallback') throw new Error('Redis did not answer');
+    if (decision.allowed) allowed[index]++;
+  });
+  return allowed;
+}
+
 /** Takes and releases permits. Returns the most permits that all processes held at once, as counted by Redis. */
 export async function hold({ rules: [rule], hits, inFlight }, { url, prefix, limiter }) {
   const redis = new Redis(url);

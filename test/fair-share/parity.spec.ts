@@ -23,7 +23,7 @@ const steps = fc.array(
   fc.record({
     version: fc.nat(3).map((drawn) => (drawn === 3 ? 1 : 0)),
     tenant: fc.nat(6),
-    does: fc.constantFrom('consume', 'consume', 'consume', 'consume', 'peek', 'refund', 'settle'),
+    does: fc.constantFrom('consume', 'consume', 'consume', 'consume', 'peek', 'refund', 'settle', 'reset'),
     cost: fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, fc.integer({ min: 0, max: 50 })),
     /** Microseconds. */
     after: fc.oneof(fc.constant(0), fc.integer({ min: -5, max: 3e6 }), fc.constantFrom(1e6, 7e6, 70e6)),
@@ -47,8 +47,8 @@ describe('fair shares in Redis and in memory', () => {
     await memory.close();
   });
 
-  it('both decide, refund and settle alike for random tenants, weights, costs and changes', async () => {
-    const tally = { allowed: 0, denied: 0, refunded: 0 };
+  it('both decide, refund, settle, reset and report parts alike for random tenants, weights, costs and changes', async () => {
+    const tally = { allowed: 0, denied: 0, refunded: 0, reset: 0, borrowed: 0 };
     await fc.assert(
       fc.asyncProperty(fc.tuple(versions, versions), steps, async (drawn, timeline) => {
         const prefix = uniquePrefix();
@@ -73,6 +73,9 @@ describe('fair shares in Redis and in memory', () => {
             const [refunded] = await both((limiter, index) => limiter.refund(decisions[index]!));
             if (refunded) tally.refunded++;
             last = undefined;
+          } else if (does === 'reset') {
+            const [cleared] = await both((limiter) => limiter.reset(rule, subject));
+            if (cleared) tally.reset++;
           } else if (does === 'settle') {
             await both(async (limiter) => {
               const reservation = await limiter.reserve(rule, subject, { cost: Math.min(1, rule.limit) });
@@ -88,6 +91,7 @@ describe('fair shares in Redis and in memory', () => {
             });
             if (does === 'consume') last = kept;
             tally[kept[0]!.allowed ? 'allowed' : 'denied']++;
+            if (kept[0]!.share?.borrowed) tally.borrowed++;
           }
         }
         for (const limiter of limiters) await limiter.close();

@@ -38,6 +38,7 @@ export class Play {
   prepare(deed: Deed): Act {
     const { rules, now } = this;
     this.asked = undefined;
+    rules.nextTenant();
     switch (deed.does) {
       case 'consume':
         return this.consume(deed, false);

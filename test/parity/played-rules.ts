@@ -1,7 +1,10 @@
 import type { Counter, Hit } from '../../lib/index.js';
+import { subjectNumber } from '../../lib/rules/key.js';
 import type { Timeline } from './random-timeline.js';
 import type { RuleSketch } from './rule-sketch.js';
 import { changed, compileSketch, lengthOf, toRule } from './sketched-rule.js';
+
+const TENANTS = ['tenant 0', 'tenant 1', 'tenant 2'];
 
 /** An instant, in microseconds, without irregular days nearby. */
 const ORDINARY = 1_700_000_040_000_000;
@@ -11,6 +14,7 @@ export class PlayedRules {
   private readonly sketches: RuleSketch[];
   private compiled;
   private leases = 0;
+  private tenant = 0;
 
   constructor(
     private readonly timeline: Timeline,
@@ -40,6 +44,11 @@ export class PlayedRules {
     return Math.floor((lengthOf(this.sketches[0]!) * twelfths) / 12);
   }
 
+  /** The next request is that of another tenant, for the rules whose subjects share a limit. */
+  nextTenant(): void {
+    this.tenant = (this.tenant + 1) % TENANTS.length;
+  }
+
   change(index: number, to: RuleSketch): void {
     this.sketches[index] = changed(this.sketches[index]!, to);
     this.compiled = this.sketches.map(compileSketch);
@@ -47,9 +56,11 @@ export class PlayedRules {
 
   counters(now: number): Counter[] {
     const callersTime = (now + this.share(this.timeline.skew)) / 1000;
-    return this.compiled.map(({ algorithm, parameters, parametersAt, block }, index) => {
+    const tenant = TENANTS[this.tenant]!;
+    return this.compiled.map(({ algorithm, parameters, parametersAt, bySubject, block }, index) => {
       const key = this.key(index);
-      const counter = { key, algorithm, parameters: parametersAt?.(callersTime) ?? parameters };
+      const own = bySubject ? { ...parameters, ...bySubject(tenant, subjectNumber(tenant)) } : parameters;
+      const counter = { key, algorithm, parameters: parametersAt?.(callersTime) ?? own };
       return block === undefined ? counter : { ...counter, block: { key: blockOf(key), duration: block } };
     });
   }

@@ -39,6 +39,7 @@ function withoutInherit(sketch: RuleSketch): AnyRule {
     case 'sliding-window-counter':
       return { algorithm, limit, window };
     case 'gcra':
+      if (isShared(sketch)) return shared(sketch);
       return { algorithm, limit, window, ...burst(sketch), ...overdraft(sketch) };
     case 'leaky-bucket':
       return leakyBucket(sketch);
@@ -52,6 +53,25 @@ function withoutInherit(sketch: RuleSketch): AnyRule {
     default:
       return plainOrExample(sketch);
   }
+}
+
+/** Whether all subjects of the rule share its limit. Depends on options that gcra does not have itself. */
+export function isShared({ algorithm, inherit, delayAfter, maxDelay }: RuleSketch): boolean {
+  return algorithm === 'gcra' && inherit === undefined && delayAfter !== undefined && maxDelay !== undefined;
+}
+
+/** The units of a burst, which are exact with debt. */
+const MOST_UNITS = 2 ** 51;
+
+function shared(sketch: RuleSketch): AnyRule {
+  const { limit, window, delayAfter = 0 } = sketch;
+  return {
+    algorithm: 'gcra',
+    limit,
+    window: ms(window / 1000),
+    burst: Math.max(1, Math.min(burstOf(sketch, limit), Math.floor(MOST_UNITS / window))),
+    share: delayAfter % 2 === 0 ? { weights: { 'tenant 0': 1 + delayAfter } } : { weight: delayAfter },
+  };
 }
 
 /** Enough for any burst of an example: the square is exact. */

@@ -3,12 +3,15 @@ import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { CompiledRule } from '../../lib/rules/compiled-rule.js';
 import type { AnyRule } from '../../lib/index.js';
 import type { RuleSketch } from './rule-sketch.js';
-import { sayable } from './sayable-rule.js';
+import { isShared, sayable } from './sayable-rule.js';
 import { ms } from '../support/milliseconds.js';
 
 /** Returns the nearest valid rule: with a burst that becomes available again, and a cost that can fit. */
 export function toRule(sketch: RuleSketch): AnyRule {
-  const rule = { ...sayable(sketch), ...penalty(sketch) };
+  const rule = {
+    ...sayable(sketch),
+    ...penalty(isShared(sketch) ? { ...sketch, block: undefined } : sketch),
+  };
   const { capacity } = compileRule(rule);
   return { ...rule, cost: sketch.limit > 0 ? Math.min(sketch.cost, capacity) : sketch.cost };
 }
@@ -24,9 +27,11 @@ export function lengthOf({ algorithm, calendar, window }: RuleSketch): number {
 
 /** Returns another rule with the same script, as after a live change: its keys stay the same. */
 export function changed(sketch: RuleSketch, to: RuleSketch): RuleSketch {
-  const { algorithm, calendar, warmUp, inherit } = sketch;
+  const { algorithm, calendar, warmUp, inherit, delayAfter, maxDelay } = sketch;
+  const shared = { delayAfter: to.delayAfter ?? delayAfter, maxDelay: to.maxDelay ?? maxDelay };
   return {
     ...to,
+    ...(algorithm === 'gcra' && (isShared(sketch) ? shared : { delayAfter: undefined })),
     algorithm,
     inherit,
     calendar: calendar && (to.calendar ?? calendar),
@@ -34,7 +39,7 @@ export function changed(sketch: RuleSketch, to: RuleSketch): RuleSketch {
   };
 }
 
-function penalty({ block, shadow }: RuleSketch): Pick<AnyRule, 'block' | 'mode'> {
+function penalty({ block, shadow }: Pick<RuleSketch, 'block' | 'shadow'>): Pick<AnyRule, 'block' | 'mode'> {
   return {
     ...(block !== undefined && { block: block === 0 ? 'manual' : ms(block / 1000) }),
     ...(shadow && { mode: 'shadow' }),

@@ -8,6 +8,7 @@ import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';
 import { FORWARD } from './forward-timeline.js';
 import { Play } from './play.js';
+import { isShared } from './sayable-rule.js';
 import { timelines, type Timeline } from './random-timeline.js';
 
 const names = Object.keys(algorithms) as AlgorithmName[];
@@ -30,7 +31,7 @@ describe('denials and peeks', () => {
   it('a denial or a peek changes neither a byte nor the time to live in Redis, for any rules', async () => {
     let denied = 0;
     const property = fc.asyncProperty(timelines(names, { minLength: 1, maxLength: 4 }), async (timeline) => {
-      denied += await denialsWithoutTrace(withoutBlocks(timeline));
+      denied += await denialsWithoutTrace(withoutTraces(timeline));
     });
     await fc.assert(property, { ...FORWARD, numRuns: 40 });
     expect(denied).toBeGreaterThan(500);
@@ -68,8 +69,11 @@ describe('denials and peeks', () => {
   }
 });
 
-/** A denial is supposed to write its block. */
-function withoutBlocks(timeline: Timeline): Timeline {
+/** A denial is supposed to write its block, and with `share` the tenant that asks. */
+function withoutTraces(timeline: Timeline): Timeline {
   const steps = timeline.steps.filter(({ does }) => does !== 'change');
-  return { ...timeline, steps, rules: timeline.rules.map((rule) => ({ ...rule, block: undefined })) };
+  const rules = timeline.rules.map((rule) => {
+    return { ...rule, block: undefined, ...(isShared(rule) && { delayAfter: undefined }) };
+  });
+  return { ...timeline, steps, rules };
 }

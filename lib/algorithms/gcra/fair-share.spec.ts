@@ -85,14 +85,14 @@ describe('fair shares', () => {
     expect(ask('bob', 120 * SECOND, 60).allowed).toBe(true);
   });
 
-  it('a denied request takes nothing, and waits exactly as long as it is told', () => {
-    const { ask } = timeline({ weights: { gold: 7 } });
+  it('a denied request takes nothing, and waits as long as it is told, to the microsecond', () => {
+    const { ask, allowed } = timeline({ weights: { gold: 7 } });
     ask('ann', 0, 50);
     ask('bob', 0, 5);
-    const { retryAfter, allowed } = ask('gold', SECOND, 30);
-    expect([allowed, ask('gold', SECOND, 30).retryAfter]).toEqual([false, retryAfter]);
-    expect(ask('gold', SECOND + retryAfter! - 1, 30)).toMatchObject({ allowed: false, retryAfter: 1 });
-    expect(ask('gold', SECOND + retryAfter!, 30).allowed).toBe(true);
+    const { retryAfter } = ask('gold', SECOND, 30);
+    expect(ask('gold', SECOND, 30)).toMatchObject({ allowed: false, retryAfter });
+    expect(allowed('gold', SECOND + retryAfter! - 2, 30)).toBe(false);
+    expect(allowed('gold', SECOND + retryAfter!, 30)).toBe(true);
   });
 
   it('a limit that is smaller than the number of tenants is served in turn', () => {
@@ -120,6 +120,15 @@ describe('fair shares', () => {
     }
     // 10 of 111 parts of 183 permits.
     expect(gold).toBeGreaterThanOrEqual(15);
+  });
+
+  it('a tenant that is denied while the rule is full is told when the others are forgotten', () => {
+    const { ask, refund, allowed } = timeline({ weights: { gold: 7 } }, { limit: 1, window: '1s' });
+    const { resetAfter } = ask('gold', 0);
+    ask('ann', 0);
+    refund('gold', 0, NOON + resetAfter);
+    expect(ask('bob', 0)).toMatchObject({ allowed: false, retryAfter: SECOND, resetAfter: 0 });
+    expect(allowed('bob', SECOND)).toBe(true);
   });
 
   it('a refund returns the permits to their tenant, and nothing after they have been added again', () => {

@@ -8,7 +8,9 @@ import {
   fillTime,
   giveBack,
   join,
+  partOf,
   read,
+  refill,
   totalOf,
   waitFor,
   type FairShareParameter,
@@ -80,8 +82,9 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
     const need = cost * window;
     const total = totalOf(shares);
     const most = capOf(shares, parameters) * me.weight;
-    const fits = (units: number) => me.credit >= Math.min(units, most) && total >= units;
-    const remaining = Math.max(fits(window) ? 1 : 0, Math.floor(Math.min(me.credit, total) / window));
+    const free = me.credit + shares.pool; // The pool is too little to be divided.
+    const fits = (units: number) => free >= Math.min(units, most) && total >= units;
+    const remaining = Math.max(fits(window) ? 1 : 0, Math.floor(Math.min(free, total) / window));
 
     if (cost > 0 && maxWait < Infinity && !fits(need)) {
       const resetAfter = ahead + Math.ceil((burst * window - total) / limit);
@@ -95,14 +98,23 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
         resetAfter,
       );
       const expiresAfter = Math.max(resetAfter, ahead + fillTime(parameters));
-      return { ...denied, asked: { state: write(shares, parameters), expiresAfter } };
+      const part = partOf(shares, me, parameters);
+      return { ...denied, part, asked: { state: write(shares, parameters), expiresAfter } };
     }
 
     me.credit -= Math.min(need, LONGEST + total);
+    me.taken += cost;
     const left = totalOf(shares);
     const resetAfter = Math.max(0, ahead + Math.ceil((burst * window - left) / limit));
     const expiresAfter = Math.max(resetAfter, ahead + fillTime(parameters));
-    return allow(Math.max(0, remaining - cost), 0, resetAfter, write(shares, parameters), expiresAfter);
+    const allowed = allow(
+      Math.max(0, remaining - cost),
+      0,
+      resetAfter,
+      write(shares, parameters),
+      expiresAfter,
+    );
+    return { ...allowed, part: partOf(shares, me, parameters) };
   },
 
   /** A charge expires gradually as units are added: at most what can be left of it is refunded. */
@@ -114,7 +126,17 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
     const endsAt = shares.at + Math.ceil(missing / limit);
     if (Number(receipt) <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
 
-    giveBack(shares, Math.min(cost * window, (Number(receipt) - now) * limit, missing), parameters);
+    giveBack(shares, Math.min(cost * window, (Number(receipt) - now) * limit, missing), cost, parameters);
+    const resetAfter = shares.at - now + Math.ceil((burst * window - totalOf(shares)) / limit);
+    const expiresAfter = Math.max(resetAfter, shares.at - now + fillTime(parameters));
+    return { state: write(shares, parameters), expiresAfter };
+  },
+
+  clear(state, now, parameters) {
+    const { limit, window, burst } = parameters;
+    if (limit === 0) return undefined;
+    const shares = read(state, now, parameters);
+    if (!refill(shares, parameters)) return undefined;
     const resetAfter = shares.at - now + Math.ceil((burst * window - totalOf(shares)) / limit);
     const expiresAfter = Math.max(resetAfter, shares.at - now + fillTime(parameters));
     return { state: write(shares, parameters), expiresAfter };

@@ -2,30 +2,33 @@
 -- weight, and what one cannot hold goes to the others (water-filling, which is max-min fair).
 --
 -- KEYS  the rule's key: a string, `shares`, then doubles (so that many are packed at once): window, burst, at, pool, and
---       for each tenant id, weight, credit, seen:
+--       for each tenant id, weight, credit, seen, taken:
 --       window, burst  those that the units were counted with (microseconds, permits)
 --       at             up to when units were added (microseconds since the epoch)
 --       pool           units that no tenant has; a unit is 1/window permit, and each microsecond adds `limit`
 --       id, weight     the tenant; 0 for those that share one place
 --       credit         units that it may take at once; negative if it owes
 --       seen           when its last request arrived (microseconds since the epoch)
+--       taken          permits that it has taken in the window of `seen`; windows start at multiples of their length
 -- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits), tenant (its id), weight, named (1: always has a share
 --       of its own)
--- Returns  allowed, remaining, retry_after (-1: never), reset_after, state, expires_after; a denial also has a state,
---          so that the tenant counts as one that asks
+-- Returns  allowed, { remaining, guaranteed, borrowed }, retry_after (-1: never), reset_after, state, expires_after; a
+--          denial also has a state, so that the tenant counts as one that asks:
+--       guaranteed     permits per window that the tenant gets whatever the others take
+--       borrowed       permits beyond these that it has taken in this window
 --
 -- @needs rate
 
 -- Maximum number of tenants with a share of their own, besides those that are named.
 local MOST_TENANTS = 100
 
--- The start of a state, and its doubles before those of the tenants. Each double has eight bytes.
-local MAGIC, HEAD = 'shares', 4
+-- The start of a state, its doubles before those of the tenants, and the doubles of a tenant. Each has eight bytes.
+local MAGIC, HEAD, WIDTH = 'shares', 4, 5
 
 -- The shares at the current time: the tenants are in parallel lists.
 local at, pool, count, total, sum_weights
-local ids, weights, credits, seen = {}, {}, {}, {}
+local ids, weights, credits, seen, taken = {}, {}, {}, {}, {}
 
 -- The parameters of the rule.
 local limit, window, burst
@@ -114,7 +117,8 @@ local function forget_idle()
       kept = index
     else
       kept = kept + 1
-      ids[kept], weights[kept], credits[kept], seen[kept] = ids[index], weights[index], credits[index], seen[index]
+      ids[kept], weights[kept], credits[kept] = ids[index], weights[index], credits[index]
+      seen[kept], taken[kept] = seen[index], taken[index]
     end
   end
   local is_changed = kept < count
@@ -126,14 +130,15 @@ end
 local function unpack_state(stored)
   if not stored or string.sub(stored, 1, #MAGIC) ~= MAGIC then return nil end
   local doubles = (#stored - #MAGIC) / 8
-  if doubles < HEAD or doubles % 4 ~= 0 then return nil end
+  if doubles < HEAD or (doubles - HEAD) % WIDTH ~= 0 then return nil end
   local values = { struct.unpack(format_of(doubles), stored, #MAGIC + 1) }
-  at, pool, count, sum_weights = values[3], values[4], doubles / 4 - 1, 0
+  at, pool, count, sum_weights = values[3], values[4], (doubles - HEAD) / WIDTH, 0
   total = pool
   for index = 1, count do
-    local first = 4 * index
+    local first = HEAD + WIDTH * (index - 1)
     local weight, credit = values[first + 2], values[first + 3]
-    ids[index], weights[index], credits[index], seen[index] = values[first + 1], weight, credit, values[first + 4]
+    ids[index], weights[index], credits[index] = values[first + 1], weight, credit
+    seen[index], taken[index] = values[first + 4], values[first + 5]
     total, sum_weights = total + credit, sum_weights + weight
   end
   return values[1], values[2]
@@ -172,34 +177,48 @@ local function join(tenant, weight, named, is_changed)
   if not me then
     count = count + 1
     me = count
-    weights[me], credits[me] = 0, 0
+    weights[me], credits[me], seen[me], taken[me] = 0, 0, at, 0
   end
   if weights[me] ~= weight then
     sum_weights, weights[me], is_changed = sum_weights - weights[me] + weight, weight, true
   end
+  if seen[me] < at - at % window then taken[me] = 0 end
   ids[me], seen[me] = tenant, at
   if is_changed then level() end
   return me
 end
 
--- Returns: the time after which a tenant holds at least `target` units if no request arrives (microseconds).
+-- Returns: the time after which a tenant holds at least `target` units if no request arrives (microseconds). If the rule
+-- is full before, that is when the other tenants are forgotten.
 local function wait_for(me, target)
   local cap, reached, needed = cap_of(), math.ceil((target - credits[me]) / weights[me]), -pool
   for index = 1, count do
     needed = needed + math.min(reached * weights[index], math.max(cap * weights[index], window) - credits[index])
   end
-  return math.ceil(needed / limit)
+  local missing = burst * window - total
+  if needed <= missing then return math.ceil(needed / limit) end
+  local wait = math.ceil(missing / limit)
+  for index = 1, count do
+    if index ~= me then wait = math.max(wait, seen[index] + fill_time() - at) end
+  end
+  return wait
 end
 
 local function write()
   local values = { window, burst, at, pool }
   for index = 1, count do
-    local first = 4 * index
-    values[first + 1], values[first + 2], values[first + 3], values[first + 4] =
-      ids[index], weights[index], credits[index], seen[index]
+    local first = HEAD + WIDTH * (index - 1)
+    values[first + 1], values[first + 2], values[first + 3] = ids[index], weights[index], credits[index]
+    values[first + 4], values[first + 5] = seen[index], taken[index]
   end
   written, written_window, written_burst = MAGIC .. struct.pack(format_of(#values), unpack(values)), window, burst
   return written
+end
+
+-- Returns: what a tenant has, as it is reported: remaining, guaranteed, borrowed (permits).
+local function figures_of(me, remaining)
+  local guaranteed = math.floor(limit * weights[me] / sum_weights)
+  return { remaining, guaranteed, math.max(0, taken[me] - guaranteed) }
 end
 
 local function step(key, now, cost, max_wait, _, rule_limit, rule_window, rule_burst, tenant, weight, named)
@@ -207,20 +226,23 @@ local function step(key, now, cost, max_wait, _, rule_limit, rule_window, rule_b
 
   local me = join(tenant, weight, named, read(key, now, rule_limit, rule_window, rule_burst))
   local ahead, need, most = at - now, cost * window, cap_of() * weights[me]
-  local least = credits[me] >= math.min(window, most) and total >= window and 1 or 0
-  local remaining = math.max(least, math.floor(math.min(credits[me], total) / window))
+  local free = credits[me] + pool -- the pool is too little to be divided
+  local least = free >= math.min(window, most) and total >= window and 1 or 0
+  local remaining = math.max(least, math.floor(math.min(free, total) / window))
 
-  if cost > 0 and max_wait < math.huge and not (credits[me] >= math.min(need, most) and total >= need) then
+  if cost > 0 and max_wait < math.huge and not (free >= math.min(need, most) and total >= need) then
     local reset_after = ahead + math.ceil((burst * window - total) / limit)
     local wait = math.max(1, wait_for(me, math.min(need, most)), math.ceil((need - total) / limit))
     local retry_after = cost > burst and -1 or ahead + wait
-    return false, remaining, retry_after, reset_after, write(), math.max(reset_after, ahead + fill_time())
+    local figures = figures_of(me, remaining)
+    return false, figures, retry_after, reset_after, write(), math.max(reset_after, ahead + fill_time())
   end
 
-  local taken = math.min(need, LONGEST + total)
-  credits[me], total = credits[me] - taken, total - taken
+  local units = math.min(need, LONGEST + total)
+  credits[me], total, taken[me] = credits[me] - units, total - units, taken[me] + cost
   local reset_after = math.max(0, ahead + math.ceil((burst * window - total) / limit))
-  return true, math.max(0, remaining - cost), 0, reset_after, write(), math.max(reset_after, ahead + fill_time())
+  local figures = figures_of(me, math.max(0, remaining - cost))
+  return true, figures, 0, reset_after, write(), math.max(reset_after, ahead + fill_time())
 end
 
 -- A charge expires gradually as units are added: at most what can be left of it is refunded.
@@ -232,11 +254,28 @@ local function refund(key, now, cost, receipt, only_last, rule_limit, rule_windo
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 
   local units, me = math.min(cost * window, (receipt - now) * limit, missing), find(tenant) or find(0)
-  if me then credits[me] = credits[me] + units else pool = pool + units end
+  if me then
+    credits[me], taken[me] = credits[me] + units, math.max(0, taken[me] - cost)
+  else
+    pool = pool + units
+  end
   total = total + units
   level()
   local reset_after = at - now + math.ceil((burst * window - total) / limit)
   return write(), math.max(reset_after, at - now + fill_time())
 end
 
-return { step = step, refund = refund }
+-- Refills the part of a tenant, as if it had taken nothing. The others keep what they have.
+local function clear(key, now, rule_limit, rule_window, rule_burst, tenant, _, named)
+  if rule_limit == 0 then return nil end
+  if read(key, now, rule_limit, rule_window, rule_burst) then level() end
+  local me = find(tenant) or named == 0 and find(0)
+  if not me then return nil end
+  local most = math.max(cap_of() * weights[me], window)
+  local units = math.max(0, math.min(most - credits[me], burst * window - total))
+  credits[me], total, taken[me] = credits[me] + units, total + units, 0
+  local reset_after = at - now + math.ceil((burst * window - total) / limit)
+  return write(), math.max(reset_after, at - now + fill_time())
+end
+
+return { step = step, refund = refund, clear = clear }

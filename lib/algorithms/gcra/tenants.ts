@@ -1,3 +1,4 @@
+import type { SharePart } from '../../contracts/algorithm.js';
 import type { Numbers } from '../definition.js';
 
 export type FairShareParameter = 'limit' | 'window' | 'burst' | 'tenant' | 'weight' | 'named';
@@ -13,6 +14,8 @@ export interface Tenant {
   credit: number;
   /** When its last request arrived, in microseconds since the epoch. */
   readonly seen: number;
+  /** Permits that it has taken in the window of `seen`. Windows start at multiples of their length since the epoch. */
+  taken: number;
 }
 
 /** What all tenants of a rule may take. One microsecond adds `limit` units, so that no unit is ever rounded. */
@@ -142,14 +145,24 @@ export function join(shares: Shares, parameters: Parameters): Tenant {
     id = OTHERS;
     index = tenants.findIndex((each) => each.id === OTHERS);
   }
-  const me: Tenant = { id, weight, credit: tenants[index]?.credit ?? 0, seen: at };
+  const { credit, seen, taken } = tenants[index] ?? { credit: 0, seen: at, taken: 0 };
+  const me: Tenant = {
+    id,
+    weight,
+    credit,
+    seen: at,
+    taken: seen < at - (at % parameters.window) ? 0 : taken,
+  };
   if (index < 0) tenants.push(me);
   else tenants[index] = me;
   level(shares, parameters);
   return me;
 }
 
-/** Returns the time after which a tenant holds at least `target` units if no request arrives, in microseconds. */
+/**
+ * Returns the time after which a tenant holds at least `target` units if no request arrives, in microseconds. If the rule
+ * is full before, that is when the other tenants are forgotten.
+ */
 export function waitFor(shares: Shares, me: Tenant, target: number, parameters: Parameters): number {
   const most = holding(shares, parameters);
   const reached = Math.ceil((target - me.credit) / me.weight);
@@ -157,14 +170,48 @@ export function waitFor(shares: Shares, me: Tenant, target: number, parameters: 
   for (const tenant of shares.tenants) {
     needed += Math.min(reached * tenant.weight, most(tenant) - tenant.credit);
   }
-  return Math.ceil(needed / parameters.limit);
+  const { limit, window, burst } = parameters;
+  const missing = burst * window - totalOf(shares);
+  if (needed <= missing) return Math.ceil(needed / limit);
+  const forgotten = shares.tenants.map((tenant) =>
+    tenant === me ? 0 : tenant.seen + fillTime(parameters) - shares.at,
+  );
+  return Math.max(Math.ceil(missing / limit), ...forgotten);
 }
 
-/** Refunds units to the tenant of a charge; to all if it has been forgotten. */
-export function giveBack(shares: Shares, units: number, parameters: Parameters): void {
+/** Returns the permits per window that a tenant gets whatever the others take, and those that it has taken beyond. */
+export function partOf({ tenants }: Shares, { weight, taken }: Tenant, { limit }: Parameters): SharePart {
+  let weights = 0;
+  for (const tenant of tenants) weights += tenant.weight;
+  const guaranteed = Math.floor((limit * weight) / weights);
+  return { guaranteed, borrowed: Math.max(0, taken - guaranteed) };
+}
+
+/**
+ * Refills the part of a tenant, as if it had taken nothing. The others keep what they have.
+ *
+ * @returns whether the tenant is known
+ */
+export function refill(shares: Shares, parameters: Parameters): boolean {
+  level(shares, parameters);
+  const { tenants } = shares;
+  const { tenant, named, window, burst } = parameters;
+  const others = named === 0 ? tenants.find(({ id }) => id === OTHERS) : undefined;
+  const me = tenants.find(({ id }) => id === tenant) ?? others;
+  if (!me) return false;
+  const missing = holding(shares, parameters)(me) - me.credit;
+  me.credit += Math.max(0, Math.min(missing, burst * window - totalOf(shares)));
+  me.taken = 0;
+  return true;
+}
+
+/** Refunds units of a charge to its tenant; to all if it has been forgotten. */
+export function giveBack(shares: Shares, units: number, permits: number, parameters: Parameters): void {
   const { tenants } = shares;
   const me = tenants.find(({ id }) => id === parameters.tenant) ?? tenants.find(({ id }) => id === OTHERS);
-  if (me) me.credit += units;
-  else shares.pool += units;
+  if (me) {
+    me.credit += units;
+    me.taken = Math.max(0, me.taken - permits);
+  } else shares.pool += units;
   level(shares, parameters);
 }

@@ -37,13 +37,13 @@ export class Denial {
     const results = new Array<HitResult>(this.storeResults.length);
     this.changesAfter = Infinity;
     for (let index = 0; index < results.length; index += 1) {
-      const { allowed, remaining, retryAfter, resetAfter, delay, now } = this.storeResults[index]!;
+      const { allowed, remaining, retryAfter, resetAfter, delay, part, now } = this.storeResults[index]!;
       const changes = Math.min(
         nextMillisecond(retryAfter ?? 0, elapsed),
         nextMillisecond(resetAfter, elapsed),
       );
       if (changes < this.changesAfter) this.changesAfter = changes;
-      results[index] = {
+      const result: HitResult = {
         allowed,
         remaining,
         retryAfter: retryAfter === null ? null : Math.max(0, retryAfter - elapsed),
@@ -52,6 +52,7 @@ export class Denial {
         source: 'cache',
         now,
       };
+      results[index] = part ? { ...result, part } : result;
     }
     return results;
   }

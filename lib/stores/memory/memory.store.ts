@@ -101,7 +101,7 @@ export class MemoryStore implements BaseStore {
           if (step.granted) this.reportTurns(step.granted);
         }
       }
-      const { allowed, remaining, retryAfter, resetAfter, delay } = step;
+      const { allowed, remaining, retryAfter, resetAfter, delay, part } = step;
       const result = {
         allowed,
         remaining,
@@ -112,7 +112,8 @@ export class MemoryStore implements BaseStore {
         now,
         chargedAt: now === this.resetAt ? Math.max(now, this.chargesFrom(hit.key)) : now,
       } as const;
-      results[index] = step.blockedFor === undefined ? result : { ...result, blockedFor: step.blockedFor };
+      if (step.blockedFor !== undefined) results[index] = { ...result, blockedFor: step.blockedFor };
+      else results[index] = part ? { ...result, part } : result;
     }
     return results;
   }
@@ -140,13 +141,24 @@ export class MemoryStore implements BaseStore {
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
     const now = this.now();
     this.resetAt = now;
-    return counters.map(({ key, block }) => {
+    return counters.map((counter) => {
+      const { key, block, algorithm } = counter;
+      if (algorithm.clear) return this.clear(counter, now);
       const expiresAt = this.entries.delete(key);
       if (expiresAt !== undefined) this.keepReset(key, expiresAt);
       for (const follower of this.turnFollowers) follower.cleared(key);
       const blockedUntil = block && this.entries.delete(block.key);
       return [expiresAt, blockedUntil].some((until) => until !== undefined && !this.isOver(until));
     });
+  }
+
+  /** Resets one subject of an algorithm that keeps all subjects of a rule in one state. */
+  private clear({ key, algorithm, parameters }: Counter, now: number): boolean {
+    const state = this.entries.get(key);
+    const next = state === undefined ? undefined : algorithm.clear!(state, now, parameters);
+    if (!next) return false;
+    this.entries.set(key, next.state, now + next.expiresAfter, algorithm.sizeOf?.(next.state) ?? 1);
+    return true;
   }
 
   followTurns(_prefix: string, _instance: string, follower: TurnFollower): () => void {

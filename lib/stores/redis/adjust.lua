@@ -3,7 +3,8 @@
 -- KEYS  for each adjustment, in order, without duplicates: its key; the key of the instant of the counter's last reset,
 --       for kinds 0, 1 and 3 of an algorithm without leases; and the key of its name, for kinds 3 and 4
 -- ARGV  see protocol.lua; the arguments are adjustments, each a list of: kind (0: refund; 1: refund only if nothing was
---       charged since; 2: renew a lease; 3: refund prefetched permits, once; 4: charge once, regardless of the limit),
+--       charged since; 2: renew a lease; 3: refund prefetched permits, once; 4: charge once, regardless of the limit;
+--       5: reset one subject of an algorithm that keeps all subjects in one state),
 --       rule (index), cost (permits), receipt (microseconds, or the name of the lease; for kind 3: 0; for kind 4: how
 --       long to store the name, in microseconds), and for kinds 0 and 1 the instant of the charge (microseconds)
 -- Returns  for each adjustment whether there was anything to adjust (1 or 0)
@@ -62,21 +63,23 @@ local function adjust(...)
   for index, adjustment in ipairs(arguments) do
     local kind, rule, cost, receipt = adjustment[1], rules[adjustment[2]], adjustment[3], adjustment[4]
     local position, charged_at, reset_position, name, state, expires_after = next_position(), adjustment[5], nil, nil, nil, nil
-    local key, is_refund = rule.save and keys[position] or position, kind ~= 2 and kind ~= 4
+    local key, is_refund = rule.save and keys[position] or position, kind < 2 or kind == 3
     if is_refund and not rule.leases then reset_position = next_position() end
-    if kind > 2 then name = next_position() end
+    if kind == 3 or kind == 4 then name = next_position() end
     if kind == 3 then receipt, charged_at = take_receipt(name) end
     if kind == 2 then
       state, expires_after = rule.renew(key, now, receipt, unpack(rule.parameters))
+    elseif kind == 5 then
+      state, expires_after = rule.clear(key, now, unpack(rule.parameters))
     elseif kind == 4 then
       state, expires_after = charge_once(rule, key, cost, name, receipt)
     elseif receipt and not (reset_position and is_cleared(reset_position, charged_at)) then
       state, expires_after = rule.refund(key, now, cost, receipt, kind == 1, unpack(rule.parameters))
     end
     if state then
-      local save = is_refund and not rule.save and put_refund or rule.save or put
+      local save = (is_refund or kind == 5) and not rule.save and put_refund or rule.save or put
       save(key, state, milliseconds(expires_after))
-      if reset_position then announce(keys[position]) end
+      if reset_position or kind == 5 then announce(keys[position]) end
     end
     reply[index] = (state or kind == 3 and receipt) and 1 or 0
   end

@@ -4,6 +4,7 @@ import type { Adjustment, Counter, DecideOptions, Hit } from '../../contracts/st
 import { endsWithReset } from '../../contracts/undo.js';
 
 const KINDS = { refund: 0, 'refund-last': 1, renew: 2, charge: 4 } as const;
+const CLEAR = 5;
 const REFUND_OF_PREFETCH = 3;
 
 /** The modes of a request, as encoded in its head. */
@@ -170,6 +171,12 @@ export class Call {
       this.addKey(receiptKey(key, once.name));
       this.arguments.push([REFUND_OF_PREFETCH, rule, cost, 0]);
     }
+  }
+
+  /** Adds the reset of one subject of an algorithm that keeps all subjects of a rule in one state. */
+  addClear(counter: Counter): void {
+    this.addKey(counter.key);
+    this.arguments.push([CLEAR, this.ruleOf(counter), 0, 0]);
   }
 
   /** Whether a request differs from the previous one only in its keys. */

@@ -8,8 +8,8 @@
 --       prefetch), max_wait (microseconds; -1: unlimited; for mode 2: how long to store the receipts), and for each hit:
 --       rule (index), cost (permits), and only if the algorithm has leases: lease (a name), waits (1: takes a place in
 --       the queue if permits are missing)
--- Returns  now (microseconds), then three integers per hit: remaining (permits; if negative: none, and the subject is
---          blocked for so many microseconds), wait (microseconds; from 0: allowed
+-- Returns  now (microseconds), then three values per hit: remaining (permits; if negative: none, and the subject is
+--          blocked for so many microseconds; a list if the algorithm returns more figures), wait (microseconds; from 0: allowed
 --          with this delay; -1: never allowed; below -1: allowed after -2 - wait), reset_after (microseconds); the
 --          first value of a failed request is the error, a string
 --

@@ -57,6 +57,7 @@ local function compile(text)
       step = algorithm.step,
       refund = algorithm.refund,
       renew = algorithm.renew,
+      clear = algorithm.clear,
       save = algorithm.save, -- nil if the state is a string
       leases = algorithm.leases,
       block = rule[2] >= 0 and rule[2] or nil, -- nil if it cannot block

@@ -152,13 +152,24 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
-    return forEachPart(counters, async ({ key, block }) => {
+    return forEachPart(counters, async (counter) => {
+      const { key, block, algorithm } = counter;
+      if (algorithm.clear) return this.clear(counter);
       const removed = await this.batches.run(
         this.call('reset', [resetKey(key), key, ...(block ? [block.key] : [])], 1),
       );
       this.announcements.changed(key, true);
       return removed !== 0;
     });
+  }
+
+  /** Resets one subject of an algorithm that keeps all subjects of a rule in one state. */
+  private async clear(counter: Counter): Promise<boolean> {
+    const call = new Call(this.now?.() ?? '', 'adjust');
+    call.addClear(counter);
+    const [cleared] = (await this.batches.run(call)) as number[];
+    this.announcements.changed(counter.key, false);
+    return cleared === 1;
   }
 
   async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {

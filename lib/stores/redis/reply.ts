@@ -1,7 +1,10 @@
 import type { HitResult } from '../../contracts/store.js';
 
-/** The reply of decide.lua: the instant, then three integers per hit; the first value of a failed request is an error. */
-export type DecideReply = readonly [now: number, ...rest: readonly (number | string)[]];
+/** The remaining permits of a hit, and the part of the subject if all subjects of the rule share the limit. */
+type Remaining = number | readonly [remaining: number, guaranteed: number, borrowed: number];
+
+/** The reply of decide.lua: the instant, then three values per hit; the first value of a failed request is an error. */
+export type DecideReply = readonly [now: number, ...rest: readonly (Remaining | string)[]];
 
 const FIELDS = 3;
 
@@ -13,7 +16,10 @@ export function failureIn(reply: unknown): Error | undefined {
   if (!Array.isArray(reply)) return replyError(`something unexpected (${typeof reply})`);
   for (const part of reply as readonly unknown[]) {
     if (typeof part === 'string') return replyError(part);
-    if (typeof part !== 'number') return replyError(`a list with something unexpected (${typeof part})`);
+    if (typeof part === 'number') continue;
+    if (!Array.isArray(part) || !part.every((figure) => typeof figure === 'number')) {
+      return replyError(`a list with something unexpected (${typeof part})`);
+    }
   }
   return undefined;
 }
@@ -36,17 +42,25 @@ export class ReplyReader {
     const { reply, at } = this;
     this.at += FIELDS * hits;
     const failure = reply[at];
-    if (typeof failure !== 'number') throw replyError(failure ?? 'a list that is too short');
+    if (failure === undefined || typeof failure === 'string') {
+      throw replyError(failure ?? 'a list that is too short');
+    }
     const results = new Array<HitResult>(hits);
     for (let hit = 0; hit < hits; hit += 1) results[hit] = this.result(at + FIELDS * hit);
     return results;
   }
 
   private result(at: number): HitResult {
+    const figures = this.reply[at] as Remaining;
+    if (typeof figures === 'number') return this.resultWith(figures, at);
+    const [remaining, guaranteed, borrowed] = figures;
+    return { ...this.resultWith(remaining, at), part: { guaranteed, borrowed } };
+  }
+
+  private resultWith(remaining: number, at: number): HitResult {
     const reply = this.reply as readonly number[];
     const now = reply[0]!;
     const source = 'redis';
-    const remaining = reply[at]!;
     const wait = reply[at + 1]!;
     const resetAfter = reply[at + 2]!;
     if (wait >= 0) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: wait, source, now };

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { RateLimiter, type Rule } from '../../lib/index.js';
+import { Herd } from '../concurrency/herd.js';
+import { openRedisStore } from '../support/redis-store.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+
+const NOW = 1_700_000_040_000;
+const TENANTS = ['gold', 'ann', 'bob'];
+
+describe('a share rule in four processes on one Redis', () => {
+  let herd: Herd;
+
+  beforeAll(() => {
+    herd = new Herd(4);
+  });
+
+  afterAll(() => herd.stop());
+
+  it('all processes together give each tenant exactly its part, and no permit beyond the limit', async () => {
+    const rule: Rule = {
+      name: 'api',
+      algorithm: 'gcra',
+      limit: 400,
+      window: '1h',
+      share: { weights: { gold: 2 } },
+    };
+    const prefix = uniquePrefix();
+    const store = await openRedisStore({ clock: () => NOW });
+    const limiter = new RateLimiter({ store, prefix });
+    for (const tenant of TENANTS) expect((await limiter.consume(rule, tenant)).allowed).toBe(true);
+
+    const task = { url: redisUrl(), prefix, rules: [rule], now: NOW, hits: 900, inFlight: 50 };
+    const counts = await herd.share({ ...task, tenants: TENANTS });
+    const totals = TENANTS.map((_, index) => counts.reduce((sum, each) => sum + each[index]!, 0));
+    // Of 397 permits, gold holds its half and ann her quarter; bob came last and holds the rest.
+    expect(totals).toEqual([200, 100, 97]);
+    expect(counts.filter((each) => each.some((permits) => permits > 0)).length).toBeGreaterThan(1);
+
+    const { share, remaining } = await limiter.peek(rule, 'gold');
+    expect({ share, remaining }).toEqual({ share: { guaranteed: 200, borrowed: 1 }, remaining: 0 });
+    await limiter.close();
+    await store.close();
+  }, 60_000);
+});
