@@ -1,4 +1,4 @@
-import { RateLimitConfigError } from './rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 
 /** The fields of a live rule, as JSON has them: a change of a rule contains only the fields that it changes. */
 export type LiveFields = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export interface SourcedRule {
   readonly subject?: ExceptedSubject | undefined;
   /** The fields that differ from the rule in the code; for a subject also `'allow'` or `'deny'`. */
   readonly fields: LiveException;
-  /** Milliseconds from now until the change is lifted; absent if it is not. */
+  /** Milliseconds from now until the change is lifted; absent if it is not. From 0 down, it has ended already. */
   readonly expiresInMs?: number | undefined;
   /** Version of this change: grows with each change. */
   readonly version?: number | undefined;
@@ -47,7 +47,7 @@ export interface RuleChange {
   readonly subject?: ExceptedSubject | undefined;
   /** `undefined` removes the change that the source holds. */
   readonly fields: LiveException | undefined;
-  /** Milliseconds until the change is lifted; absent if it is not. */
+  /** Milliseconds until the change is lifted, from 1; absent if it is not. */
   readonly expiresInMs?: number | undefined;
   /** Author of the change. */
   readonly by: string;
@@ -105,6 +105,13 @@ export const MOST_LIVE_RULES = 1000;
 
 /** Maximum number of records in the history of a source of this package. */
 export const MOST_RECORDS = 1000;
+
+/** @throws RateLimitConfigError if a change would have ended when it is made, or at no time */
+export function checkExpiry({ rule, expiresInMs }: RuleChange): void {
+  if (expiresInMs === undefined || expiresInMs >= 1) return;
+  const allowed = 'milliseconds from 1, or undefined for a change without an end';
+  throw new RateLimitConfigError([problem(`expiresInMs of live rule "${rule}"`, expiresInMs, allowed)]);
+}
 
 /** Returns the error of a change that a source has no room for. */
 export function tooManyRules(): RateLimitConfigError {

@@ -1,4 +1,5 @@
 import {
+  checkExpiry,
   MOST_LIVE_RULES,
   MOST_RECORDS,
   tooManyRules,
@@ -48,6 +49,7 @@ export class MemoryRuleSource implements RuleSource {
 
   async write(change: RuleChange): Promise<number> {
     const { rule, subject, fields, expiresInMs = Infinity, by, reason, inherit } = change;
+    checkExpiry(change);
     const now = this.clock();
     for (const [key, { until }] of this.held) if (until <= now) this.held.delete(key);
     const key = JSON.stringify([rule, subject]);

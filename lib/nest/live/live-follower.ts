@@ -7,6 +7,7 @@ import { after, type Timer } from '../../contracts/timer.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
 import { Warnings } from '../warnings.js';
+import { inTime } from './in-time.js';
 import { LiveState } from './live-state.js';
 
 /** Milliseconds after which a source that has not loaded its rules counts as unreachable. */
@@ -70,7 +71,7 @@ export class LiveFollower {
   private async readOnce(): Promise<void> {
     this.retry?.stop();
     try {
-      const loaded = checked(await inTime(this.source!.load()));
+      const loaded = checked(await inTime(() => this.source!.load(), LOAD_MS));
       if (this.isClosed) return;
       if (loaded.version !== this.version) this.state.apply(loaded);
       this.version = loaded.version;
@@ -107,14 +108,6 @@ function watched(source: RuleSource, changed: () => void): () => void {
       'a function that stops the reports; `watch` itself is not async',
     ),
   ]);
-}
-
-/** @throws Error if the promise is not settled in time */
-function inTime<Result>(promise: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = after(LOAD_MS, () => reject(new Error(`no result within ${LOAD_MS} ms`)));
-    promise.then(resolve, reject).finally(() => timer.stop());
-  });
 }
 
 /** @throws Error if a source returns something else, whatever its type states */

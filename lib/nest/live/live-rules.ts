@@ -14,9 +14,16 @@ import { originsOf } from '../rules/rule-layers.js';
 import type { RuleBook } from '../rules/rule-book.js';
 import { changedFields, type HeldRule, type RuleChanges } from './change-of-rule.js';
 import { readSetOptions, readUnsetOptions, type SetOptions, type UnsetOptions } from './change-options.js';
+import { inTime } from './in-time.js';
 import type { LiveRuleFields } from './live-rule-fields.js';
 import type { LiveFollower } from './live-follower.js';
 import type { LiveState } from './live-state.js';
+
+/** Milliseconds in which a source has to return what it holds, and to confirm a change. */
+const READ_MS = 1000;
+const WRITE_MS = 5000;
+const UNREAD = `live rules: the source has not answered within ${READ_MS} ms`;
+const UNCONFIRMED = `live rules: the source has not confirmed the change within ${WRITE_MS} ms; it may have been made: check with rules.get()`;
 
 /** Maximum length of the JSON of a change. */
 const LONGEST_CHANGE = 4096;
@@ -117,7 +124,8 @@ export class LiveRules {
 
   /** Returns the live change of a rule, as the source holds it now; `undefined` if there is none. */
   async get(rule: string, subject?: ExceptedSubject): Promise<SourcedRule | undefined> {
-    const { entries } = await this.source.load();
+    const { source } = this;
+    const { entries } = await inTime(() => source.load(), READ_MS, UNREAD);
     return entries.find((entry) => isSame(entry, { rule, subject }));
   }
 
@@ -146,7 +154,9 @@ export class LiveRules {
     const { source } = this;
     if (!source.history)
       throw new RateLimitConfigError(['rules.history: the source in `liveRules` has no history']);
-    return source.history(Math.min(most, MOST_RECORDS));
+    const wanted = Math.min(most, MOST_RECORDS);
+    const records = await inTime(() => source.history!(wanted), READ_MS, UNREAD);
+    return records.slice(0, wanted);
   }
 
   private async write(change: RuleChange): Promise<number> {
@@ -157,7 +167,7 @@ export class LiveRules {
       ]);
     }
     if (change.fields !== undefined) this.check(change);
-    const version = await source.write(change);
+    const version = await inTime(() => source.write!(change), WRITE_MS, UNCONFIRMED);
     await this.follower.read();
     return version;
   }

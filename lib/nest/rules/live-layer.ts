@@ -1,14 +1,8 @@
 import { isFields } from '../../contracts/fields.js';
+import { didYouMean } from '../../contracts/nearest.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import { algorithmOf, OPTION_NAMES } from '../../rules/rule-fields.js';
-import {
-  fromLayer,
-  layerProblems,
-  overlay,
-  readLayer,
-  ROUTE_FIELDS,
-  type RuleFields,
-} from './rule-layers.js';
+import { algorithmOf, fieldProblems, OPTION_NAMES, RULE_FIELDS } from '../../rules/rule-fields.js';
+import { fromLayer, overlay, readLayer, ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 
 /** The fields besides the options of algorithms that can change while the application runs. */
 const LIVE_FIELDS = [
@@ -27,6 +21,10 @@ const LIVE_FIELDS = [
 const INHERIT = 'inherit';
 
 const LIVE: readonly string[] = [...LIVE_FIELDS, ...OPTION_NAMES].filter((name) => name !== INHERIT);
+
+/** The checks of a live layer: data, which cannot hold functions. */
+const { limit, window, cost } = RULE_FIELDS;
+const LIVE_CHECKS = { ...ROUTE_FIELDS, limit, window, cost };
 
 /** Whether a live change can set a field. */
 export function isLiveField(field: string): boolean {
@@ -49,18 +47,18 @@ export function withLayer(rule: RuleFields, layer: unknown, path: string): LiveR
     return { fields: rule, problems: [problem(path, layer, 'an object with fields of a rule')] };
   }
   const fixed = Object.keys(layer).filter((field) => isFixed(field));
-  const functions = Object.keys(layer).filter((field) => typeof layer[field] === 'function');
   const problems = [
     ...fixed.map(
       (field) =>
         `${path}.${field}: only in the code; live changes have ${LIVE_FIELDS.join(', ')} and options of the algorithm`,
     ),
-    ...functions.map((field) => `${path}.${field}: got a function; a live change has values only`),
+    ...functionsIn(layer, path).map((at) => `${at}: got a function; a live change has values only`),
   ];
   if (problems.length > 0) return { fields: rule, problems };
   const algorithm = layer['algorithm'] ?? rule['algorithm'];
   const read = readLayer(layer, algorithm);
-  problems.push(...layerProblems((field) => `${path}.${field}`, read, algorithm));
+  problems.push(...fieldProblems((field) => `${path}.${field}`, read, LIVE_CHECKS, algorithm));
+  problems.push(...unknownPlans(rule, read, path));
   if (problems.length > 0) return { fields: rule, problems };
   if (isHeld(algorithm) !== isHeld(rule['algorithm'])) {
     problems.push(
@@ -68,6 +66,26 @@ export function withLayer(rule: RuleFields, layer: unknown, path: string): LiveR
     );
   }
   return { fields: fromLayer(overlay(rule, read), rule, read, () => path), problems };
+}
+
+/** Returns the paths of the functions in a layer. JSON would drop them. */
+function functionsIn(value: unknown, path: string, outer: readonly unknown[] = []): readonly string[] {
+  if (typeof value === 'function') return [path];
+  if (!isFields(value) || outer.includes(value)) return [];
+  const within = [...outer, value];
+  return Object.entries(value).flatMap(([field, each]) => functionsIn(each, `${path}.${field}`, within));
+}
+
+/** Plans are in the code: a change that names another one has a typing error, and would change nothing. */
+function unknownPlans(rule: RuleFields, layer: RuleFields, path: string): readonly string[] {
+  const named = layer['plans'];
+  if (!isFields(named)) return [];
+  const known = isFields(rule['plans']) ? Object.keys(rule['plans']) : [];
+  const allowed =
+    known.map((name) => `"${name}"`).join(', ') || 'none, since the rule in the code has no plans';
+  return Object.keys(named)
+    .filter((name) => !known.includes(name))
+    .map((name) => problem(`${path}.plans`, name, allowed) + didYouMean(name, known));
 }
 
 /** Whether a field of a rule belongs to the code: who is counted, and where. */
