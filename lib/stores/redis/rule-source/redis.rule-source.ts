@@ -1,6 +1,7 @@
 import { readOptions, type OptionCheck } from '../../../contracts/options.js';
 import { RateLimitConflictError } from '../../../contracts/rate-limit-conflict.error.js';
 import {
+  checkExpiry,
   MOST_LIVE_RULES,
   MOST_RECORDS,
   tooManyRules,
@@ -44,14 +45,25 @@ const OPTIONS = { redis: { ...REDIS, isRequired: true }, key: KEY };
 /** Time limits of its connections and calls, in milliseconds. */
 const BOUNDS = { timeout: 900, connectTimeout: 1000, socketTimeout: 2000 };
 
+/** Milliseconds in which a replica has to confirm a change: other calls on the connection wait meanwhile. */
+const REPLICATED_MS = 700;
+
 /** Milliseconds after which a process finds a change whose message was lost. */
 const POLL_EVERY_MS = 500;
+
+/** A pipeline of ioredis, whose commands go to one server in one connection. */
+interface Pipeline {
+  get(key: string): Pipeline;
+  wait(replicas: number, milliseconds: number): Pipeline;
+  exec(): Promise<readonly (readonly [error: unknown, result: unknown])[] | null>;
+}
 
 /** The commands of ioredis that the source uses. */
 interface Commands {
   eval(lua: string, keys: number, ...args: (string | number)[]): Promise<unknown>;
   get(key: string): Promise<string | null>;
   lrange(key: string, first: number, last: number): Promise<string[]>;
+  pipeline(): Pipeline;
 }
 
 /**
@@ -106,16 +118,34 @@ export class RedisRuleSource implements RuleSource {
   }
 
   async write(change: RuleChange): Promise<number> {
+    checkExpiry(change);
     const { expiresInMs = 0, version = '', inherit, rule } = change;
     const keys = [this.name, this.versionKey, this.historyKey];
     const values = [fieldOf(change), changeText(change), expiresInMs, version, inherit === 'reset' ? 1 : 0];
     const reply = await this.call((redis) =>
       redis.eval(writeRule.text, 3, ...keys, ...values, recordText(change), MOST_LIVE_RULES, MOST_RECORDS),
     );
-    const [outcome, current] = reply as [string, string];
+    const [outcome, current, replicas = '0'] = reply as [string, string, string?];
     if (outcome === 'conflict') throw new RateLimitConflictError(rule, Number(current), Number(version));
     if (outcome === 'full') throw tooManyRules();
+    if (replicas !== '0') await this.replicated(rule, current, replicas);
     return Number(current);
+  }
+
+  /**
+   * Waits until a replica has a change. WAIT is about the writes of its connection, which a read of the rules' slot finds.
+   *
+   * @throws Error if no replica confirms it in time
+   */
+  private async replicated(rule: string, version: string, replicas: string): Promise<void> {
+    const results = await this.call((redis) =>
+      redis.pipeline().get(this.versionKey).wait(1, REPLICATED_MS).exec(),
+    );
+    // Without the right to WAIT, the result is an error.
+    if (results?.[1]?.[1] !== 0) return;
+    throw new Error(
+      `live rules: the change of rule "${rule}" has version ${version}, but none of ${replicas} replicas has confirmed it within ${REPLICATED_MS} ms: a failover would lose it; check with rules.get()`,
+    );
   }
 
   async history(most: number): Promise<readonly RuleChangeRecord[]> {

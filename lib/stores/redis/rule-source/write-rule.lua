@@ -3,7 +3,7 @@
 -- KEYS  the rules (a hash: see load-rules.lua), the version (text), the history (a list, the latest first)
 -- ARGV  field, JSON of the change ('': removes it), duration (milliseconds; 0: without end), expected version
 --       ('': any), whether new counters start ('1'), JSON of the record, maximum number of rules, and of records
--- Returns  { 'ok' | 'conflict' | 'full', the version after that } as text
+-- Returns  { 'ok' | 'conflict' | 'full', the version after that, number of replicas that are online (only with 'ok') } as text
 --
 -- A version is the server's time in microseconds, or one more than the last: it grows also after a restart that has lost
 -- the last changes, so that no process mistakes old rules for new ones.
@@ -49,4 +49,6 @@ redis.call('SET', version_key, version)
 redis.call('LPUSH', history, table.concat({ version, whole(now), ARGV[6] }, ' '))
 redis.call('LTRIM', history, 0, tonumber(ARGV[8]) - 1)
 redis.pcall('PUBLISH', rules .. ':changes', version) -- Without the right to publish, processes find the version.
-return { 'ok', version }
+local replication = redis.pcall('INFO', 'replication') -- Without the right to it, no replica is waited for.
+local _, replicas = string.gsub(type(replication) == 'string' and replication or '', 'state=online', '')
+return { 'ok', version, whole(replicas) }
