@@ -44,6 +44,10 @@ class Routes {
   @RateLimit({ name: HOSTILE_RULE, window: '1h', limit: 1, algorithm: 'gcra', by: stated })
   @Get('hostile')
   hostile() {}
+
+  @RateLimit({ name: 'export', algorithm: 'concurrency', limit: 2 })
+  @Get('export')
+  export() {}
 }
 
 /** Starts one of the applications on the same Redis keys, with the operations page at `/rate-limits`. */

@@ -140,6 +140,16 @@ describe('the operations page', () => {
     );
   });
 
+  it('states why a rule has no preview before a field is changed', async () => {
+    const page = await open();
+    await expand(page, 'export');
+    await press(page, 'Edit export');
+    const effect = await page.waitForSelector('.effect');
+    expect(await effect!.evaluate(({ textContent }) => textContent)).toBe(
+      'A change of this rule has no preview: its requests hold permits, and how long is not recorded.',
+    );
+  });
+
   it('shows what a change would have denied before it is saved', async () => {
     await denied();
     const page = await open();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { duration, percent, rate } from '../../lib/nest/dashboard/page/figures.js';
+import { counted, duration, percent, rate } from '../../lib/nest/dashboard/page/figures.js';
 import { bars, niceSteps } from '../../lib/nest/dashboard/page/scale.js';
 import { visible } from '../../lib/nest/dashboard/page/visible-text.js';
 
@@ -33,6 +33,11 @@ describe('the texts of the operations page', () => {
       '1,235',
     ]);
     expect([0, 0.00001, 0.0042, 0.5, 1].map(percent)).toEqual(['0 %', '< 0.1 %', '0.42 %', '50 %', '100 %']);
+    expect([0, 1, 1200].map((value) => counted(value, 'request'))).toEqual([
+      '0 requests',
+      '1 request',
+      '1,200 requests',
+    ]);
     expect([0, 999, 61_000, 7_200_000, 90_000_000].map(duration)).toEqual([
       '0 s',
       '0 s',

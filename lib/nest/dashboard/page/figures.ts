@@ -15,6 +15,11 @@ export function count(value: number): string {
   return whole.format(value);
 }
 
+/** Formats a count of things, such as `1 request` and `2 requests`. */
+export function counted(value: number, thing: string): string {
+  return `${count(value)} ${thing}${value === 1 ? '' : 's'}`;
+}
+
 /** Formats a rate per second with two digits below ten, so that a rare denial does not look like none. */
 export function rate(value: number): string {
   return value < 10 ? precise.format(value) : whole.format(value);

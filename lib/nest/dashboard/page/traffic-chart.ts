@@ -11,6 +11,9 @@ const TOP = 8;
 /** Least height for denied requests, in pixels: few of them stay visible beside many allowed ones. */
 const LEAST_DENIED = 22;
 
+/** Shown instead of the figures of a second. */
+const QUIET = 'No requests in the last two minutes';
+
 /** Draws allowed requests above the line and denied ones below it, per second, on one scale. */
 export class TrafficChart {
   private readonly svg = document.querySelector<SVGSVGElement>('#chart')!;
@@ -106,15 +109,19 @@ export class TrafficChart {
     this.pointer = x;
     const { height, slot } = this.size;
     const index = x === undefined ? -1 : Math.floor((x - LEFT) / slot);
-    const second = this.seconds.find((each) => this.indexOf(each) === index);
-    setAttribute(this.cursor, 'visibility', second ? 'visible' : 'hidden');
-    setText(
-      this.reading,
-      second ? `${clock(second.at)}: ${count(second.allowed)} allowed, ${count(second.denied)} denied` : '',
-    );
-    if (!second) return;
+    const isPointed = this.end > 0 && index >= 0 && index < SECONDS;
+    const quiet = this.end > 0 && this.seconds.length === 0 ? QUIET : '';
+    setAttribute(this.cursor, 'visibility', isPointed ? 'visible' : 'hidden');
+    setText(this.reading, isPointed ? readingOf(this.secondAt(index)) : quiet);
+    if (!isPointed) return;
     const place = { x: LEFT + index * slot, y: TOP, width: slot, height: height - TOP - BOTTOM };
     for (const [name, value] of Object.entries(place)) setAttribute(this.cursor, name, String(value));
+  }
+
+  /** A second that the server leaves out has no requests. */
+  private secondAt(index: number): SnapshotSecond {
+    const known = this.seconds.find((each) => this.indexOf(each) === index);
+    return known ?? { at: this.end - (SECONDS - 1 - index) * 1000, allowed: 0, denied: 0 };
   }
 
   private describe(): void {
@@ -123,6 +130,10 @@ export class TrafficChart {
     const text = `Requests of the last two minutes: ${sum(({ allowed }) => allowed)} allowed, ${sum(({ denied }) => denied)} denied.`;
     setAttribute(this.svg, 'aria-label', text);
   }
+}
+
+function readingOf({ at, allowed, denied }: SnapshotSecond): string {
+  return `${clock(at)}: ${count(allowed)} allowed, ${count(denied)} denied`;
 }
 
 function label(x: number, y: number, anchor: 'start' | 'end', text: string): SVGTextElement {
