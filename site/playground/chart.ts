@@ -11,7 +11,7 @@ export interface Lane {
 }
 
 /** Returns the horizontal position of an instant in microseconds. */
-export function xOf({ width, seconds }: Lane, at: number): number {
+export function xOf({ width, seconds }: Pick<Lane, 'width' | 'seconds'>, at: number): number {
   return Number(((at / (seconds * 1e6)) * width).toFixed(1));
 }
 
