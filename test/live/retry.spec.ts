@@ -9,11 +9,15 @@ import { startLiveApp } from './live-app.js';
 /** All but concurrency, whose permits are held until they are released. */
 const NAMES = (Object.keys(algorithms) as AlgorithmName[]).filter((name) => !algorithms[name].leases);
 
-const CASES = NAMES.flatMap((algorithm) =>
-  (['absolute', 'proportional', 'reset'] as const)
-    .filter((inherit) => inherit !== 'proportional' || 'inherit' in algorithms[algorithm].options)
-    .map((inherit) => ({ algorithm, inherit })),
-);
+const CASES = [
+  ...NAMES.flatMap((algorithm) =>
+    (['absolute', 'proportional', 'reset'] as const)
+      .filter((inherit) => inherit !== 'proportional' || 'inherit' in algorithms[algorithm].options)
+      .map((inherit) => ({ algorithm, inherit, options: {} })),
+  ),
+  { algorithm: 'gcra', inherit: 'absolute', options: { share: {} } },
+  { algorithm: 'gcra', inherit: 'reset', options: { share: {} } },
+] as const;
 
 /** A generator of integers (Lehmer), so that the changes are the same everywhere. */
 function generator() {
@@ -28,11 +32,11 @@ afterEach(closeApps);
 
 describe.each(STORES)('a client that is denied after a live change, with %s', (kind) => {
   it.each(CASES)(
-    '$algorithm, $inherit: it is allowed when it has waited as long as it is told',
-    async ({ algorithm, inherit }) => {
+    '$algorithm, $inherit, $options: it is allowed when it has waited as long as it is told',
+    async ({ algorithm, inherit, options }) => {
       const time = new VirtualTime();
       const draw = generator();
-      const rule = { window: '1s', limit: 1, by: 'x-tenant', algorithm };
+      const rule = { window: '1s', limit: 1, by: 'x-tenant', algorithm, ...options };
       const inCode = inherit === 'proportional' ? { ...rule, inherit } : rule;
       const { limits, rules } = await startLiveApp(
         new MemoryRuleSource(),

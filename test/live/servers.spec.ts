@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RuleChange } from '../../lib/index.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import { closeApps } from '../support/nest-app.js';
-import { untilInSync } from '../support/redis/ask-server.js';
+import { askInfo } from '../support/redis/ask-server.js';
 import { startCluster } from '../support/redis/cluster.js';
-import { startRedisServer } from '../support/redis/redis-server.mjs';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { startSentinel } from '../support/redis/sentinel.js';
 import { until } from '../support/redis/until.mjs';
 import { textOf } from '../readme/code-blocks.js';
@@ -29,6 +29,15 @@ async function confirmed(change: () => Promise<number>): Promise<number> {
     30_000,
   );
   return version!;
+}
+
+/** Waits until a master counts its replicas as online, which is after they are in sync. */
+async function untilOnline(master: RedisServer, replicas: number): Promise<void> {
+  const isOnline = async () => {
+    const info = [...(await askInfo(master, 'INFO', 'replication')).values()].join();
+    return info.split('state=online').length === replicas + 1;
+  };
+  await until(isOnline, 'the replicas to be online', 30_000);
 }
 
 describe('live rules on servers that fail', () => {
@@ -132,6 +141,7 @@ describe('live rules on servers that fail', () => {
       () => group.close(),
       () => source.close(),
     );
+    await untilOnline(group.servers[0]!, 2);
     const version = await confirmed(() => source.write(login(3)));
     await group.untilReplaced(await group.killMaster());
     const loaded = () =>
@@ -146,6 +156,7 @@ describe('live rules on servers that fail', () => {
   it('an application keeps its live rules while a Sentinel replaces the master, and can change them after that', async () => {
     const group = await startSentinel();
     closers.push(() => group.close());
+    await untilOnline(group.servers[0]!, 2);
     const [one, other] = [
       await startLiveApp(new RedisRuleSource({ redis: group.options })),
       await startLiveApp(new RedisRuleSource({ redis: group.options })),
@@ -170,8 +181,9 @@ describe('live rules on servers that fail', () => {
       await startLiveApp(new RedisRuleSource({ redis })),
       await startLiveApp(new RedisRuleSource({ redis })),
     ];
-    await confirmed(() => one.rules.set('login', { limit: 3 }, { by: 'ops' }));
     const owner = await cluster.ownerOf(await cluster.slotOf('{rl:rules}'));
+    await untilOnline(owner, 1);
+    await confirmed(() => one.rules.set('login', { limit: 3 }, { by: 'ops' }));
     await owner.kill();
     await until(async () => (await one.codes()).includes('RL_LIVE_RULES_UNREAD'), 'the warning');
     expect(await one.policyOf('/login')).toContain('"login";q=3;');
@@ -190,17 +202,34 @@ describe('live rules on servers that fail', () => {
       () => master.stop(),
       () => replica.stop(),
     );
-    await untilInSync(replica);
+    await untilOnline(master, 1);
     const app = await startLiveApp(new RedisRuleSource({ redis: master.url }));
     const version = await confirmed(() => app.rules.set('login', { limit: 3 }, { by: 'ops' }));
     await replica.pause();
     await expect(app.rules.set('login', { limit: 4 }, { by: 'ops' })).rejects.toThrow(
-      /the change of rule "login" has version \d+, but none of 1 replicas has confirmed it within 700 ms: a failover would lose it; check with rules.get\(\)/,
+      /the change of rule "login" applies as version \d+, but none of 1 replicas has confirmed it within 700 ms/,
     );
     const now = await app.rules.get('login');
     expect(now).toMatchObject({ fields: { limit: 4 } });
     expect(now!.version).toBeGreaterThan(version);
     await replica.resume();
     await confirmed(() => app.rules.set('login', { limit: 5 }, { by: 'ops' }));
+  }, 60_000);
+
+  it('a change in a Cluster waits for a replica of the master that holds the rules', async () => {
+    const cluster = await startCluster();
+    const source = new RedisRuleSource({ redis: cluster.nodes[0]!.url });
+    closers.push(
+      () => cluster.close(),
+      () => source.close(),
+    );
+    const owner = await cluster.ownerOf(await cluster.slotOf('{rl:rules}'));
+    await untilOnline(owner, 1);
+    await confirmed(() => source.write(login(3)));
+    const replica = cluster.nodes[cluster.nodes.indexOf(owner) + 3]!;
+    await replica.pause();
+    await expect(source.write(login(4))).rejects.toThrow('none of 1 replicas has confirmed it');
+    await replica.resume();
+    await confirmed(() => source.write(login(5)));
   }, 60_000);
 });

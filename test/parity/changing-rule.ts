@@ -92,6 +92,9 @@ const KNOWN: Record<string, (version: Version) => AnyRule> = {
     return { algorithm: 'token-bucket', limit, window: `${window}s`, warmUp: `${burst}s` };
   },
   gcra: ({ limit, window, burst }) => ({ algorithm: 'gcra', limit, window: `${window}s`, burst }),
+  'gcra with share': ({ limit, window, burst }) => {
+    return { algorithm: 'gcra', limit, window: `${window}s`, burst, share: {} };
+  },
   'leaky-bucket': ({ limit, window, burst }) => {
     return { algorithm: 'leaky-bucket', limit, window: `${window}s`, queue: burst, delayAfter: burst };
   },

@@ -144,7 +144,7 @@ export class RedisRuleSource implements RuleSource {
     // Without the right to WAIT, the result is an error.
     if (results?.[1]?.[1] !== 0) return;
     throw new Error(
-      `live rules: the change of rule "${rule}" has version ${version}, but none of ${replicas} replicas has confirmed it within ${REPLICATED_MS} ms: a failover would lose it; check with rules.get()`,
+      `live rules: the change of rule "${rule}" applies as version ${version}, but none of ${replicas} replicas has confirmed it within ${REPLICATED_MS} ms: a failover now would lose it`,
     );
   }
 
