@@ -8,13 +8,13 @@ const never = [Infinity, Infinity];
 /** A rule that allowed a request of several rules, of which another one denied it, has decided nothing. */
 const isCounted = ({ allowed, refused }) => !(allowed && refused);
 const isCharged = ({ allowed, refused }) => allowed && !refused;
-/** How often a cost above a reservation is charged again, when its call failed. */
+/** After this time, a cost above a reservation whose call failed is charged, unless the machine is busy. */
 const CHARGED_AGAIN_MS = 2000;
 
 /**
  * One counter of the permits of a subject: Redis, or the memory of a process. `charges`: its charges, each with the time
- * in which it certainly counts and that in which it may count, and `isDebt` for a cost above a reservation, which is
- * charged regardless of the limit; `requests`: the requests that it decided, in order;
+ * in which it certainly counts and that in which it may count, `isDebt` for a cost above a reservation, which is charged
+ * regardless of the limit, and `isLate` if that was charged later than it was settled; `requests`: the requests that it decided, in order;
  * `limitAt`: the limit at the time of a request; `bound`: the limit including what the fault adds; `lingering`: permits
  * that may be charged although no request used them.
  */
@@ -31,12 +31,13 @@ export function byRedis({ rule, lines, fault, lostCalls, processes }) {
   ).map(({ request, cost, returned, charged }) => {
     const { sentAt, answeredAt } = request;
     if (charged) {
-      const from = lostCalls.mayHaveLost(charged)
+      const isLate = lostCalls.mayHaveLost(charged);
+      const from = isLate
         ? lostCalls.overAfter({ ...request, answeredAt: charged.endedAt }) + CHARGED_AGAIN_MS
         : charged.endedAt;
       const possibly = [charged.sentAt, windowEndOf(request)];
       const whole = { ...request, answeredAt: charged.endedAt };
-      return { request: whole, cost, surely: [from, sentAt + windowMs], possibly, isDebt: true };
+      return { request: whole, cost, surely: [from, sentAt + windowMs], possibly, isDebt: true, isLate };
     }
     const surelyTo = Math.min(sentAt + windowMs, returned?.sentAt ?? Infinity);
     const windowEnd = windowEndOf(request);

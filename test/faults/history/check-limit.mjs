@@ -23,15 +23,18 @@ function exceeded({ name, rule, charges, bound }) {
   return [`${rule.rule} of ${subject}: ${name} allowed ${most} at once, the bound is ${bound}`];
 }
 
-/** A cost above a reservation may exceed the limit. After that, no request is allowed until there is room. */
+/**
+ * A cost above a reservation may exceed the limit. After that, no request is allowed until there is room. When a late
+ * one was charged is not known to the millisecond.
+ */
 function allowedInDebt({ name, rule, charges, bound }) {
   if (!charges.some(({ isDebt }) => isDebt)) return [];
   return charges
     .filter(({ isDebt, surely: [from, to] }) => !isDebt && from < to)
     .flatMap(({ request }) => {
       const { subject, permit, cost, sentAt, answeredAt } = request;
-      const others = charges.filter(({ request: { permit: other }, surely: [from, to] }) => {
-        return other !== permit && from <= sentAt && to > answeredAt;
+      const others = charges.filter(({ request: { permit: other }, surely: [from, to], isLate }) => {
+        return other !== permit && !isLate && from <= sentAt && to > answeredAt;
       });
       const used = others.reduce((total, each) => total + each.cost, 0);
       if (used + cost <= bound || !others.some(({ isDebt }) => isDebt)) return [];
