@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** How a response ended: with a status, or cut off before it was sent completely. */
 export type ResponseEnd = { readonly statusCode: number } | 'cut-off';
@@ -12,7 +13,7 @@ export function afterResponse(response: unknown, listener: (end: ResponseEnd) =>
   const connection = raw.socket ? undefined : raw.req?.socket;
   const finish = (): void => {
     raw.off('close', finish);
-    connection?.off('close', finish);
+    if (connection) waitingOn(connection).delete(finish);
     listener(raw.writableFinished ? { statusCode: raw.statusCode } : 'cut-off');
   };
   if (raw.closed || connection?.destroyed) {
@@ -20,7 +21,20 @@ export function afterResponse(response: unknown, listener: (end: ResponseEnd) =>
     return;
   }
   raw.once('close', finish);
-  connection?.once('close', finish);
+  if (connection) waitingOn(connection).add(finish);
+}
+
+/** By the connection: many pipelined responses wait for one. */
+const waiting = new WeakMap<Socket, Set<() => void>>();
+
+/** Returns the listeners that are called when a connection closes. */
+function waitingOn(connection: Socket): Set<() => void> {
+  const known = waiting.get(connection);
+  if (known) return known;
+  const listeners = new Set<() => void>();
+  waiting.set(connection, listeners);
+  connection.once('close', () => listeners.forEach((listener) => listener()));
+  return listeners;
 }
 
 /** By the response or connection: many requests may wait for one. */

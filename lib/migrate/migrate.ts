@@ -1,6 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type * as TsMorph from 'ts-morph';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { migrateDecorators } from './decorators.js';
 import { isGuardProvider, migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
@@ -13,9 +14,13 @@ import { Source, THROTTLER, type Application } from './source.js';
  * @returns the lines to print: each file that changes, and what is left alone in it
  */
 export async function migrate(m: typeof TsMorph, path: string, dry: boolean): Promise<string[]> {
-  const project = open(m, resolve(path));
+  const root = resolve(path);
+  const project = open(m, root);
+  const folder = statSync(root).isDirectory() ? root : dirname(root);
   project.manipulationSettings.set({ quoteKind: m.QuoteKind.Single });
-  const files = project.getSourceFiles().filter((file) => importsThrottler(file));
+  const files = project
+    .getSourceFiles()
+    .filter((file) => importsThrottler(file) && isWithin(folder, file.getFilePath()));
   if (files.length === 0) return [`${path}: no file imports ${THROTTLER}.`];
   const application = look(m, files);
   const lines: string[] = [];
@@ -45,8 +50,10 @@ function summary(files: number, left: number, dry: boolean): string[] {
 }
 
 function open(m: typeof TsMorph, path: string): TsMorph.Project {
-  if (!existsSync(path)) throw new Error(`${path}: no such folder or file`);
-  if (!statSync(path).isDirectory()) return new m.Project({ tsConfigFilePath: path });
+  if (!existsSync(path)) {
+    throw new RateLimitConfigError([problem('path', path, 'a folder or a tsconfig.json that exists')]);
+  }
+  if (!statSync(path).isDirectory()) return projectOf(m, path);
   const config = join(path, 'tsconfig.json');
   const settings = { skipAddingFilesFromTsConfig: true };
   const project = new m.Project(existsSync(config) ? { ...settings, tsConfigFilePath: config } : settings);
@@ -57,6 +64,22 @@ function open(m: typeof TsMorph, path: string): TsMorph.Project {
     `!${glob}/**/dist/**`,
   ]);
   return project;
+}
+
+/** @throws RateLimitConfigError if the file is not a tsconfig.json */
+function projectOf(m: typeof TsMorph, path: string): TsMorph.Project {
+  try {
+    return new m.Project({ tsConfigFilePath: path });
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new RateLimitConfigError([problem('path', path, 'a folder or a tsconfig.json', reason)]);
+  }
+}
+
+/** Whether a file is in a folder, and not reached through a link that leads out of it. */
+function isWithin(folder: string, file: string): boolean {
+  const path = relative(realpathSync(folder), realpathSync(file));
+  return !path.startsWith('..') && !isAbsolute(path);
 }
 
 function importsThrottler(file: TsMorph.SourceFile): boolean {

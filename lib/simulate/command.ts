@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { closeSync, existsSync, openSync, readSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { readArguments } from './options.js';
 import { Progress } from './progress.js';
 import { htmlReport } from './report/html-report.js';
@@ -14,6 +14,7 @@ import { simulate } from './simulate.js';
  */
 export async function simulateCommand(args: readonly string[]): Promise<string> {
   const options = readArguments(args);
+  if (options.html !== undefined) checkReportFile(options.html, options.files);
   const progress = new Progress(process.stderr, options.files);
   try {
     const simulation = await simulate(options, progress);
@@ -24,6 +25,31 @@ export async function simulateCommand(args: readonly string[]): Promise<string> 
     progress.end();
   }
 }
+
+/**
+ * @throws RateLimitConfigError if the file exists and is not a report: a slip in the arguments must not overwrite a log
+ */
+function checkReportFile(path: string, logs: readonly string[]): void {
+  if (!existsSync(path) || isReport(path)) return;
+  const isLog = logs.some((log) => existsSync(log) && realpathSync(log) === realpathSync(path));
+  const allowed = isLog ? 'another file than the log' : 'a new file, or an earlier report';
+  throw new RateLimitConfigError([problem('--html', path, allowed)]);
+}
+
+function isReport(path: string): boolean {
+  if (!statSync(path).isFile()) return false;
+  const start = Buffer.alloc(HTML.length);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, start);
+  } finally {
+    closeSync(file);
+  }
+  return start.toString('latin1') === HTML;
+}
+
+/** The first characters of a report. */
+const HTML = '<!doctype html>';
 
 function nothingIn({
   lines,

@@ -1,6 +1,7 @@
-import { get, type IncomingMessage } from 'node:http';
+import { get, type IncomingMessage, type Server } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
+import { until } from '../support/redis/until.mjs';
 import { startDashboard } from './dashboard-app.js';
 
 afterEach(closeApps);
@@ -39,6 +40,31 @@ describe.each(FRAMEWORKS)('the stream of the operations page on %s', (framework)
     streams[0]!.destroy();
     let status: number | undefined;
     while (status !== 200) status = (await open(port)).statusCode;
+  });
+
+  it('keeps no place for a page that is closed while a guard checks its request', async () => {
+    const asked: (() => void)[] = [];
+    class SlowGuard {
+      canActivate(): Promise<boolean> {
+        return new Promise((resolve) => asked.push(() => resolve(true)));
+      }
+    }
+    const { port, app } = await startDashboard({ framework, dashboard: { guards: [new SlowGuard()] } });
+    const pages = Array.from({ length: 20 }, () => {
+      const options = { host: '127.0.0.1', port, path: '/rate-limits/events', agent: false };
+      return get(options).on('error', () => undefined);
+    });
+    await until(() => asked.length === 20, 'the guard to check all pages');
+    const server = app.getHttpServer() as Server;
+    const connections = () =>
+      new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
+    for (const page of pages) page.destroy();
+    await until(async () => (await connections()) === 0, 'all connections to be closed');
+    for (const answer of asked.splice(0)) answer();
+    const opened = open(port);
+    await until(() => asked.length === 1, 'the guard to check one more page');
+    asked[0]!();
+    expect((await opened).statusCode).toBe(200);
   });
 
   it('ends when the application closes', async () => {

@@ -31,12 +31,12 @@ const request = (subject: number, more: Partial<AddedRequest> = {}): AddedReques
 };
 
 /** Replays a record of one route until a minute after its start, by a rule and by its live change. */
-function preview(record: TrafficRecord, rule: object, fields: Fields) {
+async function preview(record: TrafficRecord, rule: object, fields: Fields) {
   const change = { layer: { rule: 'login', fields, until: Infinity }, exceptions: [] };
   const named = { name: 'login', ...rule };
   const replayed = new ReplayedRule(named, named, change);
   const until = START + 60_000;
-  const { deniedNow, deniedThen, ...rest } = replayTraffic(record.read(until), () => replayed, until);
+  const { deniedNow, deniedThen, ...rest } = await replayTraffic(record.read(until), () => replayed, until);
   return { denied: [deniedNow, deniedThen], ...rest };
 }
 
@@ -48,7 +48,7 @@ function replayed(requests: readonly (readonly [number, number])[], rule: AnyRul
 }
 
 describe('the preview of a change', () => {
-  it('denies what the timeline of the old and of the new rule denies', () => {
+  it('denies what the timeline of the old and of the new rule denies', async () => {
     const window = { window: '10s', algorithm: 'fixed-window' } as const;
     const requests = [
       [0, ANN],
@@ -60,7 +60,7 @@ describe('the preview of a change', () => {
       [14, ANN], // denied by 2 per 10 s
       [14.5, ANN], // denied by both
     ] as const;
-    expect(replayed(requests, { ...window, limit: 2 }, { limit: 3 })).toEqual({
+    expect(await replayed(requests, { ...window, limit: 2 }, { limit: 3 })).toEqual({
       denied: [3, 1],
       requests: 8,
       assumed: 0,
@@ -70,7 +70,7 @@ describe('the preview of a change', () => {
     });
   });
 
-  it('includes blocks, other algorithms and costs', () => {
+  it('includes blocks, other algorithms and costs', async () => {
     const log = { window: '10s', limit: 2 } as const;
     const requests = [
       [0, ANN],
@@ -79,12 +79,12 @@ describe('the preview of a change', () => {
       [11, ANN], // allowed by the log, denied by the block
       [31, ANN],
     ] as const;
-    expect(replayed(requests, log, { block: '30s' }).denied).toEqual([1, 2]);
-    expect(replayed(requests, log, { algorithm: 'gcra', burst: 1 }).denied).toEqual([1, 2]);
-    expect(replayed(requests, log, { cost: 2 }).denied).toEqual([1, 2]);
+    expect((await replayed(requests, log, { block: '30s' })).denied).toEqual([1, 2]);
+    expect((await replayed(requests, log, { algorithm: 'gcra', burst: 1 })).denied).toEqual([1, 2]);
+    expect((await replayed(requests, log, { cost: 2 })).denied).toEqual([1, 2]);
   });
 
-  it('refunds permits when they were refunded, so that requests that do not count leave room', () => {
+  it('refunds permits when they were refunded, so that requests that do not count leave room', async () => {
     const record = new TrafficRecord();
     // Of four logins in four seconds, the second fails; each response comes after half a second.
     for (const at of [0, 1000, 2000, 3000]) {
@@ -92,24 +92,24 @@ describe('the preview of a change', () => {
       if (at !== 1000) record.refund(START + at + 500, { subject: ANN, route: 0, at: START + at });
     }
     const login = { window: '10s', limit: 2, count: 'failures' };
-    expect(preview(record, login, { limit: 1 })).toMatchObject({ denied: [0, 2], assumed: 0 });
+    expect(await preview(record, login, { limit: 1 })).toMatchObject({ denied: [0, 2], assumed: 0 });
     const slow = new TrafficRecord();
     for (const at of [0, 1000, 2000]) slow.add(START + at, request(ANN));
     for (const at of [0, 1000, 2000]) slow.refund(START + 2500, { subject: ANN, route: 0, at: START + at });
-    expect(preview(slow, login, { limit: 3 })).toMatchObject({ denied: [1, 0] });
+    expect(await preview(slow, login, { limit: 3 })).toMatchObject({ denied: [1, 0] });
   });
 
-  it('assumes that a denied request whose response is unknown counts, and states how many there are', () => {
+  it('assumes that a denied request whose response is unknown counts, and states how many there are', async () => {
     const record = new TrafficRecord();
     record.add(START, request(ANN));
     record.add(START + 1000, request(ANN, { isDenied: true }));
     record.add(START + 2000, request(ANN, { isDenied: true }));
     const login = { window: '10s', limit: 1, count: 'failures' };
-    expect(preview(record, login, { limit: 2 })).toMatchObject({ denied: [2, 1], assumed: 1 });
-    expect(preview(record, { ...login, count: 'all' }, { limit: 2 })).toMatchObject({ assumed: 0 });
+    expect(await preview(record, login, { limit: 2 })).toMatchObject({ denied: [2, 1], assumed: 1 });
+    expect(await preview(record, { ...login, count: 'all' }, { limit: 2 })).toMatchObject({ assumed: 0 });
   });
 
-  it('has the limit and the cost that functions returned, unless the change sets them', () => {
+  it('has the limit and the cost that functions returned, unless the change sets them', async () => {
     const record = new TrafficRecord();
     const [small, large] = [
       { limit: 1, window: '10s' },
@@ -121,13 +121,13 @@ describe('the preview of a change', () => {
     }
     const rule = { window: '10s', limit: () => 1, cost: () => 1, algorithm: 'fixed-window' };
     // Ann is denied twice, and Bob too, whose requests cost 2.
-    expect(preview(record, rule, { window: '20s' }).denied).toEqual([4, 4]);
-    expect(preview(record, rule, { limit: 4 }).denied).toEqual([4, 1]);
-    expect(preview(record, rule, { cost: 1 }).denied).toEqual([4, 3]);
-    expect(preview(record, rule, { limit: 3, cost: 1 }).denied).toEqual([4, 0]);
+    expect((await preview(record, rule, { window: '20s' })).denied).toEqual([4, 4]);
+    expect((await preview(record, rule, { limit: 4 })).denied).toEqual([4, 1]);
+    expect((await preview(record, rule, { cost: 1 })).denied).toEqual([4, 3]);
+    expect((await preview(record, rule, { limit: 3, cost: 1 })).denied).toEqual([4, 0]);
   });
 
-  it('has the plan and the exception of each request, with what the change makes of it', () => {
+  it('has the plan and the exception of each request, with what the change makes of it', async () => {
     const record = new TrafficRecord();
     for (let nth = 0; nth < 3; nth += 1) {
       record.add(START + nth, request(ANN));
@@ -138,9 +138,9 @@ describe('the preview of a change', () => {
       ...{ window: '10s', limit: 1, algorithm: 'fixed-window', plan: () => 'pro' },
       plans: { pro: { limit: 2 } },
     };
-    expect(preview(record, rule, { limit: 3 }).denied).toEqual([2 + 1 + 3, 0 + 0 + 3]);
-    expect(preview(record, rule, { plans: { pro: { limit: 3 } } }).denied).toEqual([6, 2 + 0 + 3]);
-    expect(preview(record, rule, { limit: 3, cost: 2 }).denied).toEqual([6, 2 + 2 + 3]);
+    expect((await preview(record, rule, { limit: 3 })).denied).toEqual([2 + 1 + 3, 0 + 0 + 3]);
+    expect((await preview(record, rule, { plans: { pro: { limit: 3 } } })).denied).toEqual([6, 2 + 0 + 3]);
+    expect((await preview(record, rule, { limit: 3, cost: 2 })).denied).toEqual([6, 2 + 2 + 3]);
   });
 
   it('follows the responses of an application: logins that succeed leave room for others', async () => {

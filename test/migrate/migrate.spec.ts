@@ -1,4 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { runScript } from '../docs/run-script.js';
@@ -96,6 +105,24 @@ describe.each([
 });
 
 describe('migrate', () => {
+  it('leaves files alone to which a link leads out of the folder', async () => {
+    const outside = application('named');
+    const before = textIn(outside);
+    const path = application('named');
+    symlinkSync(outside, join(path, 'linked'));
+    expect(await migrate(path)).toContain('Left to you: 0.');
+    expect(textIn(outside)).toBe(before);
+  });
+
+  it('says in one line that a path is wrong', async () => {
+    await expect(migrate('nowhere')).rejects.toThrow(
+      /nowhere"; allowed: a folder or a tsconfig.json that exists\n$/,
+    );
+    const text = join(application('named'), 'notes.txt');
+    writeFileSync(text, 'no project');
+    await expect(migrate(text)).rejects.toThrow(/notes.txt": .*allowed: a folder or a tsconfig.json\n$/s);
+  });
+
   it('writes durations with a unit, and one decorator for each throttler', async () => {
     const path = application('named');
     await migrate(path);

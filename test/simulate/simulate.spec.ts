@@ -190,6 +190,25 @@ describe('npx nestjs-redis-rate-limit simulate', () => {
     expect(readFileSync(html, 'utf8')).toMatch(/<svg .*203\.0\.113\.40.*Smallest limits .* 1 % of clients/s);
   });
 
+  it('does not overwrite a log or another file with the report', async () => {
+    const copy = write('copy.log', LINES.join(''));
+    await expect(simulate(copy, ...RULE, '--html', copy)).rejects.toThrow(
+      'allowed: another file than the log',
+    );
+    await expect(simulate(log, ...RULE, '--html', copy)).rejects.toThrow(
+      'allowed: a new file, or an earlier report',
+    );
+    expect(readFileSync(copy, 'utf8')).toBe(LINES.join(''));
+    const html = join(folder, 'again.html');
+    for (let time = 0; time < 2; time += 1) await simulate(log, ...RULE, '--html', html);
+  });
+
+  it('finds no subject in nested lists, however deep', async () => {
+    const nested = '['.repeat(50_000) + '1' + ']'.repeat(50_000);
+    const input = `{"time":1760000000,"ip":"203.0.113.1"}\n{"time":1760000000,"ip":${nested}}\n`;
+    expect(await piped(input, ...RULE)).toMatchObject({ requests: 1, withoutSubject: 1 });
+  });
+
   it.each([
     [['none.log', ...RULE], 'none.log: cannot be read: ENOENT'],
     [['-', '--rule', '100'], '--rule: got "100": write "100/1m"; allowed: limit/window'],

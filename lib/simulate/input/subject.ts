@@ -41,10 +41,11 @@ function partFrom<Line>(field: string, find: Lookup<Line>): SubjectOf<Line> {
   };
 }
 
+/** Returns the text of a value; of a list, that of its first element. */
 function textOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  return Array.isArray(value) ? textOf(value[0]) : undefined;
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  if (typeof first === 'string') return first;
+  return typeof first === 'number' || typeof first === 'boolean' ? String(first) : undefined;
 }
 
 /** Returns the canonical IP; a host name, which servers can log instead, unchanged. */

@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { every, type Timer } from '../../../contracts/timer.js';
+import { afterResponse } from '../../../http/response-end.js';
 import type { Snapshot } from '../snapshot.js';
 import { Snapshots } from '../snapshots.js';
 import { writeHead } from './raw-response.js';
@@ -52,14 +53,16 @@ export class EventStreams implements OnModuleDestroy {
   }
 
   open(response: ServerResponse): void {
+    // The page may have been closed while the guards checked the request.
+    if (response.closed || response.req.socket.destroyed) return;
     writeHead(response, 200, 'text/event-stream; charset=utf-8', {
       'x-accel-buffering': 'no',
       connection: 'keep-alive',
     });
     response.write('retry: 1000\n\n');
     this.streams.set(response, { since: this.seconds, isCurrent: false });
-    const closed = (): void => this.close(response);
-    response.on('close', closed).on('error', closed);
+    response.on('error', () => this.close(response));
+    afterResponse(response, () => this.close(response));
     this.timer ??= every(SENT_EVERY_MS, () => this.tick());
     void this.sendSnapshot();
   }

@@ -26,11 +26,16 @@ const LONGEST_WAIT_MS = 2500;
 /** Processes ask one after another. The page gives up after 15 seconds. */
 const LONGEST_QUEUE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
+/** Maximum number of rules that other processes are asked for, one after another. */
+const MOST_ASKED = 4;
+const BUSY = 'Other previews are being calculated; try again in 5 seconds.';
 
 /** Replays the requests of the last ten minutes, of all processes, with other fields of a rule. */
 @Injectable()
 export class Previews {
   private asking: Promise<unknown> = Promise.resolve();
+  /** The requests of the other processes by rule, while they are asked for: previews of a rule share them. */
+  private readonly asked = new Map<string, Promise<readonly RecordedTraffic[]>>();
 
   constructor(
     @Inject(ProcessReports) private readonly processes: ProcessReports,
@@ -52,10 +57,18 @@ export class Previews {
     const problems = this.state.problemsOf(rule, change);
     if (problems.length > 0) throw new RateLimitConfigError(problems);
     const rules = this.rulesOf(rule, change);
-    const others = this.asking.then(() => this.ofOthers(rule));
-    this.asking = others.catch(() => undefined); // There is one question at a time.
-    const traffic = mergeTraffic([this.recorded(rule), ...(await others)]);
+    const others = await (this.asked.get(rule) ?? this.askOthers(rule));
+    const traffic = mergeTraffic([this.recorded(rule), ...others]);
     return replayTraffic(traffic, (route) => rules.get(route), this.processes.collector.clock());
+  }
+
+  /** @throws ServiceUnavailableException if previews of too many rules wait */
+  private askOthers(rule: string): Promise<readonly RecordedTraffic[]> {
+    if (this.asked.size >= MOST_ASKED) throw new ServiceUnavailableException(BUSY);
+    const others = this.asking.then(() => this.ofOthers(rule)).finally(() => this.asked.delete(rule));
+    this.asking = others.catch(() => undefined); // There is one question at a time.
+    this.asked.set(rule, others);
+    return others;
   }
 
   /** The rule on each route, by the hash of the route; 0 if routes share its counters. */
@@ -119,7 +132,7 @@ export class Previews {
       const question = await records.ask(rule);
       if (question) return question;
       if (performance.now() > until) {
-        throw new ServiceUnavailableException('Other previews are being calculated; try again in 5 seconds.');
+        throw new ServiceUnavailableException(BUSY);
       }
       await sleep(LOOK_EVERY_MS);
     }

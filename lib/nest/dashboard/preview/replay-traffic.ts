@@ -1,8 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompiledRule } from '../../../rules/compiled-rule.js';
 import { refundIn, stepOf, type ReplayedCounter } from '../../../rules/replay.js';
 import type { Preview } from '../snapshot.js';
 import type { RecordedRequest, RecordedTraffic } from './recorded-traffic.js';
 import type { ReplayedRule } from './replayed-rule.js';
+
+/** After so many moments, the event loop gets a turn, so that a preview delays no request for long. */
+const REPLAYED_AT_ONCE = 500;
 
 /** A request, or the refund of its permits. */
 interface Moment {
@@ -18,15 +22,16 @@ interface Moment {
  * @param ruleOf the rule on a route, by the hash of the route; `undefined` if it has none now
  * @param until end of the record, in milliseconds since the epoch
  */
-export function replayTraffic(
+export async function replayTraffic(
   { requests, depth }: RecordedTraffic,
   ruleOf: (route: number) => ReplayedRule | undefined,
   until: number,
-): Preview {
+): Promise<Preview> {
   const [now, then] = [new Replay(), new Replay()];
   const subjects = new Set<number>();
   let [replayed, assumed] = [0, 0];
-  for (const { at, request, isRefund } of momentsOf(requests)) {
+  for (const [nth, { at, request, isRefund }] of momentsOf(requests).entries()) {
+    if (nth % REPLAYED_AT_ONCE === REPLAYED_AT_ONCE - 1) await nextTurn();
     const rule = ruleOf(request.route);
     const pair = rule?.of(request.resolved);
     if (!rule || !pair) continue;
