@@ -1,7 +1,6 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type * as TsMorph from 'ts-morph';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { migrateDecorators } from './decorators.js';
 import { isGuardProvider, migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
@@ -51,7 +50,7 @@ function summary(files: number, left: number, dry: boolean): string[] {
 
 function open(m: typeof TsMorph, path: string): TsMorph.Project {
   if (!existsSync(path)) {
-    throw new RateLimitConfigError([problem('path', path, 'a folder or a tsconfig.json that exists')]);
+    throw wrongPath(path, 'a folder or a tsconfig.json that exists');
   }
   if (!statSync(path).isDirectory()) return projectOf(m, path);
   const config = join(path, 'tsconfig.json');
@@ -66,14 +65,19 @@ function open(m: typeof TsMorph, path: string): TsMorph.Project {
   return project;
 }
 
-/** @throws RateLimitConfigError if the file is not a tsconfig.json */
+/** @throws Error with `problems` if the file is not a tsconfig.json */
 function projectOf(m: typeof TsMorph, path: string): TsMorph.Project {
   try {
     return new m.Project({ tsConfigFilePath: path });
   } catch (error) {
-    const reason = (error as Error).message;
-    throw new RateLimitConfigError([problem('path', path, 'a folder or a tsconfig.json', reason)]);
+    throw wrongPath(path, 'a folder or a tsconfig.json', (error as Error).message);
   }
+}
+
+/** Returns an error whose `problems` are printed without a stack. */
+function wrongPath(path: string, allowed: string, reason?: string): Error {
+  const problem = `path: got "${path}"${reason === undefined ? '' : `: ${reason}`}; allowed: ${allowed}`;
+  return Object.assign(new Error(problem), { problems: [problem] });
 }
 
 /** Whether a file is in a folder, and not reached through a link that leads out of it. */
