@@ -5,13 +5,12 @@ import { whyNoPreview } from '../../lib/nest/dashboard/preview/no-preview.js';
 import { replayTraffic } from '../../lib/nest/dashboard/preview/replay-traffic.js';
 import { ReplayedRule } from '../../lib/nest/dashboard/preview/replayed-rule.js';
 import type { Preview } from '../../lib/nest/dashboard/snapshot.js';
-import type { RecordedRequest } from '../../lib/nest/dashboard/preview/recorded-traffic.js';
+import type { AddedRequest, RecordedRequest } from '../../lib/nest/dashboard/preview/recorded-traffic.js';
 import {
   hashOf,
   isSampled,
   RECORDED_MS,
   TrafficRecord,
-  type AddedRequest,
 } from '../../lib/nest/dashboard/preview/traffic-record.js';
 import { mergeTraffic, readTraffic, trafficText } from '../../lib/nest/dashboard/preview/traffic-text.js';
 import { closeApps } from '../support/nest-app.js';

@@ -13,7 +13,7 @@ const MOST_RULES = 100;
 /** Sources in the order of `Collector.sources`. */
 export const SOURCES = ['store', 'cache', 'prefetched', 'fallback'] as const;
 
-/** Counts the decisions of this process, in bounded memory and without allocating for a decision. */
+/** Counts the decisions of this process, in bounded memory. */
 export class Collector implements DecisionObserver {
   readonly allowed = new Seconds(CHART_S);
   readonly denied = new Seconds(CHART_S);

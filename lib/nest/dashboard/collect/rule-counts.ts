@@ -49,8 +49,9 @@ export class RuleCounts {
     if (!allowed && text !== undefined) this.subjects.add(second, text, hit.route);
     if (isDeniedElsewhere) return;
     const { cost, route, rule } = hit;
-    const request = { subject: hashOfSubject(hit, text), route: this.routeHash(route), cost };
-    this.traffic.add(now, { ...request, isDenied: !allowed, resolved: rule.resolved });
+    const { resolved } = rule;
+    const subject = hashOfSubject(hit, text);
+    this.traffic.add(now, { subject, route: this.routeHash(route), cost, isDenied: !allowed, resolved });
   }
 
   /**

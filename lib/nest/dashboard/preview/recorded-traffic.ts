@@ -17,6 +17,9 @@ export interface RecordedRequest {
   readonly resolved?: Resolved | undefined;
 }
 
+/** A request to record. */
+export type AddedRequest = Omit<RecordedRequest, 'at' | 'refundedAt'>;
+
 /** Requests of one rule: all requests of some subjects. */
 export interface RecordedTraffic {
   /** The subjects whose hash ends with this number of zero bits: a share of 1/2^depth. */

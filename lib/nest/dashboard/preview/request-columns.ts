@@ -1,4 +1,4 @@
-import type { RecordedRequest } from './recorded-traffic.js';
+import type { AddedRequest, RecordedRequest } from './recorded-traffic.js';
 
 /** What a column holds instead of a time until the refund. */
 const CHARGED = 0;
@@ -28,7 +28,9 @@ export class RequestColumns {
     this.refunds = new Uint32Array(size);
   }
 
-  set(index: number, at: number, { subject, route, cost, isDenied, resolved }: Omit<RequestRow, 'at'>): void {
+  /** @param resolved the number of what the request determined */
+  set(index: number, at: number, request: AddedRequest, resolved: number): void {
+    const { subject, route, cost, isDenied } = request;
     this.times[index] = at;
     this.subjects[index] = subject;
     this.routes[index] = route;

@@ -1,5 +1,5 @@
 import type { Resolved } from '../../../rules/compiled-rule.js';
-import type { RecordedRequest, RecordedTraffic } from './recorded-traffic.js';
+import type { AddedRequest, RecordedRequest, RecordedTraffic } from './recorded-traffic.js';
 import { RequestColumns } from './request-columns.js';
 import { ResolvedValues } from './resolved-values.js';
 
@@ -11,9 +11,6 @@ const LARGEST = 8192;
 /** With fewer subjects than this, a sample of them would not represent the traffic. */
 const FEWEST_SUBJECTS = 64;
 const DEEPEST = 20;
-
-/** A request to record. */
-export type AddedRequest = Omit<RecordedRequest, 'at' | 'refundedAt'>;
 
 /** A request whose permits were refunded. */
 export interface Refunded {
@@ -45,7 +42,7 @@ export class TrafficRecord {
     if (this.length === this.columns.size) this.makeRoom(now);
     if (!isSampled(subject, this.depth)) return;
     const resolved = this.numberOf(request.resolved, now);
-    this.columns.set(this.indexOf(this.length), now, { ...request, resolved });
+    this.columns.set(this.indexOf(this.length), now, request, resolved);
     this.length += 1;
   }
 
