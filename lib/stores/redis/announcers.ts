@@ -29,7 +29,10 @@ interface Publishes {
 interface ClusterClient extends StoreClient {
   nodes(role: 'master'): readonly (ClusterNode & Publishes)[];
   on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: '+node' | '-node' | 'refresh' | 'connect' | 'ready' | 'close', listener: () => void): unknown;
+  on(
+    event: '+node' | '-node' | 'refresh' | 'connect' | 'ready' | 'close' | 'end',
+    listener: () => void,
+  ): unknown;
 }
 
 /** Returns the server of a client, or all masters of a Cluster: each master announces its own changes. */

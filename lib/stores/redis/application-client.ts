@@ -29,6 +29,7 @@ export function applicationClient(redis: RedisConnection, isCluster: boolean): A
       ? new Redis(boundedUrl(redis, LAZY), LAZY)
       : new Redis({ ...redis, ...LAZY } as object);
   const client = isCluster ? (clusterOf(single) as Redis) : single;
+  client.on('error', () => undefined); // The store reports that there is no connection, and commands reject.
   return { client, close: () => quit(client) };
 }
 

@@ -27,7 +27,9 @@ export interface StoreClient {
   /** The socket, while there is one. */
   readonly stream?: { cork(): void; uncork(): void } | undefined;
   on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'connect' | 'ready' | 'close', listener: () => void): unknown;
+  on(event: 'connect' | 'ready' | 'close' | 'end', listener: () => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
+  off(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
   once(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
   disconnect(reconnect?: boolean): void;
 }
@@ -96,25 +98,40 @@ export function addressOf({ isCluster, options = {} }: StoreClient): string {
  * `timeout` milliseconds.
  */
 export function firstConnection(client: StoreClient, timeout: number): Promise<void> {
-  const stands = standsOrFailed(client)
+  const over = new AbortController();
+  const stands = standsOrFailed(client, over.signal)
     // A Cluster is ready with its first node, and rejects calls to the others until they are connected.
-    .then(() => Promise.all((client.nodes?.('master') ?? []).map(standsOrFailed)))
+    .then(() =>
+      Promise.all((client.nodes?.('master') ?? []).map((node) => standsOrFailed(node, over.signal))),
+    )
     .then(() => undefined);
-  return new Deadline(timeout).within(stands).catch(() => undefined);
+  return new Deadline(timeout).within(stands).catch(() => over.abort());
 }
 
-function standsOrFailed(client: StoreClient): Promise<void> {
-  if (client.status === 'ready' || client.status === 'end') return Promise.resolve();
+function standsOrFailed(client: StoreClient, over: AbortSignal): Promise<void> {
+  if (client.status === 'ready' || client.status === 'end' || over.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     let hasTimedOut = false;
-    client.on('error', (error) => (hasTimedOut = error.message.startsWith(TIMED_OUT)));
-    client.once('ready', resolve);
-    client.once('end', resolve);
+    const failed = (error: Error): void => void (hasTimedOut = error.message.startsWith(TIMED_OUT));
     // If the process was busy, the first attempt may have timed out although it would have succeeded: wait for the next.
-    client.on('close', () => {
-      if (!hasTimedOut) resolve();
+    const closed = (): void => {
+      if (!hasTimedOut) done();
       hasTimedOut = false;
-    });
+    };
+    const done = (): void => {
+      client.off('error', failed);
+      for (const [event, listener] of events) client.off(event, listener);
+      over.removeEventListener('abort', done);
+      resolve();
+    };
+    const events = [
+      ['close', closed],
+      ['ready', done],
+      ['end', done],
+    ] as const;
+    client.on('error', failed);
+    for (const [event, listener] of events) client.on(event, listener);
+    over.addEventListener('abort', done);
   });
 }
 

@@ -1,7 +1,6 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 
-import type { EventEmitter } from 'node:events';
 import { hostname } from 'node:os';
 import type { BaseStore } from '../../../contracts/store.js';
 import { every, type Timer } from '../../../contracts/timer.js';
@@ -60,8 +59,6 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   ) {
     if (!redis) return;
     this.records = new ProcessRecords(redis, `${prefix}{dashboard}`, this.identity.id);
-    // Without a listener, ioredis prints each error; the page shows the last one.
-    (redis as EventEmitter).on('error', () => undefined);
   }
 
   onModuleInit(): void {

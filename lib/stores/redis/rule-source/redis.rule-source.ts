@@ -14,6 +14,7 @@ import { every } from '../../../contracts/timer.js';
 import { Announcements } from '../announcements.js';
 import { announcersOf } from '../announcers.js';
 import { ChannelRights } from '../channel-rights.js';
+import { ClientFaults } from '../client-faults.js';
 import { firstConnection } from '../connection.js';
 import { Deadline } from '../deadline.js';
 import { REDIS, type RedisConnection } from '../redis-option.js';
@@ -82,6 +83,8 @@ export class RedisRuleSource implements RuleSource {
   private readonly name: string;
   private opened: { readonly current: CurrentClient; readonly announcements: Announcements } | undefined;
   private isSettled = false;
+  /** The first connection, which all calls wait for. */
+  private settling: Promise<void> | undefined;
   private version: string | undefined;
 
   /** @throws RateLimitConfigError if an option is invalid */
@@ -188,16 +191,22 @@ export class RedisRuleSource implements RuleSource {
   /** Connects first, to the whole Cluster if the server is a node of one. */
   private async call<Reply>(run: (redis: Commands) => Promise<Reply>): Promise<Reply> {
     const { current } = this.open();
-    if (!this.isSettled) {
-      await firstConnection(current.client, BOUNDS.connectTimeout);
-      await current.settle();
-      this.isSettled = current.client.status === 'ready';
-    }
+    if (!this.isSettled) await (this.settling ??= this.settle(current));
     try {
       return await this.deadline.within(run(current.client as unknown as Commands));
     } catch (error) {
       if (error instanceof Error && error.message.startsWith('MOVED')) this.isSettled = false;
-      throw error;
+      throw current.connection.isReady ? error : new ClientFaults(current).ofCall('', error);
+    }
+  }
+
+  private async settle(current: CurrentClient): Promise<void> {
+    try {
+      await firstConnection(current.client, BOUNDS.connectTimeout);
+      await current.settle();
+      this.isSettled = current.client.status === 'ready';
+    } finally {
+      this.settling = undefined;
     }
   }
 }
