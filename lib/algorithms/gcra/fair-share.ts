@@ -30,6 +30,9 @@ interface FairShareOptions {
 /** The units of a burst are exact, with room for debt. */
 const LARGEST = 2 ** 51;
 
+/** The most permits that are counted as taken: the state in Redis has them in a number with the weight. */
+const MOST_TAKEN = 2 ** 42;
+
 /** Number of tenants that take as much memory as a key. */
 const TENANTS_PER_SIZE = 4;
 
@@ -103,7 +106,7 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
     }
 
     me.credit -= Math.min(need, LONGEST + total);
-    me.taken += cost;
+    me.taken = Math.min(MOST_TAKEN, me.taken + cost);
     const left = totalOf(shares);
     const resetAfter = Math.max(0, ahead + Math.ceil((burst * window - left) / limit));
     const expiresAfter = Math.max(resetAfter, ahead + fillTime(parameters));

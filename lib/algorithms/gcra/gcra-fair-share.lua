@@ -2,14 +2,15 @@
 -- weight, and what one cannot hold goes to the others (water-filling, which is max-min fair).
 --
 -- KEYS  the rule's key: a string, `shares`, then doubles (so that many are packed at once): window, burst, at, pool, and
---       for each tenant id, weight, credit, seen, taken:
+--       for each tenant id, load, credit, seen:
 --       window, burst  those that the units were counted with (microseconds, permits)
 --       at             up to when units were added (microseconds since the epoch)
 --       pool           units that no tenant has; a unit is 1/window permit, and each microsecond adds `limit`
---       id, weight     the tenant; 0 for those that share one place
+--       id             the tenant; 0 for those that share one place
+--       load           weight + 1024 taken: permits that it has taken in the window of `seen`, at most 2^42; windows
+--                      start at multiples of their length
 --       credit         units that it may take at once; negative if it owes
 --       seen           when its last request arrived (microseconds since the epoch)
---       taken          permits that it has taken in the window of `seen`; windows start at multiples of their length
 -- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits), tenant (its id), weight, named (1: always has a share
 --       of its own)
@@ -23,12 +24,15 @@
 -- Maximum number of tenants with a share of their own, besides those that are named.
 local MOST_TENANTS = 100
 
--- The start of a state, its doubles before those of the tenants, and the doubles of a tenant. Each has eight bytes.
-local MAGIC, HEAD, WIDTH = 'shares', 4, 5
+-- The start of a state, and its doubles before those of the tenants. Each double has eight bytes.
+local MAGIC, HEAD = 'shares', 4
+
+-- More than any weight, and the most permits that are counted as taken: their product is exact.
+local TAKEN, MOST_TAKEN = 1024, 2 ^ 42
 
 -- The shares at the current time: the tenants are in parallel lists.
 local at, pool, count, total, sum_weights
-local ids, weights, credits, seen, taken = {}, {}, {}, {}, {}
+local ids, weights, loads, credits, seen = {}, {}, {}, {}, {}
 
 -- The parameters of the rule.
 local limit, window, burst
@@ -117,8 +121,8 @@ local function forget_idle()
       kept = index
     else
       kept = kept + 1
-      ids[kept], weights[kept], credits[kept] = ids[index], weights[index], credits[index]
-      seen[kept], taken[kept] = seen[index], taken[index]
+      ids[kept], weights[kept], loads[kept] = ids[index], weights[index], loads[index]
+      credits[kept], seen[kept] = credits[index], seen[index]
     end
   end
   local is_changed = kept < count
@@ -130,15 +134,16 @@ end
 local function unpack_state(stored)
   if not stored or string.sub(stored, 1, #MAGIC) ~= MAGIC then return nil end
   local doubles = (#stored - #MAGIC) / 8
-  if doubles < HEAD or (doubles - HEAD) % WIDTH ~= 0 then return nil end
+  if doubles < HEAD or doubles % 4 ~= 0 then return nil end
   local values = { struct.unpack(format_of(doubles), stored, #MAGIC + 1) }
-  at, pool, count, sum_weights = values[3], values[4], (doubles - HEAD) / WIDTH, 0
+  at, pool, count, sum_weights = values[3], values[4], doubles / 4 - 1, 0
   total = pool
   for index = 1, count do
-    local first = HEAD + WIDTH * (index - 1)
-    local weight, credit = values[first + 2], values[first + 3]
-    ids[index], weights[index], credits[index] = values[first + 1], weight, credit
-    seen[index], taken[index] = values[first + 4], values[first + 5]
+    local first = 4 * index
+    local load, credit = values[first + 2], values[first + 3]
+    local weight = load % TAKEN
+    ids[index], weights[index], loads[index] = values[first + 1], weight, load
+    credits[index], seen[index] = credit, values[first + 4]
     total, sum_weights = total + credit, sum_weights + weight
   end
   return values[1], values[2]
@@ -177,12 +182,13 @@ local function join(tenant, weight, named, is_changed)
   if not me then
     count = count + 1
     me = count
-    weights[me], credits[me], seen[me], taken[me] = 0, 0, at, 0
+    weights[me], loads[me], credits[me], seen[me] = 0, 0, 0, at
   end
   if weights[me] ~= weight then
-    sum_weights, weights[me], is_changed = sum_weights - weights[me] + weight, weight, true
+    sum_weights, loads[me] = sum_weights - weights[me] + weight, loads[me] - weights[me] + weight
+    weights[me], is_changed = weight, true
   end
-  if seen[me] < at - at % window then taken[me] = 0 end
+  if seen[me] < at - at % window then loads[me] = weight end
   ids[me], seen[me] = tenant, at
   if is_changed then level() end
   return me
@@ -207,18 +213,28 @@ end
 local function write()
   local values = { window, burst, at, pool }
   for index = 1, count do
-    local first = HEAD + WIDTH * (index - 1)
-    values[first + 1], values[first + 2], values[first + 3] = ids[index], weights[index], credits[index]
-    values[first + 4], values[first + 5] = seen[index], taken[index]
+    local first = 4 * index
+    values[first + 1], values[first + 2], values[first + 3], values[first + 4] =
+      ids[index], loads[index], credits[index], seen[index]
   end
   written, written_window, written_burst = MAGIC .. struct.pack(format_of(#values), unpack(values)), window, burst
   return written
 end
 
+-- Returns: the permits that a tenant has taken in this window.
+local function taken_of(me)
+  return (loads[me] - weights[me]) / TAKEN
+end
+
+-- Sets the permits that a tenant has taken in this window.
+local function set_taken(me, taken)
+  loads[me] = weights[me] + TAKEN * math.max(0, math.min(taken, MOST_TAKEN))
+end
+
 -- Returns: what a tenant has, as it is reported: remaining, guaranteed, borrowed (permits).
 local function figures_of(me, remaining)
   local guaranteed = math.floor(limit * weights[me] / sum_weights)
-  return { remaining, guaranteed, math.max(0, taken[me] - guaranteed) }
+  return { remaining, guaranteed, math.max(0, taken_of(me) - guaranteed) }
 end
 
 local function step(key, now, cost, max_wait, _, rule_limit, rule_window, rule_burst, tenant, weight, named)
@@ -239,7 +255,8 @@ local function step(key, now, cost, max_wait, _, rule_limit, rule_window, rule_b
   end
 
   local units = math.min(need, LONGEST + total)
-  credits[me], total, taken[me] = credits[me] - units, total - units, taken[me] + cost
+  credits[me], total = credits[me] - units, total - units
+  if cost > 0 then set_taken(me, taken_of(me) + cost) end
   local reset_after = math.max(0, ahead + math.ceil((burst * window - total) / limit))
   local figures = figures_of(me, math.max(0, remaining - cost))
   return true, figures, 0, reset_after, write(), math.max(reset_after, ahead + fill_time())
@@ -255,7 +272,8 @@ local function refund(key, now, cost, receipt, only_last, rule_limit, rule_windo
 
   local units, me = math.min(cost * window, (receipt - now) * limit, missing), find(tenant) or find(0)
   if me then
-    credits[me], taken[me] = credits[me] + units, math.max(0, taken[me] - cost)
+    credits[me] = credits[me] + units
+    set_taken(me, taken_of(me) - cost)
   else
     pool = pool + units
   end
@@ -273,7 +291,7 @@ local function clear(key, now, rule_limit, rule_window, rule_burst, tenant, _, n
   if not me then return nil end
   local most = math.max(cap_of() * weights[me], window)
   local units = math.max(0, math.min(most - credits[me], burst * window - total))
-  credits[me], total, taken[me] = credits[me] + units, total + units, 0
+  credits[me], total, loads[me] = credits[me] + units, total + units, weights[me]
   local reset_after = at - now + math.ceil((burst * window - total) / limit)
   return write(), math.max(reset_after, at - now + fill_time())
 end
