@@ -55,8 +55,8 @@ export async function decideTogether(
   for (const { hits, options } of requests) call.addRequest(hits, options);
   const script = assembleScript(call.main, call.algorithms);
   const reply = await redis.eval(script, call.keys.length, ...call.keys, ...call.argv);
-  const reader = new ReplyReader(reply as DecideReply);
-  return requests.map(({ hits }) => reader.next(hits.length).map(resultOf));
+  const reader = new ReplyReader(reply as DecideReply, requests);
+  return requests.map((request) => reader.next(request).map(resultOf));
 }
 
 /** Returns the results of a store that decides them in sequence. */

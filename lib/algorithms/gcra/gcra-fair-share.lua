@@ -14,8 +14,8 @@
 -- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), burst (permits), tenant (its id), weight, named (1: always has a share
 --       of its own)
--- Returns  allowed, { remaining, guaranteed, borrowed }, retry_after (-1: never), reset_after, state, expires_after; a
---          denial also has a state, so that the tenant counts as one that asks:
+-- Returns  allowed, remaining, retry_after (-1: never), reset_after, state, expires_after, guaranteed, borrowed; a denial
+--          also has a state, so that the tenant counts as one that asks
 --       guaranteed     permits per window that the tenant gets whatever the others take
 --       borrowed       permits beyond these that it has taken in this window
 --
@@ -231,10 +231,10 @@ local function set_taken(me, taken)
   loads[me] = weights[me] + TAKEN * math.max(0, math.min(taken, MOST_TAKEN))
 end
 
--- Returns: what a tenant has, as it is reported: remaining, guaranteed, borrowed (permits).
-local function figures_of(me, remaining)
+-- Returns: the part of a tenant: guaranteed, borrowed (permits).
+local function part_of(me)
   local guaranteed = math.floor(limit * weights[me] / sum_weights)
-  return { remaining, guaranteed, math.max(0, taken_of(me) - guaranteed) }
+  return guaranteed, math.max(0, taken_of(me) - guaranteed)
 end
 
 local function step(key, now, cost, max_wait, _, rule_limit, rule_window, rule_burst, tenant, weight, named)
@@ -250,16 +250,15 @@ local function step(key, now, cost, max_wait, _, rule_limit, rule_window, rule_b
     local reset_after = ahead + math.ceil((burst * window - total) / limit)
     local wait = math.max(1, wait_for(me, math.min(need, most)), math.ceil((need - total) / limit))
     local retry_after = cost > burst and -1 or ahead + wait
-    local figures = figures_of(me, remaining)
-    return false, figures, retry_after, reset_after, write(), math.max(reset_after, ahead + fill_time())
+    return false, remaining, retry_after, reset_after, write(), math.max(reset_after, ahead + fill_time()), part_of(me)
   end
 
   local units = math.min(need, LONGEST + total)
   credits[me], total = credits[me] - units, total - units
   if cost > 0 then set_taken(me, taken_of(me) + cost) end
   local reset_after = math.max(0, ahead + math.ceil((burst * window - total) / limit))
-  local figures = figures_of(me, math.max(0, remaining - cost))
-  return true, figures, 0, reset_after, write(), math.max(reset_after, ahead + fill_time())
+  local expires_after = math.max(reset_after, ahead + fill_time())
+  return true, math.max(0, remaining - cost), 0, reset_after, write(), expires_after, part_of(me)
 end
 
 -- A charge expires gradually as units are added: at most what can be left of it is refunded.

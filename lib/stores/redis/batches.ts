@@ -45,10 +45,11 @@ class Batch {
   }
 
   answer(reply: DecideReply, faults: ClientFaults): void {
-    const reader = new ReplyReader(reply);
+    const { requests } = this.call;
+    const reader = new ReplyReader(reply, requests);
     for (const [nth, { resolve, reject }] of this.waiting.entries()) {
       try {
-        resolve(reader.next(this.call.requests[nth]!.hits.length));
+        resolve(reader.next(requests[nth]!));
       } catch (error) {
         reject(faults.of(this.call.server, error));
       }

@@ -8,8 +8,8 @@
 --       prefetch), max_wait (microseconds; -1: unlimited; for mode 2: how long to store the receipts), and for each hit:
 --       rule (index), cost (permits), and only if the algorithm has leases: lease (a name), waits (1: takes a place in
 --       the queue if permits are missing)
--- Returns  now (microseconds), then three values per hit: remaining (permits; if negative: none, and the subject is
---          blocked for so many microseconds; a list if the algorithm returns more figures), wait (microseconds; from 0: allowed
+-- Returns  now (microseconds), then three integers per hit: remaining (permits; if negative: none, and the subject is
+--          blocked for so many microseconds), wait (microseconds; from 0: allowed
 --          with this delay; -1: never allowed; below -1: allowed after -2 - wait), reset_after (microseconds); the
 --          first value of a failed request is the error, a string
 --
@@ -78,8 +78,8 @@ local function check_all()
   local denied, index = false, first_key
   for hit = 1, count do
     index = find_keys(hit, index)
-    local allowed, remaining, wait, reset_after, state, expires_after = check(hit)
-    report(hit, allowed, remaining, wait, reset_after)
+    local allowed, remaining, wait, reset_after, state, expires_after, guaranteed, borrowed = check(hit)
+    report(hit, allowed, remaining, wait, reset_after, guaranteed, borrowed)
     hit_allowed[hit], hit_state[hit], hit_expiry[hit] = allowed, state, expires_after
     if not allowed and not hit_rule[hit].shadow then denied = true end
   end
@@ -90,8 +90,8 @@ end
 local function report_uncharged()
   for hit = 1, count do
     if hit_allowed[hit] then
-      local _, remaining, _, reset_after = step(hit, 0, 0)
-      report(hit, true, remaining, 0, reset_after)
+      local _, remaining, _, reset_after, _, _, guaranteed, borrowed = step(hit, 0, 0)
+      report(hit, true, remaining, 0, reset_after, guaranteed, borrowed)
     end
   end
 end
@@ -178,5 +178,6 @@ function decide(...)
     return when_full(decide)(...) -- the first write failed, so nothing was written
   end
   if not saved and unsure then fail_from(unsure, failure) end
+  append_parts()
   return reply
 end

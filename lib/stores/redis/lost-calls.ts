@@ -37,11 +37,11 @@ function holds({ hits, options }: Request): boolean {
 }
 
 function heldOf(reply: DecideReply, requests: readonly Request[]): Adjustment[] {
-  const reader = new ReplyReader(reply);
+  const reader = new ReplyReader(reply, requests);
   return requests.flatMap((request) => {
     let results: readonly HitResult[];
     try {
-      results = reader.next(request.hits.length);
+      results = reader.next(request);
     } catch {
       return []; // A failed request holds nothing.
     }

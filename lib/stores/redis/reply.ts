@@ -1,12 +1,16 @@
-import type { HitResult } from '../../contracts/store.js';
+import type { SharePart } from '../../contracts/algorithm.js';
+import type { Hit, HitResult } from '../../contracts/store.js';
 
-/** The remaining permits of a hit, and the part of the subject if all subjects of the rule share the limit. */
-type Remaining = number | readonly [remaining: number, guaranteed: number, borrowed: number];
-
-/** The reply of decide.lua: the instant, then three values per hit; the first value of a failed request is an error. */
-export type DecideReply = readonly [now: number, ...rest: readonly (Remaining | string)[]];
+/**
+ * The reply of decide.lua: the instant, then three integers per hit; the first value of a failed request is an error. Parts
+ * of subjects follow, each with the position of its hit.
+ */
+export type DecideReply = readonly [now: number, ...rest: readonly (number | string)[]];
 
 const FIELDS = 3;
+
+/** Values of a part: the position of the hit in the reply from 1, guaranteed, borrowed. */
+const PART = 3;
 
 const NEVER = -1;
 
@@ -16,10 +20,7 @@ export function failureIn(reply: unknown): Error | undefined {
   if (!Array.isArray(reply)) return replyError(`something unexpected (${typeof reply})`);
   for (const part of reply as readonly unknown[]) {
     if (typeof part === 'string') return replyError(part);
-    if (typeof part === 'number') continue;
-    if (!Array.isArray(part) || !part.every((figure) => typeof figure === 'number')) {
-      return replyError(`a list with something unexpected (${typeof part})`);
-    }
+    if (typeof part !== 'number') return replyError(`a list with something unexpected (${typeof part})`);
   }
   return undefined;
 }
@@ -28,39 +29,59 @@ function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
+/** A request, as far as its results depend on it. */
+interface ReadRequest {
+  readonly hits: readonly Pick<Hit, 'algorithm'>[];
+}
+
 /** Reads the results of requests in the reply of decide.lua, one after the other. */
 export class ReplyReader {
   private at = 1;
+  private parts: ReadonlyMap<number, SharePart> | undefined;
 
-  constructor(private readonly reply: DecideReply) {}
+  /** @param requests all requests of the call */
+  constructor(
+    private readonly reply: DecideReply,
+    private readonly requests: readonly ReadRequest[],
+  ) {}
 
-  /**
-   * @param hits number of hits of the request
-   * @throws Error the error of the request, if it failed
-   */
-  next(hits: number): HitResult[] {
+  /** @throws Error the error of the request, if it failed */
+  next({ hits }: ReadRequest): HitResult[] {
     const { reply, at } = this;
-    this.at += FIELDS * hits;
+    this.at += FIELDS * hits.length;
     const failure = reply[at];
-    if (failure === undefined || typeof failure === 'string') {
-      throw replyError(failure ?? 'a list that is too short');
+    if (typeof failure !== 'number') throw replyError(failure ?? 'a list that is too short');
+    const results = new Array<HitResult>(hits.length);
+    for (let index = 0; index < hits.length; index += 1) {
+      const slot = at + FIELDS * index;
+      results[index] = hits[index]!.algorithm.clear ? this.resultOfSubject(slot) : this.result(slot);
     }
-    const results = new Array<HitResult>(hits);
-    for (let hit = 0; hit < hits; hit += 1) results[hit] = this.result(at + FIELDS * hit);
     return results;
   }
 
-  private result(at: number): HitResult {
-    const figures = this.reply[at] as Remaining;
-    if (typeof figures === 'number') return this.resultWith(figures, at);
-    const [remaining, guaranteed, borrowed] = figures;
-    return { ...this.resultWith(remaining, at), part: { guaranteed, borrowed } };
+  /** Returns the result of a hit whose rule has one state for all subjects. */
+  private resultOfSubject(at: number): HitResult {
+    this.parts ??= this.partsOf();
+    const part = this.parts.get(at);
+    return part ? { ...this.result(at), part } : this.result(at);
   }
 
-  private resultWith(remaining: number, at: number): HitResult {
+  /** Returns the parts of subjects by the position of the hit. */
+  private partsOf(): ReadonlyMap<number, SharePart> {
+    const reply = this.reply as readonly number[];
+    const parts = new Map<number, SharePart>();
+    const first = this.requests.reduce((sum, { hits }) => sum + FIELDS * hits.length, 1);
+    for (let at = first; at < reply.length; at += PART) {
+      parts.set(reply[at]! - 1, { guaranteed: reply[at + 1]!, borrowed: reply[at + 2]! });
+    }
+    return parts;
+  }
+
+  private result(at: number): HitResult {
     const reply = this.reply as readonly number[];
     const now = reply[0]!;
     const source = 'redis';
+    const remaining = reply[at]!;
     const wait = reply[at + 1]!;
     const resetAfter = reply[at + 2]!;
     if (wait >= 0) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: wait, source, now };

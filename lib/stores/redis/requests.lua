@@ -7,6 +7,9 @@
 local FIELDS = 3
 
 local reply, reply_end
+
+-- Parts of subjects, to follow the results: the position of the hit in the reply, guaranteed, borrowed; and their number.
+local parts, part_count = {}, 0
 local next_argument, next_key
 
 -- The current run of requests: how many of them are left, and what they have in common. For a prefetch, `kept` is how
@@ -23,7 +26,7 @@ end
 
 local function begin_requests(...)
   begin_call(...)
-  reply = { now, 0, 0, 0 } -- as large as the reply for one hit, so that the table does not grow
+  reply, part_count = { now, 0, 0, 0 }, 0 -- as large as the reply for one hit, so that the table does not grow
   rewind()
 end
 
@@ -57,10 +60,20 @@ local function next_request()
   return true
 end
 
-local function report(hit, allowed, remaining, wait, reset_after)
+local function report(hit, allowed, remaining, wait, reset_after, guaranteed, borrowed)
   local slot = start + FIELDS * (hit - 1)
   if not allowed then wait = wait < 0 and -1 or -2 - wait end
   reply[slot], reply[slot + 1], reply[slot + 2] = remaining, wait, reset_after
+  if guaranteed then
+    parts[part_count + 1], parts[part_count + 2], parts[part_count + 3] = slot, guaranteed, borrowed
+    part_count = part_count + 3
+  end
+end
+
+-- Appends the parts of subjects to the reply. The last part of a hit counts.
+local function append_parts()
+  local last = #reply
+  for index = 1, part_count do reply[last + index] = parts[index] end
 end
 
 local function fail(failure)
