@@ -10,6 +10,7 @@ import {
 } from '../../lib/index.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
 import { STORES, virtualStore, VirtualTime } from '../support/virtual-store.js';
 
 const HOUR = 3_600_000;
@@ -101,6 +102,23 @@ describe.each(STORES)('usage of a rule with share, with %s', (kind) => {
     const reservation = await limits.reserve('api', 'ann', { cost: 2 });
     await reservation.settle(1);
     expect(await usage('ann')).toEqual({ remaining: 1, guaranteed: 2, borrowed: 0 });
+  });
+});
+
+describe('a reset of one tenant in another process', () => {
+  it('ends the denials that this process has cached', async () => {
+    const prefix = uniquePrefix();
+    const onDemand = { api: { window: '1d', limit: 2, algorithm: 'gcra', share: {} } as AnyRule };
+    const start = async () => {
+      const imports = [RateLimitModule.forRoot({ redis: redisUrl(), prefix, timeout: 5000, onDemand })];
+      return (await startApp({ imports }, { framework: 'express' })).app.get(RateLimitService);
+    };
+    const [one, other] = [await start(), await start()];
+    await one.consume('api', 'ann', { cost: 2 });
+    const denied = await one.consume('api', 'ann');
+    expect(denied).toMatchObject({ allowed: false, share: { guaranteed: 2, borrowed: 0 } });
+    expect(await other.reset('api', 'ann')).toBe(true);
+    await until(async () => (await one.consume('api', 'ann')).allowed, 'the reset');
   });
 });
 
