@@ -1,0 +1,166 @@
+import { Injectable, SetMetadata, UseGuards, type CanActivate } from '@nestjs/common';
+import { ExternalContextCreator } from '@nestjs/core';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import { Gate } from '../support/gate.js';
+import { closeApps, startApp } from '../support/nest-app.js';
+import { until } from '../support/redis/until.mjs';
+
+const MINUTE = { window: '1m', algorithm: 'fixed-window', by: 'everyone' } as const;
+const HELD = { name: 'held', limit: 1, algorithm: 'concurrency', by: 'everyone' } as const;
+
+/** Marks a method, as the libraries of queues do. */
+const Consumes = SetMetadata('QUEUE_HANDLER', {});
+
+@Injectable()
+class Gatekeeper implements CanActivate {
+  isOpen = false;
+
+  canActivate() {
+    return this.isOpen;
+  }
+}
+
+@Injectable()
+class Queue {
+  readonly gate = new Gate();
+
+  @RateLimit({ ...MINUTE, name: 'parcels', limit: 2 })
+  @Consumes
+  store(parcel: string) {
+    return `stored ${parcel}`;
+  }
+
+  @RateLimit({ ...MINUTE, name: 'tenant', limit: 1, by: (context) => context.getArgByIndex<string>(0) })
+  @Consumes
+  tenant(name: string) {
+    return name;
+  }
+
+  @RateLimit({ ...MINUTE, name: 'login', limit: 1, count: 'failures' })
+  @Consumes
+  login(password: string) {
+    if (password !== 'right') throw new Error('wrong password');
+    return 'in';
+  }
+
+  @RateLimit(HELD)
+  @Consumes
+  async slow() {
+    await this.gate.pass();
+    return 'done';
+  }
+
+  @RateLimit(HELD)
+  @Consumes
+  fail() {
+    throw new Error('broken parcel');
+  }
+
+  @RateLimit({ ...MINUTE, name: 'tried', limit: 3, count: 'failures' })
+  @UseGuards(Gatekeeper)
+  @Consumes
+  tried() {
+    return 'in';
+  }
+
+  @RateLimit(HELD)
+  @UseGuards(Gatekeeper)
+  @Consumes
+  guarded() {
+    return 'in';
+  }
+
+  @Consumes
+  free() {
+    return 'free';
+  }
+}
+
+type Method = 'store' | 'tenant' | 'login' | 'slow' | 'fail' | 'tried' | 'guarded' | 'free';
+
+/** Starts an application whose consumers are called as a library calls them: with the guards and interceptors of Nest. */
+async function startQueue(limits: RateLimitModuleOptions = {}) {
+  const metadata = { imports: [RateLimitModule.forRoot(limits)], providers: [Queue, Gatekeeper] };
+  const { app } = await startApp(metadata, { framework: 'express' });
+  const queue = app.get(Queue);
+  const creator = app.get(ExternalContextCreator, { strict: false });
+  const deliver = async (name: Method, ...args: unknown[]): Promise<unknown> => {
+    const none = undefined;
+    const run = creator.create(queue, queue[name], name, none, none, none, none, none, 'queue');
+    try {
+      return (await run(...args)) as unknown;
+    } catch (error) {
+      return error;
+    }
+  };
+  return { app, queue, deliver };
+}
+
+const denied = (rule: string) =>
+  expect.objectContaining({ status: 429, decision: expect.objectContaining({ rule, allowed: false }) });
+
+afterEach(closeApps);
+
+describe('a handler that a library calls through ExternalContextCreator', () => {
+  it('is called up to its limit, and is denied with an exception that has the decision', async () => {
+    const { deliver } = await startQueue();
+    expect([await deliver('store', 'a'), await deliver('store', 'b')]).toEqual(['stored a', 'stored b']);
+    expect(await deliver('store', 'c')).toEqual(denied('parcels'));
+    expect(await deliver('free')).toBe('free');
+  });
+
+  it('has a counter for each subject that a function in `by` finds in its arguments', async () => {
+    const { deliver } = await startQueue();
+    expect([await deliver('tenant', 'ada'), await deliver('tenant', 'grace')]).toEqual(['ada', 'grace']);
+    expect(await deliver('tenant', 'ada')).toEqual(denied('tenant'));
+  });
+
+  it("counts for count: 'failures' if it throws, and does not count if it succeeds", async () => {
+    const { deliver } = await startQueue();
+    await until(async () => (await deliver('login', 'right')) === 'in', 'the first success');
+    await until(async () => (await deliver('login', 'right')) === 'in', 'the refund of a success');
+    const fails = async () => ((await deliver('login', 'wrong')) as Error).message === 'wrong password';
+    await until(fails, 'a failure to count');
+    expect(await deliver('login', 'right')).toEqual(denied('login'));
+  });
+
+  it('holds its permit until it ends, and its failure is passed on', async () => {
+    const { queue, deliver } = await startQueue();
+    const first = deliver('slow');
+    await until(() => queue.gate.inside === 1, 'the first call');
+    expect(await deliver('slow')).toEqual(denied('held'));
+    queue.gate.open();
+    expect(await first).toBe('done');
+    for (let nth = 1; nth <= 3; nth++) {
+      const isBroken = async () => ((await deliver('fail')) as Error).message === 'broken parcel';
+      await until(isBroken, 'the permit of the call before');
+    }
+  });
+
+  it('counts as a failure if a later guard denies it', async () => {
+    const { deliver } = await startQueue();
+    const messages = [];
+    for (let nth = 1; nth <= 3; nth++) messages.push(((await deliver('tried')) as Error).message);
+    expect(messages).toEqual(Array(3).fill('Forbidden resource'));
+    expect(await deliver('tried')).toEqual(denied('tried'));
+  });
+
+  it('takes no permit if a later guard denies it', async () => {
+    const { app, deliver } = await startQueue();
+    for (let nth = 1; nth <= 3; nth++) {
+      expect(await deliver('guarded')).toMatchObject({ message: 'Forbidden resource' });
+    }
+    app.get(Gatekeeper).isOpen = true;
+    expect(await deliver('guarded')).toBe('in');
+  });
+
+  it("is not limited by the module's rules, unless `transports` has 'other'", async () => {
+    const rules = { default: { ...MINUTE, limit: 1 } };
+    const plain = await startQueue({ rules });
+    for (let nth = 1; nth <= 3; nth++) expect(await plain.deliver('free')).toBe('free');
+    const limited = await startQueue({ rules, transports: ['other'] });
+    expect(await limited.deliver('free')).toBe('free');
+    expect(await limited.deliver('free')).toEqual(denied('default'));
+  });
+});
