@@ -71,7 +71,7 @@ class Depot {
 
   @RateLimit({ ...MINUTE, name: 'stored', limit: 2, by: 'everyone' })
   @EventPattern('stored')
-  stored() {
+  stored(@Payload() _parcel: unknown) {
     depot.events += 1;
   }
 }
@@ -90,7 +90,7 @@ class Deliveries extends Server implements CustomTransportStrategy {
     return undefined as T;
   }
 
-  async send(pattern: string, data: unknown, context: BaseRpcContext): Promise<unknown> {
+  async deliver(pattern: string, data: unknown, context: BaseRpcContext): Promise<unknown> {
     const result = this.transformToObservable(await this.getHandlerByPattern(pattern)!(data, context));
     return lastValueFrom(result, { defaultValue: undefined }).catch((error: unknown) => ({ error }));
   }
@@ -141,7 +141,7 @@ describe.each(Object.entries(CONTEXTS))('messages with the context of %s', (_, c
   const startDepot = async (onDeniedEvent?: 'drop' | 'throw') => {
     const started = await start(onDeniedEvent);
     const send = (pattern: string, data: unknown, sender = 'ada') =>
-      started.deliveries.send(pattern, data, contextOf(pattern, sender));
+      started.deliveries.deliver(pattern, data, contextOf(pattern, sender));
     return { ...started, send };
   };
 

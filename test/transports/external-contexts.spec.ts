@@ -77,7 +77,7 @@ class Queue {
   }
 }
 
-type Method = 'store' | 'tenant' | 'login' | 'slow' | 'fail' | 'tried' | 'guarded' | 'free';
+type Handler = (...args: unknown[]) => unknown;
 
 /** Starts an application whose consumers are called as a library calls them: with the guards and interceptors of Nest. */
 async function startQueue(limits: RateLimitModuleOptions = {}) {
@@ -85,9 +85,9 @@ async function startQueue(limits: RateLimitModuleOptions = {}) {
   const { app } = await startApp(metadata, { framework: 'express' });
   const queue = app.get(Queue);
   const creator = app.get(ExternalContextCreator, { strict: false });
-  const deliver = async (name: Method, ...args: unknown[]): Promise<unknown> => {
+  const deliver = async (name: Exclude<keyof Queue, 'gate'>, ...args: unknown[]): Promise<unknown> => {
     const none = undefined;
-    const run = creator.create(queue, queue[name], name, none, none, none, none, none, 'queue');
+    const run = creator.create(queue, queue[name] as Handler, name, none, none, none, none, none, 'queue');
     try {
       return (await run(...args)) as unknown;
     } catch (error) {
