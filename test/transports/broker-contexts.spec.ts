@@ -86,8 +86,8 @@ class Deliveries extends Server implements CustomTransportStrategy {
 
   on(): void {}
 
-  unwrap<T>(): T {
-    return undefined as T;
+  unwrap(): never {
+    throw new Error('there is no broker');
   }
 
   async deliver(pattern: string, data: unknown, context: BaseRpcContext): Promise<unknown> {
@@ -122,7 +122,8 @@ async function start(onDeniedEvent: 'drop' | 'throw' = 'drop') {
     .setLogger(logs)
     .compile();
   const options: CustomStrategy = { strategy: deliveries };
-  const app = module.createNestMicroservice(options as object);
+  const settings: object = options;
+  const app = module.createNestMicroservice(settings);
   await app.listen();
   running.push(app);
   return { app, logs, deliveries };
