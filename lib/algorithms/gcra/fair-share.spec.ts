@@ -51,6 +51,16 @@ describe('fair shares', () => {
     expect(taken).toEqual({ ann: 29, bob: 29 });
   });
 
+  it('a tenant that comes for the first time is allowed while another holds more than a permit', () => {
+    const { allowed } = timeline();
+    const names = Array.from({ length: 60 }, (_, nth) => `tenant ${nth}`);
+    const admitted = names.filter((name) => allowed(name, 0));
+    // The others keep the last 18 permits, none of them more than one and a half.
+    expect(admitted).toEqual(names.slice(0, 42));
+    const { allowed: ofFew } = timeline({}, { limit: 100 });
+    expect(names.slice(0, 50).filter((name) => !ofFew(name, 0))).toEqual([]);
+  });
+
   it('weights divide what is added', () => {
     const { ask } = timeline({ weights: { gold: 3 }, weight: 2 });
     ask('gold', 0, 60);

@@ -172,6 +172,26 @@ local function find(id)
   return nil
 end
 
+-- Gives a new tenant a permit from tenants that hold more than their part of what is left, so that it is not denied while
+-- most of the limit is unused. Each keeps a permit, too.
+local function welcome(me)
+  local each, spares = math.floor(total / sum_weights), 0
+  local function spare(index)
+    return index == me and 0 or math.max(0, credits[index] - math.max(each * weights[index], window))
+  end
+  for index = 1, count do
+    spares = spares + spare(index)
+  end
+  local missing = math.min(window - credits[me], spares)
+  if missing <= 0 then return end
+  local ratio = missing / spares
+  for index = 1, count do
+    local given = math.min(math.ceil(spare(index) * ratio), missing)
+    credits[index] = credits[index] - given
+    credits[me], missing = credits[me] + given, missing - given
+  end
+end
+
 -- Adds the tenant of a request, or updates it. Returns its position.
 local function join(tenant, weight, named, is_changed)
   local me = find(tenant)
@@ -179,7 +199,8 @@ local function join(tenant, weight, named, is_changed)
     tenant = 0
     me = find(0)
   end
-  if not me then
+  local is_new = not me
+  if is_new then
     count = count + 1
     me = count
     weights[me], loads[me], credits[me], seen[me] = 0, 0, 0, at
@@ -191,6 +212,7 @@ local function join(tenant, weight, named, is_changed)
   if seen[me] < at - at % window then loads[me] = weight end
   ids[me], seen[me] = tenant, at
   if is_changed then level() end
+  if is_new then welcome(me) end
   return me
 end
 

@@ -156,7 +156,34 @@ export function join(shares: Shares, parameters: Parameters): Tenant {
   if (index < 0) tenants.push(me);
   else tenants[index] = me;
   level(shares, parameters);
+  if (index < 0) welcome(shares, me, parameters);
   return me;
+}
+
+/**
+ * Gives a new tenant a permit from tenants that hold more than their part of what is left, so that it is not denied while
+ * most of the limit is unused. Each keeps a permit, too.
+ */
+function welcome(shares: Shares, me: Tenant, parameters: Parameters): void {
+  const { tenants } = shares;
+  let weights = 0;
+  for (const { weight } of tenants) weights += weight;
+  const each = Math.floor(totalOf(shares) / weights);
+  const spare = (tenant: Tenant): number => {
+    if (tenant === me) return 0;
+    return Math.max(0, tenant.credit - Math.max(each * tenant.weight, parameters.window));
+  };
+  let spares = 0;
+  for (const tenant of tenants) spares += spare(tenant);
+  let missing = Math.min(parameters.window - me.credit, spares);
+  if (missing <= 0) return;
+  const ratio = missing / spares;
+  for (const tenant of tenants) {
+    const given = Math.min(Math.ceil(spare(tenant) * ratio), missing);
+    tenant.credit -= given;
+    me.credit += given;
+    missing -= given;
+  }
 }
 
 /**
