@@ -50,6 +50,14 @@ export abstract class Exchange {
   }
 
   /**
+   * Returns a signal that aborts when the client ends a subscription; `undefined` where the server returns the iterator of
+   * every subscription that has ended.
+   */
+  closed(): AbortSignal | undefined {
+    return undefined;
+  }
+
+  /**
    * Returns the value of a rule's field for this request. A function is called once per request; a result that can be
    * awaited is converted to a native promise.
    */

@@ -10,6 +10,7 @@ export interface GraphqlConnection {
 /** The subscription of Mercurius in a context: it calls the functions in `queue.close` when the client leaves. */
 export interface MercuriusSubscription {
   readonly queue?: { close?: unknown };
+  readonly closed?: unknown;
 }
 
 interface Socket {
@@ -48,9 +49,20 @@ export interface OperationEnds {
   readonly disconnected?: AbortSignal | undefined;
 }
 
+/** Whether `pubsub` in a context is that of a subscription of Mercurius, and not one of the application. */
+export function isOfMercurius(
+  pubsub: MercuriusSubscription | undefined,
+): pubsub is Required<MercuriusSubscription> {
+  return typeof pubsub?.queue === 'object' && typeof pubsub.closed === 'boolean';
+}
+
 function followMercurius(subscription: MercuriusSubscription | undefined, abort: () => void): boolean {
-  const queue = subscription?.queue;
-  if (typeof queue !== 'object') return false;
+  if (!isOfMercurius(subscription)) return false;
+  const { queue, closed } = subscription;
+  if (closed === true) {
+    abort();
+    return true;
+  }
   queue.close ??= [];
   if (!Array.isArray(queue.close)) return false;
   queue.close.push(abort);

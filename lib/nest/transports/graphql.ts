@@ -4,7 +4,12 @@ import type { Header } from '../../http/headers.js';
 import { connectionSignal, isResponse, responseSignal, type Connection } from '../../http/response-end.js';
 import type { HttpRequest } from '../../http/subject.js';
 import { Exchange, hungUp } from '../request/exchange.js';
-import { operationSignal, type GraphqlConnection, type MercuriusSubscription } from './graphql-end.js';
+import {
+  isOfMercurius,
+  operationSignal,
+  type GraphqlConnection,
+  type MercuriusSubscription,
+} from './graphql-end.js';
 import { operationOf, type Operation } from './graphql-operation.js';
 import type { Handshakes } from './handshakes.js';
 
@@ -65,6 +70,11 @@ class GraphqlExchange extends Exchange {
     const { target } = this;
     if (target && isResponse(target)) return responseSignal(target, hungUp);
     return (this.operation.gone ??= this.subscriptionSignal());
+  }
+
+  /** Mercurius does not return an iterator that its resolver returns only after the client has ended the subscription. */
+  override closed(): AbortSignal | undefined {
+    return isOfMercurius(this.graphql.pubsub) ? this.gone() : undefined;
   }
 
   private subscriptionSignal(): AbortSignal | undefined {

@@ -30,12 +30,14 @@ export class ObservedHandler implements HandlerStage {
     let end: ResponseEnd = 'cut-off';
     let isFollowed = false;
     this.exchange.startHandler();
+    const closed = isSubscription(context) ? this.exchange.closed() : undefined;
     return defer(() => this.beginOnce()).pipe(
       mergeMap(() => next.handle()),
       map((value: unknown) => {
         if (!isSubscription(context) || !isIterable(value)) return value;
         isFollowed = true;
-        return observed(value, (error) => this.finish(error === undefined ? SUCCESS : failure(error)));
+        const ended = (error?: unknown): void => this.finish(error === undefined ? SUCCESS : failure(error));
+        return observed(value, ended, closed);
       }),
       tap({ error: (error) => (end = failure(error)), complete: () => (end = SUCCESS) }),
       finalize(() => {

@@ -1,18 +1,29 @@
+import { onAbort } from '../../contracts/abort.js';
+
 /**
  * Returns an iterator over the same values.
  *
  * @param ended called once when there are no more values, with the error if there is one
+ * @param closed aborts when nobody wants the values anymore, for a server that does not return the iterator then
  */
 export function observed<Value>(
   values: AsyncIterable<Value>,
   ended: (error?: unknown) => void,
+  closed?: AbortSignal,
 ): AsyncIterableIterator<Value> {
   const iterator = values[Symbol.asyncIterator]();
   let isEnded = false;
   const end = (error?: unknown): void => {
     if (!isEnded) ended(error);
     isEnded = true;
+    unheard?.();
   };
+  const close = (): void => {
+    end();
+    iterator.return?.().catch(() => undefined); // nobody is left to tell
+  };
+  const unheard = closed && onAbort(closed, close);
+  if (closed?.aborted) close();
   const follow = async (step: Promise<IteratorResult<Value>>): Promise<IteratorResult<Value>> => {
     try {
       const result = await step;
