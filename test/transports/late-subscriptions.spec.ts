@@ -58,11 +58,12 @@ describe.each(GRAPHQL)('a subscription that its client ends before it has values
 
 /** Subscribes until a subscription is not denied, and returns it while its resolver runs. */
 async function admitted<Stream extends { errors: unknown[] }>(subscribe: () => Stream): Promise<Stream> {
-  let stream: Stream;
+  const streams: Stream[] = [];
   await until(async () => {
-    stream = subscribe();
+    const stream = subscribe();
+    streams.push(stream);
     await until(() => late.gate.inside === 1 || stream.errors.length > 0, 'a resolver or a denial');
     return stream.errors.length === 0;
   }, 'the permit');
-  return stream;
+  return streams.at(-1)!;
 }
