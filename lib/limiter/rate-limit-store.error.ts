@@ -1,4 +1,15 @@
-/** Thrown by `block` and `reset` when Redis did not confirm the operation. Repeat it when Redis decides again. */
+const MESSAGES: Readonly<Record<RateLimitStoreError['operation'], (reason: string) => string>> = {
+  block: (reason) => notConfirmed('block', reason),
+  reset: (reason) => notConfirmed('reset', reason),
+  change: (reason) =>
+    `live rules: the source did not confirm the change (${reason}). It may have been made: check with rules.get().`,
+  read: (reason) => `live rules: the source could not be read (${reason}).`,
+};
+
+/**
+ * Thrown by `block` and `reset` when Redis did not confirm the operation, and by the methods of live rules when their
+ * source did not. Repeat it when Redis decides again; a change of a live rule may have been made.
+ */
 export class RateLimitStoreError extends Error {
   override readonly name = 'RateLimitStoreError';
 
@@ -8,13 +19,13 @@ export class RateLimitStoreError extends Error {
    */
   constructor(
     /** The operation that failed. */
-    readonly operation: 'block' | 'reset',
+    readonly operation: 'block' | 'reset' | 'change' | 'read',
     cause: unknown,
   ) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    super(
-      `${operation}: the store did not confirm it (${reason}). It applies in this process only; repeat it when the store is available again.`,
-      { cause },
-    );
+    super(MESSAGES[operation](cause instanceof Error ? cause.message : String(cause)), { cause });
   }
+}
+
+function notConfirmed(operation: string, reason: string): string {
+  return `${operation}: the store did not confirm it (${reason}). It applies in this process only; repeat it when the store is available again.`;
 }

@@ -3,6 +3,7 @@ import { closeApps } from '../support/nest-app.js';
 import { startProxy } from '../support/redis/proxy.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
+import { RedisRuleSource } from '../../lib/redis.js';
 import { startDashboard } from './dashboard-app.js';
 
 const WAIT = 60_000;
@@ -47,6 +48,28 @@ describe('the operations page without Redis', () => {
     await answered;
     await closeApps();
     await proxy.close();
+    await server.stop();
+  });
+
+  it('says that a change was not confirmed, and may have been made, while Redis hangs', async () => {
+    const server = await startRedisServer();
+    const { host, port } = server;
+    const source = new RedisRuleSource({ redis: { host, port } });
+    const { change, ask, snapshot } = await startDashboard({
+      limits: { redis: { host, port }, prefix: 'c:', liveRules: source },
+    });
+    await until(async () => (await snapshot()).processes.length === 1, 'the page');
+    await server.pause();
+    const fields = { rule: 'login', version: 0, fields: { limit: 2 } };
+    const { status, body } = await change('rules/set', fields);
+    expect([status, body]).toEqual([
+      503,
+      expect.stringMatching(/did not confirm the change.*It may have been made/),
+    ]);
+    const history = await ask('history');
+    expect([history.status, history.body]).toEqual([503, expect.stringContaining('could not be read')]);
+    await server.resume();
+    await closeApps();
     await server.stop();
   });
 });

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
+import { RateLimitModule } from '../../lib/index.js';
+import { RateLimitDashboardModule } from '../../lib/dashboard.js';
+import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { startDashboard } from './dashboard-app.js';
 
 afterEach(closeApps);
@@ -30,4 +32,13 @@ describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
     const { seconds } = await snapshot();
     expect(seconds.reduce((sum, { allowed }) => sum + allowed, 0)).toBe(4);
   });
+});
+
+it('an application has one operations page', async () => {
+  const second = RateLimitDashboardModule.forRoot({ path: '/other' });
+  const started = startApp(
+    { imports: [RateLimitModule.forRoot({}), RateLimitDashboardModule.forRoot(), second] },
+    { framework: 'express' },
+  );
+  await expect(started).rejects.toThrow('RateLimitDashboardModule: imported twice');
 });

@@ -162,9 +162,9 @@ describe('bad input for live rules', () => {
     ].map((each) => each.then(String, (error: unknown) => (error as Error).message));
     await jest.advanceTimersByTimeAsync(5000);
     expect(await Promise.all(asked)).toEqual([
-      'live rules: the source has not confirmed the change within 5000 ms; it may have been made: check with rules.get()',
-      'live rules: the source has not answered within 1000 ms',
-      'live rules: the source has not answered within 1000 ms',
+      'live rules: the source did not confirm the change (no answer within 5000 ms). It may have been made: check with rules.get().',
+      'live rules: the source could not be read (no answer within 1000 ms).',
+      'live rules: the source could not be read (no answer within 1000 ms).',
     ]);
     jest.useRealTimers();
     expect(await app.policyOf('/login')).toContain('"login";q=3;');

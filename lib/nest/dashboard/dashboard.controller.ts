@@ -4,7 +4,13 @@ import { Changes } from './http/changes.js';
 import { EventStreams } from './http/event-streams.js';
 import { failureOf } from './http/failure.js';
 import { rawResponse, jsonReply, send, type Reply } from './http/raw-response.js';
-import { checkChange, checkHost, checkOrigin, type DashboardRequest } from './http/request-checks.js';
+import {
+  checkChange,
+  checkHost,
+  checkOrigin,
+  checkPeer,
+  type DashboardRequest,
+} from './http/request-checks.js';
 import { page } from './page.embedded.js';
 import { Snapshots } from './snapshots.js';
 
@@ -110,8 +116,15 @@ export class DashboardController {
   }
 
   private checkRead(request: DashboardRequest): void {
-    if (!this.isGuarded) checkHost(request);
+    this.checkOpen(request);
     checkOrigin(request);
+  }
+
+  /** Without guards, the page is for this machine only. */
+  private checkOpen(request: DashboardRequest): void {
+    if (this.isGuarded) return;
+    checkPeer(request);
+    checkHost(request);
   }
 
   private async answer(
@@ -121,7 +134,7 @@ export class DashboardController {
   ): Promise<void> {
     const raw = rawResponse(response);
     try {
-      if (!this.isGuarded) checkHost(request);
+      this.checkOpen(request);
       send(raw, await reply());
     } catch (error) {
       send(raw, failureOf(error, this.logger));

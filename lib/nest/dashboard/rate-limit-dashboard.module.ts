@@ -100,8 +100,8 @@ export class RateLimitDashboardModule implements OnModuleInit {
     }
     this.warnings.warn(
       'RL_DASHBOARD_OPEN',
-      'The operations page has no guards: everyone who reaches its port can read it and change limits. Set `guards`; ' +
-        'in production, the application does not start without them.',
+      'The operations page has no guards: every program of this machine, and a proxy on it, can read it and change ' +
+        'limits. Set `guards`; in production, the application does not start without them.',
     );
   }
 }

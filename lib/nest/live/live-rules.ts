@@ -9,6 +9,8 @@ import {
   type RuleSource,
   type SourcedRule,
 } from '../../contracts/rule-source.js';
+import { RateLimitConflictError } from '../../contracts/rate-limit-conflict.error.js';
+import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
 import type { Routes } from '../request/routes.js';
 import { originsOf } from '../rules/rule-layers.js';
 import type { RuleBook } from '../rules/rule-book.js';
@@ -22,8 +24,8 @@ import type { LiveState } from './live-state.js';
 /** Milliseconds in which a source has to return what it holds, and to confirm a change. */
 const READ_MS = 1000;
 const WRITE_MS = 5000;
-const UNREAD = `live rules: the source has not answered within ${READ_MS} ms`;
-const UNCONFIRMED = `live rules: the source has not confirmed the change within ${WRITE_MS} ms; it may have been made: check with rules.get()`;
+const UNREAD = `no answer within ${READ_MS} ms`;
+const UNCONFIRMED = `no answer within ${WRITE_MS} ms`;
 
 /** Maximum length of the JSON of a change. */
 const LONGEST_CHANGE = 4096;
@@ -125,7 +127,7 @@ export class LiveRules {
   /** Returns the live change of a rule, as the source holds it now; `undefined` if there is none. */
   async get(rule: string, subject?: ExceptedSubject): Promise<SourcedRule | undefined> {
     const { source } = this;
-    const { entries } = await inTime(() => source.load(), READ_MS, UNREAD);
+    const { entries } = await bySource('read', () => inTime(() => source.load(), READ_MS, UNREAD));
     return entries.find((entry) => isSame(entry, { rule, subject }));
   }
 
@@ -155,7 +157,7 @@ export class LiveRules {
     if (!source.history)
       throw new RateLimitConfigError(['rules.history: the source in `liveRules` has no history']);
     const wanted = Math.min(most, MOST_RECORDS);
-    const records = await inTime(() => source.history!(wanted), READ_MS, UNREAD);
+    const records = await bySource('read', () => inTime(() => source.history!(wanted), READ_MS, UNREAD));
     return records.slice(0, wanted);
   }
 
@@ -167,7 +169,9 @@ export class LiveRules {
       ]);
     }
     if (change.fields !== undefined) this.check(change);
-    const version = await inTime(() => source.write!(change), WRITE_MS, UNCONFIRMED);
+    const version = await bySource('change', () =>
+      inTime(() => source.write!(change), WRITE_MS, UNCONFIRMED),
+    );
     await this.follower.read();
     return version;
   }
@@ -273,4 +277,14 @@ function shown({ until, expiresInMs: _loaded, ...entry }: HeldRule): SourcedRule
   return until === Infinity
     ? entry
     : { ...entry, expiresInMs: Math.max(0, Math.ceil(until - performance.now())) };
+}
+
+/** @throws RateLimitStoreError if the source fails, unless it rejects a change */
+async function bySource<Result>(operation: 'change' | 'read', run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof RateLimitConfigError || error instanceof RateLimitConflictError) throw error;
+    throw new RateLimitStoreError(operation, error);
+  }
 }

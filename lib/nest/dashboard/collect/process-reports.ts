@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 
 import { hostname } from 'node:os';
 import type { BaseStore } from '../../../contracts/store.js';
+import { RateLimitConfigError } from '../../../contracts/rate-limit-config.error.js';
 import { every, type Timer } from '../../../contracts/timer.js';
 import { RateLimitEvents } from '../../../limiter/events.js';
 import { ProcessRecords, type Question } from '../../../stores/redis/process-records.js';
@@ -62,6 +63,11 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   }
 
   onModuleInit(): void {
+    if (this.responder.observer) {
+      throw new RateLimitConfigError([
+        'RateLimitDashboardModule: imported twice; allowed: one operations page in an application, with guards that tell its users apart',
+      ]);
+    }
     this.events.observe(this.collector);
     this.responder.observer = this.collector.responded;
     if (!this.records) return;

@@ -1,5 +1,5 @@
 import { ForbiddenException, PayloadTooLargeException } from '@nestjs/common';
-import { isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** A request of Express or Fastify. */
 export interface DashboardRequest {
@@ -12,10 +12,24 @@ export interface DashboardRequest {
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly user?: unknown;
+  /** Of Fastify: the request of Node.js. */
+  readonly raw?: { readonly socket: Peer };
+  readonly socket?: Peer;
+}
+
+interface Peer {
+  /** Absent for a Unix socket. */
+  readonly remoteAddress?: string | undefined;
 }
 
 /** The header of requests that change something. A page of another origin cannot send it without CORS. */
 export const DASHBOARD_HEADER = 'x-rate-limit-dashboard';
+
+/** The addresses of this machine, also in IPv6 (RFC 4291, section 2.5.5.2). */
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addSubnet('::ffff:127.0.0.0', 104, 'ipv6');
+LOOPBACK.addAddress('::1', 'ipv6');
 
 /** Maximum length of the body of a request. */
 const LONGEST_BODY = 16_384;
@@ -34,6 +48,19 @@ export function checkHost({ headers: { host = '' } }: DashboardRequest): void {
   if (name === 'localhost' || name.endsWith('.localhost') || isIP(name) > 0) return;
   throw new ForbiddenException(
     'The operations page has no guards, so it is only at localhost or an IP address. Set `guards` to use another host.',
+  );
+}
+
+/**
+ * Rejects requests of other machines: without guards, everyone who knows the address of this process could change limits.
+ *
+ * @throws ForbiddenException
+ */
+export function checkPeer({ raw, socket = raw?.socket }: DashboardRequest): void {
+  const address = socket?.remoteAddress;
+  if (address === undefined || LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return;
+  throw new ForbiddenException(
+    `The operations page has no guards, so it is only for this machine, not for ${address}. Set \`guards\` to use it from other machines.`,
   );
 }
 
