@@ -33,6 +33,7 @@ import { Routes } from './request/routes.js';
 import { RuleBook } from './rules/rule-book.js';
 import { Settlement } from './request/settlement.js';
 import { StartCheck } from './startup/start-check.js';
+import { warnOfFullMemory } from './checks/full-memory.js';
 import { logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
 import { createClient, type ClientHolder } from './startup/create-client.js';
@@ -73,6 +74,7 @@ function createService(
     maxKeys = 100_000,
   } = isWrong ? {} : readModuleOptions(options);
   const fallback = new MemoryStore({ maxKeys });
+  warnOfFullMemory(fallback, 'fallback', warnings);
   const service = new RateLimitService(
     { store, prefix, onStoreError, instances, denyCache, fallback },
     book,

@@ -3,6 +3,7 @@ import type { BaseStore } from '../../contracts/store.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
 import { openRedisStore } from '../../stores/redis/open-redis-store.js';
 import { UnlimitedStore } from '../../stores/unlimited/unlimited.store.js';
+import { warnOfFullMemory } from '../checks/full-memory.js';
 import { logForms, warnOfRefusals } from '../checks/store-log.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { readModuleOptions } from '../rules/check-options.js';
@@ -35,5 +36,7 @@ export async function createStore(
   logger.log(
     'No `redis` given: counting in the memory of this process. Each process counts separately, and a restart clears the counters.',
   );
-  return new MemoryStore({ maxKeys });
+  const store = new MemoryStore({ maxKeys });
+  warnOfFullMemory(store, 'all', warnings);
+  return store;
 }

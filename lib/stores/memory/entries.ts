@@ -36,10 +36,12 @@ export class Entries {
   /**
    * @param maxSize the maximum total size
    * @param isGone whether a state that expires at an instant may be deleted now
+   * @param evicted is called with the expiry of each state that is evicted
    */
   constructor(
     private readonly maxSize: number,
     private readonly isGone: (expiresAt: number) => boolean,
+    private readonly evicted: (expiresAt: number) => void = () => undefined,
   ) {
     this.stayMoved = Math.floor(maxSize / 8);
   }
@@ -113,7 +115,11 @@ export class Entries {
   }
 
   private evict(cache: LRUCache<string, Entry>): void {
-    while (this.held > this.maxSize && cache.size > 1) this.held -= cache.pop()!.size;
+    while (this.held > this.maxSize && cache.size > 1) {
+      const { size, expiresAt } = cache.pop()!;
+      this.held -= size;
+      this.evicted(expiresAt);
+    }
   }
 
   private find(key: string): Entry | undefined {

@@ -37,6 +37,9 @@ type BlockableStep = Step<unknown> & Partial<Pick<BlockedStep, 'blockedFor' | 'i
 /** How much longer states are kept with an injected clock, which may step back further than the system's clock. */
 const SLACK = 3600e6;
 
+/** Milliseconds in which evictions are reported once. */
+const REPORT_EVERY_MS = 3_600_000;
+
 /** A counter's last reset, and the instant of the first charge after it; in microseconds since the epoch. */
 interface Reset {
   readonly at: number;
@@ -59,6 +62,8 @@ export class MemoryStore implements BaseStore {
   /** The instant of the last reset of any counter. */
   private resetAt = 0;
   private readonly turnFollowers = new Set<TurnFollower>();
+  private reportFull: ((maxKeys: number) => void) | undefined;
+  private reportedAt = -Infinity;
 
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options?: MemoryStoreOptions) {
@@ -66,7 +71,11 @@ export class MemoryStore implements BaseStore {
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? (() => performance.now());
     this.slack = clock ? SLACK : 0;
-    this.entries = new Entries(maxKeys, (expiresAt) => this.isOver(expiresAt));
+    this.entries = new Entries(
+      maxKeys,
+      (expiresAt) => this.isOver(expiresAt),
+      (expiresAt) => this.noteEviction(expiresAt, maxKeys),
+    );
   }
 
   /** Number of keys, including keys that have expired and are not deleted yet. */
@@ -167,8 +176,25 @@ export class MemoryStore implements BaseStore {
     return () => this.turnFollowers.delete(follower);
   }
 
+  /**
+   * Calls back when a state is evicted that has not expired, at most once an hour.
+   *
+   * @internal
+   */
+  watchFull(full: (maxKeys: number) => void): void {
+    this.reportFull = full;
+  }
+
   async close(): Promise<void> {
     this.entries.clear();
+  }
+
+  private noteEviction(expiresAt: number, maxKeys: number): void {
+    if (!this.reportFull || expiresAt <= this.now()) return;
+    const now = this.stopwatch();
+    if (now - this.reportedAt < REPORT_EVERY_MS) return;
+    this.reportedAt = now;
+    this.reportFull(maxKeys);
   }
 
   /** Microseconds since the epoch. */
