@@ -46,6 +46,7 @@ export interface Question {
  */
 export class ProcessRecords {
   private readonly deadline = new Deadline(TIMEOUT_MS);
+  private isPublishing = false;
 
   /**
    * @param client of ioredis
@@ -59,17 +60,22 @@ export class ProcessRecords {
   ) {}
 
   /**
-   * Publishes the record of this process.
+   * Publishes the record of this process, unless Redis has not replied to the last one: while Redis hangs, its commands
+   * would pile up.
    *
    * @returns the question that is open, if there is one
    */
   async publish(record: string): Promise<Question | undefined> {
-    const [, , , question] = await this.run((pipeline) =>
-      pipeline
-        .set(this.keyOf('process', this.id), record, 'PX', KEPT_MS)
-        .zadd(this.keyOf('processes'), 0, this.id)
-        .pexpire(this.keyOf('processes'), LIST_KEPT_MS)
-        .mget(this.keyOf('question')),
+    if (this.isPublishing) return undefined;
+    this.isPublishing = true;
+    const [, , , question] = await this.run(
+      (pipeline) =>
+        pipeline
+          .set(this.keyOf('process', this.id), record, 'PX', KEPT_MS)
+          .zadd(this.keyOf('processes'), 0, this.id)
+          .pexpire(this.keyOf('processes'), LIST_KEPT_MS)
+          .mget(this.keyOf('question')),
+      () => (this.isPublishing = false),
     );
     const [text] = question as [string | null];
     return text === null ? undefined : (JSON.parse(text) as Question);
@@ -137,9 +143,14 @@ export class ProcessRecords {
     return [this.key, ...parts].join(':');
   }
 
-  /** @throws the first error of the commands, or a DeadlineError */
-  private async run(add: (pipeline: Pipeline) => Pipeline): Promise<unknown[]> {
-    const replies = await this.deadline.within(add((this.client as Client).pipeline()).exec());
+  /**
+   * @param settled called after the replies, also those after the deadline
+   * @throws the first error of the commands, or a DeadlineError
+   */
+  private async run(add: (pipeline: Pipeline) => Pipeline, settled?: () => void): Promise<unknown[]> {
+    const exec = add((this.client as Client).pipeline()).exec();
+    if (settled) exec.then(settled, settled);
+    const replies = await this.deadline.within(exec);
     return (replies ?? []).map(([error, result]) => {
       if (error) throw error;
       return result;

@@ -9,6 +9,7 @@ import { RATE_S, type RuleCounts } from './rule-counts.js';
 const VERSION = 2;
 /** Maximum length of a report. */
 const LONGEST = 48 * 1024;
+const LISTS = ['allowed', 'denied', 'sources', 'servers', 'rules'];
 const MOST_ROUTES = 20;
 const MOST_SUBJECTS = 20;
 
@@ -85,7 +86,9 @@ export function reportOf(
 export function readReport(text: string): ProcessReport | undefined {
   try {
     const report: unknown = JSON.parse(text);
-    return isFields(report) && report['version'] === VERSION
+    return isFields(report) &&
+      report['version'] === VERSION &&
+      LISTS.every((name) => Array.isArray(report[name]))
       ? (report as unknown as ProcessReport)
       : undefined;
   } catch {

@@ -57,7 +57,7 @@ export class EventStreams implements OnModuleDestroy {
     if (response.closed || response.req.socket.destroyed) return;
     writeHead(response, 200, 'text/event-stream; charset=utf-8', {
       'x-accel-buffering': 'no',
-      connection: 'keep-alive',
+      ...(response.req.httpVersionMajor === 1 && { connection: 'keep-alive' }), // HTTP/2 forbids it.
     });
     response.write('retry: 1000\n\n');
     this.streams.set(response, { since: this.seconds, isCurrent: false });

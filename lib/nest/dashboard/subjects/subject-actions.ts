@@ -1,5 +1,7 @@
 import { Inject, Injectable, UnprocessableEntityException } from '@nestjs/common';
 import { parseDuration, type Duration } from '../../../contracts/duration.js';
+import { durationOption } from '../../../contracts/option-checks.js';
+import { problem } from '../../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../../rules/rule-hit.js';
 import { LiveFollower } from '../../live/live-follower.js';
 import type { ProgramRule } from '../../programs/program-rule.js';
@@ -55,8 +57,10 @@ export class SubjectActions {
    */
   async block(rule: string, id: string, expires: string, by: string): Promise<void> {
     const { subject, rules } = await this.find(rule, id);
-    const microseconds = parseDuration(expires);
-    if (microseconds === undefined) throw new UnprocessableEntityException('expires: allowed: such as "10m"');
+    if (!durationOption.accepts(expires)) {
+      throw new UnprocessableEntityException(problem('expires', expires, durationOption.allowed));
+    }
+    const microseconds = parseDuration(expires)!;
     const hits = hitsOf(rules, subject).filter((hit) => hit.block && hit.rule.trialOf === undefined);
     for (const hit of hits) await this.limits.blockHit(hit, microseconds);
     if (hits.length > 0) return;
