@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { IncomingMessage } from 'node:http';
 import { RateLimitModule, MemoryRuleSource } from '../../lib/index.js';
 import { RateLimitDashboardModule } from '../../lib/dashboard.js';
 import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
@@ -10,6 +11,14 @@ afterEach(closeApps);
 afterEach(() => {
   process.env['NODE_ENV'] = NODE_ENV;
 });
+
+/** Middleware that gives requests another peer. */
+const peerIs =
+  (peer: () => string) =>
+  ({ socket }: IncomingMessage, _response: unknown, next: () => void): void => {
+    Object.defineProperty(socket, 'remoteAddress', { value: peer(), configurable: true });
+    next();
+  };
 
 const PATHS = ['', 'page', 'page.js', 'page.css', 'snapshot', 'history', 'events'];
 const CHANGES = [
@@ -92,6 +101,30 @@ describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
     ]);
   });
 
+  it('answers only peers on the loopback interface without guards, whatever the headers are', async () => {
+    const imports = [
+      RateLimitModule.forRoot({ warnings: { RL_DASHBOARD_OPEN: false } }),
+      RateLimitDashboardModule.forRoot(),
+    ];
+    let peer = '';
+    const { get, send } = await startApp(
+      { imports },
+      { framework, trustProxy: true, configure: (app) => app.use(peerIs(() => peer)) },
+    );
+    const headers = { ...FROM_PAGE, host: 'localhost:3000', 'x-forwarded-for': '127.0.0.1' };
+    const statuses = async (): Promise<readonly (number | undefined)[]> => [
+      (await get('/rate-limits/snapshot', headers)).status,
+      (await send({ method: 'POST', path: '/rate-limits/preview', headers, body: '{}' })).status,
+    ];
+    for (peer of ['192.0.2.2', '::ffff:192.0.2.2', '2001:db8::1', '::2']) {
+      expect([peer, await statuses()]).toEqual([peer, [403, 403]]);
+    }
+    expect((await get('/rate-limits/events', headers)).body).toContain('Set `guards`');
+    for (peer of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']) {
+      expect([peer, await statuses()]).toEqual([peer, [200, 422]]);
+    }
+  });
+
   it('refuses long bodies and bodies of another form, with a message', async () => {
     const { change, send } = await startDashboard({ framework });
     expect((await change('preview', { rule: 'x'.repeat(20_000), fields: {} })).status).toBe(413);
@@ -139,6 +172,13 @@ describe('an operations page without guards', () => {
     process.env['NODE_ENV'] = 'production';
     expect(await refusalToStart({ imports })).toContain(
       'RateLimitDashboardModule.guards: missing; allowed in production: a list of one guard or more',
+    );
+  });
+
+  it('does not start beside another page of the application', async () => {
+    const second = RateLimitDashboardModule.forRoot({ path: '/other' });
+    expect(await refusalToStart({ imports: [...imports, second] })).toContain(
+      'RateLimitDashboardModule: imported twice; allowed: one operations page in an application',
     );
   });
 

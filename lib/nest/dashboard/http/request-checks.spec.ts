@@ -21,4 +21,11 @@ describe('the operations page without guards', () => {
       expect(() => checkPeer({ ...request, raw: { socket } })).toThrow(ForbiddenException);
     },
   );
+
+  it('is not for a connection that was closed, which has no address', () => {
+    const socket = { remoteAddress: undefined, destroyed: true };
+    expect(() => checkPeer({ headers: {}, url: '/', socket })).toThrow(
+      'not for a closed connection. Set `guards`',
+    );
+  });
 });

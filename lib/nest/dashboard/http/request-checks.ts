@@ -20,6 +20,8 @@ export interface DashboardRequest {
 interface Peer {
   /** Absent for a Unix socket. */
   readonly remoteAddress?: string | undefined;
+  /** A closed connection has no address either. */
+  readonly destroyed?: boolean;
 }
 
 /** The header of requests that change something. A page of another origin cannot send it without CORS. */
@@ -58,9 +60,10 @@ export function checkHost({ headers: { host = '' } }: DashboardRequest): void {
  */
 export function checkPeer({ raw, socket = raw?.socket }: DashboardRequest): void {
   const address = socket?.remoteAddress;
-  if (address === undefined || LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return;
+  const isLocal = address === undefined ? !socket?.destroyed : LOOPBACK.check(address, familyOf(address));
+  if (isLocal) return;
   throw new ForbiddenException(
-    `The operations page has no guards, so it is only for this machine, not for ${address}. Set \`guards\` to use it from other machines.`,
+    `The operations page has no guards, so it is only for this machine, not for ${address ?? 'a closed connection'}. Set \`guards\` to use it from other machines.`,
   );
 }
 
@@ -94,6 +97,10 @@ export function checkChange(request: DashboardRequest): void {
   }
   const isLong = Number(length) > LONGEST_BODY || (JSON.stringify(request.body)?.length ?? 0) > LONGEST_BODY;
   if (isLong) throw new PayloadTooLargeException(`At most ${LONGEST_BODY} bytes are allowed.`);
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4';
 }
 
 function hostOf(origin: string | string[]): string | undefined {
