@@ -25,6 +25,18 @@ describe.each(FRAMEWORKS)('the subjects on the operations page, on %s', (framewo
     expect((await app.login('203.0.113.7')).status).toBe(200);
   });
 
+  it('a block of an invalid time is refused with the value and the values allowed', async () => {
+    const app = await startDashboard({ framework, limits: BLOCKABLE });
+    await denyAll(app, '203.0.113.7');
+    const { id } = (await app.rule('login')).top[0]!;
+    const body = { rule: 'login', subject: id, expires: '99999999999d' };
+    const answer = await app.change('subjects/block', body);
+    expect([answer.status, answer.body]).toEqual([
+      422,
+      expect.stringMatching(/expires: got \\"99999999999d\\"; allowed: .*366 days/),
+    ]);
+  });
+
   it.each([
     ['by the block of its rule', BLOCKABLE],
     ['by a live exception if its rule has no block', { ...LOGIN, liveRules: new MemoryRuleSource() }],

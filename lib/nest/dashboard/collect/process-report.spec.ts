@@ -1,0 +1,21 @@
+import { describe, expect, it } from '@jest/globals';
+import { Collector } from './collector.js';
+import { readReport, reportOf } from './process-report.js';
+
+describe('the report of a process', () => {
+  const identity = { id: 'a', host: 'h', pid: 1, since: 0 };
+  const report = reportOf(identity, new Collector(() => 1_800_000_000_000), []);
+
+  it('is read as it was written', () => {
+    expect(readReport(JSON.stringify(report))).toEqual(report);
+  });
+
+  it.each(['allowed', 'denied', 'sources', 'servers', 'rules'])(
+    'is skipped if its %s are not a list, whoever has written it',
+    (name) => {
+      for (const value of [undefined, null, 7, 'text', {}]) {
+        expect(readReport(JSON.stringify({ ...report, [name]: value }))).toBeUndefined();
+      }
+    },
+  );
+});

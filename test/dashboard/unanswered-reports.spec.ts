@@ -1,0 +1,34 @@
+import { expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { ProcessRecords } from '../../lib/stores/redis/process-records.js';
+import { startProxy } from '../support/redis/proxy.js';
+import { startRedisServer } from '../support/redis/redis-server.mjs';
+import { until } from '../support/redis/until.mjs';
+
+it('reports do not pile up while Redis hangs, and are published again when it replies', async () => {
+  const server = await startRedisServer();
+  const proxy = await startProxy(server);
+  const client = new Redis({ host: proxy.host, port: proxy.port });
+  const records = new ProcessRecords(client, 'p:{dashboard}', 'one');
+  let sent = 0;
+  const { pipeline } = client;
+  client.pipeline = (...args: Parameters<typeof pipeline>) => {
+    sent += 1;
+    return pipeline.apply(client, args);
+  };
+  await records.publish('first');
+  proxy.each((connection) => connection.stall());
+  await expect(records.publish('second')).rejects.toThrow('no reply within 1000 ms');
+  const before = sent;
+  for (let nth = 0; nth < 10; nth += 1) expect(await records.publish('another')).toBeUndefined();
+  expect(sent).toBe(before);
+  proxy.each((connection) => connection.resume());
+  await until(async () => {
+    await records.publish('last').catch(() => undefined);
+    const { texts } = await records.read().catch(() => ({ texts: [] as readonly string[] }));
+    return texts.includes('last');
+  }, 'the report to be published');
+  client.disconnect();
+  await proxy.close();
+  await server.stop();
+});
