@@ -29,6 +29,8 @@ export interface SourcedRule {
   readonly reason?: string | undefined;
   /** When it was made, in milliseconds since the epoch. */
   readonly at?: number | undefined;
+  /** Why the source cannot read the change: it is reported and not applied, whatever its fields. Absent if it can. */
+  readonly unreadable?: string | undefined;
 }
 
 /** All changes that a source holds. */

@@ -49,7 +49,7 @@ export class LiveFollower {
   /** Loads the rules; once more if they change meanwhile. */
   read(): Promise<void> {
     this.isOutdated = true;
-    this.reading ??= this.readAll().finally(() => (this.reading = undefined));
+    this.reading ??= this.readAll();
     return this.reading;
   }
 
@@ -66,6 +66,7 @@ export class LiveFollower {
       this.isOutdated = false;
       await this.readOnce();
     }
+    this.reading = undefined; // At once: a call in between would wait for rules that were read before it.
   }
 
   private async readOnce(): Promise<void> {

@@ -107,19 +107,33 @@ export class LiveState {
     const now = performance.now();
     this.held = this.held.filter(({ until }) => until > now);
     const next = new Map<string, RuleChanges>();
-    const byRule = changesByRule(this.held);
+    const held = this.readable(now);
+    const byRule = changesByRule(held);
     for (const [rule, changes] of byRule) {
       const accepted = this.accepted(rule, changes);
       if (accepted) next.set(rule, accepted);
     }
-    this.rejected.keep([...byRule.keys()]);
+    this.rejected.keep([...byRule.keys(), ...this.held.filter(isUnreadable).map(nameOf)]);
     this.inForce = next;
     this.routes.replace((limit) => this.current(limit));
     this.exceptions.turnOver();
     for (const listener of this.listeners) listener();
     this.expiry?.stop();
-    const until = Math.min(...this.held.map((entry) => entry.until));
+    const until = Math.min(...[...this.held, ...held].map((entry) => entry.until));
     if (until < Infinity) this.expiry = after(until - now, () => this.refresh());
+  }
+
+  /** Returns the changes that the source can read. Instead of each other one, the last that applied stays. */
+  private readable(now: number): readonly HeldRule[] {
+    return this.held.flatMap((entry) => {
+      if (!isUnreadable(entry)) return [entry];
+      this.rejected.reject(nameOf(entry), [entry.unreadable!]);
+      const { layer, exceptions } = this.inForce.get(entry.rule) ?? { layer: undefined, exceptions: [] };
+      const name = nameOf(entry);
+      return [layer, ...exceptions].filter(
+        (last): last is HeldRule => last !== undefined && last.until > now && nameOf(last) === name,
+      );
+    });
   }
 
   /** Returns the changes of a rule that apply from now on: the last ones if these do not fit. */
@@ -153,6 +167,15 @@ export class LiveState {
     this.changesOfLimit.set(limit, changes);
     return limit;
   }
+}
+
+function isUnreadable({ unreadable }: HeldRule): boolean {
+  return typeof unreadable === 'string';
+}
+
+/** The name of a change among those that are rejected; no rule has it. */
+function nameOf({ rule, subject }: HeldRule): string {
+  return JSON.stringify([rule, subject]);
 }
 
 function changedRule({ fields, keyed }: RouteLimit): ChangedRule {

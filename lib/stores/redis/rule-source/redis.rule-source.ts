@@ -105,7 +105,7 @@ export class RedisRuleSource implements RuleSource {
     const entries = fields.flatMap(
       (field, index) => readRule(field, parts[2 * index + 1]!, Number(now)) ?? [],
     );
-    return { version, entries: entries.sort((one, other) => one.version! - other.version!) };
+    return { version, entries: entries.sort((one, other) => (one.version ?? 0) - (other.version ?? 0)) };
   }
 
   watch(changed: () => void): () => void {
@@ -153,7 +153,7 @@ export class RedisRuleSource implements RuleSource {
 
   async history(most: number): Promise<readonly RuleChangeRecord[]> {
     const records = await this.call((redis) => redis.lrange(this.historyKey, 0, most - 1));
-    return records.map(readRecord);
+    return records.flatMap((record) => readRecord(record) ?? []);
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,5 @@
+import { isFields } from '../../../contracts/fields.js';
+import { shown } from '../../../contracts/shown.js';
 import type {
   ExceptedSubject,
   LiveException,
@@ -34,21 +36,20 @@ export function recordText({ version: _version, ...change }: RuleChange): string
 }
 
 /**
- * Reads a change; `undefined` if it has ended.
+ * Reads a change; `undefined` if it has ended. One that another program wrote is unreadable.
  *
  * @param now the server's time in milliseconds
- * @throws Error if the text is not that of a change
  */
 export function readRule(field: string, text: string, now: number): SourcedRule | undefined {
-  const [, version, end, made, counter, json] = /^(\d+) (\d+) (\d+) (\S+) (.+)$/s.exec(text) ?? [];
-  if (json === undefined) throw new Error(`the live rule ${JSON.stringify(field)} cannot be read`);
+  const named = readField(field);
+  const [, version, end, made, counter, json = ''] = /^(\d+) (\d+) (\d+) (\S+) (.+)$/s.exec(text) ?? [];
+  const stored = parsed(json);
+  if (!named || !isFields(stored) || stored['fields'] === undefined) return unreadable(field, text, named);
   const expiresInMs = Number(end) === 0 ? undefined : Number(end) - now;
   if (expiresInMs !== undefined && expiresInMs <= 0) return undefined;
-  const [rule = '', subject] = field.split(BREAK);
-  const { fields, by, reason } = JSON.parse(json) as Stored;
+  const { fields, by, reason } = stored as unknown as Stored;
   return {
-    rule,
-    subject: subject === undefined ? undefined : (JSON.parse(subject) as ExceptedSubject),
+    ...named,
     fields,
     expiresInMs,
     version: Number(version),
@@ -59,8 +60,37 @@ export function readRule(field: string, text: string, now: number): SourcedRule 
   };
 }
 
-/** Reads a record of the history. */
-export function readRecord(text: string): RuleChangeRecord {
-  const [, version, at, json = '{}'] = /^(\d+) (\d+) (.*)$/s.exec(text) ?? [];
-  return { ...(JSON.parse(json) as RuleChange), version: Number(version), at: Number(at) };
+/** Reads a record of the history; `undefined` if another program wrote it. */
+export function readRecord(text: string): RuleChangeRecord | undefined {
+  const [, version, at, json = ''] = /^(\d+) (\d+) (.*)$/s.exec(text) ?? [];
+  const change = parsed(json);
+  if (!isFields(change) || typeof change['rule'] !== 'string') return undefined;
+  return { ...(change as unknown as RuleChange), version: Number(version), at: Number(at) };
+}
+
+type Named = Pick<SourcedRule, 'rule' | 'subject'>;
+
+/** Reads the field of a change; `undefined` if it is not written as `fieldOf` does. */
+function readField(field: string): Named | undefined {
+  const [rule = '', json] = field.split(BREAK);
+  const subject = json === undefined ? undefined : (parsed(json) as ExceptedSubject | undefined);
+  return fieldOf({ rule, subject }) === field ? { rule, subject } : undefined;
+}
+
+/** Returns a change that cannot be read. If its field cannot be read either, the whole field is the name of its rule. */
+function unreadable(field: string, text: string, named: Named = { rule: field }): SourcedRule {
+  const { rule, subject } = named;
+  const exception = subject === undefined ? '' : ` for subject ${JSON.stringify(subject)}`;
+  const fix = 'replace it with rules.set() or remove it with rules.unset()';
+  const what = `live rule ${JSON.stringify(rule)}${exception}: got ${shown(text)}, which cannot be read; ${fix}`;
+  return { ...named, fields: {}, unreadable: what };
+}
+
+/** Returns the value of a JSON text; `undefined` if it is none. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
 }

@@ -17,15 +17,27 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
+-- Returns: the version, the end and the counter of a rule; nil if another program wrote something else.
+local function parsed(held)
+  return string.match(held or '', '^(%d+) (%d+) %d+ (%S+) ')
+end
+
 local function is_over(held)
-  local until_ms = tonumber((string.match(held, '^%S+ (%S+)')))
+  local _, until_text = parsed(held)
+  local until_ms = tonumber(until_text) or 0
   return until_ms > 0 and until_ms <= now
+end
+
+-- Returns: the last version; 0 if there is none, or one that another program wrote, whose successor would be inexact.
+local function last_version()
+  local last = tonumber((string.match(redis.call('GET', version_key) or '', '^%d+$'))) or 0
+  return last < 2 ^ 53 - 1 and last or 0
 end
 
 local held = redis.call('HGET', rules, field)
 if held and is_over(held) then held = false end
-local current, counter = '0', '-'
-if held then current, counter = string.match(held, '^(%S+) %S+ %S+ (%S+) ') end
+local current, _, counter = parsed(held)
+current, counter = current or '0', counter or '-'
 if expected ~= '' and expected ~= current then return { 'conflict', current } end
 
 if change ~= '' and redis.call('HEXISTS', rules, field) == 0 and redis.call('HLEN', rules) >= tonumber(ARGV[7]) then
@@ -36,8 +48,7 @@ if change ~= '' and redis.call('HEXISTS', rules, field) == 0 and redis.call('HLE
   if redis.call('HLEN', rules) >= tonumber(ARGV[7]) then return { 'full', current } end
 end
 
-local last = tonumber(redis.call('GET', version_key) or '0')
-local version = whole(math.max(last + 1, time[1] * 1000000 + time[2]))
+local version = whole(math.max(last_version() + 1, time[1] * 1000000 + time[2]))
 if ARGV[5] == '1' then counter = version end
 local ends = duration > 0 and whole(now + duration) or '0'
 if change == '' then
