@@ -137,7 +137,7 @@ export class DashboardController {
       this.checkOpen(request);
       send(raw, await reply());
     } catch (error) {
-      send(raw, failureOf(error, this.logger));
+      send(raw, failureOf(this.changes.shownError(error), this.logger));
     }
   }
 }

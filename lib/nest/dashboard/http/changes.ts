@@ -13,6 +13,7 @@ import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.
 import { Previews } from '../preview/previews.js';
 import type { HistoryEntry, Preview } from '../snapshot.js';
 import { masked, shownSubject } from '../subjects/masked.js';
+import { withMaskedSubjects } from '../subjects/masked-problems.js';
 import { SubjectActions } from '../subjects/subject-actions.js';
 import { authorOf } from './author.js';
 import { pathParameter } from './path-parameter.js';
@@ -84,6 +85,11 @@ export class Changes {
     if (!action) throw new NotFoundException('There is no such action.');
     const message = await action.run();
     return typeof message === 'string' ? { message } : {};
+  }
+
+  /** Returns an error as the page may show it: subjects of exceptions are masked like all others. */
+  shownError(error: unknown): unknown {
+    return this.options.subjects === 'shown' ? error : withMaskedSubjects(error);
   }
 
   /** @throws ForbiddenException if the page is read-only */

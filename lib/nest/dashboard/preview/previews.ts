@@ -54,7 +54,8 @@ export class Previews {
    */
   async of(rule: string, fields: Readonly<Record<string, unknown>>): Promise<Preview> {
     const change = { layer: { rule, fields, until: Infinity }, exceptions: [] };
-    const problems = this.state.problemsOf(rule, change);
+    const exceptions = this.state.changesOf(rule)?.exceptions ?? []; // They have to fit, as for the change itself.
+    const problems = this.state.problemsOf(rule, { ...change, exceptions });
     if (problems.length > 0) throw new RateLimitConfigError(problems);
     const rules = this.rulesOf(rule, change);
     const others = await (this.asked.get(rule) ?? this.askOthers(rule));
