@@ -54,9 +54,9 @@ describe.each(STORES)('usage of a rule with share, with %s', (kind) => {
     expect(await usage('ann')).toEqual({ remaining: 3, guaranteed: 8, borrowed: 0 });
     const { share } = await limits.consume('api', 'gold');
     expect(share).toEqual({ guaranteed: 6, borrowed: 0 });
-    // A quarter of the limit belongs to ann now: she has taken five, and gold has got two of the three that were left.
-    expect(await usage('ann')).toEqual({ remaining: 1, guaranteed: 2, borrowed: 3 });
-    expect(await usage('gold')).toEqual({ remaining: 1, guaranteed: 6, borrowed: 0 });
+    // A quarter of the limit belongs to ann now: she holds two permits, and has taken five.
+    expect(await usage('ann')).toEqual({ remaining: 2, guaranteed: 2, borrowed: 3 });
+    expect(await usage('gold')).toEqual({ remaining: 0, guaranteed: 6, borrowed: 0 });
     time.advance(HOUR);
     await limits.consume('api', 'ann');
     expect(await usage('ann')).toMatchObject({ borrowed: 0 });

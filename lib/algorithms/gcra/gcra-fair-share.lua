@@ -172,26 +172,23 @@ local function find(id)
   return nil
 end
 
--- Gives a new tenant its part of what is left, in whole permits, at least what its next permit needs. The others give it
--- in proportion to what they hold, so that the total stays.
-local function endow(me)
-  local held = 0
-  for index = 1, count do
-    if index ~= me then held = held + math.max(0, credits[index]) end
+-- Gives a new tenant a permit from tenants that hold more than their part of what is left, so that it is not denied while
+-- most of the limit is unused. Each keeps a permit, too.
+local function welcome(me)
+  local each, spares = math.floor(total / sum_weights), 0
+  local function spare(index)
+    return index == me and 0 or math.max(0, credits[index] - math.max(each * weights[index], window))
   end
-  local least = math.min(window, cap_of() * weights[me])
-  local fair = math.floor(total / sum_weights) * weights[me]
-  local part = math.min(total, math.max(least, fair - fair % window))
-  local lacking = math.min(part - credits[me], held)
-  local left = lacking
   for index = 1, count do
-    if left <= 0 then return end
-    local credit = credits[index]
-    if index ~= me and credit > 0 then
-      -- Rounded up, so that nothing is lacking in the end.
-      local given = math.min(left, credit, math.ceil(credit * lacking / held))
-      credits[index], credits[me], left = credit - given, credits[me] + given, left - given
-    end
+    spares = spares + spare(index)
+  end
+  local missing = math.min(window - credits[me], spares)
+  if missing <= 0 then return end
+  local ratio = missing / spares
+  for index = 1, count do
+    local given = math.min(math.ceil(spare(index) * ratio), missing)
+    credits[index] = credits[index] - given
+    credits[me], missing = credits[me] + given, missing - given
   end
 end
 
@@ -215,7 +212,7 @@ local function join(tenant, weight, named, is_changed)
   if seen[me] < at - at % window then loads[me] = weight end
   ids[me], seen[me] = tenant, at
   if is_changed then level() end
-  if is_new then endow(me) end
+  if is_new then welcome(me) end
   return me
 end
 

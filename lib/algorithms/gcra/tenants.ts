@@ -135,36 +135,6 @@ export function read(state: FairShareState | undefined, now: number, parameters:
   return shares;
 }
 
-/**
- * Gives a new tenant its part of what is left, in whole permits, at least what its next permit needs. The others give it
- * in proportion to what they hold, so that the total stays.
- */
-function endow(shares: Shares, me: Tenant, parameters: Parameters): void {
-  const { tenants } = shares;
-  const total = totalOf(shares);
-  let weights = 0;
-  let held = 0;
-  for (const { weight, credit } of tenants) {
-    weights += weight;
-    held += Math.max(0, credit);
-  }
-  held -= me.credit;
-  const least = Math.min(parameters.window, capOf(shares, parameters) * me.weight);
-  const fair = Math.floor(total / weights) * me.weight;
-  const part = Math.min(total, Math.max(least, fair - (fair % parameters.window)));
-  const lacking = Math.min(part - me.credit, held);
-  let left = lacking;
-  for (const tenant of tenants) {
-    if (left <= 0) return;
-    if (tenant === me || tenant.credit <= 0) continue;
-    // Rounded up, so that nothing is lacking in the end.
-    const given = Math.min(left, tenant.credit, Math.ceil((tenant.credit * lacking) / held));
-    tenant.credit -= given;
-    me.credit += given;
-    left -= given;
-  }
-}
-
 /** Adds the tenant of a request, or updates it. Returns it. */
 export function join(shares: Shares, parameters: Parameters): Tenant {
   const { tenants, at } = shares;
@@ -186,8 +156,34 @@ export function join(shares: Shares, parameters: Parameters): Tenant {
   if (index < 0) tenants.push(me);
   else tenants[index] = me;
   level(shares, parameters);
-  if (index < 0) endow(shares, me, parameters);
+  if (index < 0) welcome(shares, me, parameters);
   return me;
+}
+
+/**
+ * Gives a new tenant a permit from tenants that hold more than their part of what is left, so that it is not denied while
+ * most of the limit is unused. Each keeps a permit, too.
+ */
+function welcome(shares: Shares, me: Tenant, parameters: Parameters): void {
+  const { tenants } = shares;
+  let weights = 0;
+  for (const { weight } of tenants) weights += weight;
+  const each = Math.floor(totalOf(shares) / weights);
+  const spare = (tenant: Tenant): number => {
+    if (tenant === me) return 0;
+    return Math.max(0, tenant.credit - Math.max(each * tenant.weight, parameters.window));
+  };
+  let spares = 0;
+  for (const tenant of tenants) spares += spare(tenant);
+  let missing = Math.min(parameters.window - me.credit, spares);
+  if (missing <= 0) return;
+  const ratio = missing / spares;
+  for (const tenant of tenants) {
+    const given = Math.min(Math.ceil(spare(tenant) * ratio), missing);
+    tenant.credit -= given;
+    me.credit += given;
+    missing -= given;
+  }
 }
 
 /**
