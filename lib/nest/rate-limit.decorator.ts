@@ -71,7 +71,7 @@ export function RateLimit<Given extends string | DecoratedRule, Fields extends D
 
 /** Converts the arguments of a decorator to the fields of a rule. */
 function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
-  if (typeof rule !== 'string') return misused(others, 0, 'a rule') ?? rule;
+  if (typeof rule !== 'string') return misused(others, 0, `a rule${swappedFix(rule, others[0])}`) ?? rule;
   if (parseDuration(rule) === undefined) {
     const fix = durationFix(rule);
     const allowed = 'the name of a rule and an object of fields';
@@ -89,6 +89,15 @@ function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
       [COMPLETE]: true,
     }
   );
+}
+
+/** Returns what to write instead of a limit before its window, or of a window without a unit; empty if it is neither. */
+function swappedFix(first: unknown, second: unknown): string {
+  if (typeof first !== 'number') return '';
+  if (typeof second === 'string' && parseDuration(second) !== undefined)
+    return `; write @RateLimit('${second}', ${first})`;
+  if (typeof second !== 'number') return '';
+  return `, or a window with its unit and a limit: @RateLimit('${first}s', ${second})`;
 }
 
 /**
