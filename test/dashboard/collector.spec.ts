@@ -53,6 +53,23 @@ describe('the figures of a process', () => {
     expect(totals().rules.get('login')!.seconds).toEqual([]);
   });
 
+  it('state how many results of further rules are missing, and count a new rule when another is idle', async () => {
+    const { time, limiter, totals } = collected();
+    const consume = (name: string) =>
+      limiter.consume({ name, window: '1m', limit: 1, algorithm: 'gcra' }, 'ann');
+    for (let nth = 0; nth < 100; nth += 1) await consume(`rule-${nth}`);
+    expect(totals().uncounted).toBe(0);
+    time.now += 9500;
+    for (let nth = 1; nth < 100; nth += 1) await consume(`rule-${nth}`);
+    for (let nth = 0; nth < 19; nth += 1) await consume('new');
+    expect(totals().uncounted).toBe(2);
+    expect(totals().rules.has('new')).toBe(false);
+    time.now += 52_000;
+    await consume('new');
+    expect(totals().uncounted).toBe(0);
+    expect([totals().rules.has('rule-0'), totals().rules.has('new')]).toEqual([false, true]);
+  });
+
   it('separate what shadow rules and trial limits would deny', async () => {
     const { limiter, totals } = collected();
     const shadow = { name: 'shadow', window: '1m', limit: 1, mode: 'shadow' } as const;

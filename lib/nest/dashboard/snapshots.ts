@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LiveFollower } from '../live/live-follower.js';
+import { MOST_RULES } from './collect/collector.js';
 import { ProcessReports, type AllReports } from './collect/process-reports.js';
 import type { CountedElement } from './collect/space-saving.js';
 import { totalsOf, type RuleTotals } from './collect/totals.js';
@@ -31,12 +32,12 @@ export class Snapshots {
     const all = await this.processes.all();
     const at = this.processes.collector.clock();
     const second = Math.floor(at / 1000) + 1;
-    const { rules, ...totals } = totalsOf(all.reports, second);
+    const { rules, uncounted, ...totals } = totalsOf(all.reports, second);
     const { readOnly = false, actions = [] } = this.options;
     return {
       at,
       from: this.processes.records ? 'redis' : 'memory',
-      problem: all.problem ?? null,
+      problem: all.problem ?? (uncounted > 0 ? tooMany(uncounted) : null),
       readOnly,
       live: this.isLive,
       processes: all.reports.map(({ id, host, pid, since }) => {
@@ -100,6 +101,11 @@ const NO_TOTALS: RuleTotals = {
   byRoute: [],
   top: [],
 };
+
+function tooMany(uncounted: number): string {
+  const rate = uncounted < 1 ? 'less than one' : Math.round(uncounted);
+  return `The figures of some rules are missing: a process counts ${MOST_RULES} rules. Results of others per second: ${rate}.`;
+}
 
 /** A rule of programs, or of another version of the application. */
 function unknownRule(rule: string): RuleView {

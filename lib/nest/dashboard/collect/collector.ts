@@ -2,13 +2,13 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../../../contracts/decision.js';
 import type { RuleHit } from '../../../rules/rule-hit.js';
 import type { DecisionObserver } from '../../../limiter/events.js';
-import { CHART_S } from '../chart-lengths.js';
+import { CHART_S, RULE_CHART_S } from '../chart-lengths.js';
 import { Durations } from './durations.js';
 import { RATE_S, RuleCounts } from './rule-counts.js';
 import { Seconds } from './seconds.js';
 
 /** Maximum number of rules that are counted: programs may make up names. */
-const MOST_RULES = 100;
+export const MOST_RULES = 100;
 
 /** Sources in the order of `Collector.sources`. */
 export const SOURCES = ['store', 'cache', 'prefetched', 'fallback'] as const;
@@ -20,6 +20,10 @@ export class Collector implements DecisionObserver {
   readonly durations = new Durations(RATE_S);
   readonly sources = SOURCES.map(() => new Seconds(RATE_S));
   readonly rules = new Map<string, RuleCounts>();
+  /** Results of rules beyond the maximum number. */
+  readonly uncounted = new Seconds(RATE_S);
+  /** The second in which no rule could be removed. */
+  private fullIn = 0;
   /** When decisions were counted whose permits may be refunded, in milliseconds since the epoch. */
   private readonly countedAt = new WeakMap<Decision, number>();
 
@@ -39,7 +43,7 @@ export class Collector implements DecisionObserver {
       const result = decisions[index]!;
       const hit = hits[index];
       const { trialOf } = hit?.rule ?? {};
-      const counts = this.countsOf(trialOf ?? result.rule);
+      const counts = this.countsOf(trialOf ?? result.rule, second);
       if (!counts) continue;
       if (!hit) counts.addUncounted(second);
       else if (trialOf === undefined) {
@@ -68,12 +72,27 @@ export class Collector implements DecisionObserver {
     }
   };
 
-  private countsOf(rule: string): RuleCounts | undefined {
-    const known = this.rules.get(rule);
-    if (known || this.rules.size >= MOST_RULES) return known;
+  private countsOf(rule: string, second: number): RuleCounts | undefined {
+    const known = this.rules.get(rule) ?? this.added(rule, second);
+    if (known) known.seen = second;
+    else this.uncounted.add(second);
+    return known;
+  }
+
+  private added(rule: string, second: number): RuleCounts | undefined {
+    if (this.rules.size >= MOST_RULES && !this.removeIdle(second)) return undefined;
     const counts = new RuleCounts();
     this.rules.set(rule, counts);
     return counts;
+  }
+
+  /** Removes a rule that has decided nothing for as long as the page shows. Returns whether there is one. */
+  private removeIdle(second: number): boolean {
+    if (this.fullIn === second) return false;
+    for (const [rule, { seen }] of this.rules)
+      if (seen < second - RULE_CHART_S) return this.rules.delete(rule);
+    this.fullIn = second;
+    return false;
   }
 }
 

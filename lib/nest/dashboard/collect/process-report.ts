@@ -38,6 +38,8 @@ export interface ProcessReport extends ProcessIdentity {
   readonly sources: readonly number[];
   readonly servers: ServerStates;
   readonly rules: readonly RuleReport[];
+  /** Results of the last 10 seconds of rules that are not in `rules`, since there are too many. */
+  readonly uncounted: number;
 }
 
 /** What a process publishes of one rule. The counts without seconds are those of the last 10 seconds. */
@@ -63,10 +65,11 @@ export function reportOf(
   const second = Math.floor(now) + 1;
   const rules: RuleReport[] = [];
   let length = 0;
+  let uncounted = collector.uncounted.sum(second, RATE_S);
   for (const report of Array.from(collector.rules, (each) => ruleReport(each, second)).sort(byRequests)) {
     length += JSON.stringify(report).length;
-    if (length > LONGEST) break;
-    rules.push(report);
+    if (length <= LONGEST) rules.push(report);
+    else uncounted += sum(report.allowed.slice(-RATE_S)) + sum(report.denied.slice(-RATE_S));
   }
   return {
     ...process,
@@ -79,6 +82,7 @@ export function reportOf(
     sources: collector.sources.map((counts) => counts.sum(second, RATE_S)),
     servers: servers.slice(0, 100),
     rules,
+    uncounted,
   };
 }
 
@@ -88,6 +92,7 @@ export function readReport(text: string): ProcessReport | undefined {
     const report: unknown = JSON.parse(text);
     return isFields(report) &&
       report['version'] === VERSION &&
+      Number.isFinite(report['uncounted']) &&
       LISTS.every((name) => Array.isArray(report[name]))
       ? (report as unknown as ProcessReport)
       : undefined;

@@ -27,6 +27,8 @@ export class RuleCounts {
   readonly subjects = new DeniedSubjects();
   readonly routes = new Map<string, RouteCounts>();
   readonly traffic = new TrafficRecord();
+  /** The second of the last result. */
+  seen = 0;
   /** Whether permits of the rule have ever been refunded. */
   isRefunded = false;
   private readonly routeHashes = new Map<string | undefined, number>([[undefined, 0]]);

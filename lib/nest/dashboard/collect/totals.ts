@@ -20,6 +20,8 @@ export interface RuleTotals extends Pick<
 /** The figures of all processes. */
 export interface Totals extends Pick<Snapshot, 'seconds' | 'latency' | 'shares' | 'servers'> {
   readonly rules: ReadonlyMap<string, RuleTotals>;
+  /** Results per second of rules that are not in `rules`. */
+  readonly uncounted: number;
 }
 
 /** The report of one rule, of one process. */
@@ -51,6 +53,7 @@ export function totalsOf(reports: readonly ProcessReport[], second: number): Tot
     shares: sharesOf(reports),
     servers: serversOf(reports),
     rules: new Map(Array.from(byRule, ([rule, parts]) => [rule, ruleTotals(parts, second)])),
+    uncounted: sum(reports.map(({ uncounted, span }) => uncounted / span)),
   };
 }
 
