@@ -134,8 +134,8 @@ export class RateLimitEvents {
   }
 
   /** @internal */
-  refunded(hits: readonly RuleHit[], decision: Decision): void {
-    this.observer?.refunded(hits, decision);
+  refunded(hits: () => readonly RuleHit[], decision: Decision): void {
+    this.observer?.refunded(hits(), decision);
   }
 
   /** @internal */

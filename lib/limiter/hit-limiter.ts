@@ -175,7 +175,7 @@ export abstract class HitLimiter {
     const isMeant = (hit: Hit, index: number): boolean =>
       isPaid(hit) && (rules === undefined || rules.includes(decision.decisions[index]!.rule));
     const refunds = charge?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
-    this.events.refunded(DecidedHit.hitsOf(decision, refunds), decision);
+    this.events.refunded(() => DecidedHit.hitsOf(decision, refunds), decision);
     return (await this.store.adjust(refunds)).includes(true);
   }
 

@@ -67,6 +67,15 @@ describe('a variable that sets a limit', () => {
     });
   });
 
+  it('is a warning when an underscore is missing and nothing reads variables', async () => {
+    process.env['RATE_LIMIT_DEFAULT_LIMIT'] = '5';
+    const { logs } = await startApp(await configuredBy({}, () => ({})), { framework: 'express' });
+    delete process.env['RATE_LIMIT_DEFAULT_LIMIT'];
+    expect(logs.ours().map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/^RATE_LIMIT_DEFAULT_LIMIT: set in the environment and not read/),
+    );
+  });
+
   it('is no warning when it is read beside other sources', async () => {
     process.env['RATE_LIMIT__LOGIN__LIMIT'] = '5';
     const metadata = await configuredBy({}, (config) => ({

@@ -95,7 +95,7 @@ describe('fair shares', () => {
     expect(ask('bob', 120 * SECOND, 60).allowed).toBe(true);
   });
 
-  it('a denied request takes nothing, and waits as long as it is told, to the microsecond', () => {
+  it('a denied request takes no permits, and is allowed when its retryAfter has passed, to the microsecond', () => {
     const { ask, allowed } = timeline({ weights: { gold: 7 } });
     ask('ann', 0, 50);
     ask('bob', 0, 5);
@@ -132,7 +132,7 @@ describe('fair shares', () => {
     expect(gold).toBeGreaterThanOrEqual(15);
   });
 
-  it('a tenant that is denied while the rule is full is told when the others are forgotten', () => {
+  it('retryAfter of a tenant that is denied while no permits are missing is when the other tenants are forgotten', () => {
     const { ask, refund, allowed } = timeline({ weights: { gold: 7 } }, { limit: 1, window: '1s' });
     const { resetAfter } = ask('gold', 0);
     ask('ann', 0);

@@ -54,11 +54,15 @@ export function overridesFromEnv(
   return Object.fromEntries(overrides);
 }
 
-/** The variables of the process that would override fields of rules if they were passed to `overrides`. */
+/**
+ * The variables of the process that would override fields of rules, or are probably meant to, if they were passed to
+ * `overrides`.
+ */
 export function unreadVariables(overrides: RuleOverrides = {}): readonly string[] {
   return Object.keys(process.env).filter((variable) => {
     const [rule] = partsOf(variable) ?? [];
-    return rule !== undefined && !Object.hasOwn({ ...overrides[rule] }, VARIABLE);
+    if (rule === undefined) return misspelling(variable, process.env[variable]) !== undefined;
+    return !Object.hasOwn({ ...overrides[rule] }, VARIABLE);
   });
 }
 

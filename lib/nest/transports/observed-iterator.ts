@@ -4,7 +4,7 @@ import { onAbort } from '../../contracts/abort.js';
  * Returns an iterator over the same values.
  *
  * @param ended called once when there are no more values, with the error if there is one
- * @param closed aborts when nobody wants the values anymore, for a server that does not return the iterator then
+ * @param closed aborts when the client has ended the subscription, for a server that does not return the iterator then
  */
 export function observed<Value>(
   values: AsyncIterable<Value>,

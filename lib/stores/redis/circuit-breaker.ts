@@ -53,17 +53,9 @@ export class CircuitBreaker implements Caller {
     return reply;
   }
 
+  /** Whether the circuit breaker of a server is half open: a probe is running, or more probes have to succeed. */
   isProbing(server: string): boolean {
     return this.circuits.get(server)?.isProbing ?? false;
-  }
-
-  /** @throws StoreFault unless the call failed since its slot is moving, and a repetition succeeds */
-  private async repeatMoved(call: Call, failure: unknown): Promise<unknown> {
-    try {
-      return await this.moving.repeat(call, failure);
-    } catch (error) {
-      throw this.failed(call, error);
-    }
   }
 
   watch(listener: (change: StoreChange) => void): void {
@@ -84,6 +76,15 @@ export class CircuitBreaker implements Caller {
   close(): void {
     this.isClosed = true;
     for (const circuit of this.circuits.values()) circuit.close();
+  }
+
+  /** @throws StoreFault unless the call failed since its slot is moving, and a repetition succeeds */
+  private async repeatMoved(call: Call, failure: unknown): Promise<unknown> {
+    try {
+      return await this.moving.repeat(call, failure);
+    } catch (error) {
+      throw this.failed(call, error);
+    }
   }
 
   /** Probes all unavailable servers immediately, since a connection was established. */

@@ -5,7 +5,7 @@ import { dynamicFields, sampleOf } from '../../request/per-request-rule.js';
 import { withLayer } from '../../rules/live-layer.js';
 import type { RuleFields } from '../../rules/rule-layers.js';
 
-/** A rule as it is and as it would be, for a request. */
+/** The current and the changed rule of a request. */
 export interface RulePair {
   readonly now: CompiledRule;
   readonly then: CompiledRule;
@@ -13,7 +13,7 @@ export interface RulePair {
   readonly costThen: (cost: number) => number;
 }
 
-/** A rule as it is and as it would be, on one route. */
+/** The current and the changed rule on one route. */
 export class ReplayedRule {
   private readonly pairs = new Map<Resolved | undefined, RulePair | undefined>();
   /** Whether requests count depending on their response. */
