@@ -33,17 +33,16 @@ export class FallbackLayer implements Store<RuleHit> {
 
   decide(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<readonly HitResult[]> {
     if (options.unavailable !== undefined) return this.decideAll(hits, options, options.unavailable);
-    // Only several hits can be decided in part.
     const startedAt = hits.length > 1 ? performance.now() : 0;
+    const failed = (error: unknown): Promise<HitResult[]> => this.decideAll(hits, options, error);
     try {
       const results = this.next.decide(hits, options);
       if (!(results instanceof Promise)) return this.completed(hits, results, options, startedAt);
-      return results.then(
-        (found) => this.completed(hits, found, options, startedAt),
-        (error: unknown) => this.decideAll(hits, options, error),
-      );
+      // Only several hits can be decided in part.
+      if (hits.length === 1) return results.catch(failed);
+      return results.then((found) => this.completed(hits, found, options, startedAt), failed);
     } catch (error) {
-      return this.decideAll(hits, options, error);
+      return failed(error);
     }
   }
 

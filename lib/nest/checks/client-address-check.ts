@@ -1,11 +1,13 @@
 import type { HttpRequest } from '../../http/subject.js';
-import type { AppliedLimit, Check } from '../request/applied-limit.js';
+import type { AppliedLimit, AwaitedHeaders, Check } from '../request/applied-limit.js';
 import { WITHOUT_CLIENT, type Exchange } from '../request/exchange.js';
 import type { Warnings } from '../warnings.js';
 import { proxyTrust } from './proxy-trust.js';
 
 /** After this many requests without a forwarding header, the check assumes that there is no proxy. */
 const WITHOUT_HEADER = 10_000;
+
+const FORWARDING = ['x-forwarded-for', 'forwarded'];
 
 /** A list of trusted proxies is wrong if none of this many requests with a forwarding header came from one of them. */
 const FROM_OTHERS = 100;
@@ -39,9 +41,9 @@ const SOCKETS = 'sockets';
 
 /** Detects client addresses that are a proxy's, forged by a client, or missing. */
 export class ClientAddressCheck implements Check {
+  /** Absent until the first request, and when the check is finished. */
+  awaited: AwaitedHeaders | undefined;
   private isDecided: boolean;
-  private isFirst = true;
-  private without = 0;
   private ignored = 0;
   private isDecidedForSockets: boolean;
   private handshakes = 0;
@@ -59,12 +61,14 @@ export class ClientAddressCheck implements Check {
     if (this.isDecided) return true;
     const { headers } = request;
     const isForwarded = headers?.['x-forwarded-for'] !== undefined;
-    if (this.isFirst || isForwarded || headers?.['forwarded'] !== undefined) {
-      this.isFirst = false;
+    const { awaited } = this;
+    if (!awaited || isForwarded || headers?.['forwarded'] !== undefined) {
       this.isDecided = this.judge(request, isForwarded);
+      this.awaited = this.isDecided ? undefined : { names: FORWARDING, patience: WITHOUT_HEADER };
+      return this.isDecided;
     }
-    this.without += 1;
-    return (this.isDecided ||= this.without >= WITHOUT_HEADER);
+    awaited.patience -= 1;
+    return (this.isDecided = awaited.patience <= 0);
   }
 
   /** Warns if the framework trusts the wrong proxies. Returns whether the request has shown which ones it trusts. */
@@ -76,7 +80,6 @@ export class ClientAddressCheck implements Check {
       return true;
     }
     if (!isForwarded && request.headers?.['forwarded'] === undefined) return false;
-    this.without = 0;
     if (isForwarded && trust === 'peer') return true;
     this.ignored += 1;
     const ofOne = isForwarded ? TRUSTS_NONE : NOT_READ;

@@ -33,8 +33,18 @@ export interface Refusal {
 /** The result of applying a rule to a request: its hits (none if the rule does not apply), or a refusal. */
 export type Applied = readonly RuleHit[] | Refusal;
 
+/** Headers that a check waits for. */
+export interface AwaitedHeaders {
+  /** Their names in lower case. */
+  readonly names: readonly string[];
+  /** How many more HTTP requests without any of them the check need not see. */
+  patience: number;
+}
+
 /** Checks the requests of a rule for signs of a wrong setup. */
 export interface Check {
+  /** Absent if the check has to see every request. */
+  readonly awaited?: AwaitedHeaders | undefined;
   /** Checks a request. Returns whether the check is finished. */
   see(exchange: Exchange, limit: AppliedLimit): boolean;
 }

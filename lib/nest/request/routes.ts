@@ -2,7 +2,7 @@ import { Injectable, type Type } from '@nestjs/common';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 import type { Exchange } from './exchange.js';
-import type { Applied, AppliedLimit } from './applied-limit.js';
+import type { Applied, AppliedLimit, Check } from './applied-limit.js';
 import { RouteLimit } from './route-limit.js';
 
 export type Handler = (...args: never[]) => unknown;
@@ -63,7 +63,9 @@ export class Route {
   apply(exchange: Exchange): Applied | Promise<Applied> {
     const { limits } = this;
     for (const limit of limits) {
-      for (const check of limit.checks) if (check.see(exchange, limit)) limit.checks.delete(check);
+      for (const check of limit.checks) {
+        if (concerns(check, exchange) && check.see(exchange, limit)) limit.checks.delete(check);
+      }
     }
     return limits.length === 1 ? limits[0]!.apply(exchange) : this.applyFrom(0, [], exchange);
   }
@@ -82,6 +84,14 @@ export class Route {
     }
     return found;
   }
+}
+
+/** Whether a check has to see a request. */
+function concerns({ awaited }: Check, { transport, request }: Exchange): boolean {
+  if (!awaited || transport !== 'http' || awaited.patience <= 0) return true;
+  for (const name of awaited.names) if (request.headers?.[name] !== undefined) return true;
+  awaited.patience -= 1;
+  return false;
 }
 
 /** Holds the limits of every known handler. */

@@ -2,7 +2,7 @@ import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers';
 import { MOST_KEYS, type DecideOptions, type Hit, type HitResult } from '../../contracts/store.js';
 import { StoreFault } from '../../contracts/store-fault.js';
-import { Call, type CallClock } from './call.js';
+import { Call, type CallClock, type Request } from './call.js';
 import type { Caller } from './caller.js';
 import type { ClientFaults } from './client-faults.js';
 import type { CurrentClient } from './current-client.js';
@@ -16,25 +16,37 @@ interface Waiting {
 
 /** The requests of one turn of the event loop, sent as one call. */
 class Batch {
-  readonly call: Call;
+  /** Number of its keys, including duplicates. */
+  keys = 0;
+  private readonly requests: Request[] = [];
   private readonly waiting: Waiting[] = [];
 
-  constructor(now: Call['now']) {
-    this.call = new Call(now);
+  /** @param timeout in milliseconds; by default that of the store */
+  constructor(
+    readonly now: Call['now'],
+    private readonly timeout?: number,
+  ) {}
+
+  /** Adds a request with this number of keys. Returns its results. */
+  add(request: Request, keys: number): Promise<readonly HitResult[]> {
+    this.requests.push(request);
+    this.keys += keys;
+    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
   }
 
-  /** Returns the results of the request that was added last. */
-  results(): Promise<readonly HitResult[]> {
-    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+  call(): Call {
+    const call = new Call(this.now);
+    call.timeout = this.timeout;
+    for (const { hits, options } of this.requests) call.addRequest(hits, options);
+    return call;
   }
 
   /** Returns batches of one request each if the call failed because the keys of one request are on two servers. */
   partsAfter(error: unknown): readonly Batch[] {
     if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
     return this.waiting.map((waiting, nth) => {
-      const { hits, options } = this.call.requests[nth]!;
-      const part = new Batch(this.call.now);
-      part.call.addRequest(hits, options);
+      const part = new Batch(this.now, this.timeout);
+      part.requests.push(this.requests[nth]!);
       part.waiting.push(waiting);
       return part;
     });
@@ -44,14 +56,14 @@ class Batch {
     for (const { reject } of this.waiting) reject(error);
   }
 
-  answer(reply: DecideReply, faults: ClientFaults): void {
-    const { requests } = this.call;
+  answer(reply: DecideReply, server: string, faults: ClientFaults): void {
+    const { requests } = this;
     const reader = new ReplyReader(reply, requests);
     for (const [nth, { resolve, reject }] of this.waiting.entries()) {
       try {
         resolve(reader.next(requests[nth]!));
       } catch (error) {
-        reject(faults.of(this.call.server, error));
+        reject(faults.of(server, error));
       }
     }
   }
@@ -80,9 +92,8 @@ export class Batches implements Caller {
     if (options.within !== undefined) return this.decideAlone(hits, options);
     const { cluster } = this.current;
     const slot = cluster ? cluster.slotOf(hits[0]!.key) : 0;
-    const batch = this.batch(slot, keysOf(hits, options));
-    batch.call.addRequest(hits, options);
-    return batch.results();
+    const keys = keysOf(hits, options);
+    return this.batch(slot, keys).add({ hits, options }, keys);
   }
 
   /** Runs a call after the requests that were made before it. */
@@ -104,10 +115,8 @@ export class Batches implements Caller {
   };
 
   private decideAlone(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
-    const batch = new Batch(this.now?.() ?? '');
-    batch.call.timeout = options.within;
-    batch.call.addRequest(hits, options);
-    const results = batch.results();
+    const batch = new Batch(this.now?.() ?? '', options.within);
+    const results = batch.add({ hits, options }, keysOf(hits, options));
     this.flush();
     void this.send(batch);
     return results;
@@ -116,7 +125,7 @@ export class Batches implements Caller {
   private batch(slot: number, keys: number): Batch {
     const now = this.now?.() ?? '';
     const known = this.open.get(slot);
-    if (known && known.call.keysAdded + keys <= MOST_KEYS && known.call.now === now) return known;
+    if (known && known.keys + keys <= MOST_KEYS && known.now === now) return known;
     if (this.open.size === 0) this.flushSoon();
     const batch = new Batch(now);
     // Replayed timelines and bursts fill more than one batch in a turn.
@@ -133,11 +142,12 @@ export class Batches implements Caller {
 
   private async send(batch: Batch): Promise<void> {
     this.underWay += 1;
+    const call = batch.call();
     let reply: unknown;
     try {
-      reply = await this.next.run(batch.call);
+      reply = await this.next.run(call);
     } catch (error) {
-      this.lost.refund(batch.call);
+      this.lost.refund(call);
       const parts = batch.partsAfter(error);
       if (parts.length > 1) for (const part of parts) void this.send(part);
       else batch.fail(error);
@@ -145,7 +155,7 @@ export class Batches implements Caller {
     } finally {
       this.underWay -= 1;
     }
-    batch.answer(reply as DecideReply, this.faults);
+    batch.answer(reply as DecideReply, call.server, this.faults);
   }
 }
 

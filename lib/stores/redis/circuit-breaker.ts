@@ -37,7 +37,7 @@ export class CircuitBreaker implements Caller {
     const { cluster } = this.current;
     if (cluster) call.server = cluster.of(call.keys[0]!);
     const circuit = this.circuits.get(call.server) ?? this.addCircuit(call.server);
-    circuit.check();
+    if (circuit.cause !== undefined) throw circuit.cause as Error;
     let reply: unknown;
     try {
       reply = await this.next.run(call);
@@ -49,7 +49,7 @@ export class CircuitBreaker implements Caller {
     if (refusal) throw this.failed(call, refusal);
     const failure = failureIn(reply);
     if (failure) this.note(call, this.faults.of(call.server, failure));
-    else circuit.succeeded();
+    else if (circuit.hasFailed) circuit.succeeded();
     return reply;
   }
 

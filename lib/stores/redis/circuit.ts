@@ -27,6 +27,10 @@ const MOST_ANSWERS = 8;
  * minute.
  */
 export class Circuit {
+  /** Why it is open; absent while it is closed. */
+  cause: unknown;
+  /** Whether a call has failed since the last success. */
+  hasFailed = false;
   private failures = 0;
   /** Keys that have failed since the last success. */
   private readonly keys = new Set<string>();
@@ -39,14 +43,8 @@ export class Circuit {
   private answersNeeded = 1;
   private probe: Probe | undefined;
   private timer: Timer | undefined;
-  private cause: unknown;
 
   constructor(private readonly listener: CircuitListener) {}
-
-  /** @throws the cause, if the circuit breaker is open */
-  check(): void {
-    if (this.probe) throw this.cause;
-  }
 
   get isOpen(): boolean {
     return this.probe !== undefined;
@@ -58,13 +56,15 @@ export class Circuit {
   }
 
   succeeded(): void {
+    this.hasFailed = false;
     this.failures = 0;
-    if (this.keys.size > 0) this.keys.clear();
+    this.keys.clear();
   }
 
   /** Counts a failure that may concern its key only. */
   failedOn(key: string, error: unknown, probe: Probe): void {
     if (this.probe) return;
+    this.hasFailed = true;
     this.keys.add(key);
     if (this.keys.size >= KEYS_IN_A_ROW) this.failed(error, probe, true);
   }
@@ -75,6 +75,7 @@ export class Circuit {
    */
   failed(error: unknown, probe: Probe, atOnce: boolean): void {
     if (this.probe) return;
+    this.hasFailed = true;
     this.failures += 1;
     if (!atOnce && this.failures < FAILURES_IN_A_ROW) return;
     this.probe = probe;
@@ -95,6 +96,7 @@ export class Circuit {
   close(): void {
     this.timer?.stop();
     this.probe = undefined;
+    this.cause = undefined;
   }
 
   private expectAnswers(): void {
