@@ -1,8 +1,6 @@
 import type { Algorithm, MaxWait } from '../contracts/algorithm.js';
 import { toMicroseconds } from '../contracts/clock.js';
-import { checkDecision, type Decision } from '../contracts/decision.js';
-import { readOptions } from '../contracts/options.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import type { Decision } from '../contracts/decision.js';
 import type { Adjustment, BaseStore, DecideOptions, Hit, Store } from '../contracts/store.js';
 import type { StoreCall } from '../contracts/store-fault.js';
 import type { MaybePromise } from '../contracts/thenable.js';
@@ -10,16 +8,17 @@ import { Instances } from '../layers/fallback/instances.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import { Keys } from '../rules/keys.js';
-import type { HitWait, RuleHit } from '../rules/rule-hit.js';
+import type { RuleHit } from '../rules/rule-hit.js';
 import { isPaid } from './charge.js';
 import { DecidedHit, decisionOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
 import { Leases } from './leases.js';
-import { REFUND_OPTIONS, type LimiterOptions, type RefundOptions } from './options.js';
+import type { LimiterOptions, RefundOptions } from './options.js';
 import { Permit } from './permit.js';
 import { pipelineOf } from './pipeline.js';
-import { AcquireLines } from './acquire-lines.js';
-import { Waiters, type Wait } from './waiters.js';
+import { refundsOf } from './refund.js';
+import type { Wait } from './waiters.js';
+import { waitOf, Waits } from './waits.js';
 import { sleep } from '../contracts/timer.js';
 
 /** Decides hits of compiled rules, and provides refunds, permits and delays for the decisions. */
@@ -37,8 +36,7 @@ export abstract class HitLimiter {
   /** @internal */
   protected readonly instances: Instances;
   private readonly leases: Leases<Adjustment>;
-  private readonly waiters: Waiters;
-  private readonly lines: AcquireLines;
+  private readonly waits: Waits;
   /**
    * One rule for each algorithm in use.
    *
@@ -81,19 +79,17 @@ export abstract class HitLimiter {
       denyCache,
       openFallback: () => {
         const fallback = openFallback();
-        this.waiters.followFallback(fallback);
+        this.waits.followFallback(fallback);
         return fallback;
       },
       instances: count,
       failed,
     });
-    this.lines = new AcquireLines(this.store);
-    this.waiters = new Waiters(this.store, store, prefix, keys.instance);
+    this.waits = new Waits(this.store, store, prefix, keys.instance);
     this.leases = new Leases<Adjustment>((renewals) => this.store.adjust(renewals));
     store.shared?.watch((change) => {
       this.events.storeChanged(change);
-      this.waiters.wakeAll();
-      this.lines.wakeAll();
+      this.waits.wakeAll();
     });
     this.instances.start();
     if (!this.becomesReady()) void this.instances.beat();
@@ -110,7 +106,7 @@ export abstract class HitLimiter {
     options: { readonly dryRun?: boolean; readonly maxWait?: MaxWait } = NOW,
   ): MaybePromise<Decision> {
     const { dryRun = false } = options;
-    for (const { wait } of hits) if (wait && !dryRun) return this.decideWaiting(hits, waitOf(hits, wait));
+    for (const { wait } of hits) if (wait && !dryRun) return this.decideLater(hits, waitOf(hits, wait));
     if (this.events.followsDecisions && !dryRun) return this.decideAndEmit(hits, options);
     const results = this.store.decide(hits, options);
     return results instanceof Promise
@@ -119,46 +115,24 @@ export abstract class HitLimiter {
   }
 
   /**
-   * Decides hits; those of leases with `waits` wait for their permits, first come, first served.
+   * Decides hits that wait: those of leases for permits that others hold, first come, first served; others for permits of
+   * a window.
    *
    * @internal
    * @throws the signal's reason if it aborts
    */
-  async decideInTurn(hits: readonly RuleHit[], wait: Wait): Promise<Decision> {
-    return this.decideBy(this.waiters, hits, wait);
-  }
-
-  /**
-   * Decides hits that wait for permits of a window.
-   *
-   * @internal
-   * @throws the signal's reason if it aborts
-   */
-  async decideInLine(hits: readonly RuleHit[], wait: Wait): Promise<Decision> {
-    return this.decideBy(this.lines, hits, wait);
-  }
-
-  /**
-   * Decides hits of rules that wait: of leases in their queues; if all rules can delay requests, at once with a delay; else
-   * in this process.
-   */
-  private decideWaiting(hits: readonly RuleHit[], wait: Wait): MaybePromise<Decision> {
-    if (hits.some((hit) => hit.wait && hit.lease !== undefined)) return this.decideInTurn(hits, wait);
-    if (!hits.every((hit) => hit.wait && hit.rule.queues)) return this.decideInLine(hits, wait);
-    const queued = hits.map((hit) => ({ ...hit, wait: undefined }));
-    return this.decide(queued, { maxWait: toMicroseconds(wait.timeoutMs) });
-  }
-
-  private async decideBy(
-    queue: Waiters | AcquireLines,
-    hits: readonly RuleHit[],
-    wait: Wait,
-  ): Promise<Decision> {
-    wait.signal?.throwIfAborted();
+  async decideWaiting(hits: readonly RuleHit[], wait: Wait): Promise<Decision> {
     const startedAt = performance.now();
-    const decided = await queue.decide(hits, wait);
+    const decided = await this.waits.decide(hits, wait);
     const decision = decisionOf(decided.hits, decided.results, false);
     return this.events.followsDecisions ? this.emitted(decided.hits, decision, startedAt) : decision;
+  }
+
+  /** Decides hits of rules that wait: at once with a delay if all rules can delay requests, else when they may pass. */
+  private decideLater(hits: readonly RuleHit[], wait: Wait): MaybePromise<Decision> {
+    if (!hits.every((hit) => hit.wait && hit.rule.queues)) return this.decideWaiting(hits, wait);
+    const queued = hits.map((hit) => ({ ...hit, wait: undefined }));
+    return this.decide(queued, { maxWait: toMicroseconds(wait.timeoutMs) });
   }
 
   /**
@@ -168,13 +142,7 @@ export abstract class HitLimiter {
    * @throws RateLimitConfigError if the decision is not one of a limiter, or an option is invalid
    */
   async refund(decision: Decision, options?: RefundOptions): Promise<boolean> {
-    checkCharged(decision);
-    const { onlyLast = false, rules } = readOptions('refund', options, REFUND_OPTIONS);
-    if (rules) checkNames(rules, decision);
-    const charge = DecidedHit.chargeOf(decision);
-    const isMeant = (hit: Hit, index: number): boolean =>
-      isPaid(hit) && (rules === undefined || rules.includes(decision.decisions[index]!.rule));
-    const refunds = charge?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
+    const refunds = refundsOf(decision, options);
     this.events.refunded(() => DecidedHit.hitsOf(decision, refunds), decision);
     return (await this.store.adjust(refunds)).includes(true);
   }
@@ -254,8 +222,7 @@ export abstract class HitLimiter {
    * @internal
    */
   async endWaits(): Promise<void> {
-    this.lines.close();
-    await this.waiters.close();
+    await this.waits.close();
   }
 
   /**
@@ -264,8 +231,7 @@ export abstract class HitLimiter {
    * @internal
    */
   protected rulesChanged(): void {
-    this.waiters.rulesChanged();
-    this.lines.rulesChanged();
+    this.waits.rulesChanged();
   }
 
   private async closeAll(): Promise<void> {
@@ -288,36 +254,6 @@ export abstract class HitLimiter {
     this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt }, hits);
     return decision;
   }
-}
-
-/**
- * @throws RateLimitConfigError if the decision was allowed and its charge is unknown: a copy, or an object of
- *   another origin
- */
-function checkCharged(decision: unknown): void {
-  const given = checkDecision(decision);
-  if (given instanceof DecidedHit || !given.allowed) return;
-  throw new RateLimitConfigError([
-    problem('decision', given, 'the object that the limiter returned, since a copy does not have its charge'),
-  ]);
-}
-
-/** @throws RateLimitConfigError if a name is not that of a rule of the decision */
-function checkNames(rules: readonly string[], { decisions }: Decision): void {
-  const known = decisions.map(({ rule }) => rule);
-  const unknown = rules.filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
-  const allowed = `rules of the decision: ${known.map((name) => `"${name}"`).join(', ')}`;
-  throw new RateLimitConfigError([problem('refund.rules', unknown, allowed)]);
-}
-
-/** Returns the shortest wait of some hits: all of them are taken together. */
-function waitOf(hits: readonly RuleHit[], { signal }: HitWait): Wait {
-  return {
-    timeoutMs: Math.min(...hits.map(({ wait }) => wait?.timeoutMs ?? Infinity)),
-    signal: signal(),
-    current: async () => (await Promise.all(hits.map(({ wait }) => wait?.current?.() ?? []))).flat(),
-  };
 }
 
 /** The request is decided without waiting. */

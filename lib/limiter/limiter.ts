@@ -8,17 +8,16 @@ import { HitLimiter } from './hit-limiter.js';
 import type { SubjectValue } from '../rules/key.js';
 import {
   ACQUIRE_OPTIONS,
-  HIT_OPTIONS,
   RESERVE_AHEAD_OPTIONS,
   type AcquireOptions,
   type HitOptions,
   type HoldOptions,
   type ReserveAheadOptions,
 } from './options.js';
-import { checkOperation, type Operation } from './operation.js';
+import { checkOperation, costOf, refuseOthers, type Operation } from './operation.js';
 import type { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
-import { RateLimitStoreError } from './rate-limit-store.error.js';
+import { confirmed } from './rate-limit-store.error.js';
 import { ReservationAhead } from './reservation-ahead.js';
 import { Reservation } from './reservation.js';
 import { RuleCache } from '../rules/rule-cache.js';
@@ -92,7 +91,7 @@ export class Limiter extends HitLimiter {
     signal?.throwIfAborted();
     const hits = this.hits('acquire', rule, subject, cost);
     const current = (): readonly RuleHit[] => this.hits('acquire', rule, subject, cost);
-    if (!hits[0]!.rule.queues) return this.decideInLine(hits, { timeoutMs, signal, current });
+    if (!hits[0]!.rule.queues) return this.decideWaiting(hits, { timeoutMs, signal, current });
     const decision = await this.decide(hits, { maxWait: maxWaitOf(timeoutMs) });
     if (decision.delayMs > 0) await this.delay(decision, signal);
     return decision;
@@ -140,7 +139,7 @@ export class Limiter extends HitLimiter {
     }
     const waiting = hits.map((hit) => ({ ...hit, waits: true }));
     const current = (): readonly RuleHit[] => this.hits('hold', rule, subject, cost);
-    return this.permit(await this.decideInTurn(waiting, { timeoutMs, signal, current }));
+    return this.permit(await this.decideWaiting(waiting, { timeoutMs, signal, current }));
   }
 
   /**
@@ -243,27 +242,4 @@ export class Limiter extends HitLimiter {
 /** Returns a wait in microseconds: from 1, since 0 would not wait. */
 function maxWaitOf(timeoutMs: number): number {
   return Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
-}
-
-/** @throws RateLimitConfigError if there are more arguments than the operation reads */
-function refuseOthers(operation: string, others: readonly unknown[], allowed: string): void {
-  if (others.every((other) => other === undefined)) return;
-  throw new RateLimitConfigError([problem(`the last argument of ${operation}`, others.at(-1), allowed)]);
-}
-
-/** @throws RateLimitConfigError if the options are invalid */
-function costOf(operation: string, options: HitOptions | undefined): number | undefined {
-  return options === undefined ? undefined : readOptions(operation, options, HIT_OPTIONS).cost;
-}
-
-/** @throws RateLimitStoreError if the store did not confirm the operation */
-export async function confirmed<Result>(
-  operation: 'block' | 'reset',
-  run: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await run();
-  } catch (error) {
-    throw new RateLimitStoreError(operation, error);
-  }
 }

@@ -1,6 +1,8 @@
-import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { readOptions } from '../contracts/options.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
+import { HIT_OPTIONS, type HitOptions } from './options.js';
 
 /** The operations of a limiter that take rules. */
 export type Operation = 'consume' | 'hold' | 'acquire' | 'reserveAhead' | 'peek' | 'block' | 'reset';
@@ -50,4 +52,23 @@ export function checkOperation(operation: Operation, hits: readonly RuleHit[]): 
     const used = `rule "${rule.name}" uses ${rule.algorithm.name}`;
     throw new RateLimitConfigError([`${operation}() needs ${kind.needs}, but ${used}; use ${kind.instead}`]);
   }
+}
+
+/**
+ * Returns the cost in the options of an operation; `undefined` for that of each rule.
+ *
+ * @throws RateLimitConfigError if the options are invalid
+ */
+export function costOf(operation: string, options: HitOptions | undefined): number | undefined {
+  return options === undefined ? undefined : readOptions(operation, options, HIT_OPTIONS).cost;
+}
+
+/**
+ * Rejects arguments that an operation does not read, such as the options of another one.
+ *
+ * @throws RateLimitConfigError if there are more arguments than the operation reads
+ */
+export function refuseOthers(operation: string, others: readonly unknown[], allowed: string): void {
+  if (others.every((other) => other === undefined)) return;
+  throw new RateLimitConfigError([problem(`the last argument of ${operation}`, others.at(-1), allowed)]);
 }

@@ -26,6 +26,22 @@ export class RateLimitStoreError extends Error {
   }
 }
 
+/**
+ * Runs an operation that the store has to confirm.
+ *
+ * @throws RateLimitStoreError if it did not
+ */
+export async function confirmed<Result>(
+  operation: 'block' | 'reset',
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    throw new RateLimitStoreError(operation, error);
+  }
+}
+
 function notConfirmed(operation: string, reason: string): string {
   return `${operation}: the store did not confirm it (${reason}). It applies in this process only; repeat it when the store is available again.`;
 }

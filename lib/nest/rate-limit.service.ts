@@ -1,7 +1,8 @@
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import type { Duration } from '../contracts/duration.js';
 import type { SubjectValue } from '../rules/key.js';
-import { confirmed, type Rules } from '../limiter/limiter.js';
+import type { Rules } from '../limiter/limiter.js';
+import { confirmed } from '../limiter/rate-limit-store.error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';

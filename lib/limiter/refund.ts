@@ -1,0 +1,42 @@
+import { checkDecision, type Decision } from '../contracts/decision.js';
+import { readOptions } from '../contracts/options.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import type { Adjustment, Hit } from '../contracts/store.js';
+import { isPaid } from './charge.js';
+import { DecidedHit } from './decision.js';
+import { REFUND_OPTIONS, type RefundOptions } from './options.js';
+
+/**
+ * Returns the refunds of the permits that a decision charged, once.
+ *
+ * @throws RateLimitConfigError if the decision is not one of a limiter, or an option is invalid
+ */
+export function refundsOf(decision: Decision, options: RefundOptions | undefined): readonly Adjustment[] {
+  checkCharged(decision);
+  const { onlyLast = false, rules } = readOptions('refund', options, REFUND_OPTIONS);
+  if (rules) checkNames(rules, decision);
+  const isMeant = (hit: Hit, index: number): boolean =>
+    isPaid(hit) && (rules === undefined || rules.includes(decision.decisions[index]!.rule));
+  return DecidedHit.chargeOf(decision)?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
+}
+
+/**
+ * @throws RateLimitConfigError if the decision was allowed and its charge is unknown: a copy, or an object of
+ *   another origin
+ */
+function checkCharged(decision: unknown): void {
+  const given = checkDecision(decision);
+  if (given instanceof DecidedHit || !given.allowed) return;
+  throw new RateLimitConfigError([
+    problem('decision', given, 'the object that the limiter returned, since a copy does not have its charge'),
+  ]);
+}
+
+/** @throws RateLimitConfigError if a name is not that of a rule of the decision */
+function checkNames(rules: readonly string[], { decisions }: Decision): void {
+  const known = decisions.map(({ rule }) => rule);
+  const unknown = rules.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  const allowed = `rules of the decision: ${known.map((name) => `"${name}"`).join(', ')}`;
+  throw new RateLimitConfigError([problem('refund.rules', unknown, allowed)]);
+}
