@@ -1,4 +1,4 @@
-import type { Denied, Next, MaxWait, Step } from '../../contracts/algorithm.js';
+import type { Denied, MaxWait, Next } from '../../contracts/algorithm.js';
 import type { Clock } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import type {
@@ -11,7 +11,9 @@ import type {
   TurnFollower,
 } from '../../contracts/store.js';
 import { endsWithReset } from '../../contracts/undo.js';
+import { stepOfBlocked, withBlock, type BlockableStep } from './blocked-step.js';
 import { Entries } from './entries.js';
+import { Resets } from './resets.js';
 
 /** The options of a `MemoryStore`. */
 export interface MemoryStoreOptions {
@@ -30,21 +32,11 @@ export interface MemoryStoreOptions {
 
 const OPTIONS = { clock: CLOCK, maxKeys: FROM_ONE };
 
-/** A denial of a blocked subject: for how many microseconds, and whether it was blocked before. */
-type BlockedStep = Denied & { readonly blockedFor: number; readonly isBlocked?: boolean };
-type BlockableStep = Step<unknown> & Partial<Pick<BlockedStep, 'blockedFor' | 'isBlocked'>>;
-
 /** How much longer states are kept with an injected clock, which may step back further than the system's clock. */
 const SLACK = 3600e6;
 
 /** Milliseconds in which evictions are reported once. */
 const REPORT_EVERY_MS = 3_600_000;
-
-/** A counter's last reset, and the instant of the first charge after it; in microseconds since the epoch. */
-interface Reset {
-  readonly at: number;
-  readonly chargesFrom: number;
-}
 
 /**
  * Stores the state in the memory of this process. It decides like Redis, and loses all state at a restart.
@@ -59,8 +51,7 @@ export class MemoryStore implements BaseStore {
   readonly stopwatch: Clock;
   private readonly entries: Entries;
   private readonly slack: number;
-  /** The instant of the last reset of any counter. */
-  private resetAt = 0;
+  private readonly resets: Resets;
   private readonly turnFollowers = new Set<TurnFollower>();
   private reportFull: ((maxKeys: number) => void) | undefined;
   private reportedAt = -Infinity;
@@ -76,6 +67,7 @@ export class MemoryStore implements BaseStore {
       (expiresAt) => this.isOver(expiresAt),
       (expiresAt) => this.noteEviction(expiresAt, maxKeys),
     );
+    this.resets = new Resets(this.entries);
   }
 
   /** Number of keys, including keys that have expired and are not deleted yet. */
@@ -119,7 +111,7 @@ export class MemoryStore implements BaseStore {
         delay,
         source: 'memory',
         now,
-        chargedAt: now === this.resetAt ? Math.max(now, this.chargesFrom(hit.key)) : now,
+        chargedAt: now === this.resets.lastAt ? Math.max(now, this.resets.chargesFrom(hit.key)) : now,
       } as const;
       if (step.blockedFor !== undefined) results[index] = { ...result, blockedFor: step.blockedFor };
       else results[index] = part ? { ...result, part } : result;
@@ -130,15 +122,12 @@ export class MemoryStore implements BaseStore {
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
     const now = this.now();
     return adjustments.map((adjustment) => {
-      const { key, algorithm, kind } = adjustment;
+      const { key, kind } = adjustment;
       const state = this.entries.get(key);
       if (state === undefined && kind !== 'charge') return false;
-      if (endsWithReset(adjustment) && adjustment.chargedAt < this.chargesFrom(key)) return false;
+      if (endsWithReset(adjustment) && adjustment.chargedAt < this.resets.chargesFrom(key)) return false;
       const next = nextOf(adjustment, state, now);
-      if (next) {
-        this.entries.set(key, next.state, now + next.expiresAfter, algorithm.sizeOf?.(next.state) ?? 1);
-        if (next.granted) this.reportTurns(next.granted);
-      }
+      if (next) this.keep(adjustment, next, now);
       return next !== undefined;
     });
   }
@@ -149,12 +138,12 @@ export class MemoryStore implements BaseStore {
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
     const now = this.now();
-    this.resetAt = now;
+    this.resets.lastAt = now;
     return counters.map((counter) => {
-      const { key, block, algorithm } = counter;
-      if (algorithm.clear) return this.clear(counter, now);
+      const { key, block } = counter;
+      if (counter.algorithm.clear) return this.clear(counter, now);
       const expiresAt = this.entries.delete(key);
-      if (expiresAt !== undefined) this.keepReset(key, expiresAt);
+      if (expiresAt !== undefined) this.resets.add(key, expiresAt);
       for (const follower of this.turnFollowers) follower.cleared(key);
       const blockedUntil = block && this.entries.delete(block.key);
       return [expiresAt, blockedUntil].some((until) => until !== undefined && !this.isOver(until));
@@ -162,12 +151,11 @@ export class MemoryStore implements BaseStore {
   }
 
   /** Resets one subject of an algorithm that keeps all subjects of a rule in one state. */
-  private clear({ key, algorithm, parameters }: Counter, now: number): boolean {
-    const state = this.entries.get(key);
-    const next = state === undefined ? undefined : algorithm.clear!(state, now, parameters);
-    if (!next) return false;
-    this.entries.set(key, next.state, now + next.expiresAfter, algorithm.sizeOf?.(next.state) ?? 1);
-    return true;
+  private clear(counter: Counter, now: number): boolean {
+    const state = this.entries.get(counter.key);
+    const next = state === undefined ? undefined : counter.algorithm.clear!(state, now, counter.parameters);
+    if (next) this.keep(counter, next, now);
+    return next !== undefined;
   }
 
   followTurns(_prefix: string, _instance: string, follower: TurnFollower): () => void {
@@ -206,23 +194,6 @@ export class MemoryStore implements BaseStore {
     return expiresAt + this.slack <= this.now();
   }
 
-  /**
-   * Stores a reset as long as earlier charges could be refunded: 1 microsecond later than each of them, so that it
-   * differs from charges at the same instant.
-   */
-  private keepReset(key: string, expiresAt: number): void {
-    const reset = resetKey(key);
-    const last = this.entries.get(reset) as Reset | undefined;
-    const chargesFrom = (last?.at === this.resetAt ? last.chargesFrom : this.resetAt) + 1;
-    const keptUntil = Math.max(expiresAt, this.entries.delete(reset) ?? 0);
-    this.entries.set(reset, { at: this.resetAt, chargesFrom } satisfies Reset, keptUntil, 1);
-  }
-
-  /** Returns the instant of the first charge after a counter's last reset; 0 if no earlier charge can be refunded. */
-  private chargesFrom(key: string): number {
-    return (this.entries.get(resetKey(key)) as Reset | undefined)?.chargesFrom ?? 0;
-  }
-
   private reportTurns(leases: readonly string[]): void {
     for (const follower of this.turnFollowers) for (const lease of leases) follower.came(lease);
   }
@@ -243,27 +214,21 @@ export class MemoryStore implements BaseStore {
     if (!block) return this.step(hit, now, cost, maxWait, lease);
     const blockedUntil = this.entries.get(block.key) as number | undefined;
     if (blockedUntil !== undefined && blockedUntil > now) {
-      return this.stepOfBlocked(hit, now, maxWait, blockedUntil - now);
+      const step = this.step(hit, now, hit.cost, maxWait, lease);
+      const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
+      return stepOfBlocked(step, resetAfter, blockedUntil - now);
     }
-    const step = this.step(hit, now, cost, maxWait, lease);
-    if (step.allowed || step.retryAfter === null || block.duration === 0) return step;
-    return blocked(Math.max(step.retryAfter, block.duration), block.duration, step.resetAfter);
-  }
-
-  /** Denies a hit of a blocked subject until the block has ended and the algorithm allows it, which may be never. */
-  private stepOfBlocked(hit: Hit, now: number, maxWait: MaxWait, left: number): BlockableStep {
-    const step = this.step(hit, now, hit.cost, maxWait, hit.lease);
-    const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
-    const retryAfter = step.retryAfter === null ? null : Math.max(left, step.retryAfter);
-    return { ...blocked(retryAfter, left, resetAfter), isBlocked: true };
+    return withBlock(this.step(hit, now, cost, maxWait, lease), block.duration);
   }
 
   private keepDenied(hit: Hit, step: BlockableStep & Denied, now: number): void {
     this.beginBlock(hit, step, now);
-    const { asked } = step;
-    if (!asked) return;
-    const { key, algorithm } = hit;
-    this.entries.set(key, asked.state, now + asked.expiresAfter, algorithm.sizeOf?.(asked.state) ?? 1);
+    if (step.asked) this.keep(hit, step.asked, now);
+  }
+
+  private keep({ key, algorithm }: Counter, next: Next<unknown>, now: number): void {
+    this.entries.set(key, next.state, now + next.expiresAfter, algorithm.sizeOf?.(next.state) ?? 1);
+    if (next.granted) this.reportTurns(next.granted);
   }
 
   private beginBlock({ block }: Hit, step: BlockableStep, now: number): void {
@@ -274,10 +239,6 @@ export class MemoryStore implements BaseStore {
   private blockUntil(key: string, until: number): void {
     this.entries.set(key, until, until, 1);
   }
-}
-
-function resetKey(key: string): string {
-  return `${key}:reset`;
 }
 
 /** Returns the state after an adjustment; `undefined` if there was nothing to adjust. */
@@ -292,17 +253,4 @@ function nextOf(
   }
   const step = algorithm.step(state, now, cost, parameters, Infinity);
   return step.allowed ? step : undefined;
-}
-
-/** Returns the result for a subject that is blocked for a duration: it has no remaining permits. */
-function blocked(retryAfter: number | null, blockedFor: number, resetAfter: number): BlockedStep {
-  const delay = 0;
-  return {
-    allowed: false,
-    remaining: 0,
-    retryAfter,
-    resetAfter: Math.max(resetAfter, blockedFor),
-    delay,
-    blockedFor,
-  };
 }

@@ -1,0 +1,40 @@
+import type { Denied, Step } from '../../contracts/algorithm.js';
+
+/** A denial of a blocked subject: for how many microseconds, and whether it was blocked before. */
+type BlockedStep = Denied & { readonly blockedFor: number; readonly isBlocked?: boolean };
+
+/** The step of an algorithm, or the denial of a blocked subject. */
+export type BlockableStep = Step<unknown> & Partial<Pick<BlockedStep, 'blockedFor' | 'isBlocked'>>;
+
+/** Returns the step of a rule that blocks: a denial starts the block, unless the cost can never fit. */
+export function withBlock(step: Step<unknown>, duration: number): BlockableStep {
+  if (step.allowed || step.retryAfter === null || duration === 0) return step;
+  return blocked(Math.max(step.retryAfter, duration), duration, step.resetAfter);
+}
+
+/**
+ * Returns the denial of a blocked subject: until the block has ended and the algorithm allows the request, which may be
+ * never.
+ *
+ * @param left microseconds until the block ends
+ */
+export function stepOfBlocked(
+  { retryAfter }: Step<unknown>,
+  resetAfter: number,
+  left: number,
+): BlockableStep {
+  const retry = retryAfter === null ? null : Math.max(left, retryAfter);
+  return { ...blocked(retry, left, resetAfter), isBlocked: true };
+}
+
+/** Returns the result for a subject that is blocked for a duration: it has no remaining permits. */
+function blocked(retryAfter: number | null, blockedFor: number, resetAfter: number): BlockedStep {
+  return {
+    allowed: false,
+    remaining: 0,
+    retryAfter,
+    resetAfter: Math.max(resetAfter, blockedFor),
+    delay: 0,
+    blockedFor,
+  };
+}
