@@ -1,6 +1,11 @@
 /** The ioredis that the specs run on: `IOREDIS=5` and `IOREDIS=oldest` choose another than the newest. */
 const { IOREDIS } = process.env;
 
+/** The folder of a project with Nest 11: the specs run on its Nest, and on the libraries that both import. */
+const { NEST_11 } = process.env;
+const OF_NEST =
+  '@nestjs/.*|@apollo/.*|@as-integrations/.*|@grpc/.*|graphql|graphql/.*|mercurius|rxjs|rxjs/.*';
+
 /** @type {import('jest').Config} */
 export default {
   roots: ['<rootDir>/lib', '<rootDir>/test'],
@@ -8,6 +13,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '/fixtures/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
+    ...(NEST_11 && { [`^(${OF_NEST})$`]: `${NEST_11}/node_modules/$1` }),
     ...(IOREDIS && { '^ioredis$': `ioredis-${IOREDIS}` }),
     '^(\\.{1,2}/.*\\.lua)\\.js$': '$1.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { outsideJest, runCommand } from './run-command.js';
+import { outsideJest, runCommand, runWith } from './run-command.js';
 import { packageRoot } from './tarball.js';
 
 const NPM_INSTALL = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--no-package-lock'];
@@ -29,6 +29,12 @@ export class Consumer {
   /** Runs the project's specs with a Jest without configuration. */
   async runSpecs(...nodeOptions: string[]): Promise<void> {
     await this.node(...nodeOptions, join(packageRoot, 'node_modules/jest/bin/jest.js'), '--rootDir', '.');
+  }
+
+  /** Runs specs of this repository on the Nest 11 that the project has installed. */
+  async runRepositorySpecs(...paths: string[]): Promise<void> {
+    const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', '--runInBand', '--forceExit'];
+    await runWith({ NEST_11: this.folder }, packageRoot, process.execPath, ...jest, ...paths);
   }
 
   /** Runs `nest add` for the installed package, with the Nest CLI of this repository. */

@@ -2,8 +2,19 @@ import { execFile } from 'node:child_process';
 
 /** Returns the stdout of a command; rejects with its whole output if it fails. */
 export function runCommand(cwd: string, command: string, ...args: string[]): Promise<string> {
+  return runWith({}, cwd, command, ...args);
+}
+
+/** `runCommand` with more variables. */
+export function runWith(
+  variables: NodeJS.ProcessEnv,
+  cwd: string,
+  command: string,
+  ...args: string[]
+): Promise<string> {
+  const env = { ...outsideJest(), ...variables };
   return new Promise((resolve, reject) => {
-    execFile(command, args, { cwd, env: outsideJest(), maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+    execFile(command, args, { cwd, env, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
       if (error) reject(new Error(`${command} ${args.join(' ')}\n${stdout}${stderr}`, { cause: error }));
       else resolve(stdout);
     });

@@ -38,4 +38,6 @@ describe('an application on Nest 11, where global guards and filters do not run 
       mercurius: operations,
     });
   });
+
+  it('the specs of all transports pass', () => consumer.runRepositorySpecs('test/transports'), 600_000);
 });

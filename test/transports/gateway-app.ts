@@ -80,6 +80,10 @@ export interface GatewayClient {
 export const ADAPTERS = ['socket.io', 'ws'] as const;
 export type Adapter = (typeof ADAPTERS)[number];
 
+/** Whether Nest sends the errors of handlers and of other guards to a client: Nest 11 sends none to native sockets. */
+export const answersErrors = (adapter: Adapter): boolean =>
+  adapter === 'socket.io' || process.env['NEST_11'] === undefined;
+
 /** Starts an application with a gateway. */
 export async function startGateway(
   adapter: Adapter,

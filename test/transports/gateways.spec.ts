@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '../support/redis/until.mjs';
 import {
   ADAPTERS,
+  answersErrors,
   room,
   startGateway,
   type Adapter,
@@ -73,13 +74,14 @@ describe.each(SETUPS)('limits in gateways: $adapter on $framework', ({ adapter, 
     const isIn = async () => (await reply(client, 'login', 'right'))[0] === 'welcome';
     expect(await isIn()).toBe(true);
     await until(isIn, 'the refund of a success');
-    const denied = problem('login');
     const fails = async () => {
       const [, data] = await reply(client, 'login', 'wrong');
       return (data as { status?: unknown }).status === 'error';
     };
-    await until(fails, 'a failure to count');
-    expect(await reply(client, 'login', 'right')).toEqual(denied);
+    if (answersErrors(adapter)) await until(fails, 'a failure to count');
+    else client.send('login', 'wrong');
+    await until(async () => !(await isIn()), 'a denial');
+    expect(client.received.at(-1)).toEqual(problem('login'));
   });
 
   it('a permit is released when the handler ends', async () => {
@@ -101,10 +103,12 @@ describe.each(SETUPS)('limits in gateways: $adapter on $framework', ({ adapter, 
   it('a later guard that denies leaves no permit taken, and the request counts as a failure', async () => {
     const { from } = await startRoom();
     const client = await from(ADA);
-    const replies = [];
-    for (let nth = 1; nth <= 4; nth++) replies.push(await reply(client, 'closed'));
     const forbidden = ['exception', expect.objectContaining({ message: 'Forbidden resource' })];
-    expect(replies).toEqual([forbidden, forbidden, forbidden, problem('tried')]);
+    for (let nth = 1; nth <= 3; nth++) {
+      if (answersErrors(adapter)) expect(await reply(client, 'closed')).toEqual(forbidden);
+      else client.send('closed');
+    }
+    expect(await reply(client, 'closed')).toEqual(problem('tried'));
   });
 
   it("the module's rules limit every message", async () => {
