@@ -45,7 +45,7 @@ export class Adjuster implements AdjustsParts {
 
   /** Sends adjustments in one call. Failed ones are retried. */
   async adjustPart(adjustments: readonly Adjustment[], timeout?: number): Promise<readonly boolean[]> {
-    const call = new Call(this.now?.() ?? '', 'adjust');
+    const call = new Call(this.now?.(), 'adjust');
     call.timeout = timeout;
     for (const adjustment of adjustments) call.addAdjustment(adjustment);
     let reply: number[];

@@ -115,7 +115,7 @@ export class Batches implements Caller {
   };
 
   private decideAlone(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
-    const batch = new Batch(this.now?.() ?? '', options.within);
+    const batch = new Batch(this.now?.(), options.within);
     const results = batch.add({ hits, options }, keysOf(hits, options));
     this.flush();
     void this.send(batch);
@@ -123,7 +123,7 @@ export class Batches implements Caller {
   }
 
   private batch(slot: number, keys: number): Batch {
-    const now = this.now?.() ?? '';
+    const now = this.now?.();
     const known = this.open.get(slot);
     if (known && known.keys + keys <= MOST_KEYS && known.now === now) return known;
     if (this.open.size === 0) this.flushSoon();

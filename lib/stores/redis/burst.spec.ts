@@ -24,7 +24,7 @@ class PacedServer {
   /** Sends 10,000 requests in one turn of the event loop: 100 calls of 100 keys. */
   burst(): void {
     for (let nth = 0; nth < CALLS; nth += 1) {
-      const call = new Call('');
+      const call = new Call(undefined);
       for (let key = 0; key < KEYS; key += 1) call.addKey(String(key));
       this.queue.run(call).then(
         (at) => this.outcomes.push(at),

@@ -18,7 +18,7 @@ class Server {
 
   /** @returns the call, of 100 keys */
   send(timeout?: number): Call {
-    const call = new Call('');
+    const call = new Call(undefined);
     for (let key = 0; key < KEYS; key += 1) call.addKey(String(key));
     call.timeout = timeout;
     this.queue.run(call).then(

@@ -11,7 +11,7 @@ function hit(key: string, more: Partial<Hit> = {}): Hit {
 
 /** Returns the arguments of requests, and the keys that they refer to. */
 function told(...requests: readonly (readonly Hit[])[]): unknown[] {
-  const call = new Call('');
+  const call = new Call(undefined);
   for (const hits of requests) call.addRequest(hits, {});
   const [, , args, positions] = call.argv;
   return [
@@ -45,7 +45,7 @@ describe('a call', () => {
   });
 
   it('contains the receipt of prefetched permits, and how long to store it', () => {
-    const call = new Call('');
+    const call = new Call(undefined);
     call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-1', keptFor: 61e6 } });
     call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-2', keptFor: 150e6 } });
     expect(call.main).toBe('decide');
@@ -57,7 +57,7 @@ describe('a call', () => {
   });
 
   it('does not combine a peek, or a request that may wait, with other requests', () => {
-    const call = new Call('');
+    const call = new Call(undefined);
     call.addRequest([hit('a')], {});
     call.addRequest([hit('b')], { dryRun: true });
     call.addRequest([hit('c')], { maxWait: Infinity });
@@ -86,7 +86,7 @@ describe('a call', () => {
       parameters: { limit: 5, window: 3600e6 },
       block: { key: 'rl{ann}login:block', duration: 60e6 },
     };
-    const call = new Call('');
+    const call = new Call(undefined);
     call.addRequest([hit('rl{ann}api', { parameters: api })], {});
     call.addRequest([hit('rl{bob}api', { parameters: api })], {});
     call.addRequest([hit('rl{ann}api', { parameters: api }), hit('rl{ann}login', log)], { dryRun: true });

@@ -82,11 +82,11 @@ export class Call {
   reply: Promise<unknown> | undefined;
 
   /**
-   * @param now microseconds since the epoch; `''` for the server's time
+   * @param now microseconds since the epoch; `undefined` for the server's time
    * @param main the Lua function to run
    */
   constructor(
-    readonly now: number | '',
+    readonly now: number | undefined,
     readonly main: Main = 'decide',
   ) {}
 
@@ -108,7 +108,7 @@ export class Call {
       ({ algorithm, parameters, block, shadow }) =>
         `["${algorithm.name}",${block},${shadow},${encode(algorithm, parameters)}]`,
     );
-    const argv = [this.now, `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
+    const argv = [this.now ?? '', `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
     return positions ? [...argv, JSON.stringify(positions)] : argv;
   }
 

@@ -32,9 +32,9 @@ export class OldLibraries {
   /**
    * Deletes old libraries, if an hour has passed. A server that does not permit it keeps them.
    *
-   * @param now microseconds since the epoch; `''` for the server's time
+   * @param now microseconds since the epoch; `undefined` for the server's time
    */
-  async sweep(now: number | ''): Promise<void> {
+  async sweep(now: number | undefined): Promise<void> {
     if (!this.library || this.stopwatch() - this.sweptAt < HOUR_MS) return;
     this.sweptAt = this.stopwatch();
     const { client } = this.current;
@@ -62,9 +62,9 @@ export class OldLibraries {
 async function deleteIfUnused(
   name: string,
   masters: readonly AdminClient[],
-  now: number | '',
+  now: number | undefined,
 ): Promise<void> {
-  const idle = masters.map((master) => master.call('FCALL', idleFunctionOf(name), '0', String(now)));
+  const idle = masters.map((master) => master.call('FCALL', idleFunctionOf(name), '0', String(now ?? '')));
   const unused = await Promise.all(idle);
   if (!unused.every((time) => Number(time) >= UNUSED_FOR)) return;
   await Promise.all(masters.map((master) => master.call('FUNCTION', 'DELETE', name)));

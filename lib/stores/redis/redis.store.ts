@@ -165,7 +165,7 @@ export class RedisStore implements BaseStore, SharedStore {
 
   /** Resets one subject of an algorithm that keeps all subjects of a rule in one state. */
   private async clear(counter: Counter): Promise<boolean> {
-    const call = new Call(this.now?.() ?? '', 'adjust');
+    const call = new Call(this.now?.(), 'adjust');
     call.addClear(counter);
     const [cleared] = (await this.batches.run(call)) as number[];
     this.announcements.changed(counter.key, false);
@@ -174,7 +174,7 @@ export class RedisStore implements BaseStore, SharedStore {
 
   async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {
     if (this.closing) return 0;
-    this.oldLibraries.sweep(this.now?.() ?? '').catch(() => undefined);
+    this.oldLibraries.sweep(this.now?.()).catch(() => undefined);
     const alive = await this.batches.run(this.call('heartbeat', [key], instance, duration));
     if (typeof alive === 'number') return alive;
     throw this.faults.ofKey(key, failureIn(alive) ?? alive);
@@ -234,7 +234,7 @@ export class RedisStore implements BaseStore, SharedStore {
 
   async ready(trial?: (subject: string) => readonly Hit[]): Promise<void> {
     await this.calls.connected();
-    await this.breaker.ready(() => (trial ? trialCalls(this.current, trial, this.now?.() ?? '') : []));
+    await this.breaker.ready(() => (trial ? trialCalls(this.current, trial, this.now?.()) : []));
     const key = trial?.('ready')[0]?.key;
     if (key === undefined) return;
     const prefix = key.slice(0, key.indexOf('{'));
@@ -257,7 +257,7 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   private call(script: Main, keys: readonly string[], ...args: (string | number)[]): Call {
-    const call = new Call(this.now?.() ?? '', script);
+    const call = new Call(this.now?.(), script);
     for (const key of keys) call.addKey(key);
     call.add(...args);
     return call;

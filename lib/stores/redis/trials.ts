@@ -9,7 +9,7 @@ const MOST_TRIALS = 1000;
 export function trialCalls(
   current: CurrentClient,
   trial: (subject: string) => readonly Hit[],
-  now: number | '',
+  now: number | undefined,
 ): Call[] {
   const hits = new Map<string, readonly Hit[]>();
   const count = current.serverCount;
