@@ -209,6 +209,14 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     expect(linesWith(app, 'RL_HEADER_NEVER_SEEN')).toHaveLength(1);
   });
 
+  it('a warning reports that none of the first 1,000 requests had a user', async () => {
+    const app = await start([{ by: 'user' }], { framework });
+    for (let nth = 1; nth <= 1000; nth += 1) await app.get('/');
+    expect(codesOf(app)).toEqual([]);
+    await app.get('/');
+    expect(linesWith(app, 'RL_USER_NEVER_SEEN')).toHaveLength(1);
+  });
+
   it('no warning is logged about a header that occurred once', async () => {
     const app = await start([{}, { name: 'tenant', by: 'x-tenant' }], { framework, trustProxy: 'loopback' });
     await app.get('/', { ...forwarded, 'x-tenant': 'acme' });

@@ -159,6 +159,24 @@ describe('`defaults` without any rule', () => {
   });
 });
 
+describe('`redis` without a value', () => {
+  const { NODE_ENV } = process.env;
+  afterEach(() => {
+    process.env['NODE_ENV'] = NODE_ENV;
+  });
+
+  it.each<[string, string, RateLimitModuleOptions, string[]]>([
+    ['is one warning in production', 'production', { redis: undefined }, ['RL_REDIS_UNSET']],
+    ['is no warning outside production', 'test', { redis: undefined }, []],
+    ['is no warning if the options do not have it', 'production', {}, []],
+  ])('an undefined `redis` %s', async (_title, environment, options, expected) => {
+    process.env['NODE_ENV'] = environment;
+    const { codes, lines } = await warningsOf({ rules: { default: ONE }, ...options });
+    expect(codes).toEqual(expected);
+    expect(lines.map(({ message }) => /\((RL_\w+)/.exec(message)?.[1])).toEqual(expected);
+  });
+});
+
 describe('@RateLimit without RateLimitModule', () => {
   const MESSAGE =
     '@RateLimit limits nothing, since RateLimitModule is not imported. Add RateLimitModule.forRoot() to the ' +

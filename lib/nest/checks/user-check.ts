@@ -13,7 +13,7 @@ const FIX =
   'as middleware, as an APP_GUARD of a module that is imported before RateLimitModule, or with registerGuard: false ' +
   'and @UseGuards(AuthGuard, RateLimitGuard).';
 
-/** Detects users that are set only after the rate limit guard has run. */
+/** Detects users that are set only after the rate limit guard has run, or never. */
 export class UserCheck implements Check {
   private isDecided = false;
   private without = 0;
@@ -29,7 +29,9 @@ export class UserCheck implements Check {
     const { request, response } = exchange;
     if (this.isDecided) return true;
     this.without += 1;
-    this.isDecided = hasUser(request) || this.without > WITHOUT_USER;
+    const isSeen = hasUser(request);
+    this.isDecided = isSeen || this.without > WITHOUT_USER;
+    if (this.isDecided && !isSeen && this.reader === undefined) this.warnOfNone(rule);
     if (!this.isDecided) {
       const reads = this.reader === undefined ? undefined : exchange.watchUser();
       const see = (): void => this.seeEnd(request, rule, reads);
@@ -47,6 +49,14 @@ export class UserCheck implements Check {
       `${rule} counts by user, and a request had a \`request.user\` without an id: none of id, sub, userId and ` +
         `_id is a string, a number or an object such as an ObjectId. Such a request ${outcome}. Set one of them, ` +
         'or count by a function: by: (context) => context.switchToHttp().getRequest().user.email.',
+    );
+  }
+
+  private warnOfNone({ path }: AppliedLimit): void {
+    this.warnings.warn(
+      'RL_USER_NEVER_SEEN',
+      `${path} counts by user, and none of ${WITHOUT_USER} requests had a \`request.user\`. Let the authentication ` +
+        "set it before the rate limit guard, or count by something else: by: 'ip', or a function that finds the user.",
     );
   }
 

@@ -33,9 +33,18 @@ export async function createStore(
     warnOfRefusals(store, (message) => warnings.warn('RL_CHANGES_UNREPORTED', message));
     return store;
   }
-  logger.log(
-    'No `redis` given: counting in the memory of this process. Each process counts separately, and a restart clears the counters.',
-  );
+  if (process.env['NODE_ENV'] === 'production' && 'redis' in options) {
+    warnings.warn(
+      'RL_REDIS_UNSET',
+      '`redis` is undefined in production, so this process counts in its memory: n processes allow n times each ' +
+        'limit, and a restart clears the counters. Set the variable that `redis` is read from, or leave `redis` out ' +
+        'of the options.',
+    );
+  } else {
+    logger.log(
+      'No `redis` given: counting in the memory of this process. Each process counts separately, and a restart clears the counters.',
+    );
+  }
   const store = new MemoryStore({ maxKeys });
   warnOfFullMemory(store, 'all', warnings);
   return store;
