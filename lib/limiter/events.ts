@@ -7,7 +7,7 @@ import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/stor
 import { callSafely } from '../contracts/thenable.js';
 import type { Subject } from '../rules/key.js';
 import type { RuleHit } from '../rules/rule-hit.js';
-import { ServerState } from './server-state.js';
+import { ServerStates } from './server-state.js';
 
 /** A request was decided. */
 export interface DecisionEvent {
@@ -75,7 +75,7 @@ export class RateLimitEvents {
     storeError: new Set(),
     breaker: new Set(),
   };
-  private readonly states = new Map<string, ServerState>();
+  private readonly servers = new ServerStates();
   /**
    * Whether decisions have a listener.
    *
@@ -100,7 +100,7 @@ export class RateLimitEvents {
 
   /** The servers whose circuit breaker is open: the last error by address. */
   get openCircuits(): ReadonlyMap<string, StoreFault> {
-    return this.faultsOf(({ open }) => open);
+    return this.servers.faults(({ open }) => open);
   }
 
   /**
@@ -108,12 +108,12 @@ export class RateLimitEvents {
    * A server whose circuit breaker has closed since is not among them, unless the breaker is flapping.
    */
   get faults(): ReadonlyMap<string, StoreFault> {
-    return this.faultsOf(({ fault }) => fault);
+    return this.servers.faults(({ fault }) => fault);
   }
 
   /** Whether the circuit breaker of a server is flapping: it opened three times, each within ten seconds of the last. */
   isFlapping(server: string): boolean {
-    return this.states.get(server)?.isFlapping ?? false;
+    return this.servers.isFlapping(server);
   }
 
   /**
@@ -141,36 +141,19 @@ export class RateLimitEvents {
   /** @internal */
   storeFailed(error: unknown, call: StoreCall): void {
     const fault = storeFaultOf(error);
-    if (call === 'decision') this.stateOf(fault.server).failed(fault);
+    if (call === 'decision') this.servers.of(fault.server).failed(fault);
     this.emit('storeError', { error: fault, call });
   }
 
   /** @internal */
   storeChanged({ server, error }: StoreChange): void {
-    const state = this.stateOf(server);
+    const state = this.servers.of(server);
     const wasOpen = state.open !== undefined;
     const fault = error === undefined ? undefined : storeFaultOf(error);
     if (fault) state.opened(fault);
     else state.closed();
     if (fault && wasOpen) return;
     this.emit('breaker', { state: fault ? 'open' : 'closed', server, error: fault });
-  }
-
-  private stateOf(server: string): ServerState {
-    const known = this.states.get(server);
-    if (known) return known;
-    const state = new ServerState();
-    this.states.set(server, state);
-    return state;
-  }
-
-  private faultsOf(faultOf: (state: ServerState) => StoreFault | undefined): Map<string, StoreFault> {
-    const faults = new Map<string, StoreFault>();
-    for (const [server, state] of this.states) {
-      const fault = faultOf(state);
-      if (fault) faults.set(server, fault);
-    }
-    return faults;
   }
 
   private off<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): void {

@@ -5,7 +5,7 @@ const RECENT_MS = 10_000;
 const FLAPS = 3;
 
 /** The state of one server of the store, for health and the log. */
-export class ServerState {
+class ServerState {
   /** Why its breaker is open; `undefined` if it is closed. */
   open: StoreFault | undefined;
   private failure: { readonly fault: StoreFault; readonly at: number } | undefined;
@@ -36,6 +36,33 @@ export class ServerState {
   get fault(): StoreFault | undefined {
     const { open, failure } = this;
     return open ?? (failure && isRecent(failure.at) ? failure.fault : undefined);
+  }
+}
+
+/** The states of the servers of a store, by address. */
+export class ServerStates {
+  private readonly states = new Map<string, ServerState>();
+
+  of(server: string): ServerState {
+    const known = this.states.get(server);
+    if (known) return known;
+    const state = new ServerState();
+    this.states.set(server, state);
+    return state;
+  }
+
+  isFlapping(server: string): boolean {
+    return this.states.get(server)?.isFlapping ?? false;
+  }
+
+  /** Returns a fault of each server that has one. */
+  faults(faultOf: (state: ServerState) => StoreFault | undefined): ReadonlyMap<string, StoreFault> {
+    const faults = new Map<string, StoreFault>();
+    for (const [server, state] of this.states) {
+      const fault = faultOf(state);
+      if (fault) faults.set(server, fault);
+    }
+    return faults;
   }
 }
 

@@ -65,9 +65,7 @@ export class Responder {
     // An error of GraphQL has extensions instead of a body, and Apollo replaces those of a body with a status code.
     const hasBody = context.getType<string>() !== 'graphql';
     const body = hasBody ? await this.body.of(decision, context, isUnavailable, detail) : undefined;
-    throw isUnavailable
-      ? completed(() => new RateLimitUnavailableException(decision, body))
-      : completed(() => new RateLimitExceededException(decision, body, detail));
+    throw exceptionOf(decision, isUnavailable, body, detail);
   }
 
   /**
@@ -86,13 +84,7 @@ export class Responder {
     const isUnavailable = thrown instanceof RateLimitUnavailableException;
     return this.body
       .of(thrown.decision, context, isUnavailable, detail)
-      .then((body) =>
-        completed(() =>
-          isUnavailable
-            ? new RateLimitUnavailableException(thrown.decision, body)
-            : new RateLimitExceededException(thrown.decision, body, detail),
-        ),
-      );
+      .then((body) => exceptionOf(thrown.decision, isUnavailable, body, detail));
   }
 
   private setHeaders(response: unknown, decision: Decision, styles: readonly HeaderStyle[]): void {
@@ -108,7 +100,17 @@ export class Responder {
   }
 }
 
-/** Returns an exception that is marked as having its headers set. */
-function completed(create: () => Denial): Denial {
-  return Object.assign(withoutStack(create), { [HEADERS_SET]: true });
+/** Returns the exception of a denial, marked as having its headers set. */
+function exceptionOf(
+  decision: Decision,
+  isUnavailable: boolean,
+  body: string | object | undefined,
+  detail: string | undefined,
+): Denial {
+  const exception = withoutStack(() =>
+    isUnavailable
+      ? new RateLimitUnavailableException(decision, body)
+      : new RateLimitExceededException(decision, body, detail),
+  );
+  return Object.assign(exception, { [HEADERS_SET]: true });
 }
