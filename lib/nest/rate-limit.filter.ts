@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Observable } from 'rxjs';
@@ -28,7 +29,7 @@ export class RateLimitFilter implements ExceptionFilter {
 
   private respond(exception: Denial, response: object, host: ArgumentsHost): void {
     const { httpAdapter } = this.host;
-    if (httpAdapter.isHeadersSent(response)) {
+    if (httpAdapter.isHeadersSent(response) || hasBegun(response)) {
       httpAdapter.end(response);
       return;
     }
@@ -56,4 +57,9 @@ export class RateLimitFilter implements ExceptionFilter {
     httpAdapter.setHeader(response, 'Content-Length', `${Buffer.byteLength(text)}`);
     httpAdapter.end(response, text);
   }
+}
+
+/** Whether a handler has written to the raw response, which Nest 11 does not notice on Fastify. */
+function hasBegun(response: Partial<Record<'raw' | 'headersSent', unknown>>): boolean {
+  return ((response.raw ?? response) as ServerResponse).headersSent;
 }
