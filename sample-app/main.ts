@@ -10,13 +10,28 @@ const PLACES: Partial<Record<BaseStore['source'], string>> = {
   memory: 'in the memory of this process; set REDIS_URL to count in Redis',
 };
 
+const logger = new Logger('SampleApp');
+
+/**
+ * Returns the port that a variable of the environment has.
+ *
+ * @throws Error if it is no port
+ */
+function portIn(variable: string, otherwise: number): number {
+  const text = process.env[variable];
+  if (!text) return otherwise;
+  if (/^\d{1,5}$/.test(text) && Number(text) < 2 ** 16) return Number(text);
+  throw new Error(`${variable}: got "${text}"; allowed: a port from 0 to 65535, such as ${variable}=4000`);
+}
+
 async function bootstrap(): Promise<void> {
+  const port = portIn('PORT', 3000);
+  const portOfMessages = portIn('MESSAGES_PORT', port && port + 1);
   const app = await NestFactory.create(AppModule);
   app.enableShutdownHooks();
-  const port = Number(process.env['PORT'] || 3000);
   const messages = app.connectMicroservice<TcpOptions>({
     transport: Transport.TCP,
-    options: { host: '127.0.0.1', port: Number(process.env['MESSAGES_PORT'] || (port && port + 1)) },
+    options: { host: '127.0.0.1', port: portOfMessages },
   });
   await app.startAllMicroservices();
   await app.listen(port);
@@ -24,9 +39,14 @@ async function bootstrap(): Promise<void> {
   const { port: bound } = new URL(await app.getUrl());
   const { source } = app.get<BaseStore>(RATE_LIMIT_STORE);
   const { port: messagesPort } = messages.unwrap<Server>().address() as AddressInfo;
-  new Logger('SampleApp').log(`Messages: TCP port ${messagesPort}.`);
-  new Logger('SampleApp').log(`http://localhost:${bound}/rate-limits shows the limits at work.`);
-  new Logger('SampleApp').log(`http://localhost:${bound} lists what to try. Counting ${PLACES[source]}.`);
+  logger.log(`Messages: TCP port ${messagesPort}.`);
+  logger.log(`http://localhost:${bound}/rate-limits shows the limits at work.`);
+  logger.log(`http://localhost:${bound} lists what to try. Counting ${PLACES[source]}.`);
 }
 
-void bootstrap();
+bootstrap().catch((error: unknown) => {
+  const { code, port, message } = error as NodeJS.ErrnoException & { readonly port?: number };
+  const isInUse = code === 'EADDRINUSE';
+  logger.error(isInUse ? `Port ${port} is in use. Choose others: PORT=4000 npm start` : message);
+  process.exit(1);
+});

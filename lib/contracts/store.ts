@@ -174,8 +174,8 @@ export interface BaseStore extends Store {
   /** Operations of a store that several processes share; `null` for the store of one process, which always decides. */
   readonly shared: SharedStore | null;
   /**
-   * Reports the leases that are handed permits while they wait. Absent from a store that does not: waiting hits are
-   * then decided again every second.
+   * Reports the leases that are handed permits while they wait. If a store does not have it, waiting hits are decided
+   * again every second.
    *
    * @returns a function that ends the reports
    */

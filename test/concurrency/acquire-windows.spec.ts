@@ -66,12 +66,13 @@ describe.each(['memory', 'redis'] as const)('acquire for permits of a window, on
     expect(denied).toMatchObject({ allowed: false, remaining: 0 });
     expect(denied.retryAfterMs).toBeGreaterThan(3_500_000);
     const controller = new AbortController();
-    const first = limiter.acquire(slow, 'ann', { signal: controller.signal });
     tries = [];
+    const first = limiter.acquire(slow, 'ann', { signal: controller.signal });
+    const ended = expect(first).rejects.toThrow('hung up');
     await until(() => tries.length > 0 || kind === 'memory', 'the first to wait');
     expect((await limiter.acquire(slow, 'ann', { timeoutMs: 1000 })).allowed).toBe(false);
     controller.abort(new Error('hung up'));
-    await expect(first).rejects.toThrow('hung up');
+    await ended;
     expect((await limiter.acquire(slow, 'ann', { timeoutMs: 0 })).allowed).toBe(false);
   });
 

@@ -15,7 +15,7 @@ import { ROUTE_FIELDS, type RuleFields } from '../rules/rule-layers.js';
 
 const DYNAMIC = ['limit', 'window', 'cost'] as const;
 
-/** Limits and windows for a check at start; a rule whose functions are unknown must accept one of them. */
+/** Limits and windows that take the place of functions in the check at start: the rule must be valid with one of them. */
 const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) => ['1s', '1d'].map((window) => ({ limit, window })));
 
 const LARGEST_COST = 1e9;

@@ -11,7 +11,7 @@ interface AdminClient extends StoreClient {
 }
 
 /**
- * Deletes libraries of other releases that no process has called for a day, whatever its prefix: each library counts its
+ * Deletes libraries of other releases, with any prefix, that no process has called for a day: each library counts its
  * calls, and every process sends a heartbeat every few seconds. See docs/adr/0048-idle-libraries.md.
  */
 export class OldLibraries {
