@@ -133,8 +133,18 @@ export function fieldProblems(
     if (fix !== undefined) return [`${pathOf(field)}: ${fix}`];
     if (!definition) return []; // The field may be an option of the intended algorithm.
     const owner = algorithm === undefined ? `${definition.name}, the default algorithm` : definition.name;
-    return [unknownOption(pathOf(field), field, Object.keys(checks), ` of ${owner}`)];
+    return [unknownOption(pathOf(field), field, Object.keys(checks), ` of ${owner}${ownersOf(field)}`)];
   });
+}
+
+/** Returns which algorithms have an option, as a part of a message; an empty text if none has. */
+function ownersOf(option: string): string {
+  const names = Object.values(algorithms)
+    .filter(({ options }) => Object.hasOwn(options, option))
+    .map(({ name }) => name);
+  const last = names.pop();
+  if (last === undefined) return '';
+  return names.length === 0 ? `; ${last} has it` : `; ${names.join(', ')} and ${last} have it`;
 }
 
 export { FOR_LARGE_LIMITS } from '../algorithms/registry.js';

@@ -109,10 +109,15 @@ describe('an invalid rule', () => {
     [
       { algorithm: 'fixed-window', burst: 2 },
       'burst',
-      'fixed-window',
+      `fixed-window; token-bucket and gcra have it`,
       ', align, timeZone, anchor, prefetch, inherit',
     ],
-    [{ algorithm: 'gcra', align: 'clock' }, 'align', 'gcra', ', burst, overdraft, share, prefetch, inherit'],
+    [
+      { algorithm: 'gcra', align: 'clock' },
+      'align',
+      'gcra; fixed-window has it',
+      ', burst, overdraft, share, prefetch, inherit',
+    ],
     [{ constructor: 5 }, 'constructor', 'sliding-window-log, the default algorithm', ''],
   ])(
     'is rejected for an option that its algorithm does not have: %p',

@@ -112,10 +112,12 @@ describe('fields of other rate limiters in a rule stop the application with the 
   it('an option of another algorithm stops the application when the algorithm is the default', async () => {
     const [problem] = await problems({ rules: { default: { ...ONE, burst: 5 } } });
     expect(problem).toMatch(
-      /^rules.default.burst: no such option of sliding-window-log, the default algorithm; allowed: /,
+      /^rules.default.burst: no such option of sliding-window-log, the default algorithm; token-bucket and gcra have it; allowed: /,
     );
     const [chosen] = await problems({ rules: { default: { ...HOUR, queue: 5 } } });
-    expect(chosen).toMatch(/^rules.default.queue: no such option of gcra; allowed: /);
+    expect(chosen).toMatch(
+      /^rules.default.queue: no such option of gcra; leaky-bucket and concurrency have it; allowed: /,
+    );
   });
 });
 

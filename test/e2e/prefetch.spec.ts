@@ -60,6 +60,6 @@ describe.each(FRAMEWORKS)('two processes with prefetch on a route, on %s', (fram
 it('prefetch without an algorithm stops the application, because a log does not support it', async () => {
   const rules = { default: { window: '1m', limit: 10, prefetch: { permits: 4 } } as never };
   expect(await refusalToStart({ imports: [RateLimitModule.forRoot({ rules })] })).toContain(
-    'rules.default.prefetch: no such option of sliding-window-log, the default algorithm; allowed: ',
+    'rules.default.prefetch: no such option of sliding-window-log, the default algorithm; fixed-window, ',
   );
 });

@@ -43,7 +43,7 @@ describe('a wrong override stops the app with one message that', () => {
     [
       "another algorithm's option",
       { burst: 5 },
-      `burst: no such option of fixed-window; allowed: ${FIELDS_OF['fixed-window']}`,
+      `burst: no such option of fixed-window; token-bucket and gcra have it; allowed: ${FIELDS_OF['fixed-window']}`,
     ],
     ['an unknown scope', { scope: 'global' }, 'scope: got "global"; allowed: "route", "shared"'],
     [

@@ -100,7 +100,7 @@ describe('a wrong decorator stops the app with one message that', () => {
     [
       "another algorithm's option",
       { burst: 5 },
-      `burst: no such option of sliding-window-log; allowed: ${FIELDS_OF['sliding-window-log']}`,
+      `burst: no such option of sliding-window-log; token-bucket and gcra have it; allowed: ${FIELDS_OF['sliding-window-log']}`,
     ],
     ['a header that cannot be', { by: 'x api key' }, `by: got "x api key"; allowed: ${ALLOWED.by}`],
     [

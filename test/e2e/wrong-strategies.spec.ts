@@ -90,7 +90,7 @@ describe('an option that makes no sense stops the app with one message that', ()
     [
       'an overdraft of a queue',
       { ...QUEUE, overdraft: true },
-      `overdraft: no such option of leaky-bucket; allowed: ${FIELDS_OF['leaky-bucket']}`,
+      `overdraft: no such option of leaky-bucket; token-bucket and gcra have it; allowed: ${FIELDS_OF['leaky-bucket']}`,
     ],
     ['a warm-up of no time', { ...BUCKET, warmUp: 0 }, `warmUp: got 0; allowed: ${ALLOWED.duration}`],
     [
