@@ -159,7 +159,11 @@ describe('live rules', () => {
     ['login', { algorithm: 'leaky' }, /live rule "login".algorithm: got "leaky"; allowed: "fixed-window"/],
     ['login', { window: 60 }, /live rule "login".window: got 60: write "60s" or "60ms"/],
     ['login', { burst: 3 }, /live rule "login".burst: no such option of sliding-window-log/],
-    ['login', { limt: 3 }, /live rule "login".limt: no such option .* did you mean "limit"\?/],
+    [
+      'login',
+      { limt: 3 },
+      /live rule "login".limt: no such option of .*; allowed: limit, cost, block, algorithm, mode, trial, onStoreError, plans, window; did you mean "limit"\?/,
+    ],
     ['login', { limit: () => 3 }, /live rule "login".limit: got a function; a live change has values only/],
     ['login', { by: 'user' }, /live rule "login".by: only in the code; live changes have limit, window/],
     ['login', { algorithm: 'concurrency', limit: 3 }, /a live change cannot turn a rule into concurrency/],

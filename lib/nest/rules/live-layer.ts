@@ -1,5 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
 import { didYouMean } from '../../contracts/nearest.js';
+import type { OptionCheck } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import { algorithmOf, fieldProblems, OPTION_NAMES, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { fromLayer, overlay, readLayer, ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
@@ -24,7 +25,8 @@ const LIVE: readonly string[] = [...LIVE_FIELDS, ...OPTION_NAMES].filter((name) 
 
 /** The checks of a live layer: data, which cannot hold functions. */
 const { limit, window, cost } = RULE_FIELDS;
-const LIVE_CHECKS = { ...ROUTE_FIELDS, limit, window, cost };
+const CHECKS: Readonly<Record<string, OptionCheck>> = { ...ROUTE_FIELDS, limit, window, cost };
+const LIVE_CHECKS = Object.fromEntries(LIVE_FIELDS.map((field) => [field, CHECKS[field]!]));
 
 /** Whether a live change can set a field. */
 export function isLiveField(field: string): boolean {
