@@ -35,3 +35,14 @@ it.each(FRAMEWORKS)(
     }
   },
 );
+
+it('the snapshot has the number of subjects with a live exception of each rule', async () => {
+  const { app, rule } = await startDashboard({ limits: { liveRules: new MemoryRuleSource() } });
+  expect((await rule('default')).exceptions).toBe(0);
+  const { rules } = app.get(RateLimitService);
+  await rules.setException('default', '203.0.113.7', 'deny', { by: 'ops' });
+  await rules.setException('default', '203.0.113.8', { limit: 5 }, { by: 'ops' });
+  expect((await rule('default')).exceptions).toBe(2);
+  await rules.unsetException('default', '203.0.113.7', { by: 'ops' });
+  expect((await rule('default')).exceptions).toBe(1);
+});

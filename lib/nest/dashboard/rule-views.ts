@@ -12,7 +12,7 @@ const LISTED_FOR_MS = 5000;
 const LONGEST_VALUE = 1000;
 
 /** What the page shows of a rule besides its figures. */
-export type RuleView = Pick<SnapshotRule, 'rule' | 'routes' | 'fields' | 'noPreview' | 'shadow' | 'change'>;
+export type RuleView = Pick<SnapshotRule, 'rule' | 'routes' | 'fields' | 'noPreview' | 'shadow' | 'change' | 'exceptions'>;
 
 /** The rules that this process applies, with the origin of each field. */
 @Injectable()
@@ -21,7 +21,7 @@ export class RuleViews {
 
   constructor(
     @Inject(RateLimitService) private readonly limits: RateLimitService,
-    @Inject(LiveState) state: LiveState,
+    @Inject(LiveState) private readonly state: LiveState,
   ) {
     state.watch(() => (this.listed = undefined));
   }
@@ -30,20 +30,24 @@ export class RuleViews {
   all(): readonly RuleView[] {
     const now = performance.now();
     if (!this.listed || now - this.listed.at > LISTED_FOR_MS) {
-      this.listed = { at: now, rules: viewsOf(this.limits.rules.list()) };
+      this.listed = { at: now, rules: this.list() };
     }
     const age = now - this.listed.at;
     return this.listed.rules.map((view) => aged(view, age));
   }
+
+  private list(): readonly RuleView[] {
+    const byName = new Map<string, EffectiveRule[]>();
+    for (const rule of this.limits.rules.list())
+      byName.set(rule.rule, [...(byName.get(rule.rule) ?? []), rule]);
+    const views = Array.from(byName, ([name, rules]) =>
+      viewOf(rules, this.state.changesOf(name)?.exceptions.length ?? 0),
+    );
+    return views.sort((one, other) => (one.rule < other.rule ? -1 : 1));
+  }
 }
 
-function viewsOf(rules: readonly EffectiveRule[]): readonly RuleView[] {
-  const byName = new Map<string, EffectiveRule[]>();
-  for (const rule of rules) byName.set(rule.rule, [...(byName.get(rule.rule) ?? []), rule]);
-  return Array.from(byName.values(), viewOf).sort((one, other) => (one.rule < other.rule ? -1 : 1));
-}
-
-function viewOf(rules: readonly EffectiveRule[]): RuleView {
+function viewOf(rules: readonly EffectiveRule[], exceptions: number): RuleView {
   const [first] = rules as readonly [EffectiveRule];
   const { live, rule } = first;
   const fields = Object.entries(first.fields).map(([name, field]) => shownField(name, field));
@@ -65,6 +69,7 @@ function viewOf(rules: readonly EffectiveRule[]): RuleView {
           ...(live.expiresInMs !== undefined && { expiresInMs: live.expiresInMs }),
         }
       : null,
+    exceptions,
   };
 }
 

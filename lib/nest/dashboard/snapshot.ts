@@ -89,6 +89,8 @@ export interface SnapshotRule {
   readonly shadow: boolean;
   /** The live change of the rule; `null` without one. */
   readonly change: SnapshotChange | null;
+  /** Number of subjects with a live exception. */
+  readonly exceptions: number;
   /** Allowed requests per second, the mean of the last 10 seconds. */
   readonly allowed: number;
   /** Denied requests per second, the mean of the last 10 seconds. */

@@ -109,5 +109,5 @@ function tooMany(uncounted: number): string {
 
 /** A rule of programs, or of another version of the application. */
 function unknownRule(rule: string): RuleView {
-  return { rule, routes: [], fields: [], noPreview: null, shadow: false, change: null };
+  return { rule, routes: [], fields: [], noPreview: null, shadow: false, change: null, exceptions: 0 };
 }

@@ -16,6 +16,7 @@ export class RuleDetails {
   private readonly subjects: Subjects;
   private readonly fields: KeyedList<SnapshotField>;
   private readonly routes: KeyedList<Route>;
+  private readonly exceptions = element('p', { class: 'change' });
   private readonly trial = element('p', { class: 'change' });
   private rule: SnapshotRule;
 
@@ -39,6 +40,7 @@ export class RuleDetails {
     this.fields.update(rule.fields);
     this.routes.update(routesOf(rule));
     setText(this.change, changeText(rule));
+    setText(this.exceptions, exceptionsText(rule));
     const [would, trial] = [rule.wouldDeny, rule.trialDeny];
     setText(
       this.trial,
@@ -62,6 +64,7 @@ export class RuleDetails {
         ? [button('History', () => void openHistory(this.rule.rule), { 'aria-label': `History of ${name}` })]
         : []),
       this.change,
+      this.exceptions,
       this.trial,
     );
   }
@@ -75,6 +78,11 @@ function changeText({ change }: SnapshotRule): string {
   const time = at === undefined ? '' : date(at);
   const why = reason ? `: ${visible(reason)}` : '';
   return `${['Changed', author, time, end].filter(Boolean).join(' ')}${why}`;
+}
+
+function exceptionsText({ exceptions }: SnapshotRule): string {
+  if (exceptions === 0) return '';
+  return exceptions === 1 ? '1 subject has an exception.' : `${exceptions} subjects have exceptions.`;
 }
 
 /** Routes without requests as well. */
