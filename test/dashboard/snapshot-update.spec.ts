@@ -22,7 +22,15 @@ function secondsOf(counts: Counts, at: number, length: number): SnapshotSecond[]
 
 function ruleAt(at: number, rule: string, limit: string, counts: Counts): SnapshotRule {
   return {
-    ...{ rule, routes: ['Pages.page'], editable: true, shadow: false, noPreview: null, change: null, exceptions: 0 },
+    ...{
+      rule,
+      routes: ['Pages.page'],
+      editable: true,
+      shadow: false,
+      noPreview: null,
+      change: null,
+      exceptions: 0,
+    },
     fields: [{ name: 'limit', value: limit, origin: 'module', from: 'rules.default', editable: true }],
     seconds: secondsOf(counts, at, RULE_CHART_S),
     ...{ allowed: counts.length, denied: 0, wouldDeny: 0, trialDeny: 0, byRoute: [], top: [] },

@@ -12,7 +12,10 @@ const LISTED_FOR_MS = 5000;
 const LONGEST_VALUE = 1000;
 
 /** What the page shows of a rule besides its figures. */
-export type RuleView = Pick<SnapshotRule, 'rule' | 'routes' | 'fields' | 'noPreview' | 'shadow' | 'change' | 'exceptions'>;
+export type RuleView = Pick<
+  SnapshotRule,
+  'rule' | 'routes' | 'fields' | 'noPreview' | 'shadow' | 'change' | 'exceptions'
+>;
 
 /** The rules that this process applies, with the origin of each field. */
 @Injectable()
