@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { unwatchFile, watchFile } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { promises, unwatchFile, watchFile } from 'node:fs'; // `node:fs/promises` takes 0.6 ms to load.
 import { extname } from 'node:path';
 import { isFields } from '../contracts/fields.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -42,7 +41,7 @@ export class FileRuleSource implements RuleSource {
   }
 
   async load(): Promise<SourcedRules> {
-    const text = await readFile(this.path, 'utf8');
+    const text = await promises.readFile(this.path, 'utf8');
     const parsed: unknown = YAML.includes(extname(this.path)) ? await parseYaml(text) : JSON.parse(text);
     if (!isFields(parsed) || !Object.values(parsed).every(isFields)) {
       throw new Error(`${this.path}: allowed: an object of rules by their names, such as ${EXAMPLE}`);
