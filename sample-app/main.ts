@@ -15,13 +15,15 @@ const logger = new Logger('SampleApp');
 /**
  * Returns the port that a variable of the environment has.
  *
- * @throws Error if it is no port
+ * @throws RangeError if it is no port
  */
 function portIn(variable: string, otherwise: number): number {
   const text = process.env[variable];
   if (!text) return otherwise;
   if (/^\d{1,5}$/.test(text) && Number(text) < 2 ** 16) return Number(text);
-  throw new Error(`${variable}: got "${text}"; allowed: a port from 0 to 65535, such as ${variable}=4000`);
+  throw new RangeError(
+    `${variable}: got "${text}"; allowed: a port from 0 to 65535, such as ${variable}=4000`,
+  );
 }
 
 async function bootstrap(): Promise<void> {
@@ -45,8 +47,9 @@ async function bootstrap(): Promise<void> {
 }
 
 bootstrap().catch((error: unknown) => {
-  const { code, port, message } = error as NodeJS.ErrnoException & { readonly port?: number };
-  const isInUse = code === 'EADDRINUSE';
-  logger.error(isInUse ? `Port ${port} is in use. Choose others: PORT=4000 npm start` : message);
+  const { code, port } = error as NodeJS.ErrnoException & { readonly port?: number };
+  if (error instanceof RangeError) logger.error(error.message);
+  else if (code === 'EADDRINUSE') logger.error(`Port ${port} is in use. Choose others: PORT=4000 npm start`);
+  else throw error;
   process.exit(1);
 });
