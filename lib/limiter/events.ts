@@ -53,7 +53,7 @@ export interface RateLimitEventMap {
 export interface DecisionObserver {
   /** Receives the hits, one for each result; none for a request that was denied without being counted. */
   decided(hits: readonly RuleHit[], decision: Decision, durationMs: number): void;
-  /** Receives the hits whose permits were refunded. */
+  /** Receives the hits whose permits were refunded or released. */
   refunded(hits: readonly RuleHit[], decision: Decision): void;
 }
 

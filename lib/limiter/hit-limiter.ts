@@ -159,6 +159,7 @@ export abstract class HitLimiter {
     this.leases.hold(held, lost);
     return new Permit(decision, lost.signal, async () => {
       this.leases.drop(held);
+      this.events.refunded(() => DecidedHit.hitsOf(decision, held), decision);
       const released = await this.store.adjust(held.map((lease) => ({ ...lease, kind: 'refund' })));
       return held.length > 0 && !lost.signal.aborted && !released.includes(false);
     });

@@ -45,7 +45,7 @@ class Routes {
   @Get('hostile')
   hostile() {}
 
-  @RateLimit({ name: 'export', algorithm: 'concurrency', limit: 2 })
+  @RateLimit({ name: 'export', algorithm: 'concurrency', limit: 2, wait: '1s' })
   @Get('export')
   export() {}
 }

@@ -146,7 +146,7 @@ describe('the operations page', () => {
     await press(page, 'Edit export');
     const effect = await page.waitForSelector('.effect');
     expect(await effect!.evaluate(({ textContent }) => textContent)).toBe(
-      'A change of this rule has no preview: its requests hold permits, and how long is not recorded.',
+      'A change of this rule has no preview: its requests wait for permits, and their arrival is not recorded.',
     );
   });
 

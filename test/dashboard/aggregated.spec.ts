@@ -92,6 +92,7 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
       deniedNow: 6,
       deniedThen: 2,
       assumed: 0,
+      assumedHoldMs: null,
       seconds: expect.any(Number),
       sampled: 1,
     });

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { AnyRule, RouteRule } from '../../lib/index.js';
+import { RateLimitService, type AnyRule, type RouteRule } from '../../lib/index.js';
 import { whyNoPreview } from '../../lib/nest/dashboard/preview/no-preview.js';
 import { replayTraffic } from '../../lib/nest/dashboard/preview/replay-traffic.js';
 import { ReplayedRule } from '../../lib/nest/dashboard/preview/replayed-rule.js';
@@ -63,6 +64,7 @@ describe('the preview of a change', () => {
       denied: [3, 1],
       requests: 8,
       assumed: 0,
+      assumedHoldMs: null,
       subjects: 2,
       seconds: 60,
       sampled: 1,
@@ -106,6 +108,38 @@ describe('the preview of a change', () => {
     const login = { window: '10s', limit: 1, count: 'failures' };
     expect(await preview(record, login, { limit: 2 })).toMatchObject({ denied: [2, 1], assumed: 1 });
     expect(await preview(record, { ...login, count: 'all' }, { limit: 2 })).toMatchObject({ assumed: 0 });
+  });
+
+  it('holds permits until they were released, even longer than a lease', async () => {
+    const record = new TrafficRecord();
+    // Three requests of 40 s, one every 10 s, and a fourth after 55 s.
+    for (const at of [0, 10_000, 20_000, 55_000]) record.add(START + at, request(ANN));
+    const release = (at: number) =>
+      record.refund(START + at + 40_000, { subject: ANN, route: 0, at: START + at });
+    [0, 10_000].forEach(release);
+    const rule = { algorithm: 'concurrency', limit: 3, lease: '1s' };
+    expect(await preview(record, rule, { limit: 2 })).toMatchObject({ denied: [0, 1], assumed: 0 });
+    expect(await preview(record, rule, { limit: 1 })).toMatchObject({ denied: [0, 2], assumed: 0 });
+    expect(await preview(record, rule, { cost: 3 })).toMatchObject({ denied: [0, 2], assumed: 0 });
+  });
+
+  it('assumes that a denied request holds its permits as long as the others on average', async () => {
+    const record = new TrafficRecord();
+    record.add(START, request(ANN));
+    record.add(START + 1000, request(ANN, { isDenied: true }));
+    record.refund(START + 2000, { subject: ANN, route: 0, at: START });
+    record.add(START + 2500, request(ANN));
+    record.add(START + 3500, request(ANN, { isDenied: true }));
+    record.refund(START + 4500, { subject: ANN, route: 0, at: START + 2500 });
+    const rule = { algorithm: 'concurrency', limit: 1 };
+    const expected = { denied: [2, 0], assumed: 2, assumedHoldMs: 2000 };
+    expect(await preview(record, rule, { limit: 2 })).toMatchObject(expected);
+    const unreleased = new TrafficRecord();
+    unreleased.add(START, request(ANN));
+    unreleased.add(START + 1, request(ANN, { isDenied: true }));
+    unreleased.add(START + 2, request(ANN, { isDenied: true }));
+    const none = { denied: [2, 1], assumed: 1, assumedHoldMs: null };
+    expect(await preview(unreleased, rule, { limit: 2 })).toMatchObject(none);
   });
 
   it('has the limit and the cost that functions returned, unless the change sets them', async () => {
@@ -156,6 +190,7 @@ describe('the preview of a change', () => {
       deniedNow: 0,
       deniedThen: 0,
       assumed: 0,
+      assumedHoldMs: null,
     });
   });
 
@@ -189,12 +224,43 @@ describe('the preview of a change', () => {
     expect(await deniedOf('planned', { limit: 2 })).toEqual([0, 1]);
   });
 
+  it('of a rule whose permits are held knows when they were released', async () => {
+    const { app, change, rule } = await startDashboard({
+      limits: {
+        onDemand: {
+          login: { window: '1m', limit: 5, by: 'ip' },
+          held: { algorithm: 'concurrency', limit: 2 },
+        },
+      },
+    });
+    const limits = app.get(RateLimitService);
+    // The record has milliseconds: each step is in one of its own.
+    const enter = async () => {
+      await sleep(2);
+      return limits.hold('held', 'ann');
+    };
+    for (let times = 0; times < 2; times += 1) {
+      const [first, second, denied] = [await enter(), await enter(), await enter()];
+      expect(denied.allowed).toBe(false);
+      await sleep(2);
+      await Promise.all([first.release(), second.release()]);
+    }
+    expect((await rule('held')).noPreview).toBeNull();
+    const effectOf = async (limit: number): Promise<unknown> => {
+      const { deniedNow, deniedThen, assumed } = JSON.parse(
+        (await change('preview', { rule: 'held', fields: { limit } })).body,
+      ) as Preview;
+      return [deniedNow, deniedThen, assumed];
+    };
+    expect(await effectOf(1)).toEqual([2, 4, 0]);
+    expect(await effectOf(2)).toEqual([2, 2, 0]);
+  });
+
   it('of a rule that depends on more than what is recorded is refused with the reason', async () => {
     const { change, rule } = await startDashboard({
       limits: {
         onDemand: {
           login: { window: '1m', limit: 5, by: 'ip' },
-          held: { algorithm: 'concurrency', limit: 5 },
           tenants: { algorithm: 'gcra', window: '1m', limit: 5, share: {} },
         },
       },
@@ -203,10 +269,7 @@ describe('the preview of a change', () => {
       const { status, body } = await change('preview', { rule, fields });
       return [status, (JSON.parse(body) as { message: string }).message];
     };
-    for (const [name, reason] of [
-      ['held', 'its requests hold permits'],
-      ['tenants', 'its subjects share one limit'],
-    ] as const) {
+    for (const [name, reason] of [['tenants', 'its subjects share one limit']] as const) {
       expect(await messageOf(name, { limit: 7 })).toEqual([422, expect.stringContaining(reason)]);
       expect((await rule(name)).noPreview).toContain(reason);
     }

@@ -156,10 +156,12 @@ export interface Preview {
   /** How many of the requests the rule denies with the fields. */
   readonly deniedThen: number;
   /**
-   * Requests that were denied, and would have been allowed, of a rule with `count`: their response is unknown, and they are
-   * assumed to count.
+   * Requests that were denied, and would have been allowed, of a rule with `count` or of one whose permits are held. Their
+   * response is unknown, and they are assumed to count; or they are assumed to hold their permits for `assumedHoldMs`.
    */
   readonly assumed: number;
+  /** The mean time in milliseconds for which the other requests held their permits; `null` if none has released any. */
+  readonly assumedHoldMs: number | null;
   /** Seconds from the first of the requests until now. */
   readonly seconds: number;
   /** Share of the subjects whose requests were replayed: 1 if all were. */

@@ -3,7 +3,7 @@ import { report } from './announcements.js';
 import { dialogButtons, openDialog } from './dialog.js';
 import { EditForm } from './edit-form.js';
 import { button, element, setText } from './element.js';
-import { count, counted, duration, percent } from './figures.js';
+import { count, counted, duration, milliseconds, percent } from './figures.js';
 import { post, RefusedError } from './request.js';
 import { visible } from './visible-text.js';
 
@@ -110,12 +110,16 @@ function messageOf(error: unknown): string {
 }
 
 function effectText(preview: Preview): string {
-  const { requests, subjects, deniedNow, deniedThen, assumed, seconds, sampled } = preview;
+  const { requests, subjects, deniedNow, deniedThen, assumed, assumedHoldMs, seconds, sampled } = preview;
   if (requests === 0) return 'No request of this rule is known, so the effect is unknown.';
   const sample = sampled < 1 ? `, a sample of ${percent(sampled)}` : '';
   const of = `${counted(requests, 'request')} of ${counted(subjects, 'subject')} in ${duration(seconds * 1000)}${sample}`;
   const effect = `Of ${of}, ${count(deniedNow)} were denied; this change would have denied ${count(deniedThen)}.`;
   if (assumed === 0) return effect;
   const unknown = `${counted(assumed, 'denied request')} would have been allowed`;
+  if (assumedHoldMs !== null) {
+    const held = milliseconds(assumedHoldMs);
+    return `${effect} ${unknown}: the preview assumes that they hold their permits for ${held}, as the others on average.`;
+  }
   return `${effect} ${unknown}: their responses are unknown, and the preview counts them all.`;
 }

@@ -1,11 +1,7 @@
-import { algorithmOf } from '../../../rules/rule-fields.js';
 import type { RuleFields } from '../../rules/rule-layers.js';
 
 /** Returns why changes of a rule have no preview, as a sentence; `undefined` if they have one. */
 export function whyNoPreview(fields: RuleFields): string | undefined {
-  if (algorithmOf(fields['algorithm'] as string | undefined)?.leases) {
-    return 'A change of this rule has no preview: its requests hold permits, and how long is not recorded.';
-  }
   if (fields['share'] !== undefined) {
     return 'A change of this rule has no preview: its subjects share one limit, and each counts by its weight, which is not recorded.';
   }

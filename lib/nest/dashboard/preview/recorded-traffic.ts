@@ -11,7 +11,7 @@ export interface RecordedRequest {
   readonly cost: number;
   /** Whether the rule denied it: its response is unknown. */
   readonly isDenied: boolean;
-  /** When its permits were refunded, in milliseconds since the epoch; absent if they were not. */
+  /** When its permits were refunded or released, in milliseconds since the epoch; absent if they were not. */
   readonly refundedAt?: number | undefined;
   /** What the request determined for its rule; requests share equal values. */
   readonly resolved?: Resolved | undefined;

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Receipt } from '../../../contracts/algorithm.js';
 import type { CompiledRule } from '../../../rules/compiled-rule.js';
 import { refundIn, stepOf, type ReplayedCounter } from '../../../rules/replay.js';
 import type { Preview } from '../snapshot.js';
@@ -8,7 +9,7 @@ import type { ReplayedRule } from './replayed-rule.js';
 /** After so many moments, the event loop gets a turn, so that a preview delays no request for long. */
 const REPLAYED_AT_ONCE = 500;
 
-/** A request, or the refund of its permits. */
+/** A request, or the refund or release of its permits. */
 interface Moment {
   readonly at: number;
   readonly request: RecordedRequest;
@@ -17,7 +18,8 @@ interface Moment {
 
 /**
  * Replays requests in virtual time, by the algorithms of the package. Counters are empty before the first request. Permits
- * are refunded when they were; a request without a known response keeps its permits.
+ * are refunded or released when they were. A denied request has no response: it keeps its permits, or holds them as long
+ * as the others on average.
  *
  * @param ruleOf the rule on a route, by the hash of the route; `undefined` if it has none now
  * @param until end of the record, in milliseconds since the epoch
@@ -29,8 +31,13 @@ export async function replayTraffic(
 ): Promise<Preview> {
   const [now, then] = [new Replay(), new Replay()];
   const subjects = new Set<number>();
+  const hold = meanHold(requests.filter(({ route }) => ruleOf(route)?.isHeld));
+  const endOf = (request: RecordedRequest): number | undefined =>
+    request.isDenied && hold !== undefined && ruleOf(request.route)?.isHeld
+      ? request.at + hold
+      : request.refundedAt;
   let [replayed, assumed] = [0, 0];
-  for (const [nth, { at, request, isRefund }] of momentsOf(requests).entries()) {
+  for (const [nth, { at, request, isRefund }] of momentsOf(requests, endOf).entries()) {
     if (nth % REPLAYED_AT_ONCE === REPLAYED_AT_ONCE - 1) await nextTurn();
     const rule = ruleOf(request.route);
     const pair = rule?.of(request.resolved);
@@ -44,7 +51,7 @@ export async function replayTraffic(
     subjects.add(request.subject);
     now.decide(request, pair.now, request.cost);
     const isAllowed = then.decide(request, pair.then, pair.costThen(request.cost));
-    if (rule.isConditional && request.isDenied && isAllowed) assumed += 1;
+    if ((rule.isConditional || rule.isHeld) && request.isDenied && isAllowed) assumed += 1;
   }
   return {
     requests: replayed,
@@ -52,17 +59,27 @@ export async function replayTraffic(
     deniedNow: now.denied,
     deniedThen: then.denied,
     assumed,
+    assumedHoldMs: hold ?? null,
     seconds: requests.length === 0 ? 0 : Math.max(1, Math.ceil((until - requests[0]!.at) / 1000)),
     sampled: 2 ** -depth,
   };
 }
 
-/** The requests and refunds in the order of time. */
-function momentsOf(requests: readonly RecordedRequest[]): readonly Moment[] {
+/** The mean time in milliseconds until requests released their permits; `undefined` if none has. */
+function meanHold(requests: readonly RecordedRequest[]): number | undefined {
+  const holds = requests.flatMap(({ at, refundedAt }) => (refundedAt === undefined ? [] : refundedAt - at));
+  return holds.length === 0 ? undefined : holds.reduce((sum, each) => sum + each) / holds.length;
+}
+
+/** The requests, and the ends of their charges, in the order of time. */
+function momentsOf(
+  requests: readonly RecordedRequest[],
+  endOf: (request: RecordedRequest) => number | undefined,
+): readonly Moment[] {
   const moments = requests.flatMap((request): Moment[] => {
-    const { at, refundedAt } = request;
-    const charge = { at, request, isRefund: false };
-    return refundedAt === undefined ? [charge] : [charge, { at: refundedAt, request, isRefund: true }];
+    const charge = { at: request.at, request, isRefund: false };
+    const end = endOf(request);
+    return end === undefined ? [charge] : [charge, { at: end, request, isRefund: true }];
   });
   return moments.sort((one, other) => one.at - other.at);
 }
@@ -70,7 +87,7 @@ function momentsOf(requests: readonly RecordedRequest[]): readonly Moment[] {
 interface Charge {
   readonly rule: CompiledRule;
   readonly cost: number;
-  readonly expiresAt: number;
+  readonly receipt: Receipt;
 }
 
 /** A replay of requests by one form of a rule. */
@@ -82,17 +99,16 @@ class Replay {
   /** Returns whether the request is allowed. */
   decide(request: RecordedRequest, rule: CompiledRule, cost: number): boolean {
     const now = request.at * 1000;
-    const step = stepOf(rule, this.counterOf(request), now, undefined, cost);
-    if (!step?.allowed) this.denied += 1;
-    else if (request.refundedAt !== undefined) {
-      this.charges.set(request, { rule, cost, expiresAt: now + step.resetAfter });
-    }
+    const lease = rule.algorithm.leases ? `${this.charges.size}` : undefined;
+    const step = stepOf(rule, this.counterOf(request), now, lease, cost);
+    if (step?.allowed) this.charges.set(request, { rule, cost, receipt: lease ?? now + step.resetAfter });
+    else this.denied += 1;
     return step?.allowed === true;
   }
 
   refund(request: RecordedRequest, at: number): void {
     const charge = this.charges.get(request);
-    if (charge) refundIn(charge.rule, this.counterOf(request), at * 1000, charge.cost, charge.expiresAt);
+    if (charge) refundIn(charge.rule, this.counterOf(request), at * 1000, charge.cost, charge.receipt);
   }
 
   private counterOf({ route, subject }: RecordedRequest): ReplayedCounter {

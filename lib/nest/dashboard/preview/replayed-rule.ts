@@ -1,9 +1,12 @@
 import { RateLimitConfigError } from '../../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, Resolved } from '../../../rules/compiled-rule.js';
+import { algorithmOf } from '../../../rules/rule-fields.js';
 import { changedFields, exceptionFields, type RuleChanges } from '../../live/change-of-rule.js';
 import { dynamicFields, sampleOf } from '../../request/per-request-rule.js';
 import { withLayer } from '../../rules/live-layer.js';
 import type { RuleFields } from '../../rules/rule-layers.js';
+
+const LONGEST_LEASE = '366d';
 
 /** The current and the changed rule of a request. */
 export interface RulePair {
@@ -18,6 +21,8 @@ export class ReplayedRule {
   private readonly pairs = new Map<Resolved | undefined, RulePair | undefined>();
   /** Whether requests count depending on their response. */
   readonly isConditional: boolean;
+  /** Whether requests hold their permits until they are released. */
+  readonly isHeld: boolean;
   private readonly path: string;
   private readonly changed: RuleFields;
 
@@ -34,6 +39,7 @@ export class ReplayedRule {
     this.path = `rule "${String(declared['name'])}"`;
     this.changed = changedFields(declared, change);
     this.isConditional = (declared['count'] ?? 'all') !== 'all';
+    this.isHeld = algorithmOf(declared['algorithm'] as string | undefined).leases === true;
     sampleOf(this.changed, this.path);
   }
 
@@ -49,11 +55,16 @@ export class ReplayedRule {
         resolvedFields(fields, resolved, this.path),
       ) as [RuleFields, RuleFields];
       const costThen = costChange(now['cost'] ?? 1, then['cost'] ?? 1);
-      return { now: withoutCost(now, this.path), then: withoutCost(then, this.path), costThen };
+      return { now: this.compiled(now), then: this.compiled(then), costThen };
     } catch (error) {
       if (error instanceof RateLimitConfigError) return undefined;
       throw error;
     }
+  }
+
+  /** Requests state their costs, and processes renew the leases of permits until they are released. */
+  private compiled(fields: RuleFields): CompiledRule {
+    return sampleOf({ ...fields, cost: 0, ...(this.isHeld && { lease: LONGEST_LEASE }) }, this.path);
   }
 }
 
@@ -69,11 +80,6 @@ function resolvedFields(fields: RuleFields, resolved: Resolved = {}, path: strin
     .filter((field) => field !== 'cost')
     .map((field) => [field, resolved[field]] as const);
   return { ...ofPlan, ...Object.fromEntries(values) };
-}
-
-/** Requests state their costs. */
-function withoutCost(fields: RuleFields, path: string): CompiledRule {
-  return sampleOf({ ...fields, cost: 0 }, path);
 }
 
 function costChange(now: unknown, then: unknown): RulePair['costThen'] {
