@@ -124,6 +124,14 @@ describe('npx nestjs-redis-rate-limit simulate', () => {
     expect((await piped(csv, ...RULE)).rules[0]).toMatchObject(KNOWN);
   });
 
+  it('counts a line with a time in the future as malformed, so that it does not decide the later lines', async () => {
+    const log = write('future.log', LINES.toSpliced(10, 0, LINES[0]!.replace('2025', '9999')).join(''));
+    const found = await result(log, '--rule', '30/1m fixed-window');
+    expect(found).toMatchObject({ lines: 8201, malformed: 1, requests: 8200, late: 0 });
+    expect(found.rules[0]).toMatchObject({ denied: 550 });
+    expect(found.firstMalformed[0]).toMatchObject({ text: expect.stringContaining('9999') });
+  });
+
   it('counts malformed lines, requests without a subject and lines out of order', async () => {
     const broken = write(
       'broken.log',

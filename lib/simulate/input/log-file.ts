@@ -6,6 +6,9 @@ import { readLines } from './lines.js';
 
 const MOST_SHOWN = 3;
 
+/** How far the clocks of a log and of this machine may be apart, in milliseconds. */
+const CLOCKS_APART = 24 * 3_600_000;
+
 /** A line that is not a request. */
 export interface MalformedLine {
   readonly file: string;
@@ -32,6 +35,8 @@ export class LogFile {
   private lineNumber = 0;
   private requests: LoggedRequest[] = [];
   private at = 0;
+  /** In microseconds. A line with a later time is malformed: it would decide all later lines at that time. */
+  private readonly latest = (Date.now() + CLOCKS_APART) * 1000;
   private readonly chunks: AsyncGenerator<readonly string[]>;
 
   constructor(
@@ -84,7 +89,7 @@ export class LogFile {
       if (this.read === undefined && this.isHeader(text, lines)) continue;
       this.lines += 1;
       const request = this.read!(text);
-      if (request) this.requests.push(request);
+      if (request && request.time <= this.latest) this.requests.push(request);
       else this.countMalformed(text);
     }
   }

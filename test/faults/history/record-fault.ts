@@ -29,7 +29,7 @@ export async function recordFault(fault: StagedFault): Promise<HistoryLine[]> {
   const folder = await mkdtemp(join(tmpdir(), 'history-'));
   const recorders: Recorder[] = [];
   const { hasOwnClock = false, isThereAtStart = false } = fault;
-  // Without `instances`, a process that has never reached Redis takes itself for the only one.
+  // Without `instances`, a process that has never reached Redis assumes that it is the only one.
   const known = isThereAtStart ? 1 : PROCESSES;
   try {
     const start = (): Promise<void> =>
