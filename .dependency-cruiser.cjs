@@ -267,7 +267,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(lib|test|sample-app)/',
-        pathNot: '([.]d[.]m?ts$|^lib/schematics/)',
+        pathNot: '([.]d[.]m?ts$|^lib/schematics/|^test/upgrade/.*[.]cjs$)',
         orphan: true,
       },
       to: {},

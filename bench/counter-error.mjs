@@ -19,7 +19,7 @@ const RULES = {
   ...Object.fromEntries(
     EXAMPLES.filter(
       // A proportional rule decides like its algorithm, as long as its limit does not change.
-      ({ bound, rule }) => / window$/.test(bound) && rule.window.endsWith('ms') && !rule.inherit,
+      ({ bound, rule }) => / window$/.test(bound) && rule.window.endsWith('ms'),
     ).map(({ name, ruleFor }) => [name, ruleFor(LIMIT)]),
   ),
   'sliding-window-cells, 60 cells': { algorithm: 'sliding-window-cells', cells: 60 },

@@ -63,22 +63,25 @@ export type {
   Trial,
 } from './rules/rule.js';
 export type { FairShare } from './algorithms/fair-share-option.js';
+export type { Capacity } from './algorithms/burst.js';
 export type { Prefetch } from './algorithms/prefetch.js';
 
 // Programs
-export { RateLimitService, type OrName, type OrRoute } from './nest/rate-limit.service.js';
+export { RateLimitService, type OrName, type OrRoute, type ResetOptions } from './nest/rate-limit.service.js';
 export type { RouteReference } from './nest/request/routes.js';
 export { RateLimiter } from './limiter/rate-limiter.js';
-export type { Rules } from './limiter/limiter.js';
+export type { ReserveArguments, Rules, SettledCost } from './limiter/rules-by-name.js';
+export type { CostByRule } from './rules/cost.js';
 export type {
   RateLimiterOptions,
-  HitOptions,
+  ConsumeOptions,
+  ReserveOptions,
   AcquireOptions,
   HoldOptions,
   ReserveAheadOptions,
   RefundOptions,
 } from './limiter/options.js';
-export type { Subject, SubjectValue } from './rules/key.js';
+export { SubjectDigest, type EventSubject, type SubjectValue } from './rules/subject-digest.js';
 export { Permit } from './limiter/permit.js';
 export { Reservation } from './limiter/reservation.js';
 export { ReservationAhead } from './limiter/reservation-ahead.js';

@@ -1,82 +1,106 @@
-import type { Next } from '../contracts/algorithm.js';
-import { convert, isSameRate, isSlower, minus, NO_TIME, roundUp, type Rate, type Span } from './rate.js';
+import type { Next, MaxWait, Step } from '../contracts/algorithm.js';
+import type { Numbers } from './definition.js';
+import { extend, isDebt, minus, NO_TIME, permitsIn, roundUp, spanOf, type Span } from './rate.js';
+import { allow, deny } from './result.js';
+import { setBack, SLACK } from '../contracts/set-back.js';
 
-/**
- * The state of an algorithm that stores one instant, at which all permits are available again, and the rate at which
- * they were charged. See docs/adr/0029-changed-rates.md.
- */
+/** The state of an algorithm that stores one instant, at which all permits are available again. */
 export interface Backlog {
   /** Microseconds since the epoch. */
   readonly instant: number;
-  /** Fraction of the instant, in units of 1/limit microsecond. */
+  /** Fraction of the instant, in units of 1/`limit` microsecond. */
   readonly part: number;
-  readonly rate: Rate;
-  /** Until when this rate also applies to a rule with a faster one (microseconds since the epoch); 0: until `instant`. */
-  readonly until: number;
+  /** The limit with which the fraction was calculated. */
+  readonly limit: number;
+  /**
+   * When the state was written, in microseconds since the epoch; `undefined` if the instant is at most `time` ahead of
+   * it, which is enough to recognise that the clock was set back.
+   */
+  readonly written: number | undefined;
 }
 
-/** A backlog relative to the current time. */
-export interface Queue {
-  /** Time until its instant; zero if that has passed. */
-  readonly ahead: Span;
-  /** The rate at which permits become available: the rule's own, or a slower one. */
-  readonly rate: Rate;
-  /** How long the slower rate still applies; 0 if `rate` is the rule's own. */
-  readonly slowFor: number;
+/** The rate of a rule, and `time`: how far its instant is ahead of now if the whole capacity is used, as the key has it. */
+export type Pace = Numbers<'limit' | 'window' | 'time'>;
+
+/** A rate with a burst: `full` and `fullPart` are the span in which a burst becomes available. */
+export type BurstPace = Pace & Numbers<'burst' | 'full' | 'fullPart' | 'overdraft'>;
+
+/** Returns the time until the instant of a state. A fraction of another limit is rounded up. */
+export function read(state: Backlog | undefined, now: number, { limit, time }: Pace): Span {
+  if (state === undefined) return NO_TIME;
+  const { instant, part, written } = state;
+  const ahead = instant - now - (written === undefined ? 0 : setBack(written, now));
+  if (ahead < 0) return NO_TIME;
+  // The clock was set back by an unknown length: the whole capacity counts as used.
+  if (written === undefined && ahead > time + SLACK) return { whole: time, part: 0 };
+  if (part === 0 || state.limit === limit) return { whole: ahead, part };
+  return { whole: ahead + 1, part: 0 };
 }
 
-/** Reads a backlog for a rule with the rate `own`. */
-export function read(state: Backlog | undefined, now: number, own: Rate): Queue {
-  if (state === undefined || state.instant < now) return { ahead: NO_TIME, rate: own, slowFor: 0 };
-  const { instant, part, rate } = state;
-  const ahead = { whole: instant - now, part };
-  if (rate === own || isSameRate(rate, own)) return { ahead, rate: own, slowFor: 0 };
-  if (!isSlower(rate, own)) return { ahead: convert(ahead, rate, own), rate: own, slowFor: 0 };
-
-  const slowFor = (state.until === 0 ? now + roundUp(ahead) : state.until) - now;
-  if (slowFor > 0) return { ahead, rate, slowFor };
-  const rest = afterSlow(ahead, rate, slowFor, own);
-  return { ahead: rest.whole < 0 ? NO_TIME : rest, rate: own, slowFor: 0 };
+/** Whether the clock was set back since a state was written. */
+export function isAhead({ instant, written }: Backlog, now: number, { time }: Pace): boolean {
+  return written === undefined ? instant - now > time + SLACK : setBack(written, now) > 0;
 }
 
-/** Returns `ahead` with the part after the slower rate's time converted to the rule's own rate. */
-function afterSlow(ahead: Span, rate: Rate, slowFor: number, own: Rate): Span {
-  const beyond = minus(ahead, { whole: slowFor, part: 0 }, rate.limit);
-  if (beyond.whole < 0) return ahead;
-  return { whole: slowFor + convert(beyond, rate, own).whole, part: 0 };
+/** Returns the state to store for an instant that is `ahead` of now, and when it expires. */
+export function write(now: number, { whole, part }: Span, { limit, time }: Pace): Next<Backlog> {
+  return {
+    state: { instant: now + whole, part, limit, written: whole > time ? now : undefined },
+    expiresAfter: part > 0 ? whole + 1 : whole,
+  };
 }
 
-/** Returns the time until the queue is empty, in whole microseconds. */
-export function lengthOf({ ahead, rate, slowFor }: Queue, own: Rate): number {
-  return roundUp(slowFor === 0 ? ahead : afterSlow(ahead, rate, slowFor, own));
+/** Decides a request at a rate with a burst: it is allowed if the instant is then at most a burst ahead of now. */
+export function take(
+  ahead: Span,
+  now: number,
+  cost: number,
+  pace: BurstPace,
+  maxWait: MaxWait = 0,
+): Step<Backlog> {
+  const { limit, window, burst, full, fullPart, overdraft } = pace;
+  const most = { whole: full, part: fullPart };
+  const remaining = permitsIn(minus(most, ahead, limit), limit, window);
+  const need = spanOf(cost, limit, window);
+
+  let wait = 0;
+  if (cost > remaining) {
+    const overdraws = cost > burst && overdraft === 1 && maxWait > 0 && isDebt(need);
+    wait = roundUp(minus(ahead, minus(most, overdraws ? most : need, limit), limit));
+    const isNever = cost > burst && !overdraws;
+    if (maxWait < Infinity && (isNever || wait > maxWait)) {
+      return deny(remaining, isNever ? null : wait - maxWait, roundUp(ahead));
+    }
+  }
+
+  const { state, expiresAfter } = write(now, extend(ahead, need, limit), pace);
+  return allow(Math.max(0, remaining - cost), wait, expiresAfter, state, expiresAfter);
 }
 
 /**
- * Returns the time until the queue is short enough, in whole microseconds.
- *
- * @param most the allowed length at the rate that applies now
- * @param mostOwn the allowed length at the rule's own rate
+ * Returns the state after a refund. A charge expires gradually until the instant that it set, even if later charges have
+ * moved that: at most the rest of the charge is refunded.
  */
-export function waitFor(queue: Queue, own: Rate, most: Span, mostOwn: Span): number {
-  const { ahead, rate, slowFor } = queue;
-  const wait = roundUp(minus(ahead, most, rate.limit));
-  if (slowFor === 0 || wait < slowFor) return wait;
-  const rest = afterSlow(ahead, rate, slowFor, own);
-  return Math.max(slowFor, roundUp(minus(rest, mostOwn, own.limit)));
+export function giveBack(
+  ahead: Span,
+  now: number,
+  cost: number,
+  pace: Pace,
+  receipt: number,
+  onlyLast: boolean,
+): Next<Backlog> | undefined {
+  const { limit, window } = pace;
+  const endsAt = now + roundUp(ahead);
+  if (receipt <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
+
+  let back = spanOf(cost, limit, window);
+  const left = receipt - now - (window % limit === 0 ? 0 : 1);
+  if (endsAt !== receipt && back.whole > left) back = { whole: left, part: 0 };
+  return write(now, leave(ahead, back, limit), pace);
 }
 
-/** Returns the queue shortened by a span. */
-export function leave(queue: Queue, less: Span): Queue {
-  const ahead = minus(queue.ahead, less, queue.rate.limit);
-  return { ...queue, ahead: ahead.whole < 0 ? NO_TIME : ahead };
-}
-
-/** Returns the state to store for a queue, and when it expires. */
-export function write(now: number, { ahead, rate, slowFor }: Queue): Next<Backlog> {
-  const { whole, part } = ahead;
-  const until = slowFor === 0 ? 0 : now + slowFor;
-  return {
-    state: { instant: now + whole, part, rate, until },
-    expiresAfter: part > 0 ? whole + 1 : whole,
-  };
+/** Returns the time until an instant that is moved back by a span. */
+export function leave(ahead: Span, less: Span, limit: number): Span {
+  const rest = minus(ahead, less, limit);
+  return rest.whole < 0 ? NO_TIME : rest;
 }

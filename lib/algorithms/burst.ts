@@ -1,24 +1,69 @@
+import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
+import { integer } from '../contracts/option-checks.js';
 import type { OptionCheck } from '../contracts/options.js';
 import type { Quota } from './definition.js';
-import { integer } from '../contracts/option-checks.js';
+import { roundUp, spanOf } from './rate.js';
+import { shareOf } from './share.js';
 
 const DAY = 86_400e6;
 const LONGEST_REFILL_DAYS = 3660;
 
+/** A capacity: a number of permits, or the time in which the limit adds them. */
+export type Capacity = number | Duration;
+
+/** Checks a capacity of at least `least` permits. */
+export function capacityOption(least: number): OptionCheck {
+  const permits = integer(least, 1e9);
+  return {
+    ...permits,
+    allowed: `${permits.allowed}, or the time in which the limit adds them, such as "10s"`,
+    accepts: (value) => permits.accepts(value) || parseDuration(value) !== undefined,
+    fix: (value) => (typeof value === 'string' ? durationFix(value) : undefined),
+  };
+}
+
 /** The check of the option `burst`. */
-export const burstOption: OptionCheck = integer(1, 1e9);
+export const burstOption: OptionCheck = capacityOption(1);
+
+/** Returns the permits of a capacity; for a duration those that the limit adds in it, at least 1. */
+export function permitsOf(capacity: Capacity, { limit, window }: Quota): number {
+  if (typeof capacity === 'number') return capacity;
+  return Math.max(1, Math.floor((limit * parseDuration(capacity)!) / window));
+}
+
+/** Returns the time of a capacity in microseconds: its duration, or the time in which the limit adds it. */
+export function timeOf(capacity: Capacity | undefined, { limit, window }: Quota): number {
+  if (capacity === undefined || limit === 0) return window;
+  return typeof capacity === 'number' ? roundUp(spanOf(capacity, limit, window)) : parseDuration(capacity)!;
+}
+
+/** Returns the part of a key for the time of a capacity; none if that is the window. */
+export function timePart(capacity: Capacity | undefined, rule: Quota): readonly number[] {
+  const time = timeOf(capacity, rule);
+  return time === rule.window ? [] : [time];
+}
+
+/** Returns the capacity of one of several processes. A duration stays, since the limit is divided. */
+export function capacityOf(capacity: Capacity, processes: number): Capacity {
+  return typeof capacity === 'number' ? shareOf(capacity, processes) : capacity;
+}
 
 /**
  * Returns what is wrong with a rate; `undefined` if nothing is. `limit` x `burst` must be at most 2^53 - 1, so that
  * the arithmetic stays exact, and a burst must be refilled within 3660 days.
  */
-export function checkRate({ limit, window, burst = limit }: Quota & { burst?: number }): string | undefined {
-  if (limit * burst > Number.MAX_SAFE_INTEGER) {
-    return `limit x burst is ${limit * burst}; allowed: at most 2^53 - 1, so that no permit is lost to rounding`;
+export function checkRate({
+  limit,
+  window,
+  burst = limit,
+}: Quota & { burst?: Capacity }): string | undefined {
+  const permits = permitsOf(burst, { limit, window });
+  if (limit * permits > Number.MAX_SAFE_INTEGER) {
+    return `limit x burst is ${limit * permits}; allowed: at most 2^53 - 1, so that no permit is lost to rounding`;
   }
-  const refill = (burst * window) / limit;
+  const refill = (permits * window) / limit;
   if (refill > LONGEST_REFILL_DAYS * DAY) {
-    return `a burst of ${burst} takes ${Math.floor(refill / DAY)} days to come back; allowed: at most ${LONGEST_REFILL_DAYS}`;
+    return `a burst of ${permits} takes ${Math.floor(refill / DAY)} days to come back; allowed: at most ${LONGEST_REFILL_DAYS}`;
   }
   return undefined;
 }

@@ -38,6 +38,11 @@ export interface Terms<Options extends object, Parameter extends string> {
    * called for a limit of 0.
    */
   check?(rule: Quota & Options): string | undefined;
+  /**
+   * Returns what gives a state its meaning besides the algorithm and the window, as parts of its key: a rule with other
+   * parts starts new counters. Absent if nothing does.
+   */
+  keyParts?(rule: Quota & Options): readonly (string | number)[];
   /** Returns the maximum number of permits that can be taken at once. Absent if that is the limit. */
   capacity?(parameters: Numbers<Parameter>): number;
   /**
@@ -91,6 +96,7 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
   ): Next<State> | undefined;
   renew?(state: State, now: number, parameters: Numbers<Parameter>, lease: string): Next<State> | undefined;
   clear?(state: State, now: number, parameters: Numbers<Parameter>): Next<State> | undefined;
+  isAhead?(state: State, now: number, parameters: Numbers<Parameter>): boolean;
   /** Every variant that `resolve` returns. */
   readonly variants?: readonly Algorithm[];
   /**

@@ -7,12 +7,6 @@ export interface Span {
   readonly part: number;
 }
 
-/** `limit` permits per `window` microseconds. */
-export interface Rate {
-  readonly limit: number;
-  readonly window: number;
-}
-
 /** A span of zero. */
 export const NO_TIME: Span = { whole: 0, part: 0 };
 
@@ -41,30 +35,6 @@ export function spanOf(permits: number, limit: number, window: number): Span {
 
 function within(whole: number, part: number): Span {
   return whole < LONGEST ? { whole, part } : LONGEST_SPAN;
-}
-
-/** Returns the maximum debt at a rate: the permits that become available in `LONGEST`. */
-export function mostOwed({ limit, window }: Rate): number {
-  if (window % limit === 0) return Math.min(LONGEST, Math.floor(LONGEST / (window / limit)));
-  return Math.min(LONGEST, Math.floor(LONGEST / window) * limit);
-}
-
-/** Whether two rates have the same time per permit. Rates that do not divide evenly must match in both fields. */
-export function isSameRate(one: Rate, other: Rate): boolean {
-  if (one.limit === other.limit && one.window === other.window) return true;
-  const isWhole = one.window % one.limit === 0 && other.window % other.limit === 0;
-  return isWhole && one.window / one.limit === other.window / other.limit;
-}
-
-/** Whether permits become available more slowly at `one` than at `other`. */
-export function isSlower(one: Rate, other: Rate): boolean {
-  return one.window / one.limit > other.window / other.limit;
-}
-
-/** Converts a span at the rate `from` to the span in which as many permits become available at `to`, rounded up. */
-export function convert({ whole, part }: Span, from: Rate, to: Rate): Span {
-  const ratio = to.window / to.limit / (from.window / from.limit);
-  return within(Math.ceil((whole + part / from.limit) * ratio), 0);
 }
 
 /** Returns how many whole permits become available within a span; 0 for a negative span. */

@@ -13,6 +13,8 @@ export interface Result {
   readonly resetAfter: number;
   /** How long an allowed request must be delayed. */
   readonly delay: number;
+  /** How long until one permit is available. Present if the request was charged and none remains. */
+  readonly nextAfter?: number;
   /** The part of the subject, if all subjects of the rule share the limit. */
   readonly part?: SharePart;
 }
@@ -77,10 +79,10 @@ export type Receipt = string | number;
 export interface Algorithm<State = unknown> {
   /** Name, such as `gcra`. */
   readonly name: string;
+  /** Version of the format of its states, in their keys: raised with every change of the format. */
+  readonly version: number;
   /** Names of its parameters, in the order in which the Lua functions take them. */
   readonly parameters: readonly string[];
-  /** The algorithm that this one builds on: its Lua file precedes that of this algorithm. */
-  readonly base?: Algorithm;
   /** Whether permits are held by name until they are released. */
   readonly leases?: boolean;
   /**
@@ -119,6 +121,11 @@ export interface Algorithm<State = unknown> {
    * state; `undefined` if the state does not have the subject. Absent: a reset deletes the state.
    */
   clear?(state: State, now: number, parameters: Parameters): Next<State> | undefined;
+  /**
+   * Whether the clock was set back since a state was written. The step of a request that takes nothing then returns the
+   * state moved by the difference, which a store keeps even if the request is denied. Absent if no state can be ahead.
+   */
+  isAhead?(state: State, now: number, parameters: Parameters): boolean;
   /** Renews a lease. Returns `undefined` if it has ended. */
   renew?(state: State, now: number, parameters: Parameters, lease: string): Next<State> | undefined;
   /**

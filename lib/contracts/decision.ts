@@ -21,6 +21,8 @@ export interface RuleDecision {
   readonly retryAfterMs: number | null;
   /** Milliseconds until the full limit is available if no other request arrives, rounded up. */
   readonly resetAfterMs: number;
+  /** Milliseconds until one permit is available, rounded up. Present if the request was charged and none remains. */
+  readonly nextPermitMs?: number;
   /** Milliseconds by which the caller has to delay an allowed request (`leaky-bucket`). */
   readonly delayMs: number;
   /** The part of the subject in the limit of a rule with `share`. */

@@ -13,7 +13,7 @@ export interface OptionCheck {
   /** Suggests what to write instead of an invalid value, if possible: completes the message "got 60: ". */
   readonly fix?: (value: unknown) => string | undefined;
   /** Returns one problem per invalid part of a value. */
-  readonly problems?: (value: unknown) => readonly string[];
+  readonly problems?: (value: unknown, path: string) => readonly string[];
   readonly isRequired?: boolean;
 }
 
@@ -67,7 +67,7 @@ export function unknownOption(path: string, name: string, allowed: readonly stri
 /** Returns the problems of an option after conversion. */
 export function valueProblems(path: string, value: unknown, check: OptionCheck): readonly string[] {
   if (value === undefined || check.accepts(value)) return [];
-  return check.problems?.(value) ?? [refusal(path, value, check)];
+  return check.problems?.(value, path) ?? [refusal(path, value, check)];
 }
 
 /**

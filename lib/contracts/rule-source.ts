@@ -3,8 +3,10 @@ import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 /** The fields of a live rule, as JSON has them: a change of a rule contains only the fields that it changes. */
 export type LiveFields = Readonly<Record<string, unknown>>;
 
-/** The subject of an exception: as a program passes it. */
-export type ExceptedSubject = string | number | readonly (string | number)[];
+/** The subject of an exception: as a program passes it. The digest of a long subject is an object with these fields. */
+export type ExceptedSubject = ExceptedPart | readonly ExceptedPart[];
+
+type ExceptedPart = string | number | { readonly head: string; readonly digest: string };
 
 /** What an exception does: `'allow'` skips the rule, `'deny'` denies every request, fields replace those of the rule. */
 export type LiveException = LiveFields | 'allow' | 'deny';
@@ -58,7 +60,7 @@ export interface RuleChange {
   /** The version that the author saw; 0 if there was no change. Absent: any. */
   readonly version?: number | undefined;
   /** `'reset'` starts new counters; the others state what the rule does. */
-  readonly inherit?: 'absolute' | 'proportional' | 'reset' | undefined;
+  readonly inherit?: 'reset' | undefined;
 }
 
 /** A change that was made: who, when, what and why. */

@@ -1,3 +1,5 @@
+import { shown } from './shown.js';
+
 /**
  * The reason why Redis could not decide.
  *
@@ -7,9 +9,11 @@
  * - `state`: the server is loading, read-only or out of memory
  * - `topology`: the server is a Sentinel, or a node of a Redis Cluster, and the client is not a Cluster
  * - `moving`: the keys of a request are on two servers while their slot moves
+ * - `key`: a key holds a value that is not recognised as a state
  * - `other`: any other error, which may concern one key only
  */
-export type FaultKind = 'connection' | 'timeout' | 'access' | 'state' | 'topology' | 'moving' | 'other';
+export type FaultKind =
+  'connection' | 'timeout' | 'access' | 'state' | 'topology' | 'moving' | 'key' | 'other';
 
 /**
  * The purpose of a call to the store.
@@ -48,7 +52,7 @@ export class StoreFault extends Error {
 /** Returns a `StoreFault` unchanged, and wraps any other error of a store in one. */
 export function storeFaultOf(error: unknown): StoreFault {
   if (error instanceof StoreFault) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : shown(error);
   return new StoreFault('other', codeOf(error), message, { cause: error });
 }
 

@@ -55,6 +55,12 @@ export interface DecideOptions {
   readonly within?: number;
   /** Permits that the store charges ahead of requests, instead of the cost of the only hit. */
   readonly prefetch?: PrefetchRequest;
+  /**
+   * Whether the process caches a denial of one permit, for a second at most: a shared store must report refunds meanwhile.
+   *
+   * @default false
+   */
+  readonly cachesDenials?: boolean;
   /** Why the store is already known to be unavailable, so that the fallback decides at once. */
   readonly unavailable?: unknown;
 }
@@ -201,8 +207,8 @@ export interface SharedStore {
   /** Whether a server is unavailable, and is being tried at the moment. */
   isProbing?(server: string): boolean;
   /**
-   * Starts to report the changes that invalidate cached results of counters with this key prefix: refunds, resets
-   * and new blocks.
+   * Starts to report the changes that invalidate cached results of counters with this key prefix: resets, new blocks, and
+   * refunds within a second after a denial with `cachesDenials`.
    */
   follow(prefix: string, follower: Follower): void;
   /** Stops the reports that `follow` started. */
@@ -211,6 +217,8 @@ export interface SharedStore {
   isFollowed(counter: Counter): boolean;
   /** Records that a process is alive. Returns the number of live processes; 0 if the store is closed. */
   heartbeat(heartbeat: Heartbeat): Promise<number>;
+  /** Reports with each heartbeat by how many milliseconds the clock of its server is ahead of that of the process. */
+  watchClock?(compare: (aheadMs: number) => void): void;
   /**
    * Resolves when the first connection is established or has failed (after a second at most), and every server has
    * either decided such hits or is marked as unavailable. The trial changes no counters.

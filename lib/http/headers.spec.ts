@@ -65,7 +65,7 @@ describe('rateLimitHeaders', () => {
     const decision = answer(hourly, ALLOWED);
     expect(rateLimitHeaders(decision, ['draft-10'])).toEqual([
       ['RateLimit-Policy', '"hourly";q=1000;w=3600, "default";q=100;w=60'],
-      ['RateLimit', '"hourly";r=7;t=900, "default";r=42;t=17'],
+      ['RateLimit', '"hourly";r=7;t=25, "default";r=42;t=17'],
     ]);
     expect(rateLimitHeaders(decision, ['draft-7'])).toEqual([
       ['RateLimit-Policy', '1000;w=3600, 100;w=60'],

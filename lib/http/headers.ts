@@ -125,7 +125,20 @@ function policies(decision: Decision): Header[] {
 }
 
 function quotaWhenAllowed(rule: RuleDecision): string {
-  return `${quoted(rule.rule)};r=${left(rule)};t=${seconds(rule.resetAfterMs)}`;
+  return `${quoted(rule.rule)};r=${left(rule)};t=${effectiveWindow(rule)}`;
+}
+
+/**
+ * Returns the time until more quota is available, in seconds: the time in which a client can use no more than what
+ * remains. A client that spreads `r` over `t` keeps to the limit and loses little of it. Rounded down while permits
+ * remain, since a client that waits a fraction longer at each response settles into a slower pace.
+ */
+function effectiveWindow(rule: RuleDecision): number {
+  const { limit, windowMs, resetAfterMs, nextPermitMs = resetAfterMs } = rule;
+  const permits = left(rule);
+  if (permits === 0) return seconds(nextPermitMs);
+  if (windowMs === 0) return seconds(resetAfterMs);
+  return Math.max(1, Math.floor(Math.min(resetAfterMs, (windowMs * permits) / limit) / 1000));
 }
 
 /** Omits `t` for rules that allow, since `Retry-After` must not be earlier than any `t`. */

@@ -38,11 +38,3 @@ export function isPaid({ cost }: Hit): boolean {
 function isCounted({ allowed, fallback }: HitResult): boolean {
   return allowed && (fallback === undefined || fallback === 'local');
 }
-
-/** Returns the adjustments that change charges to the actual cost. */
-export function settlement(charged: readonly Adjustment[], actual: number): Adjustment[] {
-  return charged.flatMap((each): Adjustment[] => {
-    if (actual < each.cost) return [{ ...each, kind: 'refund', cost: each.cost - actual }];
-    return actual > each.cost ? [{ ...each, kind: 'charge', cost: actual - each.cost }] : [];
-  });
-}

@@ -23,6 +23,7 @@ export class DecidedHit implements Decision {
   readonly source: DecisionSource;
   readonly fallback: Fallback | undefined;
   declare readonly share?: SharePart;
+  declare readonly nextPermitMs?: number;
   readonly #hits: readonly RuleHit[];
   readonly #results: readonly HitResult[];
   #charge: Charge | undefined;
@@ -45,6 +46,7 @@ export class DecidedHit implements Decision {
     this.source = strictest.source ?? source;
     this.fallback = strictest.fallback;
     if (strictest.share) this.share = strictest.share;
+    if (strictest.nextPermitMs !== undefined) this.nextPermitMs = strictest.nextPermitMs;
     this.#hits = hits;
     this.#results = results;
   }
@@ -81,16 +83,20 @@ export function decisionOf(
 /** Returns the result for one rule, with times in milliseconds instead of the store's microseconds. */
 function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): RuleDecision {
   const { allowed, remaining, retryAfter, resetAfter, delay, part, share = rule, source, fallback } = result;
+  const { nextAfter } = result;
+  const ending = rule.until !== undefined && retryAfter === null && rule.capacity === 0;
+  const endsAfterMs = ending ? Math.max(0, Math.ceil(rule.until - performance.now())) : 0;
   const decision: { -readonly [Field in keyof RuleDecision]: RuleDecision[Field] } = {
     allowed,
     rule: rule.name,
     limit: share.capacity,
     windowMs: share.capacityWindowMs,
     remaining,
-    retryAfterMs: retryAfter === null ? null : toMilliseconds(retryAfter),
-    resetAfterMs: toMilliseconds(resetAfter),
+    retryAfterMs: ending ? endsAfterMs : retryAfter === null ? null : toMilliseconds(retryAfter),
+    resetAfterMs: ending ? endsAfterMs : toMilliseconds(resetAfter),
     delayMs: toMilliseconds(delay),
   };
+  if (nextAfter !== undefined) decision.nextPermitMs = toMilliseconds(nextAfter);
   if (part) decision.share = part;
   if (rule.shadow) decision.shadow = true;
   if (isMixed) decision.source = source;

@@ -5,8 +5,8 @@ import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.er
 import type { StoreChange } from '../contracts/store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
 import { callSafely } from '../contracts/thenable.js';
-import type { Subject } from '../rules/key.js';
 import type { RuleHit } from '../rules/rule-hit.js';
+import type { EventSubject } from '../rules/subject-digest.js';
 import { ServerStates } from './server-state.js';
 
 /** A request was decided. */
@@ -14,7 +14,7 @@ export interface DecisionEvent {
   /** The decision. */
   readonly decision: Decision;
   /** The subjects, one per result in `decision.decisions`; `''` for a request that was denied without being counted. */
-  readonly subjects: readonly Subject[];
+  readonly subjects: readonly EventSubject[];
   /** Milliseconds that the decision took, the call to the store included. */
   readonly durationMs: number;
 }

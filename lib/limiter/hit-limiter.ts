@@ -9,6 +9,8 @@ import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import { Keys } from '../rules/keys.js';
 import type { RuleHit } from '../rules/rule-hit.js';
+import { subjectForPrograms } from '../rules/subject-digest.js';
+import { AbandonedRequests, type Adjusts } from './abandoned-requests.js';
 import { isPaid } from './charge.js';
 import { DecidedHit, decisionOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
@@ -37,12 +39,15 @@ export abstract class HitLimiter {
   protected readonly instances: Instances;
   private readonly leases: Leases<Adjustment>;
   private readonly waits: Waits;
+  private readonly abandoned: AbandonedRequests;
+  private readonly adjust: Adjusts;
   /**
    * One rule for each algorithm in use.
    *
    * @internal
    */
   protected readonly samples = new Map<Algorithm, KeyedRule>();
+  private readonly onRulesChanged: (() => void)[] = [];
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
@@ -84,9 +89,19 @@ export abstract class HitLimiter {
       },
       instances: count,
       failed,
+      onRulesChanged: (listener) => this.onRulesChanged.push(listener),
     });
     this.waits = new Waits(this.store, store, prefix, keys.instance);
-    this.leases = new Leases<Adjustment>((renewals) => this.store.adjust(renewals));
+    this.adjust = async (adjustments) => {
+      try {
+        return await this.store.adjust(adjustments);
+      } catch (error) {
+        failed(error, 'refund'); // a store of the application
+        return [];
+      }
+    };
+    this.leases = new Leases<Adjustment>(this.adjust);
+    this.abandoned = new AbandonedRequests(this.adjust, store.clock);
     store.shared?.watch((change) => {
       this.events.storeChanged(change);
       this.waits.wakeAll();
@@ -169,15 +184,28 @@ export abstract class HitLimiter {
    * Waits for the delay of a decision.
    *
    * @internal
-   * @throws the signal's reason if it aborts; the permits are refunded if no later request was charged
+   * @throws the signal's reason if it aborts; the permits are refunded when no later request waits behind them
    */
   async delay(decision: Decision, signal?: AbortSignal): Promise<void> {
     try {
       await sleep(decision.delayMs, signal);
     } catch (error) {
-      await this.refund(decision, { onlyLast: true });
+      await this.abandon(decision);
       throw error;
     }
+  }
+
+  /** Refunds a request that leaves its queues. Rules without a queue keep its charge. */
+  private async abandon(decision: Decision): Promise<void> {
+    const refunds = refundsOf(decision, { onlyLast: true });
+    const hits = DecidedHit.hitsOf(decision, refunds);
+    this.events.refunded(() => hits, decision);
+    const queues = new Set(hits.filter(({ rule }) => rule.queues).map(({ key }) => key));
+    const others = refunds.filter(({ key }) => !queues.has(key));
+    await Promise.all([
+      this.abandoned.refund(refunds.filter(({ key }) => queues.has(key))),
+      others.length > 0 ? this.adjust(others) : undefined,
+    ]);
   }
 
   /**
@@ -232,6 +260,7 @@ export abstract class HitLimiter {
    * @internal
    */
   protected rulesChanged(): void {
+    for (const changed of this.onRulesChanged) changed();
     this.waits.rulesChanged();
   }
 
@@ -251,7 +280,7 @@ export abstract class HitLimiter {
   }
 
   private emitted(hits: readonly RuleHit[], decision: Decision, startedAt: number): Decision {
-    const subjects = hits.map(({ subject }) => subject);
+    const subjects = hits.map(({ subject }) => subjectForPrograms(subject));
     this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt }, hits);
     return decision;
   }

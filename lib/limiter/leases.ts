@@ -11,7 +11,7 @@ const LOOK_AT_MOST_EVERY_MS = 5;
 const LOOK_AT_LEAST_EVERY_MS = 1000;
 const MOST_AT_ONCE = 100;
 
-/** Renews leases. Returns for each whether it still existed; `undefined` if that is unknown. */
+/** Renews leases. Returns for each whether it still existed; `undefined` if that is unknown. Never rejects. */
 type Renew<Held> = (renewals: readonly Held[]) => Promise<readonly (boolean | undefined)[]>;
 
 interface Renewal {

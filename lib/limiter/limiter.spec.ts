@@ -6,7 +6,7 @@ import {
   RateLimiter,
   type Rule,
   type Store,
-  type Subject,
+  type SubjectValue,
 } from '../index.js';
 
 const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m' };
@@ -45,7 +45,7 @@ describe('an invalid argument of a limiter is rejected:', () => {
   it.each<unknown>([undefined, null, NaN, {}, [], ['acme', undefined]])(
     'a subject that is not a string, number or list: %p',
     async (subject) => {
-      await expect(limiter.consume(rule, subject as Subject)).rejects.toThrow(/subject/);
+      await expect(limiter.consume(rule, subject as SubjectValue)).rejects.toThrow(/subject/);
     },
   );
 

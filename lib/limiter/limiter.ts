@@ -1,36 +1,32 @@
-import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
 import { readOptions } from '../contracts/options.js';
 import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
-import { settlement } from './charge.js';
-import { DecidedHit } from './decision.js';
+import { LONGEST_WAIT_MS, maxWaitOf } from './acquire-lines.js';
 import { HitLimiter } from './hit-limiter.js';
-import type { SubjectValue } from '../rules/key.js';
+import type { Cost } from '../rules/cost.js';
+import type { SubjectValue } from '../rules/subject-digest.js';
 import {
   ACQUIRE_OPTIONS,
   RESERVE_AHEAD_OPTIONS,
   type AcquireOptions,
-  type HitOptions,
+  type ConsumeOptions,
   type HoldOptions,
   type ReserveAheadOptions,
 } from './options.js';
-import { checkOperation, costOf, refuseOthers, type Operation } from './operation.js';
+import { checkNames, checkReserved, costOf, namesOf, reserveOptionsOf } from './named-costs.js';
+import { checkOperation, refuseOthers, type Operation } from './operation.js';
 import type { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { confirmed } from './rate-limit-store.error.js';
 import { ReservationAhead } from './reservation-ahead.js';
 import { Reservation } from './reservation.js';
+import type { ReserveArguments, RuleNames, Rules, SettledCost } from './rules-by-name.js';
+import { settlementOf } from './settlement.js';
 import { RuleCache } from '../rules/rule-cache.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import type { BlockingRule, ConcurrencyRule, QueueRule, Rule, AnyRule } from '../rules/rule.js';
-
-/** A rule, or several rules that are decided together, all or nothing. */
-export type Rules<Each> = Each | readonly Each[];
-
-/** The longest wait in milliseconds: longer than any queue. */
-const ENDLESS_MS = 366 * 86_400e3;
 
 /**
  * A rule for the trial of the store at start, because the rules of programs are not known before their first
@@ -41,6 +37,7 @@ const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s
 /** The operations of `RateLimiter`, without the default store of the fallback. */
 export class Limiter extends HitLimiter {
   private readonly cache = new RuleCache((compiled, rule) => this.keyedRule(compiled, rule));
+  private hasWarned = false;
 
   /**
    * Takes permits from every rule, or from none if one of them denies.
@@ -48,7 +45,11 @@ export class Limiter extends HitLimiter {
    * @param rules a rule, or several with different names; each object is checked once and cached
    * @throws RateLimitConfigError if a rule or the cost is invalid
    */
-  consume(rules: Rules<Rule>, subject: SubjectValue, options?: HitOptions): Promise<Decision> {
+  consume<Name extends string>(
+    rules: Rules<Rule & { readonly name?: Name }>,
+    subject: SubjectValue,
+    options?: ConsumeOptions<Name>,
+  ): Promise<Decision> {
     try {
       const decision = this.decide(this.hits('consume', rules, subject, costOf('consume', options)));
       return decision instanceof Promise ? decision : Promise.resolve(decision);
@@ -58,7 +59,11 @@ export class Limiter extends HitLimiter {
   }
 
   /** Returns the decision that `consume` or `hold` would return now, and changes no state. */
-  async peek(rules: Rules<AnyRule>, subject: SubjectValue, options?: HitOptions): Promise<Decision> {
+  async peek<Name extends string>(
+    rules: Rules<AnyRule & { readonly name?: Name }>,
+    subject: SubjectValue,
+    options?: ConsumeOptions<Name>,
+  ): Promise<Decision> {
     return this.decide(this.hits('peek', rules, subject, costOf('peek', options)), { dryRun: true });
   }
 
@@ -66,33 +71,55 @@ export class Limiter extends HitLimiter {
    * Takes permits for work whose cost is known only afterwards: call `settle` with the actual cost, or `cancel`. A
    * reservation that is never settled stays charged in full.
    *
-   * @throws RateLimitConfigError if a rule or the cost is invalid
+   * For several rules, it needs `cost` by rule name, or `settles`: the rule that `settle(n)` and a number in `cost`
+   * concern. The other rules take their own cost.
+   *
+   * @throws RateLimitConfigError if a rule, the cost or a name is invalid, or several rules have neither
    */
-  async reserve(rules: Rules<Rule>, subject: SubjectValue, options?: HitOptions): Promise<Reservation> {
-    const decision = await this.decide(this.hits('consume', rules, subject, costOf('reserve', options)));
-    return new Reservation(decision, async (actual) => {
-      const charged = DecidedHit.chargeOf(decision)?.take('refund', () => true) ?? [];
-      await this.store.adjust(settlement(charged, actual));
+  async reserve<
+    Name extends string = never,
+    Listed extends string = never,
+    Settled extends RuleNames<Name, Listed> = never,
+  >(
+    rules: (Rule & { readonly name?: Name }) | readonly (Rule & { readonly name?: Listed })[],
+    subject: SubjectValue,
+    ...[options]: ReserveArguments<Name, Listed, Settled>
+  ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {
+    const read = reserveOptionsOf(options);
+    const hits = this.hits('reserve', rules, subject, read.cost);
+    const names = namesOf(hits);
+    checkReserved(names, read);
+    const decision = await this.decide(hits);
+    return new Reservation(decision, {
+      names,
+      settles: read.settles,
+      charge: async (actual) =>
+        (await this.store.adjust(settlementOf(decision, hits, actual))).includes(true),
+      warn: (message) => this.warnOfSettlement(message),
     });
   }
 
   /**
-   * Waits for permits and takes them. Returns a denial at once if the wait would exceed `timeoutMs`.
+   * Waits for the end of a block and for permits, and takes them. Returns a denial at once if the wait would exceed
+   * `timeoutMs`. A denial starts no block.
    *
    * With `gcra`, `token-bucket` and `leaky-bucket`, permits are charged at once and the order is that of arrival across
    * processes; an aborted wait refunds its permits if no later request was charged. With the other algorithms, permits are
-   * charged at the end of the wait, and the order is that of arrival within this process; a denial starts no block.
+   * charged at the end of the wait, and the order is that of arrival within this process.
    *
    * @throws RateLimitConfigError if the rule, the cost or `timeoutMs` is invalid
    * @throws the reason of `signal` if it aborts
    */
   async acquire(rule: Rule, subject: SubjectValue, options?: AcquireOptions): Promise<Decision> {
-    const { cost, timeoutMs = ENDLESS_MS, signal } = readOptions('acquire', options, ACQUIRE_OPTIONS);
+    const { cost, timeoutMs = LONGEST_WAIT_MS, signal } = readOptions('acquire', options, ACQUIRE_OPTIONS);
     signal?.throwIfAborted();
     const hits = this.hits('acquire', rule, subject, cost);
     const current = (): readonly RuleHit[] => this.hits('acquire', rule, subject, cost);
-    if (!hits[0]!.rule.queues) return this.decideWaiting(hits, { timeoutMs, signal, current });
-    const decision = await this.decide(hits, { maxWait: maxWaitOf(timeoutMs) });
+    const queues = hits[0]!.rule.queues;
+    const waits = !queues || hits.some(({ block }) => block);
+    const decision = waits
+      ? await this.decideWaiting(hits, { timeoutMs, signal, current, queues })
+      : await this.decide(hits, { maxWait: maxWaitOf(timeoutMs) });
     if (decision.delayMs > 0) await this.delay(decision, signal);
     return decision;
   }
@@ -110,7 +137,7 @@ export class Limiter extends HitLimiter {
     subject: SubjectValue,
     options?: ReserveAheadOptions,
   ): Promise<ReservationAhead> {
-    const { cost, timeoutMs = ENDLESS_MS } = readOptions('reserveAhead', options, RESERVE_AHEAD_OPTIONS);
+    const { cost, timeoutMs = LONGEST_WAIT_MS } = readOptions('reserveAhead', options, RESERVE_AHEAD_OPTIONS);
     const hits = this.hits('reserveAhead', rule, subject, cost);
     const decision = await this.decide(hits, { maxWait: maxWaitOf(timeoutMs) });
     return new ReservationAhead(decision, () => this.refund(decision, { onlyLast: true }));
@@ -208,10 +235,11 @@ export class Limiter extends HitLimiter {
     operation: Operation,
     rules: Rules<AnyRule>,
     subject: SubjectValue,
-    cost?: number,
+    cost?: Cost,
   ): readonly RuleHit[] {
     const hits = this.hitsOf(operation, rules, subject, cost);
     checkOperation(operation, hits);
+    if (typeof cost === 'object') checkNames(operation, Object.keys(cost), namesOf(hits));
     return hits;
   }
 
@@ -225,6 +253,17 @@ export class Limiter extends HitLimiter {
   }
 
   /**
+   * Reports that a settlement left a charge as reserved, once.
+   *
+   * @internal
+   */
+  protected warnOfSettlement(message: string): void {
+    if (this.hasWarned) return;
+    this.hasWarned = true;
+    process.emitWarning(message, { type: 'RateLimitWarning', code: 'RL_SETTLED_IN_PART' });
+  }
+
+  /**
    * Returns the hits of a subject on the rules that a program passes.
    *
    * @internal
@@ -233,13 +272,8 @@ export class Limiter extends HitLimiter {
     _operation: Operation,
     rules: Rules<AnyRule>,
     subject: SubjectValue,
-    cost: number | undefined,
+    cost: Cost | undefined,
   ): readonly RuleHit[] {
     return this.cache.hits(rules, subject, cost);
   }
-}
-
-/** Returns a wait in microseconds: from 1, since 0 would not wait. */
-function maxWaitOf(timeoutMs: number): number {
-  return Math.max(1, toMicroseconds(Math.min(timeoutMs, ENDLESS_MS)));
 }

@@ -1,11 +1,10 @@
-import { readOptions } from '../contracts/options.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
-import { HIT_OPTIONS, type HitOptions } from './options.js';
 
 /** The operations of a limiter that take rules. */
-export type Operation = 'consume' | 'hold' | 'acquire' | 'reserveAhead' | 'peek' | 'block' | 'reset';
+export type Operation =
+  'consume' | 'reserve' | 'hold' | 'acquire' | 'reserveAhead' | 'peek' | 'block' | 'reset';
 
 /** The rules that an operation supports. */
 interface Kind {
@@ -16,22 +15,21 @@ interface Kind {
   readonly accepts: (rule: CompiledRule) => boolean;
 }
 
+const CHARGED: Kind = {
+  needs: 'a rule of an algorithm other than concurrency',
+  instead: 'hold() instead',
+  accepts: ({ algorithm }) => !algorithm.leases,
+};
+
 const KINDS: Partial<Record<Operation, Kind>> = {
-  consume: {
-    needs: 'a rule of an algorithm other than concurrency',
-    instead: 'hold() instead',
-    accepts: ({ algorithm }) => !algorithm.leases,
-  },
+  consume: CHARGED,
+  reserve: CHARGED,
   hold: {
     needs: 'a concurrency rule',
     instead: 'consume() instead',
     accepts: ({ algorithm }) => algorithm.leases === true,
   },
-  acquire: {
-    needs: 'a rule of an algorithm other than concurrency',
-    instead: 'hold() with timeoutMs instead',
-    accepts: ({ algorithm }) => !algorithm.leases,
-  },
+  acquire: { ...CHARGED, instead: 'hold() with timeoutMs instead' },
   reserveAhead: {
     needs: 'a rule whose algorithm can delay requests',
     instead: 'gcra, token-bucket or leaky-bucket',
@@ -52,15 +50,6 @@ export function checkOperation(operation: Operation, hits: readonly RuleHit[]): 
     const used = `rule "${rule.name}" uses ${rule.algorithm.name}`;
     throw new RateLimitConfigError([`${operation}() needs ${kind.needs}, but ${used}; use ${kind.instead}`]);
   }
-}
-
-/**
- * Returns the cost in the options of an operation; `undefined` for that of each rule.
- *
- * @throws RateLimitConfigError if the options are invalid
- */
-export function costOf(operation: string, options: HitOptions | undefined): number | undefined {
-  return options === undefined ? undefined : readOptions(operation, options, HIT_OPTIONS).cost;
 }
 
 /**

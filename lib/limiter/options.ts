@@ -1,7 +1,8 @@
 import type { BaseStore } from '../contracts/store.js';
 import { readCount } from '../contracts/count.js';
 import { isFields } from '../contracts/fields.js';
-import { FLAG, FROM_ONE, type OptionCheck } from '../contracts/options.js';
+import { FLAG, FROM_ONE, refusal, type OptionCheck } from '../contracts/options.js';
+import type { CostByRule } from '../rules/cost.js';
 import { PREFIX } from '../rules/key.js';
 import type { OnStoreError } from '../rules/on-store-error.js';
 import { RULE_FIELDS } from '../rules/rule-fields.js';
@@ -50,14 +51,36 @@ export interface LimiterOptions extends Omit<RateLimiterOptions, 'fallback'> {
   readonly openFallback: () => BaseStore;
 }
 
-/** Options of one request. */
-export interface HitOptions {
+/** Options of an operation on one rule. */
+interface HitOptions {
   /**
    * Permits that this request takes: an integer from 0 to 1,000,000,000. 0 takes none.
    *
    * @default `cost` of the rule
    */
   readonly cost?: number;
+}
+
+/** Options of `consume` and `peek`. */
+export interface ConsumeOptions<Name extends string = string> {
+  /**
+   * Permits that this request takes of every rule, or permits by rule name, such as `{ tokens: 2_000 }`: integers from 0
+   * to 1,000,000,000. 0 takes none.
+   *
+   * @default `cost` of each rule, also of a rule that is not named
+   */
+  readonly cost?: number | CostByRule<Name>;
+}
+
+/** Options of `reserve`. */
+export interface ReserveOptions<Name extends string = string, Settled = Name> extends ConsumeOptions<Name> {
+  /**
+   * Name of the rule that a number concerns, in `cost` and in `settle`. A reservation of several rules needs it, or
+   * `cost` by rule name.
+   *
+   * @default the only rule
+   */
+  readonly settles?: Settled;
 }
 
 /** Options of `acquire`. */
@@ -123,11 +146,31 @@ export const LIMITER_OPTIONS = {
   fallback: STORE,
 } satisfies Record<keyof RateLimiterOptions, OptionCheck>;
 
-/**
- * The checks of the options of an operation on one request. If a number is given instead, it is probably the
- * cost.
- */
-export const HIT_OPTIONS = { cost: RULE_FIELDS.cost } satisfies Record<keyof HitOptions, OptionCheck>;
+/** The check of permits, or of permits by rule name. */
+export const COSTS: OptionCheck = {
+  allowed: `${RULE_FIELDS.cost.allowed}, or an object with such integers by rule name`,
+  accepts: (value) =>
+    isNamed(value) ? Object.values(value).every(isCostOrUnset) : RULE_FIELDS.cost.accepts(value),
+  read: (value) =>
+    isNamed(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, cost]) => [name, readCount(cost)]))
+      : readCount(value),
+  problems: (value, path) =>
+    isNamed(value)
+      ? Object.entries(value).flatMap(([name, cost]) =>
+          isCostOrUnset(cost) ? [] : [refusal(`${path}.${name}`, cost, RULE_FIELDS.cost)],
+        )
+      : [refusal(path, value, COSTS)],
+};
+
+/** The checks of the options of `consume` and `peek`. */
+export const CONSUME_OPTIONS = { cost: COSTS } satisfies Record<keyof ConsumeOptions, OptionCheck>;
+
+/** The checks of the options of `reserve`. */
+export const RESERVE_OPTIONS = {
+  cost: COSTS,
+  settles: { ...RULE_FIELDS.name, allowed: 'the name of one of the rules' },
+} satisfies Record<keyof ReserveOptions, OptionCheck>;
 
 /** The checks of the options of `acquire`. */
 export const ACQUIRE_OPTIONS = {
@@ -157,3 +200,12 @@ export const REFUND_OPTIONS = {
     accepts: (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
   },
 } satisfies Record<keyof RefundOptions, OptionCheck>;
+
+/** Whether a value is an object that names at least one rule. */
+function isNamed(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isFields(value) && Object.keys(value).length > 0;
+}
+
+function isCostOrUnset(value: unknown): boolean {
+  return value === undefined || RULE_FIELDS.cost.accepts(value);
+}

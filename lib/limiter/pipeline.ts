@@ -16,6 +16,8 @@ export interface PipelineOptions {
   /** Creates the store of `onStoreError: 'local'`. */
   readonly openFallback: () => BaseStore;
   readonly instances: Instances;
+  /** Registers a listener that is called when rules have changed. */
+  readonly onRulesChanged: (listener: () => void) => void;
   /** Called with each error of the store. */
   readonly failed: (error: unknown, call: Exclude<StoreCall, 'heartbeat'>) => void;
 }
@@ -24,12 +26,16 @@ export interface PipelineOptions {
 export function pipelineOf(store: BaseStore, options: PipelineOptions): Store<RuleHit> {
   const { shared, stopwatch } = store;
   if (!shared) return store;
-  const { prefix, onStoreError, openFallback, instances, failed } = options;
+  const { prefix, onStoreError, openFallback, instances, failed, onRulesChanged } = options;
   const { timeout } = shared;
   const local = new LocalShare(openFallback, () => instances.count);
   const fallback: Layer<RuleHit> = (next) =>
     new FallbackLayer(next, { onStoreError, local, timeout, failed });
-  const prefetch: Layer<RuleHit> = (next) => new PrefetchLayer(next, { shared, stopwatch, prefix });
+  const prefetch: Layer<RuleHit> = (next) => {
+    const layer = new PrefetchLayer(next, { shared, stopwatch, prefix });
+    onRulesChanged(() => layer.giveBack());
+    return layer;
+  };
   const denyCache: Layer<RuleHit> = (next) => new DenyCache(next, { shared, stopwatch, prefix });
   return options.denyCache
     ? compose(denyCache, prefetch, fallback)(store)

@@ -4,6 +4,7 @@ import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.er
 import type { Adjustment, Hit } from '../contracts/store.js';
 import { isPaid } from './charge.js';
 import { DecidedHit } from './decision.js';
+import { checkNames } from './named-costs.js';
 import { REFUND_OPTIONS, type RefundOptions } from './options.js';
 
 /**
@@ -14,7 +15,12 @@ import { REFUND_OPTIONS, type RefundOptions } from './options.js';
 export function refundsOf(decision: Decision, options: RefundOptions | undefined): readonly Adjustment[] {
   checkCharged(decision);
   const { onlyLast = false, rules } = readOptions('refund', options, REFUND_OPTIONS);
-  if (rules) checkNames(rules, decision);
+  if (rules)
+    checkNames(
+      'refund',
+      rules,
+      decision.decisions.map(({ rule }) => rule),
+    );
   const isMeant = (hit: Hit, index: number): boolean =>
     isPaid(hit) && (rules === undefined || rules.includes(decision.decisions[index]!.rule));
   return DecidedHit.chargeOf(decision)?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
@@ -30,13 +36,4 @@ function checkCharged(decision: unknown): void {
   throw new RateLimitConfigError([
     problem('decision', given, 'the object that the limiter returned, since a copy does not have its charge'),
   ]);
-}
-
-/** @throws RateLimitConfigError if a name is not that of a rule of the decision */
-function checkNames(rules: readonly string[], { decisions }: Decision): void {
-  const known = decisions.map(({ rule }) => rule);
-  const unknown = rules.filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
-  const allowed = `rules of the decision: ${known.map((name) => `"${name}"`).join(', ')}`;
-  throw new RateLimitConfigError([problem('refund.rules', unknown, allowed)]);
 }

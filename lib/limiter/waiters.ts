@@ -20,6 +20,8 @@ export interface Wait {
   readonly signal?: AbortSignal | undefined;
   /** Absent if the rules cannot change. */
   readonly current?: CurrentHits | undefined;
+  /** Whether permits are charged at once, with a delay, so that only the end of a block is waited for. */
+  readonly queues?: boolean;
 }
 
 /**

@@ -19,6 +19,7 @@ import { Settlement } from './request/settlement.js';
 import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
 import { Elsewhere } from './transports/elsewhere.js';
+import { answerable } from './transports/grpc-stream-call.js';
 import { httpExchange } from './transports/http.js';
 import { Transports } from './transports/transports.js';
 import { Warnings } from './warnings.js';
@@ -158,7 +159,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
   }
 
   private async applyUnlessSkipped(context: ExecutionContext, hooks: Hooks): Promise<boolean> {
-    const isSkipped: unknown = await this.shouldSkip(context);
+    const isSkipped: unknown = await answerable(context, async () => this.shouldSkip(context));
     if (isSkipped === true) return true;
     if (isSkipped !== false && isSkipped !== undefined && isSkipped !== null) {
       const { name } = this.constructor;

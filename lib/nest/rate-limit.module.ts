@@ -33,6 +33,7 @@ import { Routes } from './request/routes.js';
 import { RuleBook } from './rules/rule-book.js';
 import { Settlement } from './request/settlement.js';
 import { StartCheck } from './startup/start-check.js';
+import { warnOfClocks } from './checks/clocks.js';
 import { warnOfFullMemory } from './checks/full-memory.js';
 import { logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
@@ -83,6 +84,7 @@ function createService(
     new LiveRules(follower, state, book, routes),
     state,
   );
+  warnOfClocks(store.shared, warnings);
   logStore(store.shared, service.events, () => book.fallbacks.describe());
   return service;
 }

@@ -1,14 +1,17 @@
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import type { Duration } from '../contracts/duration.js';
-import type { SubjectValue } from '../rules/key.js';
-import type { Rules } from '../limiter/limiter.js';
+import { durationOption } from '../contracts/option-checks.js';
+import { readOptions } from '../contracts/options.js';
+import type { SubjectValue } from '../rules/subject-digest.js';
+import type { ReserveArguments, RuleNames, Rules, SettledCost } from '../limiter/rules-by-name.js';
 import { confirmed } from '../limiter/rate-limit-store.error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
+import type { Cost } from '../rules/cost.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import type {
   AcquireOptions,
-  HitOptions,
+  ConsumeOptions,
   HoldOptions,
   RateLimiterOptions,
   ReserveAheadOptions,
@@ -27,7 +30,7 @@ import { ProgramRule } from './programs/program-rule.js';
 import { changeOf } from './live/change-of-rule.js';
 import type { LiveRules } from './live/live-rules.js';
 import type { LiveState } from './live/live-state.js';
-import type { LiveChange, RouteLimit } from './request/route-limit.js';
+import { endingAt, type LiveChange, type RouteLimit } from './request/route-limit.js';
 import type { RouteReference, Routes } from './request/routes.js';
 import type { By } from './rules/route-rule.js';
 import type { RuleFields } from './rules/rule-layers.js';
@@ -39,7 +42,14 @@ import type { Warnings } from './warnings.js';
 export type OrName<Each> = Each | string;
 
 /** A rule, the name of a rule in the module's `onDemand` or `rules`, or a route, which stands for its rules. */
-export type OrRoute<Each> = OrName<Each> | RouteReference;
+export type OrRoute<Each, Name extends string = string> =
+  (Each & { readonly name?: Name }) | Name | (string & {}) | RouteReference<Name>;
+
+/** Options of `reset` in applications. */
+export interface ResetOptions {
+  /** The window of the counters, for a rule whose window is a function: each window has its own counters. */
+  readonly window?: Duration;
+}
 
 /**
  * Injectable limiter for jobs, messages and calls to other services. It is the limiter of the guard, and also takes
@@ -102,28 +112,36 @@ export class RateLimitService extends RateLimiter {
     return (await this.decide(peeked, { dryRun: true })).decisions;
   }
 
-  override consume(
-    rules: Rules<OrRoute<Rule>>,
+  override consume<Name extends string>(
+    rules: Rules<OrRoute<Rule, Name>>,
     subject: SubjectValue,
-    options?: HitOptions,
+    options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return super.consume(rules as Rules<Rule>, subject, options);
+    return super.consume(rules as Rules<Rule & { readonly name?: Name }>, subject, options);
   }
 
-  override peek(
-    rules: Rules<OrRoute<AnyRule>>,
+  override peek<Name extends string>(
+    rules: Rules<OrRoute<AnyRule, Name>>,
     subject: SubjectValue,
-    options?: HitOptions,
+    options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return super.peek(rules as Rules<AnyRule>, subject, options);
+    return super.peek(rules as Rules<AnyRule & { readonly name?: Name }>, subject, options);
   }
 
-  override reserve(
-    rules: Rules<OrRoute<Rule>>,
+  override reserve<
+    Name extends string = never,
+    Listed extends string = never,
+    Settled extends RuleNames<Name, Listed> = never,
+  >(
+    rules: OrRoute<Rule, Name> | readonly OrRoute<Rule, Listed>[],
     subject: SubjectValue,
-    options?: HitOptions,
-  ): Promise<Reservation> {
-    return super.reserve(rules as Rules<Rule>, subject, options);
+    ...options: ReserveArguments<Name, Listed, Settled>
+  ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {
+    return super.reserve<Name, Listed, Settled>(
+      rules as Rules<Rule & { readonly name?: never }>,
+      subject,
+      ...options,
+    );
   }
 
   override acquire(rule: OrName<Rule>, subject: SubjectValue, options?: AcquireOptions): Promise<Decision> {
@@ -155,8 +173,30 @@ export class RateLimitService extends RateLimiter {
     return super.block(rule as BlockingRule, subject, duration, ...none);
   }
 
-  override reset(rules: Rules<OrRoute<AnyRule>>, subject: SubjectValue, ...none: never[]): Promise<boolean> {
-    return super.reset(rules as Rules<AnyRule>, subject, ...none);
+  /**
+   * Deletes the counters and blocks of a subject: its next request has the full limit. A rule by name or of a route has a
+   * counter for each window that it can have: in the code, in its plans, in its live change and in the exception of the
+   * subject.
+   *
+   * @param options.window the window of the counters, for a rule whose window is a function
+   * @returns whether there was a counter or a block
+   * @throws RateLimitConfigError if a rule is unknown or invalid, or its window is a function and none is given
+   * @throws RateLimitStoreError if Redis did not confirm the reset; it then applies to the fallback of this process
+   *   only
+   */
+  override async reset(
+    rules: Rules<OrRoute<AnyRule>>,
+    subject: SubjectValue,
+    options?: ResetOptions,
+  ): Promise<boolean> {
+    const { window } = readOptions('reset', options, { window: durationOption });
+    const given = (Array.isArray(rules) ? rules : [rules]) as readonly OrRoute<AnyRule>[];
+    const hits = given.flatMap((rule) =>
+      typeof rule === 'string' || isReference(rule)
+        ? this.rulesOf(rule).flatMap((each) => each.hitsToReset(subject, window))
+        : super.hitsOf('reset', rule, subject, undefined),
+    );
+    return (await this.resetHits(hits)).includes(true);
   }
 
   /**
@@ -173,7 +213,7 @@ export class RateLimitService extends RateLimiter {
     operation: Operation,
     rules: Rules<OrRoute<AnyRule>>,
     subject: SubjectValue,
-    cost: number | undefined,
+    cost: Cost | undefined,
   ): readonly RuleHit[] {
     if (!Array.isArray(rules)) return this.hitsOfOne(operation, rules as OrRoute<AnyRule>, subject, cost);
     const hits = (rules as readonly OrRoute<AnyRule>[]).flatMap((rule) =>
@@ -181,6 +221,11 @@ export class RateLimitService extends RateLimiter {
     );
     checkTogether(hits);
     return hits;
+  }
+
+  /** @internal */
+  protected override warnOfSettlement(message: string): void {
+    this.warnings.warn('RL_SETTLED_IN_PART', message);
   }
 
   /** @internal */
@@ -224,11 +269,14 @@ export class RateLimitService extends RateLimiter {
     operation: Operation,
     rule: OrRoute<AnyRule>,
     subject: SubjectValue,
-    cost: number | undefined,
+    cost: Cost | undefined,
   ): readonly RuleHit[] {
     if (typeof rule !== 'string' && !isReference(rule)) return super.hitsOf(operation, rule, subject, cost);
-    if (typeof rule === 'string') return this.ofName(rule).hits(operation, subject, cost);
-    return this.ofRoute(rule).flatMap((each) => each.hits(operation, subject, cost));
+    return this.rulesOf(rule).flatMap((each) => each.hits(operation, subject, cost));
+  }
+
+  private rulesOf(rule: string | RouteReference): readonly ProgramRule[] {
+    return typeof rule === 'string' ? [this.ofName(rule)] : this.ofRoute(rule);
   }
 
   /** @throws RateLimitConfigError if there is no rule of this name */
@@ -245,8 +293,10 @@ export class RateLimitService extends RateLimiter {
     const live: Partial<LiveChange> & { fields: RuleFields } = changes
       ? changeOf({ fields, by, keyed }, changes, this.live.exceptions)
       : { fields };
-    const ofRule = (compiled: CompiledRule): KeyedRule => keyed(compiled, live.counter);
-    const rule = new ProgramRule(live.fields, by, path, ofRule, live.exceptions);
+    const ofRule = (compiled: CompiledRule): KeyedRule =>
+      keyed(endingAt(live.until ?? Infinity, compiled), live.counter);
+    const declared = changes && new ProgramRule(fields, by, path, keyed);
+    const rule = new ProgramRule(live.fields, by, path, ofRule, live.exceptions, declared);
     this.named.set(name, rule);
     return rule;
   }
@@ -273,6 +323,7 @@ export class RateLimitService extends RateLimiter {
       limit.path,
       limit.keyed,
       limit.exceptions,
+      limit.declared === limit ? undefined : this.ofLimit(limit.declared),
     );
     this.ofRoutes.set(limit, rule);
     return rule;

@@ -1,5 +1,6 @@
 import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
 import type { Numbers, Quota } from '../algorithms/definition.js';
+import type { FairShare } from '../algorithms/fair-share-option.js';
 import type { Prefetch } from '../algorithms/prefetch.js';
 import { FOR_LARGE_LIMITS } from '../algorithms/registry.js';
 import { parseDuration } from '../contracts/duration.js';
@@ -16,6 +17,8 @@ import {
   type AnyDefinition,
 } from './rule-fields.js';
 import type { CompiledPrefetch, CompiledRule } from './compiled-rule.js';
+import { stateNameOf } from './state-name.js';
+import { boundedPart } from './subject.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type AnyRule, type ConcurrencyRule } from './rule.js';
 
 const TRIAL_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
@@ -69,9 +72,10 @@ function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string):
   return {
     name: rule.name ?? DEFAULT_RULE_NAME,
     algorithm,
+    stateName: stateNameOf(quota, algorithm),
     ...amounts,
     among: sharedAmounts(quota, algorithm),
-    bySubject: algorithm.bySubject?.(quota) as CompiledRule['bySubject'],
+    bySubject: algorithm.bySubject?.(withBoundedNames(quota)) as CompiledRule['bySubject'],
     cost,
     waitMs: (parseDuration((rule as ConcurrencyRule).wait) ?? 0) / 1000,
     queues: algorithm.queues === true,
@@ -118,6 +122,17 @@ function quotaOf(rule: AnyRule, definition: AnyDefinition): Quota {
   const { window } = rule as { window?: unknown };
   if (isCalendarWindow(window)) return { ...rule, window: NOMINAL_LENGTHS[window], calendar: window };
   return { ...rule, window: parseDuration(window)! };
+}
+
+/** Returns the rule with the names of weights as subjects are counted. */
+function withBoundedNames(quota: Quota): Quota {
+  const { share } = quota as Quota & { readonly share?: FairShare };
+  if (!share?.weights) return quota;
+  const weights = Object.entries(share.weights).map(([name, weight]) => [boundedPart(name), weight]);
+  return {
+    ...quota,
+    share: { ...share, weights: Object.fromEntries(weights) as FairShare['weights'] },
+  } as Quota;
 }
 
 function compileTrial({ trial, ...live }: AnyRule, path: string): CompiledRule | undefined {

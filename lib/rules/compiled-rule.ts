@@ -23,6 +23,8 @@ export interface CompiledRule extends Amounts {
   /** What the request determined; absent if the rule is the same for every request. */
   readonly resolved?: Resolved | undefined;
   readonly algorithm: Algorithm;
+  /** What gives the states of the rule their meaning: the end of its keys. See `stateNameOf`. */
+  readonly stateName: string;
   /** Returns the amounts of one of a number of processes, which the fallback `'local'` enforces. */
   readonly among: (processes: number) => Amounts;
   /** Returns the parameters of a subject by its text and `subjectNumber`, if all subjects of the rule have one state. */
@@ -40,6 +42,8 @@ export interface CompiledRule extends Amounts {
   readonly perInstance: boolean;
   /** The fallback of the rule; absent if that of the limiter applies. */
   readonly onStoreError?: OnStoreError | undefined;
+  /** When a live change with an end stops to apply, in milliseconds of `performance.now()`; absent if it has none. */
+  readonly until?: number | undefined;
   /** The trial limit, if the rule has one. */
   readonly trial?: CompiledRule | undefined;
 }

@@ -2,17 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { STRANGE_SUBJECTS } from '../../test/contract/strange-subjects.js';
 import { keyHead, keyOf, keyTail, encodeSubject } from './key.js';
 import { compileRule } from './compile-rule.js';
+import { subjectFromProgram } from './subject-digest.js';
 
 const login = compileRule({ name: 'login', algorithm: 'gcra', limit: 1, window: '1s' });
 
 describe('keys', () => {
   it('contain prefix, subject, rule, route and algorithm in a readable form', () => {
-    expect(keyOf(keyHead('rl:'), '203.0.113.7', keyTail(login))).toBe('rl:{203.0.113.7}:login:gcra');
+    expect(keyOf(keyHead('rl:'), '203.0.113.7', keyTail(login))).toBe('rl:{203.0.113.7}:login:gcra2/1000');
     expect(keyOf(keyHead('rl:'), '2001:db8::/64', keyTail(login, 'POST /auth/login'))).toBe(
-      'rl:{2001:db8::/64}:login@POST /auth/login:gcra',
+      'rl:{2001:db8::/64}:login@POST /auth/login:gcra2/1000',
     );
     expect(keyOf(keyHead('rl:'), ['acme', 'ann@example.com'], keyTail(login))).toBe(
-      'rl:{4|acme|15|ann@example.com}:login:gcra',
+      'rl:{4|acme|15|ann@example.com}:login:gcra2/1000',
     );
   });
 
@@ -26,7 +27,7 @@ describe('counters', () => {
   it('have different keys for the trial limit of rule "x" and for a rule named "x?"', () => {
     const x = compileRule({ name: 'x', algorithm: 'gcra', limit: 5, window: '1m', trial: { limit: 1 } });
     const other = compileRule({ name: 'x?', algorithm: 'gcra', limit: 5, window: '1m' });
-    expect(keyTail(x.trial!)).toBe('}:x?:gcra');
+    expect(keyTail(x.trial!)).toBe('}:x?:gcra2/60000');
     expect(keyTail(other)).not.toBe(keyTail(x.trial!));
   });
 });
@@ -38,13 +39,13 @@ describe('encodeSubject', () => {
   });
 
   it('returns a different encoding for every unusual subject', () => {
-    const encoded = STRANGE_SUBJECTS.map(([, strange]) => encodeSubject(strange));
+    const encoded = STRANGE_SUBJECTS.map(([, strange]) => encodeSubject(subjectFromProgram(strange)!));
     expect(new Set(encoded).size).toBe(STRANGE_SUBJECTS.length);
   });
 
-  // The first half of the SHA-256 of `text:` or `tuple:`, followed by the UTF-16 of the subject.
+  // The first half of the SHA-256 of `text:`, followed by the UTF-16 of the part.
   it('returns the same encoding in every release, so that a deploy resets no counter', () => {
     expect(encodeSubject('{a}')).toBe('#b49235cc0df908a8ce5e080a751d2cc8');
-    expect(encodeSubject(['{a}', 'b'])).toBe('#d35e6eba24efef52c77d38f4576de8e8');
+    expect(encodeSubject(['{a}', 'b'])).toBe('33|#b49235cc0df908a8ce5e080a751d2cc8|1|b');
   });
 });

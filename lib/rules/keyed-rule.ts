@@ -1,8 +1,10 @@
-import type { Subject } from './key.js';
+import type { Cost } from './cost.js';
 import type { RuleHit } from './rule-hit.js';
+import type { Subject } from './subject.js';
 
-/** Maximum length of a subject whose hits are cached. */
-const LONGEST_SUBJECT = 64;
+/** Estimated heap of the hits of a subject, and of each hit, in bytes, besides their keys. */
+const BYTES = 150;
+const HIT_BYTES = 250;
 
 /** A rule that builds its hits, and those of its trial limit, for any subject. */
 export class KeyedRule {
@@ -11,25 +13,25 @@ export class KeyedRule {
   private isUsed = false;
 
   /**
-   * @param hitsOf builds the hits
+   * @param hitsOf builds the hits, which keep no reference to a string of the request
    * @param cacheLimit limits the number of cached hits; absent if hits cannot be reused
    */
   constructor(
-    private readonly hitsOf: (subject: Subject, cost?: number) => readonly RuleHit[],
+    private readonly hitsOf: (subject: Subject, cost?: Cost) => readonly RuleHit[],
     private readonly cacheLimit?: HitCacheLimit,
   ) {}
 
   /**
    * Returns the hits of a subject, from the cache if possible.
    *
-   * @param cost permits that each hit takes; the rule's own `cost` by default
+   * @param cost permits that each hit takes, or the permits by rule; the rule's own `cost` by default
    */
-  hits(subject: Subject, cost?: number): readonly RuleHit[] {
+  hits(subject: Subject, cost?: Cost): readonly RuleHit[] {
     if (cost !== undefined) return this.hitsOf(subject, cost);
     const known = this.known?.get(subject);
     if (known) return known;
     const hits = this.hitsOf(subject);
-    if (this.isUsed && this.cacheLimit) this.remember(subject, hits, this.cacheLimit);
+    if (this.isUsed && this.cacheLimit) this.remember(hits, this.cacheLimit);
     this.isUsed = true;
     return hits;
   }
@@ -39,9 +41,10 @@ export class KeyedRule {
     this.known = undefined;
   }
 
-  private remember(subject: Subject, hits: readonly RuleHit[], cacheLimit: HitCacheLimit): void {
-    if (typeof subject !== 'string' || subject.length > LONGEST_SUBJECT) return;
-    cacheLimit.add(this);
+  private remember(hits: readonly RuleHit[], cacheLimit: HitCacheLimit): void {
+    const { subject, key } = hits[0]!;
+    if (typeof subject !== 'string') return;
+    cacheLimit.add(this, BYTES + hits.length * (HIT_BYTES + key.length));
     this.known ??= new Map();
     this.known.set(subject, hits);
   }
@@ -51,18 +54,27 @@ export class KeyedRule {
 export class HitCacheLimit {
   private readonly rules = new Set<KeyedRule>();
   private held = 0;
+  private bytes = 0;
 
-  /** @param most maximum number of cached subjects, counted once per rule; from 1 */
-  constructor(private readonly most = 32_768) {}
+  /**
+   * @param most maximum number of cached subjects, counted once per rule; from 1
+   * @param mostBytes maximum of their estimated heap
+   */
+  constructor(
+    private readonly most = 32_768,
+    private readonly mostBytes = 16 * 1024 * 1024,
+  ) {}
 
   /** Counts one more cached subject of a rule. */
-  add(rule: KeyedRule): void {
-    if (this.held >= this.most) {
+  add(rule: KeyedRule, bytes: number): void {
+    if (this.held >= this.most || this.bytes + bytes > this.mostBytes) {
       for (const each of this.rules) each.forget();
       this.rules.clear();
       this.held = 0;
+      this.bytes = 0;
     }
     this.rules.add(rule);
     this.held += 1;
+    this.bytes += bytes;
   }
 }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Parameters } from '../contracts/algorithm.js';
 import type { Clock } from '../contracts/clock.js';
-import type { Block } from '../contracts/store.js';
-import { keyHead, keyOf, keyTail, parametersOfSubject, PREFIX, type Subject } from './key.js';
+import { costOfRule, type Cost } from './cost.js';
+import { blockTail, keyHead, keyOf, keyTail, parametersOfSubject, PREFIX } from './key.js';
 import { KeyedRule, HitCacheLimit } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { CompiledRule } from './compiled-rule.js';
+import { copyOf, type Subject } from './subject.js';
 
 /** Builds the keys of counters, and the hits of rules. */
 export class Keys {
@@ -36,13 +37,19 @@ export class Keys {
    */
   keyed(rule: CompiledRule, owner?: string, counter?: string): KeyedRule {
     const rules = rule.trial ? [rule, rule.trial] : [rule];
-    const keyTails = rules.map((each) => ({
-      rule: each,
-      tail: keyTail(each, owner, each.perInstance ? this.instance : undefined, counter),
-    }));
+    const keyTails = rules.map((each) => {
+      const instance = each.perInstance ? this.instance : undefined;
+      return {
+        rule: each,
+        tail: keyTail(each, owner, instance, counter),
+        ofBlock: each.block === undefined ? undefined : blockTail(each, owner, instance),
+      };
+    });
     const isLasting = rules.every(({ algorithm, parametersAt }) => !algorithm.leases && !parametersAt);
-    const hitsOf = (subject: Subject, cost?: number): readonly RuleHit[] =>
-      keyTails.map(({ rule, tail }) => this.hit(rule, owner, tail, subject, cost ?? rule.cost));
+    const hitsOf = (subject: Subject, cost?: Cost): readonly RuleHit[] =>
+      keyTails.map((tails) =>
+        this.hit(tails, owner, subject, costOfRule(cost, tails.rule) ?? tails.rule.cost),
+      );
     return new KeyedRule(hitsOf, isLasting ? this.cacheLimit : undefined);
   }
 
@@ -52,22 +59,23 @@ export class Keys {
   }
 
   private hit(
-    rule: CompiledRule,
+    { rule, tail, ofBlock }: { rule: CompiledRule; tail: string; ofBlock: string | undefined },
     route: string | undefined,
-    tail: string,
     subject: Subject,
     cost: number,
   ): RuleHit {
-    const { algorithm, shadow: shadow } = rule;
-    const key = keyOf(this.head, rule.bySubject ? rule.name : subject, tail);
+    const { algorithm, shadow } = rule;
+    const owner = rule.bySubject ? rule.name : subject;
+    const key = keyOf(this.head, owner, tail);
     return {
       rule,
-      subject,
+      subject: copyOf(subject, key, this.head.length),
       route,
       key,
       algorithm,
       parameters: this.parametersOf(rule, subject),
-      block: blockOf(rule, key),
+      block:
+        ofBlock === undefined ? undefined : { key: keyOf(this.head, owner, ofBlock), duration: rule.block! },
       cost,
       shadow,
       lease: algorithm.leases ? `${this.instance}-${++this.leases}` : undefined,
@@ -79,8 +87,4 @@ export class Keys {
     if (rule.bySubject) return { ...parameters, ...parametersOfSubject(rule, subject) };
     return parametersAt === undefined ? parameters : parametersAt(this.clock());
   }
-}
-
-function blockOf({ block }: CompiledRule, key: string): Block | undefined {
-  return block === undefined ? undefined : { key: `${key}:block`, duration: block };
 }

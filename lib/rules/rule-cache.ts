@@ -2,13 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { isFields } from '../contracts/fields.js';
 import { shown } from '../contracts/shown.js';
 import { compileRule } from './compile-rule.js';
-import type { Subject, SubjectValue } from './key.js';
+import type { Cost } from './cost.js';
 import { tooManyKeys } from './most-keys.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { KeyedRule } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
 import type { CompiledRule } from './compiled-rule.js';
 import { DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
+import type { Subject } from './subject.js';
+import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from './subject-digest.js';
 
 const RULE_ALLOWED = 'an object with fields of a rule, or with RateLimitService the name of a rule';
 
@@ -29,7 +31,7 @@ export class RuleCache {
    * @throws RateLimitConfigError if a rule or the subject is invalid, or two rules of the list have the same
    *   name
    */
-  hits(rules: AnyRule | readonly AnyRule[], given: SubjectValue, cost?: number): readonly RuleHit[] {
+  hits(rules: AnyRule | readonly AnyRule[], given: SubjectValue, cost?: Cost): readonly RuleHit[] {
     const subject = readSubject(given);
     if (!isList(rules)) return this.keyed(rules).hits(subject, cost);
     const hits: RuleHit[] = [];
@@ -105,15 +107,7 @@ function refuseEqualNames(hits: readonly RuleHit[]): void {
  * @throws RateLimitConfigError if it is not a subject
  */
 function readSubject(given: SubjectValue): Subject {
-  if (typeof given === 'string') return given;
-  const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
-  if (parts.length === 0 || !parts.every(isPart)) {
-    const allowed = 'a string, a number, or a list of these';
-    throw new RateLimitConfigError([problem('subject', given, allowed)]);
-  }
-  return Array.isArray(given) ? parts.map(String) : String(given);
-}
-
-function isPart(part: unknown): boolean {
-  return typeof part === 'string' || Number.isFinite(part);
+  const subject = subjectFromProgram(given);
+  if (subject !== undefined) return subject;
+  throw new RateLimitConfigError([problem('subject', given, SUBJECT_ALLOWED)]);
 }

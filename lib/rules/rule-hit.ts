@@ -1,7 +1,7 @@
 import type { Hit } from '../contracts/store.js';
 import type { MaybePromise } from '../contracts/thenable.js';
-import type { Subject } from './key.js';
 import type { CompiledRule } from './compiled-rule.js';
+import type { Subject } from './subject.js';
 
 /** The hit of a subject on a rule. */
 export interface RuleHit extends Hit {

@@ -77,7 +77,7 @@ const ACCEPTED: readonly Rule[] = [
   { algorithm: 'sliding-window-counter', limit: 5, window: '1m', prefetch: { permits: 2 } },
   { algorithm: 'gcra', limit: 5, window: '1m', prefetch: { permits: 2, ttl: '500ms' } },
   { algorithm: 'gcra', limit: 5, window: '1m', share: { weights: { gold: 5 }, weight: 2 } },
-  { algorithm: 'token-bucket', limit: 5, window: '1m', inherit: 'proportional' },
+  { algorithm: 'token-bucket', limit: 5, window: '1m', burst: '10s' },
 ];
 
 describe('compileRule', () => {

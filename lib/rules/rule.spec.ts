@@ -10,7 +10,7 @@ const ALGORITHMS = Object.keys(algorithms)
   .map((name) => `"${name}"`)
   .join(', ');
 const FIELDS = 'limit, cost, block, mode, per, onStoreError, trial';
-const BURST = 'an integer from 1 to 1000000000';
+const BURST = 'an integer from 1 to 1000000000, or the time in which the limit adds them, such as "10s"';
 const sound = { name: 'login', limit: 5, window: '1m' };
 
 /** Returns all problems of a rule. */
@@ -110,13 +110,13 @@ describe('an invalid rule', () => {
       { algorithm: 'fixed-window', burst: 2 },
       'burst',
       `fixed-window; token-bucket and gcra have it`,
-      ', align, timeZone, anchor, prefetch, inherit',
+      ', align, timeZone, anchor, prefetch',
     ],
     [
       { algorithm: 'gcra', align: 'clock' },
       'align',
       'gcra; fixed-window has it',
-      ', burst, overdraft, share, prefetch, inherit',
+      ', burst, overdraft, share, prefetch',
     ],
     [{ constructor: 5 }, 'constructor', 'sliding-window-log, the default algorithm', ''],
   ])(
@@ -201,7 +201,7 @@ describe('a valid rule', () => {
     [
       { algorithm: 'token-bucket', initial: '1' },
       { algorithm: 'token-bucket', initial: 1 },
-      { parameters: { initial: 1 } },
+      { parameters: { empty: 48e6 } },
     ],
     [
       { algorithm: 'leaky-bucket', queue: '3', delayAfter: '2' },

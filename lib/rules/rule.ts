@@ -95,12 +95,14 @@ export type LoneOption<Name extends AlgorithmName> = Definitions[Name] extends {
   ? Option
   : never;
 
-/** The options of all algorithms. */
+type OptionName = { [Name in AlgorithmName]: keyof OptionsOf<Name> }[AlgorithmName];
+
+/** The options of all algorithms. One that several algorithms have may have the values of each. */
 export type AnyOptions = {
-  [Name in AlgorithmName]: (options: OptionsOf<Name>) => void;
-}[AlgorithmName] extends (options: infer Options) => void
-  ? Options
-  : never;
+  readonly [Option in OptionName]?: {
+    [Name in AlgorithmName]: Option extends keyof OptionsOf<Name> ? OptionsOf<Name>[Option] : never;
+  }[AlgorithmName];
+};
 
 type None<Names extends PropertyKey> = Readonly<Partial<Record<Names, never>>>;
 

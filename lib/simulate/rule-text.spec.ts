@@ -28,7 +28,10 @@ describe('a rule of the command line', () => {
     ['100/1m gcra burst', 'got "burst"; allowed: option=value'],
     ['100/1m gcra per=instance', '.per: has no effect in a simulation; remove it'],
     ['100/1m concurrency', 'algorithm: got "concurrency", which counts requests at the same time'],
-    ['100/1m sliding-window-cells cells=200', 'cells is 200; allowed: at most the limit, 100'],
+    [
+      '100/365d sliding-window-cells cells=1000',
+      'cells x window is 31536000000000000 microseconds; allowed: at most 2^53 - 1',
+    ],
   ])('is rejected with the allowed values: %s', (text, message) => {
     expect(() => readRule(text)).toThrow(message);
   });

@@ -2,7 +2,7 @@ import { DURATION_ALLOWED, parseDuration, type Duration } from '../contracts/dur
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import type { RouteReference } from '../nest/request/routes.js';
 import { RATE_LIMIT_STORE } from '../nest/tokens.js';
-import type { SubjectValue } from '../rules/key.js';
+import type { SubjectValue } from '../rules/subject-digest.js';
 import { TestStore } from './test-store.js';
 
 /** The part of Nest's `TestingModuleBuilder` that is used. */

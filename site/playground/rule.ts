@@ -5,7 +5,7 @@ import { algorithmOf, RULE_FIELDS, type AnyDefinition } from '../../lib/rules/ru
 import { ruleOf, type RuleText } from '../../lib/simulate/rule-text.js';
 
 /** Options that change nothing here: one process decides, requests do not wait, and rules do not change. */
-const WITHOUT_EFFECT = ['prefetch', 'wait', 'inherit'];
+const WITHOUT_EFFECT = ['prefetch', 'wait'];
 
 /** The fields of every rule that can be set, besides the limit and the window. */
 const COMMON = ['cost', 'block'];

@@ -7,6 +7,7 @@ import {
   RateLimitUnavailableException,
   recordMetrics,
   overridesFromEnv,
+  type Rule,
 } from '../../lib/index.js';
 import { RedisStore } from '../../lib/redis.js';
 import { inspect } from 'node:util';
@@ -126,8 +127,52 @@ describe.each(['memory', 'redis'] as const)('the limiter on %s', (kind) => {
   it('refuses an actual cost that is none', async () => {
     const reservation = await limiter().reserve(RULES.gcra, 'cat', { cost: 1 });
     const wrong = [undefined, null, true, {}, -1, 0.5, '', '1e3', 2e9];
-    expect(await faults(wrong, (actual) => reservation.settle(actual))).toEqual([]);
+    const byName = wrong.slice(1).map((cost) => ({ mail: 1, sms: cost }));
+    expect(await faults([...wrong, ...byName], (actual) => reservation.settle(actual))).toEqual([]);
     await reservation.cancel();
+  });
+
+  it('refuses a cost by rule name that is none, and names that are not among the rules', async () => {
+    const rules: readonly Rule[] = [RULES.gcra, { ...RULES.gcra, name: 'sms' }];
+    const wrong = [{}, { mail: -1 }, { mail: 1, sms: '1e3' }, { sms: null }, { mial: 1 }, { 'mail?': 1 }, []];
+    expect(await faults(wrong, (cost) => limiter().consume(rules, 'eve', { cost }))).toEqual([]);
+    expect(await faults(wrong, (cost) => limiter().peek(rules, 'eve', { cost }))).toEqual([]);
+    expect(await faults(wrong, (cost) => limiter().reserve(rules, 'eve', { cost }))).toEqual([]);
+    const names = ['', 'mial', 5, null, ['mail'], 'mail?'];
+    expect(await faults(names, (settles) => limiter().reserve(rules, 'eve', { settles }))).toEqual([]);
+    const ofOne = [{ mail: 1 }, {}];
+    expect(await faults(ofOne, (cost) => limiter().acquire(RULES.gcra, 'eve', { cost }))).toEqual([]);
+    await expect(limiter().consume(rules, 'eve', { cost: { mail: -1 } })).rejects.toThrow(
+      'cost.mail: got -1; allowed: an integer from 0 to 1000000000',
+    );
+    expect(await limiter().peek(rules, 'eve', { cost: 0 })).toMatchObject({ remaining: 1000 });
+  });
+
+  it('reads costs by rule name that are strings of digits', async () => {
+    const rules: readonly Rule[] = [RULES.gcra, { ...RULES.gcra, name: 'sms' }];
+    const reservation = await limiter().reserve(rules, 'fay', { cost: { mail: '100' as unknown as number } });
+    await reservation.settle({ mail: '40' as unknown as number });
+    const { decisions } = await limiter().peek(rules, 'fay', { cost: 0 });
+    expect(decisions.map(({ remaining }) => remaining)).toEqual([960, 999]);
+  });
+
+  it('warns once, and throws nothing, when a reservation of several rules is settled with wrong names', async () => {
+    const own = new RateLimiter({ store: new MemoryStore() });
+    const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const rules: readonly Rule[] = [RULES.gcra, { ...RULES.gcra, name: 'sms' }];
+    const cost = { mail: 10 };
+    expect(await (await own.reserve(rules, 'ann', { cost })).settle({ mial: 5, sms: 0 })).toBe(true);
+    expect(await (await own.reserve(rules, 'ann', { cost })).settle(5)).toBe(false);
+    expect(await (await own.reserve(RULES.gcra, 'ann', { cost })).settle({ sms: 5 } as never)).toBe(false);
+    const warnings = [...emitWarning.mock.calls];
+    emitWarning.mockRestore();
+    const message =
+      'A reservation of the rules "mail", "sms" was settled with the rule "mial", which is not among them. Rules that ' +
+      'settle() does not name keep their charge. Correct the name; did you mean "mail"?';
+    expect(warnings).toEqual([[message, { type: 'RateLimitWarning', code: 'RL_SETTLED_IN_PART' }]]);
+    const { decisions } = await own.peek(rules, 'ann', { cost: 0 });
+    expect(decisions.map(({ remaining }) => remaining)).toEqual([970, 999]);
+    await own.close();
   });
 
   it('refuses to refund what is no decision of it, and options that it would ignore', async () => {

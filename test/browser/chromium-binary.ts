@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -8,6 +8,12 @@ import { promisify } from 'node:util';
 
 const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const UNPACK = `import('@sparticuz/chromium').then(({ default: chromium }) => chromium.executablePath())`;
+
+/** The package's own configuration names folders of AWS Lambda and of /tmp. Without a font, a form field never renders. */
+const FONTS_CONF = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir prefix="relative">fonts</dir></fontconfig>
+`;
 
 /** A Chromium program, and the environment that it needs. */
 export interface ChromiumBinary {
@@ -37,7 +43,7 @@ function isExecutable(path: string): boolean {
 
 /** Unpacks the program once for each version, with the libraries and fonts that a machine without a desktop lacks. */
 async function unpacked(): Promise<ChromiumBinary> {
-  const folder = join(tmpdir(), `chromium-for-tests-${await versionOfPackage()}`);
+  const folder = join(tmpdir(), `chromium-with-fonts-${await versionOfPackage()}`);
   if (!existsSync(folder)) await unpackTo(folder);
   const libraries = [join(folder, 'al2023/lib'), process.env['LD_LIBRARY_PATH']].filter(Boolean).join(':');
   return {
@@ -58,6 +64,7 @@ async function unpackTo(folder: string): Promise<void> {
   // The package unpacks into TMPDIR, and its libraries only on AWS Lambda.
   const env = { ...process.env, TMPDIR: scratch, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs20.x' };
   await promisify(execFile)(process.execPath, ['-e', UNPACK], { cwd: import.meta.dirname, env });
+  await writeFile(join(scratch, 'fonts/fonts.conf'), FONTS_CONF);
   await mkdir(dirname(folder), { recursive: true });
   await rename(scratch, folder).catch(() => rm(scratch, { recursive: true, force: true }));
 }

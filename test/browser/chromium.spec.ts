@@ -5,7 +5,7 @@ import { seriousFindings } from './axe.js';
 import { startChromium, type Chromium } from './chromium.js';
 
 const POLICY = "default-src 'none'; script-src 'self'";
-const PAGE = `<!doctype html><title>A page</title><img src="picture.png"><script>alert(1)</script>`;
+const PAGE = `<!doctype html><title>A page</title><img src="picture.png"><script>alert(1)</script><p>Text</p><input />`;
 
 describe('the Chromium of the tests', () => {
   let chromium: Chromium;
@@ -31,6 +31,13 @@ describe('the Chromium of the tests', () => {
     expect(await page.title()).toBe('A page');
     expect([...hosts]).toEqual([new URL(url).host]);
     expect(errors.filter((error) => error.includes('Content Security Policy'))).not.toEqual([]);
+  });
+
+  it('renders text and form fields on a machine without fonts', async () => {
+    const { page } = await chromium.open(url);
+    for (const element of ['p', 'input']) {
+      expect((await (await page.$(element))!.boundingBox())!.height).toBeGreaterThan(15);
+    }
   });
 
   it('finds what axe-core calls serious, such as a picture without an alternative', async () => {

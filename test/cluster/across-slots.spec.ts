@@ -152,6 +152,32 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect((await peek(everywhere())).decisions.map(figures)).toEqual(before.decisions.map(figures));
   });
 
+  it('a reservation across slots is settled by rule name, with a rule that all subjects share', async () => {
+    const rules: readonly Rule[] = [
+      { name: 'tokens', algorithm: 'gcra', window: '1h', limit: 10_000, share: {} },
+      { name: 'requests', algorithm: 'token-bucket', window: '1h', limit: 60 },
+    ];
+    // The key of `tokens` is on the node of its name; these subjects are on three nodes.
+    const settleAll = async (by: RateLimiter) => {
+      const settled: unknown[] = [];
+      for (const subject of subjects) {
+        const reservation = await by.reserve(rules, subject, { cost: { tokens: 2_000 } });
+        settled.push(reservation.allowed, await reservation.settle({ tokens: 500 }));
+      }
+      for (const subject of subjects) {
+        const { decisions } = await by.peek(rules, subject, { cost: 0 });
+        settled.push(decisions.map(figures));
+      }
+      return settled;
+    };
+    const single = new RateLimiter({ store: new MemoryStore({ clock: time.clock }), denyCache: false });
+    const settled = await settleAll(limiter);
+    expect(settled.slice(0, 6)).toEqual(Array.from({ length: 6 }, () => true));
+    expect(settled).toEqual(await settleAll(single));
+    expect((await limiter.peek(rules[1]!, subjects[0]!, { cost: 0 })).remaining).toBe(59);
+    await single.close();
+  });
+
   it('a refund returns only the permits of the rules it names', async () => {
     const rules = ['a', 'b', 'c'].map((name): Rule => ({ ...hour, name, limit: 5 })) as [Rule, Rule, Rule];
     const places = apart(...rules);

@@ -57,7 +57,7 @@ describe('an application and a slot of which one of two keys has moved', () => {
     await until(isDecidedByRedis, 'Redis to decide', 30_000);
     expect(seen).toMatchObject({ errors: [], turns: [] });
     const move = await HalfMove.of(cluster, 'ann');
-    await move.begin(`${prefix}{ann}:a:fixed-window`);
+    await move.begin(`${prefix}{ann}:a:fixed-window2/3600000`);
     seen.sources.length = 0;
     const statuses = await Promise.all([get('/'), get('/')]);
     expect(statuses.map(({ status }) => status)).toEqual([200, 200]);

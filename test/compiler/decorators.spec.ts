@@ -51,7 +51,7 @@ const WRONG: readonly (readonly [code: string, text: string])[] = [
   ],
   [
     `RateLimit({ window: '1m', limit: 5, algorithm: 'gcra', burst: '10' })`,
-    `Type 'string' is not assignable to type 'number'.`,
+    `Type '"10"' is not assignable to type 'Capacity | undefined'.`,
   ],
   [`RateLimit('1m')`, `Expected 2-4 arguments, but got 1.`],
   [`RateLimit('1m', '5')`, `Argument of type 'string' is not assignable to parameter of type 'number'.`],

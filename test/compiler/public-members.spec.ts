@@ -66,6 +66,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
     'block',
     'reset',
     'heartbeat',
+    'watchClock',
     'follow',
     'unfollow',
     'followTurns',
@@ -77,6 +78,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   Reservation: ['decision', 'allowed', 'settle', 'cancel'],
   ReservationAhead: ['decision', 'allowed', 'delayMs', 'cancel'],
   StoreFault: ['kind', 'code', 'name', 'server'],
+  SubjectDigest: ['head', 'digest', 'toString'],
   Warnings: ['active'],
 };
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { RateLimitConfigError, type QueueRule } from '../../lib/index.js';
+import { RateLimitConfigError, type QueueRule, type Rule } from '../../lib/index.js';
+import { everyRule } from './every-rule.js';
 import type { Bench } from './limiter-bench.js';
 import { places } from './places.js';
 
@@ -12,6 +13,9 @@ const RULES: readonly { readonly algorithm: string; slow: QueueRule }[] = [
   { algorithm: 'gcra', slow: { ...quota, algorithm: 'gcra', burst: 1 } },
   { algorithm: 'leaky-bucket', slow: { ...quota, algorithm: 'leaky-bucket', queue: 0 } },
 ];
+
+/** With a short window, so that the delays of a leaky bucket are short. */
+const FIVE_PER_100_MS = everyRule({ limit: 5, windowMs: 100 });
 
 export function acquireContract(bench: () => Bench): void {
   describe.each(RULES)('acquire with $algorithm', ({ slow }) => {
@@ -136,4 +140,66 @@ export function acquireContract(bench: () => Bench): void {
       });
     },
   );
+
+  describe.each(FIVE_PER_100_MS)('acquire by a blocked subject with $algorithm ($name)', (rule) => {
+    const blockable = { ...rule, block: 'manual' } as Rule & { block: 'manual' };
+    const acquire = places();
+
+    it('waits for the end of the block, first come, first served, and charges its permits then', async () => {
+      const { limiter, goTo } = bench();
+      await limiter.block(blockable, 'ann', '50ms');
+      const order: string[] = [];
+      const waits = ['first', 'second'].map(async (name) => {
+        const { allowed } = await limiter.acquire(blockable, 'ann', { timeoutMs: 10_000 });
+        order.push(`${name}: ${allowed}`);
+      });
+      expect(await limiter.consume(blockable, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 50 });
+      goTo(50);
+      await Promise.all(waits);
+      expect(order).toEqual(['first: true', 'second: true']);
+      expect(await limiter.consume(blockable, 'ann', { cost: 0 })).toMatchObject({ remaining: 3 });
+    });
+
+    it('is denied at once if the block outlasts the timeout', async () => {
+      const { limiter } = bench();
+      await limiter.block(blockable, 'ann', '5s');
+      const refused = await limiter.acquire(blockable, 'ann', { timeoutMs: 4999 });
+      expect(refused).toMatchObject({ allowed: false, retryAfterMs: 5000 });
+      const tooLarge = await limiter.acquire(blockable, 'ann', { cost: 100, timeoutMs: 4999 });
+      expect(tooLarge).toMatchObject({ allowed: false });
+    });
+
+    it('throws the reason of an abort during the block, and charges nothing', async () => {
+      const { limiter, goTo } = bench();
+      await limiter.block(blockable, 'ann', '1m');
+      const place = acquire(limiter, blockable as QueueRule);
+      await limiter.consume(blockable, 'ann');
+      place.giveUp('hung up');
+      await expect(place.answer).rejects.toThrow('hung up');
+      goTo(60_000);
+      expect(await limiter.consume(blockable, 'ann', { cost: 5 })).toMatchObject({ allowed: true });
+    });
+
+    it('starts no block with a denial', async () => {
+      const { limiter } = bench();
+      const blocking: Rule = { ...rule, block: '1h' };
+      await limiter.consume(blocking, 'ann', { cost: 5 });
+      expect(await limiter.acquire(blocking, 'ann', { timeoutMs: 1 })).toMatchObject({ allowed: false });
+      expect(await limiter.consume(blocking, 'ann', { cost: 0 })).toMatchObject({ allowed: true });
+    });
+  });
+
+  describe.each(RULES)('acquire by a blocked subject with $algorithm', ({ slow }) => {
+    const blockable = { ...slow, block: 'manual' } as QueueRule & { block: 'manual' };
+    const acquire = places();
+
+    it('is allowed soon after a reset of the counter with its block', async () => {
+      const { limiter } = bench();
+      await limiter.block(blockable, 'ann', '1h');
+      const { answer } = acquire(limiter, blockable);
+      await limiter.consume(blockable, 'ann'); // The request before it was sent earlier.
+      await limiter.reset(blockable, 'ann');
+      expect(await answer).toMatchObject({ allowed: true });
+    });
+  });
 }

@@ -45,15 +45,40 @@ export function fixedWindowContract(bench: () => Bench): void {
       );
     });
 
-    it('keeps a window when the clock steps back into or before it', async () => {
+    it('moves a window when the clock is set back, and denies no longer than it lasts', async () => {
+      await bench().expectTimeline(
+        rule,
+        `
+              at  cost | allowed  remaining  retry  reset
+           20000     1 | yes              2      0  10000
+            4000     3 | no               2  10000  10000
+            5000     1 | yes              1      0   9000
+           13999     2 | no               1      1      1
+           14000     3 | yes              0      0  10000
+        `,
+      );
+      await bench().expectTimeline(
+        onTheClock,
+        `
+              at  cost | allowed  remaining  retry  reset
+           20000     1 | yes              2      0  10000
+            4000     3 | no               2   6000   6000
+            5000     1 | yes              1      0   5000
+            9999     2 | no               1      1      1
+           10000     3 | yes              0      0  10000
+        `,
+      );
+    });
+
+    it('keeps a window when the clock steps back by up to a second', async () => {
       for (const either of [rule, onTheClock]) {
         await bench().expectTimeline(
           either,
           `
               at  cost | allowed  remaining  retry  reset
            20000     1 | yes              2      0  10000
-            4000     1 | yes              1      0  26000
-            4000     2 | no               1  26000  26000
+           19000     1 | yes              1      0  11000
+           19500     2 | no               1  10500  10500
            20000     0 | yes              1      0  10000
            30000     3 | yes              0      0  10000
           `,

@@ -46,44 +46,44 @@ export function gcraContract(bench: () => Bench): void {
       );
     });
 
-    it('shows fewer permits while the clock is behind, and the same ones when it has caught up', async () => {
+    it('counts its burst as used when the clock was set back by more than the burst, with true waits', async () => {
       await bench().expectTimeline(
         rule,
         `
               at  cost | allowed  remaining  retry  reset
            20000     1 | yes              3      0   1000
            19000     1 | yes              1      0   3000
-           15000     0 | yes              0      0   7000
-           15000     1 | no               0   4000   7000
-           20000     0 | yes              2      0   2000
-           20000     2 | yes              0      0   4000
+           15000     0 | yes              0      0   4000
+           15000     1 | no               0   1000   4000
+           20000     0 | yes              4      0      0
+           20000     2 | yes              2      0   2000
         `,
       );
     });
 
-    it('keeps the permits that were used when rate and burst are lowered and raised while it runs', async () => {
+    it('keeps the used part of its window when the limit is lowered and raised while it runs', async () => {
       const { ask } = bench();
+      const four = { name: 'visits', algorithm: 'gcra', limit: 4, window: '4s' } as const satisfies Rule;
       await expectTimeline(
-        ask(rule),
+        ask(four),
         `
               at  cost | allowed  remaining  retry  reset
                0     3 | yes              1      0   3000
         `,
       );
       await expectTimeline(
-        ask({ ...rule, burst: 2 }),
+        ask({ ...four, limit: 2 }),
         `
               at  cost | allowed  remaining  retry  reset
                0     0 | yes              0      0   3000
-               0     1 | no               0   2000   3000
+               0     1 | no               0   1000   3000
         `,
       );
       await expectTimeline(
-        ask({ ...rule, limit: 2, burst: 8 }),
+        ask({ ...four, limit: 8 }),
         `
               at  cost | allowed  remaining  retry  reset
-               0     2 | yes              3      0   4000
-               0     1 | yes              2      0   4500
+               0     2 | yes              0      0   4000
         `,
       );
     });

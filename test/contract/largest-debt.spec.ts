@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { MemoryStore, type Rule } from '../../lib/index.js';
 import type { RedisStore } from '../../lib/redis.js';
-import { counterOf } from '../parity/changing-rule.js';
+import { counterOf } from '../parity/counter-of.js';
 import { compiles, examplesFor } from '../support/examples.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

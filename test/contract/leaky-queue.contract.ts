@@ -60,6 +60,32 @@ export function leakyQueueContract(bench: () => Bench): void {
       expect(await limiter.consume(rule, 'ann')).toMatchObject({ delayMs: 3 * MINUTE - 10 * SECOND });
     });
 
+    it('gets back the places of waits that are aborted one after the other, the first ones first', async () => {
+      const { limiter } = bench();
+      await limiter.consume(rule, 'ann');
+      const waits = Array.from({ length: 40 }, () => acquire(limiter, rule));
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ resetAfterMs: 41 * MINUTE });
+      for (const { answer, giveUp } of waits) {
+        giveUp('hung up');
+        await expect(answer).rejects.toThrow('hung up');
+      }
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ resetAfterMs: MINUTE });
+    });
+
+    it('gets back no place in front of a request of another process', async () => {
+      const { limiter, other } = bench();
+      await limiter.consume(rule, 'ann');
+      const places = [acquire(limiter, rule), acquire(limiter, rule)];
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ resetAfterMs: 3 * MINUTE });
+      const behind = acquire(other, rule);
+      expect(await other.peek(rule, 'ann')).toMatchObject({ resetAfterMs: 4 * MINUTE });
+      for (const { answer, giveUp } of [...places, behind]) {
+        giveUp('hung up');
+        await expect(answer).rejects.toThrow('hung up');
+      }
+      expect(await limiter.peek(rule, 'ann')).toMatchObject({ resetAfterMs: 3 * MINUTE });
+    });
+
     it('gets all permits back from an aborted wait at its end', async () => {
       const { limiter, goTo } = bench();
       await limiter.consume(rule, 'ann');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { RateLimiter, type Clock, type Rule, type BaseStore, type Subject } from '../../lib/index.js';
+import { RateLimiter, type Clock, type Rule, type BaseStore, type SubjectValue } from '../../lib/index.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { expectTimeline, type DecideOptions } from '../support/timeline.js';
 import { VirtualTime } from '../support/virtual-store.js';
@@ -16,7 +16,7 @@ export interface Bench {
   /** Sets the clock to a number of milliseconds after the start, which is a full minute. */
   goTo(at: number): void;
   /** Returns the function that `expectTimeline` calls, for a rule and a subject. */
-  ask(rule: Rule, subject?: Subject): DecideOptions;
+  ask(rule: Rule, subject?: SubjectValue): DecideOptions;
   expectTimeline(rule: Rule, table: string): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function benches(createStore: CreateStore): () => Bench {
     const goTo = (at: number) => {
       time.now = start + at;
     };
-    const ask = (rule: Rule, subject: Subject = 'ann'): DecideOptions => {
+    const ask = (rule: Rule, subject: SubjectValue = 'ann'): DecideOptions => {
       return (at, cost) => {
         goTo(at);
         return limiter.consume(rule, subject, { cost });

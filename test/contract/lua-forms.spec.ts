@@ -100,7 +100,7 @@ describe('the form of the Lua', () => {
   (hasFunctions ? describe : describe.skip)('functions', () => {
     it('an adjustment of several counters that lacks memory for one of them changes none of them, and is made once', async () => {
       await open(true);
-      const reservation = await limiter.reserve([log, gcra], 'ann', { cost: 3 });
+      const reservation = await limiter.reserve([log, gcra], 'ann', { cost: { log: 3, default: 3 } });
       const later = await limiter.consume(log, 'ann');
       await askServer(server, 'CONFIG', 'SET', 'maxmemory', '1');
       const store = opened[1] as unknown as RedisStore;

@@ -54,7 +54,7 @@ describe('requests of one turn of the event loop', () => {
 
   it('a request fails alone if its key holds a value of another type', async () => {
     const log: Rule = { ...gcra, name: 'log', algorithm: 'sliding-window-log' };
-    await redis.set('rl:{broken}:log:sliding-window-log', 'not a list');
+    await redis.set('rl:{broken}:log:sliding-window-log2/3600000', 'not a list');
     const subjects = ['before', 'broken', 'after'];
     const decisions = await Promise.all(subjects.map((subject) => limiter.consume(log, subject)));
     expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([

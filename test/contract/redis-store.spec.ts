@@ -72,7 +72,7 @@ describe('a Redis store and keys with another type', () => {
       { ...rule, name: 'sound' },
       { ...rule, name: 'broken', algorithm: 'sliding-window-log' },
     ];
-    await redis.set(`${prefix}{ann}:broken:sliding-window-log`, 'not a list', 'PX', 60_000);
+    await redis.set(`${prefix}{ann}:broken:sliding-window-log2/60000`, 'not a list', 'PX', 60_000);
     expect(await limiter.consume(rules, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
     expect(await limiter.peek(rules[0]!, 'ann')).toMatchObject({ remaining: 2, source: 'redis' });
     await limiter.reset(rules, 'ann');

@@ -1,5 +1,6 @@
 import { describe, it } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
+import { expectTimeline } from '../support/timeline.js';
 import type { Bench } from './limiter-bench.js';
 
 export function slidingWindowCellsContract(bench: () => Bench): void {
@@ -42,16 +43,67 @@ export function slidingWindowCellsContract(bench: () => Bench): void {
       );
     });
 
-    it('keeps its cells when the clock steps back', async () => {
+    it('keeps its cells when the clock steps back by up to a second', async () => {
       await bench().expectTimeline(
         rule,
         `
               at  cost | allowed  remaining  retry  reset
            20000     1 | yes              3      0  15000
-            4000     3 | yes              0      0  31000
-            4000     1 | no               0  31000  31000
+           19500     3 | yes              0      0  15500
+           19500     1 | no               0  15500  15500
            34999     1 | no               0      1      1
            35000     4 | yes              0      0  15000
+        `,
+      );
+    });
+
+    it('counts what counted in the current cell when the clock was set back, with true waits', async () => {
+      await bench().expectTimeline(
+        rule,
+        `
+              at  cost | allowed  remaining  retry  reset
+           15000     1 | yes              3      0  15000
+           20000     2 | yes              1      0  15000
+            4000     2 | no               1  11000  11000
+            4000     1 | yes              0      0  11000
+            6000     1 | no               0   9000   9000
+           14999     1 | no               0      1      1
+           15000     4 | yes              0      0  15000
+        `,
+      );
+    });
+
+    it('keeps its cells when the limit is halved, set to 0 and doubled', async () => {
+      const { ask } = bench();
+      await expectTimeline(
+        ask(rule),
+        `
+              at  cost | allowed  remaining  retry  reset
+               0     1 | yes              3      0  15000
+            5000     2 | yes              1      0  15000
+        `,
+      );
+      await expectTimeline(
+        ask({ ...rule, limit: 2 }),
+        `
+              at  cost | allowed  remaining  retry  reset
+            6000     0 | yes              0      0  14000
+            6000     1 | no               0  14000  14000
+        `,
+      );
+      await expectTimeline(
+        ask({ ...rule, limit: 0 }),
+        `
+              at  cost | allowed  remaining  retry  reset
+            7000     1 | no               0  never      0
+        `,
+      );
+      await expectTimeline(
+        ask({ ...rule, limit: 8 }),
+        `
+              at  cost | allowed  remaining  retry  reset
+            8000     5 | yes              0      0  12000
+            8000     1 | no               0   7000  12000
         `,
       );
     });

@@ -64,19 +64,56 @@ export function slidingWindowLogContract(bench: () => Bench): void {
       );
     });
 
-    it('keeps its entries when the clock steps back', async () => {
+    it('keeps its entries when the clock steps back by up to a second', async () => {
       await bench().expectTimeline(
         rule,
         `
               at  cost | allowed  remaining  retry  reset
            20000     1 | yes              2      0  10000
-            4000     1 | yes              1      0  26000
-            4000     2 | no               1  26000  26000
+           19000     1 | yes              1      0  11000
+           19000     2 | no               1  11000  11000
            20000     0 | yes              1      0  10000
            29999     2 | no               1      1      1
            30000     3 | yes              0      0  10000
         `,
       );
+    });
+
+    it('counts what counted for one window from now when the clock was set back, with true waits', async () => {
+      await bench().expectTimeline(
+        rule,
+        `
+              at  cost | allowed  remaining  retry  reset
+           12000     1 | yes              2      0  10000
+           20000     1 | yes              1      0  10000
+            4000     2 | no               1  10000  10000
+            5000     2 | no               1   9000   9000
+            5000     1 | yes              0      0  10000
+           13999     1 | no               0      1   1001
+           14000     2 | yes              0      0  10000
+        `,
+      );
+    });
+
+    it('reports the reset of the last request that still holds permits after a refund', async () => {
+      const { limiter, goTo } = bench();
+      const reset = async () => (await limiter.peek(rule, 'ann', { cost: 0 })).resetAfterMs;
+      const decisions: Decision[] = [];
+      for (const at of [0, 4000, 8000]) {
+        goTo(at);
+        decisions.push(await limiter.consume(rule, 'ann'));
+      }
+      expect(await reset()).toBe(10_000);
+      await limiter.refund(decisions[1]!);
+      expect(await reset()).toBe(10_000);
+      await limiter.refund(decisions[2]!);
+      expect(await reset()).toBe(2000);
+      expect(await limiter.peek(rule, 'ann', { cost: 3 })).toMatchObject({
+        allowed: false,
+        retryAfterMs: 2000,
+      });
+      await limiter.refund(decisions[0]!);
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({ remaining: 3, resetAfterMs: 0 });
     });
 
     it('keeps its entries when the limit is lowered and raised', async () => {
@@ -96,6 +133,13 @@ export function slidingWindowLogContract(bench: () => Bench): void {
             2000     0 | yes              0      0   9000
             2000     1 | no               0   9000   9000
            10000     1 | no               0   1000   1000
+        `,
+      );
+      await expectTimeline(
+        ask({ ...rule, limit: 0 }),
+        `
+              at  cost | allowed  remaining  retry  reset
+           10000     1 | no               0  never      0
         `,
       );
       await expectTimeline(

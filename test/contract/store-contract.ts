@@ -2,6 +2,7 @@ import { describe } from '@jest/globals';
 import { acquireContract } from './acquire.contract.js';
 import { blocksContract } from './blocks.contract.js';
 import { concurrencyContract } from './concurrency.contract.js';
+import { costByRuleContract } from './cost-by-rule.contract.js';
 import { debtContract } from './debt.contract.js';
 import { leakyBucketContract } from './leaky-bucket.contract.js';
 import { leakyQueueContract } from './leaky-queue.contract.js';
@@ -44,6 +45,7 @@ export function storeContract(name: string, createStore: CreateStore): void {
     shortBlockContract(bench);
     refundContract(bench);
     reservationContract(bench);
+    costByRuleContract(bench);
     debtContract(bench);
     acquireContract(bench);
     leakyQueueContract(bench);

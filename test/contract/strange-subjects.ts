@@ -1,4 +1,4 @@
-import type { Subject } from '../../lib/index.js';
+import type { Subject } from '../../lib/rules/subject.js';
 
 const megabyte = 'x'.repeat(1024 * 1024);
 

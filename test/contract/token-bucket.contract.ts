@@ -46,43 +46,93 @@ export function tokenBucketContract(bench: () => Bench): void {
       );
     });
 
-    it('keeps its tokens when the clock steps back', async () => {
+    it('counts as empty when the clock was set back by more than its burst, with true waits', async () => {
       await bench().expectTimeline(
         rule,
         `
               at  cost | allowed  remaining  retry  reset
            20000     1 | yes              3      0   1000
-           15000     2 | yes              1      0   8000
-           15000     2 | no               1   6000   8000
-           20000     0 | yes              1      0   3000
-           21000     2 | yes              0      0   4000
+           15000     2 | no               0   2000   4000
+           15000     2 | no               0   2000   4000
+           20000     0 | yes              4      0      0
+           21000     2 | yes              2      0   2000
         `,
       );
     });
 
-    it('keeps the permits that were used when rate and burst are lowered and raised while it runs', async () => {
+    it('keeps the used part of its window when the limit is lowered and raised while it runs', async () => {
       const { ask } = bench();
+      const four = {
+        name: 'visits',
+        algorithm: 'token-bucket',
+        limit: 4,
+        window: '4s',
+      } as const satisfies Rule;
       await expectTimeline(
-        ask(rule),
+        ask(four),
         `
               at  cost | allowed  remaining  retry  reset
                0     1 | yes              3      0   1000
         `,
       );
       await expectTimeline(
-        ask({ ...rule, burst: 2 }),
+        ask({ ...four, limit: 2 }),
         `
               at  cost | allowed  remaining  retry  reset
                0     3 | no               1  never   1000
-               0     1 | yes              0      0   2000
+               0     1 | yes              0      0   3000
         `,
       );
       await expectTimeline(
-        ask({ ...rule, limit: 2, burst: 6 }),
+        ask({ ...four, limit: 8 }),
         `
               at  cost | allowed  remaining  retry  reset
-               0     2 | yes              2      0   3000
-            1000     3 | yes              0      0   3500
+               0     2 | yes              0      0   4000
+            1000     3 | no               2    500   3000
+        `,
+      );
+    });
+
+    it('adds its tokens after each whole window with refill by the interval, also when the clock is set back', async () => {
+      await bench().expectTimeline(
+        { algorithm: 'token-bucket', limit: 3, window: '10s', burst: 6, refill: 'interval' },
+        `
+              at  cost | allowed  remaining  retry  reset
+           20000     5 | yes              1      0  20000
+           24000     4 | no               1   6000  16000
+           30000     4 | yes              0      0  20000
+            5000     1 | no               0  10000  20000
+            6000     4 | no               0  19000  19000
+           15000     1 | yes              2      0  20000
+           25000     6 | no               5  10000  10000
+           35000     6 | yes              0      0  20000
+        `,
+      );
+    });
+
+    it('counts the used tokens with the new limit with refill by the interval', async () => {
+      const { ask } = bench();
+      const byInterval = { ...rule, limit: 4, window: '10s', refill: 'interval' } as const;
+      await expectTimeline(
+        ask(byInterval),
+        `
+              at  cost | allowed  remaining  retry  reset
+               0     3 | yes              1      0  10000
+        `,
+      );
+      await expectTimeline(
+        ask({ ...byInterval, limit: 2, burst: 2 }),
+        `
+              at  cost | allowed  remaining  retry  reset
+            1000     1 | no               0   9000   9000
+        `,
+      );
+      await expectTimeline(
+        ask({ ...byInterval, limit: 8, burst: 8 }),
+        `
+              at  cost | allowed  remaining  retry  reset
+            2000     5 | yes              0      0   8000
+            2000     1 | no               0   8000   8000
         `,
       );
     });

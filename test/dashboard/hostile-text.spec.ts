@@ -19,6 +19,9 @@ const SUBJECTS = [
   '\r\n\r\nevent: snapshot',
 ];
 
+/** How a subject of 300 characters is shown: its first characters and its digest. */
+const LONG_SUBJECT = 'xxxxxxxx…#e4c227ef540f03c3a8b66e2f7670a16c';
+
 @Controller()
 class Search {
   @RateLimit({ name: NAME, window: '1h', limit: 0, by: ['x-tenant', () => 'ann'] })
@@ -51,7 +54,7 @@ describe.each(FRAMEWORKS)('names and subjects of clients, on %s', (framework) =>
     const { rules } = JSON.parse(body) as Snapshot;
     expect(rules.map(({ rule }) => rule)).toEqual([NAME, 'closed']);
     const { top } = rules[1]!;
-    expect(top.map(({ subject }) => subject).sort()).toEqual([...SUBJECTS].sort());
+    expect(top.map(({ subject }) => subject).sort()).toEqual([...SUBJECTS, LONG_SUBJECT].sort());
     for (const { id } of top) {
       const reset = await send({
         method: 'POST',

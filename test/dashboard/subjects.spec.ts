@@ -1,3 +1,4 @@
+import type { ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { MemoryRuleSource } from '../../lib/index.js';
 import { masked } from '../../lib/nest/dashboard/subjects/masked.js';
@@ -64,6 +65,37 @@ describe.each(FRAMEWORKS)('the subjects on the operations page, on %s', (framewo
     });
     expect([status, body]).toEqual([422, expect.stringContaining('Set its field `block`')]);
   });
+
+  it.each([
+    ['masked', 'an•••'],
+    ['shown', 'ann.smit…#'],
+  ] as const)(
+    'a subject of more than 64 characters is %s as its first characters, and can be reset and blocked',
+    async (subjects, shown) => {
+      const long = `ann.smith@${'example.'.repeat(20)}com`;
+      const by = (context: ExecutionContext) =>
+        context.switchToHttp().getRequest<{ headers: Record<string, string> }>().headers['x-email'];
+      const onDemand = { login: { window: '1h', limit: 1, by } } as const;
+      const limits = { onDemand, liveRules: new MemoryRuleSource() };
+      const app = await startDashboard({ framework, limits, dashboard: { subjects } });
+      const login = async () =>
+        (await app.send({ method: 'POST', path: '/login', headers: { 'x-email': long } })).status;
+      expect([await login(), await login()]).toEqual([200, 429]);
+      const { id, subject, remaining } = (await app.rule('login')).top[0]!;
+      expect([subject.startsWith(shown), subject.length > 40, remaining]).toEqual([
+        true,
+        subjects === 'shown',
+        0,
+      ]);
+      await app.change('subjects/reset', { rule: 'login', subject: id });
+      expect([await login(), await login()]).toEqual([200, 429]);
+      await app.change('subjects/block', { rule: 'login', subject: id, expires: '10m' });
+      const history = JSON.parse((await app.ask('history?rule=login')).body) as { subject: string }[];
+      expect(history.map((entry) => entry.subject)).toEqual([subject]);
+      await app.change('subjects/reset', { rule: 'login', subject: id });
+      expect([await login(), await login()]).toEqual([200, 429]);
+    },
+  );
 
   it('an id of another rule, of another application or of nothing names no subject', async () => {
     const app = await startDashboard({ framework });

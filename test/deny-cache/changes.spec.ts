@@ -3,6 +3,7 @@ import { RateLimiter, type Rule } from '../../lib/index.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { askServer } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
 import { VirtualTime } from '../support/virtual-store.js';
@@ -38,6 +39,20 @@ describe.each(['', 'app:'])('a deny cache with the key prefix "%s", while anothe
     const decision = await there.consume(rule, 'ann', { cost: 2 });
     await untilCached();
     await there.refund(decision);
+    await untilAllowed();
+  });
+
+  it('a deny cache receives a refund of a counter that denied while the server was out of memory', async () => {
+    const decisions = [
+      await there.consume(rule, 'ann', { cost: 2 }),
+      await there.consume(rule, 'bob', { cost: 2 }),
+    ] as const;
+    await until(async () => (await here.consume(rule, 'bob')).source === 'cache', 'a subscription');
+    await askServer(server, 'CONFIG', 'SET', 'maxmemory', '1');
+    expect(await ask()).toMatchObject({ allowed: false, source: 'redis' });
+    expect(await ask()).toMatchObject({ allowed: false, source: 'cache' });
+    await there.refund(decisions[0]);
+    await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
     await untilAllowed();
   });
 

@@ -104,6 +104,26 @@ describe('a deny cache on a cluster', () => {
     await cluster.moveSlots([calculateSlot(subject)], to, from);
   });
 
+  it('a deny cache receives a refund of a counter that denied while its slot was moving', async () => {
+    const [subject, other] = subjects as [string, string];
+    const single: Rule = { name: 'single', algorithm: 'gcra', limit: 2, window: '1h' }; // It has one key.
+    const slot = calculateSlot(subject);
+    const decision = await there.consume(single, subject, { cost: 2 });
+    await takeAll(other);
+    await untilCached(other);
+    const [from, to] = await ownerAndOther(subject);
+    const mover = await cluster.mover(from, to);
+    await mover.begin(slot);
+    expect(await here.consume(single, subject)).toMatchObject({ allowed: false, source: 'redis' });
+    await mover.moveKeys(slot);
+    await mover.finish(slot);
+    mover.close();
+    await cluster.untilWhole();
+    await there.refund(decision);
+    await until(async () => (await here.consume(single, subject)).allowed, 'the change to arrive', 30_000);
+    await cluster.moveSlots([slot], to, from);
+  });
+
   it('a process on a cluster drops prefetched permits when another process resets their counter', async () => {
     const ahead: Rule = { limit: 12, window: '1h', algorithm: 'gcra', prefetch: { permits: 5, ttl: '1h' } };
     for (const subject of subjects) {

@@ -47,7 +47,6 @@ describe.each(names)('the page of %s', (name) => {
     const own = sources.flatMap((file) => [...membersOf(`lib/algorithms/${name}/${file}`, type)]);
     const shared = [
       ...membersOf('lib/algorithms/prefetch.ts', 'Prefetchable'),
-      ...membersOf('lib/algorithms/proportional.ts', 'Inheriting'),
       ...membersOf('lib/algorithms/overdraft.ts', 'Overdrawable'),
     ];
     const defaults = new Map([...shared, ...own]);

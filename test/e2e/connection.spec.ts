@@ -95,7 +95,7 @@ describe.each(FRAMEWORKS)('the connection to Redis on %s', (framework) => {
     await get('/');
     await admin.select(3);
     const counters = (await admin.keys('*')).filter((key) => key.includes(':default@'));
-    expect(counters).toEqual(['app:rl:{127.0.0.1}:default@GET /:fixed-window']);
+    expect(counters).toEqual(['app:rl:{127.0.0.1}:default@GET /:fixed-window2/60000']);
     await admin.select(0);
     expect(await admin.keys('*')).toEqual([]);
   });

@@ -194,7 +194,7 @@ describe.each(SETUPS)('requests that count, on $framework with $kind', ({ framew
     await until(() => gate.inside === 1, 'the handler to run');
     expect(await left()).toBe(2);
     gate.open();
-    expect((await answer).headers['ratelimit']).toBe('"login";r=2;t=60');
+    expect((await answer).headers['ratelimit']).toBe('"login";r=2;t=40');
     await untilLeft(3);
   });
 

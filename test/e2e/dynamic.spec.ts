@@ -33,7 +33,7 @@ describe.each(SETUPS)(
       const { get } = await start({ ...FIXED, limit });
       const free = limitHeaders(await get('/'));
       const paid = limitHeaders(await get('/', { 'x-plan': 'paid' }));
-      expect([free['ratelimit'], paid['ratelimit']]).toEqual(['"default";r=4;t=60', '"default";r=98;t=60']);
+      expect([free['ratelimit'], paid['ratelimit']]).toEqual(['"default";r=4;t=48', '"default";r=98;t=58']);
     });
 
     it('a function can set the window', async () => {
@@ -47,8 +47,8 @@ describe.each(SETUPS)(
     it('a function can set the cost', async () => {
       const { get } = await start({ ...FIXED, cost: (context) => Number(said(context, 'x-cost') ?? 1) });
       const left = async (cost: string) => limitHeaders(await get('/', { 'x-cost': cost }))['ratelimit'];
-      expect(await left('4')).toBe('"default";r=6;t=60');
-      expect(await left('0')).toBe('"default";r=6;t=60');
+      expect(await left('4')).toBe('"default";r=6;t=36');
+      expect(await left('0')).toBe('"default";r=6;t=36');
       expect(await left('6')).toBe('"default";r=0;t=60');
     });
 
@@ -103,7 +103,7 @@ describe('a rule whose limit is a function', () => {
   it('a rule with a limit function starts with any burst that some limit could refill in time', async () => {
     @Controller()
     class Exports {
-      @RateLimit({ algorithm: 'token-bucket', window: '1d', limit: () => 5_000, burst: 10_000 })
+      @RateLimit({ algorithm: 'token-bucket', window: '1d', limit: () => 5_000, burst: '2d' })
       @Get()
       export() {}
     }

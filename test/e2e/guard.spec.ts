@@ -48,7 +48,7 @@ describe.each(FRAMEWORKS)('the guard on %s', (framework) => {
       framework,
       configure: (app) => app.useGlobalGuards(app.get(RateLimitGuard)),
     });
-    expect(limitHeaders(await get('/open'))['ratelimit']).toBe('"default";r=1;t=60');
+    expect(limitHeaders(await get('/open'))['ratelimit']).toBe('"default";r=1;t=30');
   });
 
   it('the guard runs only where @UseGuards adds it with registerGuard: false', async () => {

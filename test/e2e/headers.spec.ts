@@ -111,7 +111,7 @@ describe.each(SETUPS)('the headers on $framework with $kind', ({ framework, kind
     for (let nth = 1; nth <= 4; nth++) await get('/search');
     expect(await get('/search')).toEqual({
       'ratelimit-policy': '"second";q=5;w=1, "minute";q=10;w=60, "hour";q=12;w=3600',
-      ratelimit: '"second";r=0;t=1, "minute";r=5;t=60, "hour";r=7;t=3600',
+      ratelimit: '"second";r=0;t=1, "minute";r=5;t=30, "hour";r=7;t=2100',
     });
     expect(await get('/search')).toEqual({
       'ratelimit-policy': '"second";q=5;w=1, "minute";q=10;w=60, "hour";q=12;w=3600',

@@ -47,7 +47,7 @@ const GARBAGE = [
   '1|plain',
   '#plain',
   'plain:default',
-  'plain:default@Door.knock:fixed-window',
+  'plain:default@Door.knock:fixed-window2/60000',
   "' ) redis.call('FLUSHALL') --",
   ']] error("x") --[[',
   '$5*1',

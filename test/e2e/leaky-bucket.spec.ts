@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import { Controller, Get, Param } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RateLimitModule, RateLimitService, type Decision, type NamedRule } from '../../lib/index.js';
@@ -73,6 +74,12 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
         return { delayMs: await delay, hangUp: () => client.hangUp() };
       },
       service,
+      /** Returns the number of connections to the server. */
+      connections: () =>
+        new Promise<number>((resolve) => {
+          const server = app.app.getHttpServer() as Server;
+          server.getConnections((_error, count) => resolve(count));
+        }),
       /** Returns the length of the queue. */
       async queueMs() {
         return (await service.peek('queue', '127.0.0.1')).resetAfterMs;
@@ -144,7 +151,23 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     expect((await askRaw('/next')).delayMs).toBe(HOUR);
   });
 
-  it('a place is kept when a client disconnects with another request behind it', async () => {
+  it('the next client waits as if 60 clients that disconnected, the oldest first, had not come', async () => {
+    const { askRaw, decisions, queueMs, connections } = await start({ ...REPORT, limit: 5, queue: 50 });
+    const gone = [];
+    for (let nth = 1; nth <= 60; nth++) gone.push(await askRaw(`/${nth}`));
+    expect(decisions.filter(({ delayMs }) => delayMs > 0)).toHaveLength(50);
+    expect(await queueMs()).toBe((51 * HOUR) / 5);
+    for (const client of gone) {
+      const open = await connections();
+      client.hangUp();
+      await until(async () => (await connections()) === open - 1, 'the connection to be closed');
+    }
+    await until(async () => (await queueMs()) === HOUR / 5, 'the places to be given back');
+    expect((await askRaw('/next')).delayMs).toBe(HOUR / 5);
+    expect(served).toEqual(['1']);
+  });
+
+  it('a place is kept when a client disconnects with another request behind it, until that leaves as well', async () => {
     const { get, askRaw, queueMs } = await start(REPORT);
     await get('/first');
     const before = timers();
@@ -156,7 +179,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     await until(() => timers() === before + 1, 'the first timer to be gone');
     expect(await queueMs()).toBe(3 * HOUR);
     behind.hangUp();
-    await until(async () => (await queueMs()) === 2 * HOUR, 'the last place to be given back');
+    await until(async () => (await queueMs()) === HOUR, 'both places to be given back');
   });
 
   it('a delayed request of a disconnected client still counts for the other rules', async () => {

@@ -66,7 +66,7 @@ describe.each(FRAMEWORKS)('the module on %s', (framework) => {
       const { get } = await startApp({ imports: [limits], controllers: [Routes] }, { framework });
       expect(limitHeaders(await get('/'))).toEqual({
         'ratelimit-policy': '"default";q=7;w=60',
-        ratelimit: '"default";r=6;t=60',
+        ratelimit: '"default";r=6;t=51',
       });
     },
   );

@@ -40,7 +40,7 @@ describe('a count that a configuration file gives as a string of digits', () => 
     const { get } = await start(options, rule);
     expect(limitHeaders(await get('/'))).toEqual({
       'ratelimit-policy': '"default";q=9;w=78',
-      ratelimit: '"default";r=7;t=18',
+      ratelimit: '"default";r=7;t=17',
     });
   });
 

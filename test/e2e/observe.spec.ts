@@ -64,8 +64,8 @@ describe.each(SETUPS)('a limit in shadow mode, on $framework with $kind', ({ fra
     const answers = [];
     for (let nth = 1; nth <= 4; nth++) answers.push(await get('/'));
     expect(answers.map((answer) => [answer.status, limitHeaders(answer)['ratelimit']])).toEqual([
-      [200, '"live";r=2;t=60'],
-      [200, '"live";r=1;t=60'],
+      [200, '"live";r=2;t=40'],
+      [200, '"live";r=1;t=20'],
       [200, '"live";r=0;t=60'],
       [429, '"live";r=0;t=60'],
     ]);
@@ -98,8 +98,8 @@ describe.each(SETUPS)('a limit in shadow mode, on $framework with $kind', ({ fra
     const answers = [];
     for (let nth = 1; nth <= 4; nth++) answers.push(await get('/'));
     expect(answers.map((answer) => [answer.status, limitHeaders(answer)['ratelimit']])).toEqual([
-      [200, '"live";r=2;t=60'],
-      [200, '"live";r=1;t=60'],
+      [200, '"live";r=2;t=40'],
+      [200, '"live";r=1;t=20'],
       [200, '"live";r=0;t=60'],
       [429, '"live";r=0;t=60'],
     ]);

@@ -44,7 +44,7 @@ describe.each(FRAMEWORKS)('two processes with prefetch on a route, on %s', (fram
     const left = async () => (await other.app.get(RateLimitService).peek(rule, by)).remaining;
 
     const first = await one.get('/');
-    expect([first.status, first.headers['ratelimit']]).toEqual([200, '"export";r=9;t=60']);
+    expect([first.status, first.headers['ratelimit']]).toEqual([200, '"export";r=9;t=54']);
     expect((await one.get('/')).status).toBe(200);
     expect(sources).toEqual(['redis', 'cache']);
     expect([scope, await left()]).toEqual(['shared', 6]);

@@ -58,7 +58,7 @@ describe.each(FRAMEWORKS)(
       expect(answer.status).toBe(201);
       expect(limitHeaders(answer)).toEqual({
         'ratelimit-policy': '"create-order";q=10;w=2, "default";q=100;w=60',
-        ratelimit: '"create-order";r=9;t=1, "default";r=99;t=60',
+        ratelimit: '"create-order";r=9;t=1, "default";r=99;t=59',
       });
     });
 
@@ -97,8 +97,8 @@ describe.each(FRAMEWORKS)(
         await until(async () => 'ratelimit' in limitHeaders(await send(order)), 'an order that Redis counts');
         const counters = (await redis.keys('*')).filter((key) => !/\{(instances|ready-\d+)\}/.test(key));
         expect(counters.sort()).toEqual([
-          'rl:{0||9|127.0.0.1}:create-order@POST /orders:token-bucket',
-          'rl:{127.0.0.1}:default@POST /orders:sliding-window-log',
+          'rl:{0||9|127.0.0.1}:create-order@POST /orders:token-bucket2/1000/2000000',
+          'rl:{127.0.0.1}:default@POST /orders:sliding-window-log2/60000',
         ]);
         expect(logs.ours().filter(({ level }) => level === 'log')).toEqual([]);
       } finally {

@@ -205,7 +205,7 @@ describe('keys with another type', () => {
 
   async function spoil(prefix: string, ...subjects: string[]) {
     for (const subject of subjects) {
-      await redis.set(`${prefix}{${subject}}:log:sliding-window-log`, 'x', 'PX', 60_000);
+      await redis.set(`${prefix}{${subject}}:log:sliding-window-log2/60000`, 'x', 'PX', 60_000);
     }
   }
 
@@ -232,14 +232,15 @@ describe('keys with another type', () => {
   it('a list that the limiter did not write is reported with the fix, and the fallback limits', async () => {
     const prefix = uniquePrefix();
     const { app, logs, health } = await start({ redis: redisUrl(), prefix });
-    await redis.rpush(`${prefix}{ann}:log:sliding-window-log`, 'a', 'b');
+    await redis.rpush(`${prefix}{ann}:log:sliding-window-log2/60000`, 'a', 'b');
     const limiter = app.get(RateLimiter);
     const sent = Array.from({ length: 6 }, () => limiter.consume(rule, 'ann'));
     expect((await Promise.all(sent)).filter(({ allowed }) => allowed)).toHaveLength(5);
-    const cause = 'a key of the limiter holds a value that it did not write; set another `prefix`';
+    const cause =
+      'a key of the limiter holds a value that it did not write; reset the counter, or set another `prefix` (INVALID_STATE)';
     expect(logs.ours()).toEqual([{ level: 'warn', message: expect.stringContaining(cause) }]);
     expect((await health()).reason).toContain(cause);
-    await redis.del(`${prefix}{ann}:log:sliding-window-log`);
+    await redis.del(`${prefix}{ann}:log:sliding-window-log2/60000`);
   });
 
   it('a heartbeat key with another type is reported with the fix, and decisions continue', async () => {
@@ -259,7 +260,7 @@ describe('keys with another type', () => {
     ]);
   });
 
-  it('three failing keys without a success in between open the breaker', async () => {
+  it('keys that are not recognised never open the breaker, however many fail', async () => {
     const prefix = uniquePrefix();
     const store = new RedisStore({ redis: redisUrl(), timeout: 10_000 });
     const limiter = new RateLimiter({ store, prefix });
@@ -268,10 +269,8 @@ describe('keys with another type', () => {
     limiter.events.on('breaker', ({ state }) => turns.push(state));
     await spoil(prefix, 'ann', 'bob', 'cid');
     for (const subject of ['ann', 'bob']) await limiter.consume(rule, subject);
+    expect((await limiter.consume(rule, 'cid')).source).toBe('fallback');
     expect(turns).toEqual([]);
-    await limiter.consume(rule, 'cid');
-    expect(turns).toEqual(['open']);
-    await until(() => turns.length === 2, 'the breaker to close, since the server decides other keys');
     await limiter.close();
     await store.close();
   });

@@ -36,9 +36,9 @@ async function routeInKey(
     { framework: 'express', ...(configure && { configure }) },
   );
   await app.get(RateLimitService).consume({ route: [type, method] }, 'everyone');
-  const [key] = (await redis.keys(`${prefix}{everyone}*`)).filter((each) => each.endsWith(':gcra'));
+  const [key] = (await redis.keys(`${prefix}{everyone}*`)).filter((each) => /:gcra2\/\d+$/.test(each));
   await app.close();
-  return decodeURIComponent(/@(.*):gcra$/.exec(key!)![1]!);
+  return decodeURIComponent(/@(.*):gcra2\/\d+$/.exec(key!)![1]!);
 }
 
 describe('the id of an HTTP route', () => {

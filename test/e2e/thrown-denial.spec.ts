@@ -143,7 +143,7 @@ describe.each(FRAMEWORKS)('a denial that a handler throws on %s', (framework) =>
     expect(answer.status).toBe(429);
     expect(limitHeaders(answer)).toEqual({
       'ratelimit-policy': '"default";q=100;w=60',
-      ratelimit: '"default";r=99;t=60',
+      ratelimit: '"default";r=99;t=59',
     });
   });
 });

@@ -29,15 +29,15 @@ describe.each(FRAMEWORKS)('values that functions of rules take from the body, on
     const post = async (body: unknown) => {
       const headers = { 'content-type': 'application/json' };
       const answer = await app.send({ method: 'POST', path: '/', headers, body: JSON.stringify(body) });
-      return [answer.status, limitHeaders(answer)['ratelimit']];
+      return [answer.status, limitHeaders(answer)['ratelimit']?.replace(/;t=\d+$/, '')];
     };
     const warnings = () =>
       app.logs.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
     return { post, warnings };
   }
 
-  const left = (permits: number) => [201, `"default";r=${permits};t=60`];
-  const denied = [429, '"default";r=0;t=60'];
+  const left = (permits: number) => [201, `"default";r=${permits}`];
+  const denied = [429, '"default";r=0'];
   const unusable: unknown[] = [{}, { a: 1 }, ['a@b.c'], [], true, { toString: 'a@b.c' }, { then: 1 }];
 
   it('a client that sends an invalid subject is counted by its IP', async () => {

@@ -62,20 +62,16 @@ describe('an option that makes no sense stops the app with one message that', ()
       { ...HELD, window: '1m' },
       `window: no such option of concurrency; allowed: ${FIELDS_OF.concurrency}`,
     ],
-    [
-      'no cell at all',
-      { ...CELLS, cells: 0 },
-      'cells: got 0; allowed: an integer from 1 to 1000, at most the limit',
-    ],
+    ['no cell at all', { ...CELLS, cells: 0 }, 'cells: got 0; allowed: an integer from 1 to 1000'],
     [
       'too many cells',
       { ...CELLS, limit: 5000, cells: 1001 },
-      'cells: got 1001; allowed: an integer from 1 to 1000, at most the limit',
+      'cells: got 1001; allowed: an integer from 1 to 1000',
     ],
     [
       'a bucket of nothing',
       { ...BUCKET, burst: 0 },
-      'burst: got 0; allowed: an integer from 1 to 1000000000',
+      'burst: got 0; allowed: an integer from 1 to 1000000000, or the time in which the limit adds them, such as "10s"',
     ],
     [
       'an unknown way to refill',
@@ -114,7 +110,11 @@ describe('an option that makes no sense stops the app with one message that', ()
       `window: got "day": write "1d", or algorithm "fixed-window" for a calendar day; allowed: ${ALLOWED.window}`,
     ],
     ['a delay of nonsense', { ...QUEUE, maxDelay: '1x' }, `maxDelay: got "1x"; allowed: ${ALLOWED.duration}`],
-    ['a queue below nothing', { ...QUEUE, queue: -1 }, `queue: got -1; allowed: ${ALLOWED.count}`],
+    [
+      'a queue below nothing',
+      { ...QUEUE, queue: -1 },
+      `queue: got -1; allowed: ${ALLOWED.count}, or the time in which the limit adds them, such as "10s"`,
+    ],
   ])(
     'a message names the handler, the invalid option and the allowed values for %s',
     async (_title, rule, problem) => {
@@ -125,7 +125,11 @@ describe('an option that makes no sense stops the app with one message that', ()
 
 describe('options that contradict each other stop the app with one message that', () => {
   it.each([
-    ['more cells than permits', { ...CELLS, cells: 4 }, ': cells is 4; allowed: at most the limit, 3'],
+    [
+      'too many cells of a long window',
+      { ...CELLS, window: '365d', cells: 1000 },
+      ': cells x window is 31536000000000000 microseconds; allowed: at most 2^53 - 1',
+    ],
     [
       'a cost that no bucket holds',
       { ...BUCKET, burst: 2, cost: 3 },
@@ -195,7 +199,7 @@ describe('options that contradict each other stop the app with one message that'
     [
       'what contradicts whatever a limit of each request may be',
       { ...QUEUE, limit: () => 3, queue: 2, delayAfter: 3 },
-      ': delayAfter is 3; allowed: at most the queue, 2',
+      '.queue: got 2; allowed: the time in which the limit adds the permits, such as "10s", since limit is a function',
     ],
   ])('a message names the rule and both contradictory options for %s', async (_title, rule, problem) => {
     expect(await refusalOf(rule)).toBe(configMessage(`rule "default" of Routes.get${problem}`));

@@ -51,7 +51,9 @@ describe('a route with fair shares', () => {
     const client = new Redis(redisUrl());
     const keys = await client.keys(`${prefix}*`);
     client.disconnect();
-    expect(keys.filter((key) => key.includes('gcra'))).toEqual([`${prefix}{search}:search:gcra-fair-share`]);
+    expect(keys.filter((key) => /gcra[^:]*$/.test(key))).toEqual([
+      `${prefix}{search}:search:gcra-fair-share2/3600000/8`,
+    ]);
   });
 
   it('weights change live, and an exception is "allow", "deny" or a weight', async () => {

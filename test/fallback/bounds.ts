@@ -76,7 +76,7 @@ const KNOWN: readonly Bounded[] = [
   },
   {
     name: 'sliding-window-cells',
-    rule: (limit) => ({ limit, window, algorithm: 'sliding-window-cells', cells: Math.min(limit, 7) }),
+    rule: (limit) => ({ limit, window, algorithm: 'sliding-window-cells', cells: 7 }),
     within: anyWindow,
   },
   { name: 'gcra', rule: (limit) => ({ limit, window, algorithm: 'gcra' }), within: atARate },

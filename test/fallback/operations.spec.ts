@@ -42,6 +42,25 @@ describe('while the store cannot decide', () => {
     expect(await one.peek(queue, 'ann')).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 8000 });
   });
 
+  it('settle charges the rule that it names only, while the store cannot decide and after it has recovered', async () => {
+    const [one] = lost();
+    const rules: readonly Rule[] = [
+      { ...queue, name: 'tokens', limit: 800 },
+      { ...queue, name: 'requests' },
+    ];
+    const left = async () =>
+      (await one.peek(rules, 'ann', { cost: 0 })).decisions.map(({ remaining }) => remaining);
+    const reservation = await one.reserve(rules, 'ann', { cost: { tokens: 100 } });
+    expect(reservation.decision).toMatchObject({ allowed: true, source: 'fallback' });
+    const later = await one.reserve(rules, 'ann', { cost: { tokens: 100 } });
+    expect(await reservation.settle({ tokens: 20 })).toBe(true);
+    expect(await left()).toEqual([80, 0]);
+    fleet.store.isGone = false;
+    expect(await later.settle({ tokens: 50 })).toBe(true);
+    fleet.loseStore();
+    expect(await left()).toEqual([130, 0]);
+  });
+
   it('refund returns permits of the fallback, even after the store has recovered', async () => {
     const [one] = lost();
     const decision = await one.consume(rule, 'ann');

@@ -10,7 +10,7 @@ export const clockFault: ServerFault = {
   deciding: 'redis',
   breaker: 'any',
   hasOwnClock: true,
-  clock: { ahead: 2 * HOUR_MS, steps: 2 },
+  clock: { ahead: 2 * HOUR_MS, steps: 3 },
   make: async () => undefined,
   goOn: step,
   heal: ({ application }) => application.step(0),

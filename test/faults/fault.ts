@@ -16,7 +16,7 @@ export interface Expected {
   readonly forgets?: boolean;
   /** How long before the fault a charge may have been made that is not replicated yet, in milliseconds. */
   readonly losesMs?: number;
-  /** The largest step of the clock in milliseconds, and how often it steps forward beyond all earlier times. */
+  /** The largest step of the clock in milliseconds, and how often it steps forward. */
   readonly clock?: { readonly ahead: number; readonly steps: number };
 }
 

@@ -68,7 +68,7 @@ export const topologyFaults: readonly StagedFault[] = [
   staged<InCluster>(() => openCluster({ replicas: false }), {
     name: 'Cluster: a slot stays half-moved (TRYAGAIN)',
     ...MOVE,
-    make: ({ move }) => move.begin(`history:{${EVERYBODY}}:blocking:sliding-window-log`),
+    make: ({ move }) => move.begin(`history:{${EVERYBODY}}:blocking:sliding-window-log2/100`),
     goOn: () => sleep(HALF_MOVED_MS),
     heal: ({ move }) => move.close(),
   }),

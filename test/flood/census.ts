@@ -13,7 +13,7 @@ export interface Kind {
 
 /**
  * Reads every key of a server except those of the heartbeats. Keys are grouped by the last part of their name, which
- * is the algorithm or `block`.
+ * is the algorithm, with its version and its window, or `block` or `denied`.
  *
  * @param kinds the figures of an earlier call, to which these are added
  */
@@ -37,7 +37,7 @@ export async function takeCensus(
 }
 
 function kindOf(name: string, kinds: Map<string, Kind>): Kind {
-  const kind = name.slice(name.lastIndexOf(':') + 1);
+  const kind = name.slice(name.lastIndexOf(':') + 1).replace(/\d+(\/.*)?$/, '');
   const known = kinds.get(kind) ?? { keys: 0, bytes: 0, leaked: [], longestMs: 0 };
   kinds.set(kind, known);
   return known;

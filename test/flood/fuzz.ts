@@ -1,4 +1,5 @@
-import type { Decision, RateLimiter, Rule, Subject } from '../../lib/index.js';
+import type { Decision, RateLimiter, Rule } from '../../lib/index.js';
+import type { Subject } from '../../lib/rules/subject.js';
 import { plainRules } from '../support/examples.js';
 import { Dice } from './dice.js';
 import { flood } from './scale.js';

@@ -59,7 +59,7 @@ describe('processes killed while they send ten times the limit', () => {
 
   it('killed processes leave no key that lives longer than its window', async () => {
     expect([...census.keys()].sort()).toEqual(
-      ['block', ...[...RULES, HOLDING].map(({ algorithm }) => algorithm)].sort(),
+      ['block', 'denied', ...[...RULES, HOLDING].map(({ algorithm }) => algorithm)].sort(),
     );
     for (const [kind, { leaked, longestMs }] of census) {
       expect([kind, leaked]).toEqual([kind, []]);

@@ -21,7 +21,7 @@ function statedBytes(algorithm: string, isShort: boolean): number {
   const text = textOf(`docs/algorithms/${algorithm}.md`);
   const patterns = [
     ...(isShort ? [] : [/(\d+) bytes if the interval between permits is not/]),
-    /(\d+) bytes with 100, or if the interval between permits is 1,000 s or more/,
+    /(\d+) bytes if the interval between permits is 1,000 s or more/,
     /takes (\d+) bytes with one/,
     /(\d+) bytes with one/,
   ];

@@ -1,5 +1,6 @@
 import { encodeSubject } from '../../lib/rules/key.js';
-import type { Subject } from '../../lib/index.js';
+import type { Subject } from '../../lib/rules/subject.js';
+import { subjectFromProgram } from '../../lib/rules/subject-digest.js';
 import type { Dice } from './dice.js';
 
 type Kind = (dice: Dice) => string;
@@ -45,7 +46,7 @@ export function wildSubject(dice: Dice, earlier: Subject = ''): Subject {
     text,
     text,
     () => Array.from({ length: 1 + dice.below(4) }, text),
-    () => encodeSubject(earlier),
+    () => encodeSubject(subjectFromProgram(earlier)!),
     () => [before.slice(0, at), before.slice(at)],
     () => before,
   ])();

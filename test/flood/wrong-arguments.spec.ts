@@ -53,9 +53,13 @@ describe('invalid arguments', () => {
   ];
 
   it('every operation rejects an invalid cost and charges nothing', async () => {
-    const operations = ['consume', 'peek', 'reserve', 'acquire'] as const;
-    for (const operation of operations) {
-      const call = (cost: never) => limiter[operation](RULE, 'ann', { cost });
+    const operations: Record<string, (cost: never) => Promise<unknown>> = {
+      consume: (cost) => limiter.consume(RULE, 'ann', { cost }),
+      peek: (cost) => limiter.peek(RULE, 'ann', { cost }),
+      reserve: (cost) => limiter.reserve(RULE, 'ann', { cost }),
+      acquire: (cost) => limiter.acquire(RULE, 'ann', { cost }),
+    };
+    for (const [operation, call] of Object.entries(operations)) {
       expect([operation, await refusals(WRONG_COSTS, call)]).toEqual([operation, refused]);
     }
     const { remaining } = await limiter.peek(RULE, 'ann');

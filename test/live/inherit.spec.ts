@@ -17,9 +17,6 @@ const CASES = ALGORITHMS.flatMap((algorithm) =>
   ].map((limits) => ({ algorithm, ...limits })),
 );
 
-/** What the rule in the code states, which every process knows. */
-const codeOf = (inherit: string) => (inherit === 'proportional' ? { inherit } : {});
-
 /** A source whose changes never reach its process: one that has not learned of them yet. */
 const unheard: RuleSource = { load: async () => ({ version: 0, entries: [] }), watch: () => () => undefined };
 
@@ -29,13 +26,13 @@ describe.each(CASES)(
   '$algorithm from $from to $to permits, in processes of which one has not learned it',
   (each) => {
     /** Sends requests of one subject to both processes in turn. Returns how many are allowed. */
-    const allowedOf = async (inherit: 'absolute' | 'proportional' | 'reset', before: number) => {
+    const allowedOf = async (inherit: 'reset' | undefined, before: number) => {
       const { algorithm, from, to } = each;
       const options = {
         redis: redisUrl(),
         prefix: uniquePrefix(),
         onDemand: {
-          login: { window: '1h', limit: from, by: 'ip', algorithm, ...codeOf(inherit) } as NamedRule,
+          login: { window: '1h', limit: from, by: 'ip', algorithm } as NamedRule,
         },
       } as const;
       const [late, early] = [
@@ -47,7 +44,7 @@ describe.each(CASES)(
         if ((await limits.consume('login', '203.0.113.7')).allowed) allowed += 1;
       };
       for (let index = 0; index < before; index += 1) await ask(index % 2 ? late : early);
-      await early.rules.set('login', { limit: to }, { by: 'ops', inherit });
+      await early.rules.set('login', { limit: to }, { by: 'ops', ...(inherit && { inherit }) });
       for (let index = 0; index < 12; index += 1) await ask(index % 2 ? late : early);
       return allowed;
     };
@@ -55,18 +52,9 @@ describe.each(CASES)(
     it.each([0, 2, 6])(
       'no window has more than the larger limit, with %i requests before the change',
       async (before) => {
-        expect(await allowedOf('absolute', before)).toBeLessThanOrEqual(6);
+        expect(await allowedOf(undefined, before)).toBeLessThanOrEqual(6);
       },
     );
-
-    if ('inherit' in algorithms[each.algorithm].options) {
-      it.each([0, 2, 6])(
-        'no window has more than the larger limit if consumed permits are scaled, with %i requests before',
-        async (before) => {
-          expect(await allowedOf('proportional', before)).toBeLessThanOrEqual(6);
-        },
-      );
-    }
 
     it('a reset allows at most the sum of both limits', async () => {
       expect(await allowedOf('reset', 6)).toBe(9);
@@ -75,7 +63,6 @@ describe.each(CASES)(
 );
 
 describe('consumed permits after a live change', () => {
-  const WAYS = ALGORITHMS.filter((name) => 'inherit' in algorithms[name].options);
   const options = (rule: object) => ({
     redis: redisUrl(),
     prefix: uniquePrefix(),
@@ -84,46 +71,34 @@ describe('consumed permits after a live change', () => {
   const IP = '203.0.113.7';
   const OPS = { by: 'ops' };
 
-  it.each(WAYS)('%s: half of the old limit is half of the new one, there and back', async (algorithm) => {
-    const app = await startLiveApp(
-      new MemoryRuleSource(),
-      options({ limit: 10, algorithm, inherit: 'proportional' }),
-    );
-    const left = async () => (await app.limits.peek('login', IP)).remaining;
-    await app.limits.consume('login', IP, { cost: 5 });
-    await app.rules.set('login', { limit: 100 }, { ...OPS, inherit: 'proportional' });
-    expect(await left()).toBe(50);
-    await app.limits.consume('login', IP, { cost: 25 });
-    await app.rules.set('login', { limit: 7 }, OPS);
-    expect(await left()).toBe(1);
-    await app.rules.unset('login', OPS);
-    expect(await left()).toBe(2);
-  });
-
-  it.each([
-    { algorithm: 'leaky-bucket', queue: 9, delayAfter: 9, window: '1d', left: [6, 16] },
-    { algorithm: 'concurrency', window: undefined, left: [6, 16] },
-  ])('$algorithm: requests that wait and permits that are held stay as many', async ({ left, ...rule }) => {
-    const app = await startLiveApp(new MemoryRuleSource(), options({ ...rule, limit: 10 }));
-    for (let nth = 0; nth < 4; nth++) {
-      if (rule.algorithm === 'concurrency') await app.limits.hold('login', IP);
-      else await app.limits.acquire('login', IP);
-    }
+  it('permits that are held stay as many', async () => {
+    const rule = { algorithm: 'concurrency', window: undefined, limit: 10 };
+    const app = await startLiveApp(new MemoryRuleSource(), options(rule));
+    for (let nth = 0; nth < 4; nth++) await app.limits.hold('login', IP);
     const remaining = async () => (await app.limits.peek('login', IP)).remaining;
     const before = await remaining();
-    await app.rules.set('login', rule.algorithm === 'concurrency' ? { limit: 20 } : { queue: 19 }, OPS);
-    expect([before, await remaining()]).toEqual(left);
+    await app.rules.set('login', { limit: 20 }, OPS);
+    expect([before, await remaining()]).toEqual([6, 16]);
   });
 
-  it('a change cannot count consumed permits in another way than the rule in the code', async () => {
+  it('a reset deletes the counters of every window that the rule has had, in the code and by a live change', async () => {
     const app = await startLiveApp(new MemoryRuleSource(), options({ limit: 10, algorithm: 'gcra' }));
-    const change = { ...OPS, inherit: 'proportional' } as const;
+    const remaining = async () => (await app.limits.peek('login', IP)).remaining;
+    await app.limits.consume('login', IP, { cost: 4 });
+    await app.rules.set('login', { window: '1d' }, OPS);
+    await app.limits.consume('login', IP, { cost: 3 });
+    expect(await remaining()).toBe(7);
+    expect(await app.limits.reset('login', IP)).toBe(true);
+    expect(await remaining()).toBe(10);
+    await app.rules.unset('login', OPS);
+    expect(await remaining()).toBe(10);
+  });
+
+  it('no other inherit is accepted than a reset', async () => {
+    const app = await startLiveApp(new MemoryRuleSource(), options({ limit: 10, algorithm: 'gcra' }));
+    const change = { ...OPS, inherit: 'proportional' } as never;
     await expect(app.rules.set('login', { limit: 3 }, change)).rejects.toThrow(
-      'inherit: got "proportional"; allowed: "absolute", as rule "login" has it, or "reset"; or write inherit: "proportional" on the rule in the code',
+      'inherit: got "proportional"; allowed: "reset"',
     );
-    await expect(app.rules.set('login', { inherit: 'proportional' } as object, OPS)).rejects.toThrow(
-      'login".inherit: only in the code',
-    );
-    await app.rules.set('login', { limit: 3 }, { ...OPS, inherit: 'absolute' });
   });
 });

@@ -187,7 +187,7 @@ describe('live rules', () => {
     [{ ...BY, reason: 'x'.repeat(2000) }, /reason: got .*; allowed: a text of up to 1024 characters/],
     [{ ...BY, expires: 60 }, /expires: got 60: write "60s" or "60ms"/],
     [{ ...BY, version: -1 }, /version: got -1; allowed: an integer from 0/],
-    [{ ...BY, inherit: 'halves' }, /inherit: got "halves"; allowed: "absolute", "proportional", "reset"/],
+    [{ ...BY, inherit: 'halves' }, /inherit: got "halves"; allowed: "reset"/],
     [{ ...BY, untill: '1h' }, /untill: no such option/],
   ])('rejects wrong options of a change: %p', async (options, message) => {
     const app = await startLiveApp(new MemoryRuleSource());

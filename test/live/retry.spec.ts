@@ -11,11 +11,9 @@ const NAMES = (Object.keys(algorithms) as AlgorithmName[]).filter((name) => !alg
 
 const CASES = [
   ...NAMES.flatMap((algorithm) =>
-    (['absolute', 'proportional', 'reset'] as const)
-      .filter((inherit) => inherit !== 'proportional' || 'inherit' in algorithms[algorithm].options)
-      .map((inherit) => ({ algorithm, inherit, options: {} })),
+    ([undefined, 'reset'] as const).map((inherit) => ({ algorithm, inherit, options: {} })),
   ),
-  { algorithm: 'gcra', inherit: 'absolute', options: { share: {} } },
+  { algorithm: 'gcra', inherit: undefined, options: { share: {} } },
   { algorithm: 'gcra', inherit: 'reset', options: { share: {} } },
 ] as const;
 
@@ -37,10 +35,9 @@ describe.each(STORES)('a client that is denied after a live change, with %s', (k
       const time = new VirtualTime();
       const draw = generator();
       const rule = { window: '1s', limit: 1, by: 'x-tenant', algorithm, ...options };
-      const inCode = inherit === 'proportional' ? { ...rule, inherit } : rule;
       const { limits, rules } = await startLiveApp(
         new MemoryRuleSource(),
-        { prefix: uniquePrefix(), onDemand: { login: inCode as NamedRule } },
+        { prefix: uniquePrefix(), onDemand: { login: rule as NamedRule } },
         virtualStore(kind, time),
       );
       const change = () => ({ limit: 1 + draw(6), window: `${WINDOWS[draw(WINDOWS.length)]}s` });

@@ -16,9 +16,11 @@ export function silent(act: (store: Store) => Promise<void>): Act {
 export function decide(requests: readonly (readonly Hit[])[], options: DecideOptions): Act {
   return async (store) => {
     const outcomes = await Promise.all(requests.map((hits) => store.decide(hits, options)));
-    return outcomes.flat().map(({ now, allowed, remaining, retryAfter, resetAfter, delay, part }) => {
-      return { now, allowed, remaining, retryAfter, resetAfter, delay, part };
-    });
+    return outcomes
+      .flat()
+      .map(({ now, allowed, remaining, retryAfter, resetAfter, delay, part, nextAfter }) => {
+        return { now, allowed, remaining, retryAfter, resetAfter, delay, part, nextAfter };
+      });
   };
 }
 

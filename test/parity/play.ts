@@ -113,6 +113,8 @@ export class Play {
         return gap.microseconds;
       case 'twelfths':
         return this.rules.share(gap.twelfths) + gap.nudge;
+      case 'step':
+        return gap.seconds * 1e6;
       case 'retry':
         return Math.max(0, ...this.results.map(({ retryAfter }) => retryAfter ?? 0)) + gap.nudge;
       case 'reset':

@@ -15,6 +15,8 @@ export class PlayedRules {
   private compiled;
   private leases = 0;
   private tenant = 0;
+  /** The counters that may have been written. */
+  private readonly written = new Map<string, Counter>();
 
   constructor(
     private readonly timeline: Timeline,
@@ -31,7 +33,7 @@ export class PlayedRules {
 
   /** Every key that may have been written. */
   get keys(): string[] {
-    return this.sketches.flatMap((_, index) => [this.key(index), blockOf(this.key(index))]);
+    return [...this.written].flatMap(([key, { block }]) => [key, block!.key]);
   }
 
   /** Describes the rules, one per line. */
@@ -59,18 +61,18 @@ export class PlayedRules {
     const tenant = TENANTS[this.tenant]!;
     return this.compiled.map(({ algorithm, parameters, parametersAt, bySubject, block }, index) => {
       const key = this.key(index);
+      const blockKey = this.blockKey(index);
       const own = bySubject ? { ...parameters, ...bySubject(tenant, subjectNumber(tenant)) } : parameters;
       const counter = { key, algorithm, parameters: parametersAt?.(callersTime) ?? own };
-      return block === undefined ? counter : { ...counter, block: { key: blockOf(key), duration: block } };
+      this.written.set(key, { ...counter, block: { key: blockKey, duration: 0 } });
+      return block === undefined ? counter : { ...counter, block: { key: blockKey, duration: block } };
     });
   }
 
-  /** Returns the counters, each with a block, whether or not its rule has one. */
+  /** Returns every counter that the rules had, each with a block, whether or not its rule has one. */
   blockable(now: number): Counter[] {
-    return this.counters(now).map((counter) => ({
-      ...counter,
-      block: { key: blockOf(counter.key), duration: 0 },
-    }));
+    this.counters(now);
+    return [...this.written.values()];
   }
 
   /** Returns a request: one hit per rule. */
@@ -83,10 +85,10 @@ export class PlayedRules {
   }
 
   private key(index: number): string {
-    return `${this.prefix}{ann}:${index}`;
+    return `${this.prefix}{ann}:${index}:${this.compiled[index]!.stateName}`;
   }
-}
 
-function blockOf(key: string): string {
-  return `${key}:block`;
+  private blockKey(index: number): string {
+    return `${this.prefix}{ann}:${index}:block`;
+  }
 }

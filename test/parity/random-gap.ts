@@ -7,6 +7,8 @@ export type Gap =
   | { after: 'twelfths'; twelfths: number; nudge: number }
   /** At the retry or reset instant of the last result, plus or minus some microseconds. */
   | { after: 'retry' | 'reset'; nudge: number }
+  /** The clock is set forward or back by some seconds. */
+  | { after: 'step'; seconds: number }
   /** One day after that, when a full bucket counts as new. */
   | { after: 'memory'; nudge: number };
 
@@ -28,6 +30,13 @@ export const gaps: fc.Arbitrary<Gap> = fc.oneof(
       after: fc.constant('twelfths' as const),
       twelfths: fc.integer({ min: -30, max: 36 }),
       nudge,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      after: fc.constant('step' as const),
+      seconds: fc.constantFrom(-1, -2, -60, -36_000, -31_536_000, 60, 36_000, 31_536_000),
     }),
   },
   { weight: 3, arbitrary: fc.record({ after: fc.constantFrom('retry', 'reset', 'reset', 'memory'), nudge }) },

@@ -45,7 +45,6 @@ export function rules(algorithm: fc.Arbitrary<AlgorithmName>): fc.Arbitrary<Rule
     refill: once(2, fc.constantFrom('continuous', 'interval', 'interval')),
     initial: once(2, fc.nat(8)),
     warmUp: once(3, fc.constantFrom(1000, 7000, 50_000, 1e6, 7e6, 60e6, 3600e6)),
-    inherit: once(3, fc.constantFrom('absolute', 'proportional', 'proportional')),
     delayAfter: once(2, fc.nat(12)),
     maxDelay: once(2, fc.constantFrom(1000, 3000, 1e6, 5e6, 60e6)),
     lease: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),

@@ -17,8 +17,6 @@ export interface RuleSketch {
   initial: number | undefined;
   /** Replaces the bucket's other options. */
   warmUp: number | undefined;
-  /** For the algorithms that have the option; they then have no burst. */
-  inherit: 'absolute' | 'proportional' | undefined;
   delayAfter: number | undefined;
   maxDelay: number | undefined;
   /** Whether the lease is as long as the window; otherwise it is the default. */

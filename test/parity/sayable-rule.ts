@@ -1,6 +1,7 @@
 import { ruleOf } from '../../lib/algorithms/example.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { AnyRule } from '../../lib/index.js';
+import type { Capacity } from '../../lib/algorithms/burst.js';
 import type { RuleSketch } from './rule-sketch.js';
 import { ms } from '../support/milliseconds.js';
 
@@ -9,19 +10,8 @@ const MOST_HELD = 40;
 /** Its square is an exact integer of a double. */
 const MOST_WARM = 94_000_000;
 
-/** Returns a rule of the sketch, with `inherit` if its algorithm has that option. */
-export function sayable(sketch: RuleSketch): AnyRule {
-  const { algorithm, inherit, limit, warmUp } = sketch;
-  const warmsUp = algorithm === 'token-bucket' && warmUp !== undefined;
-  if (inherit === undefined || warmsUp || !('inherit' in algorithms[algorithm].options)) {
-    return withoutInherit(sketch);
-  }
-  const rule = withoutInherit({ ...sketch, limit: Math.min(limit, MOST_WARM), burst: undefined });
-  return { ...rule, inherit } as AnyRule;
-}
-
 /** Returns the algorithm of the sketch with those of its options that the algorithm has, adjusted to valid values. */
-function withoutInherit(sketch: RuleSketch): AnyRule {
+export function sayable(sketch: RuleSketch): AnyRule {
   const { algorithm, limit, cells } = sketch;
   const window = ms(sketch.window / 1000);
   switch (algorithm) {
@@ -32,7 +22,7 @@ function withoutInherit(sketch: RuleSketch): AnyRule {
         algorithm,
         limit,
         window,
-        ...(cells && { cells: Math.min(cells, limit || 1, sketch.window) }),
+        ...(cells && { cells: Math.min(cells, sketch.window) }),
       };
     case 'token-bucket':
       return tokenBucket(sketch);
@@ -56,8 +46,8 @@ function withoutInherit(sketch: RuleSketch): AnyRule {
 }
 
 /** Whether all subjects of the rule share its limit. Depends on options that gcra does not have itself. */
-export function isShared({ algorithm, inherit, delayAfter, maxDelay }: RuleSketch): boolean {
-  return algorithm === 'gcra' && inherit === undefined && delayAfter !== undefined && maxDelay !== undefined;
+export function isShared({ algorithm, delayAfter, maxDelay }: RuleSketch): boolean {
+  return algorithm === 'gcra' && delayAfter !== undefined && maxDelay !== undefined;
 }
 
 /** The units of a burst, which are exact with debt. */
@@ -126,8 +116,12 @@ function leakyBucket(sketch: RuleSketch): AnyRule {
 }
 
 /** Left at the default where the rule is valid without it. */
-function burst(sketch: RuleSketch): { burst?: number } {
+function burst(sketch: RuleSketch): { burst?: Capacity } {
   const most = burstOf(sketch, sketch.limit);
+  const { limit, window, cells, initial } = sketch;
+  if (cells !== undefined && initial === undefined && limit <= MOST_OF_OTHERS) {
+    return { burst: ms(Math.ceil((window * (1 + (cells % 12))) / 6000)) };
+  }
   return sketch.burst === undefined && most === sketch.limit ? {} : { burst: most };
 }
 

@@ -25,15 +25,18 @@ export function lengthOf({ algorithm, calendar, window }: RuleSketch): number {
   return algorithm === 'fixed-window' && calendar ? NOMINAL_LENGTHS[calendar.unit] : window;
 }
 
-/** Returns another rule with the same script, as after a live change: its keys stay the same. */
+/** Returns another rule with the same script, as after a live change. Often only its limit changes, so that its key stays. */
 export function changed(sketch: RuleSketch, to: RuleSketch): RuleSketch {
-  const { algorithm, calendar, warmUp, inherit, delayAfter, maxDelay } = sketch;
+  const { algorithm, calendar, warmUp, delayAfter, maxDelay } = sketch;
+  if (to.overdraft === undefined) {
+    const { limit, cost, block, shadow } = to;
+    return { ...sketch, limit, cost, block, shadow };
+  }
   const shared = { delayAfter: to.delayAfter ?? delayAfter, maxDelay: to.maxDelay ?? maxDelay };
   return {
     ...to,
     ...(algorithm === 'gcra' && (isShared(sketch) ? shared : { delayAfter: undefined })),
     algorithm,
-    inherit,
     calendar: calendar && (to.calendar ?? calendar),
     warmUp: warmUp === undefined ? undefined : (to.warmUp ?? warmUp),
   };

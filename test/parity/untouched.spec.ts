@@ -69,11 +69,20 @@ describe('denials and peeks', () => {
   }
 });
 
-/** A denial is supposed to write its block, and with `share` the tenant that asks. */
+/**
+ * A denial is supposed to write its block, with `share` the tenant that asks, and a state from before the clock was set
+ * back.
+ */
 function withoutTraces(timeline: Timeline): Timeline {
-  const steps = timeline.steps.filter(({ does }) => does !== 'change');
+  const steps = timeline.steps.filter(({ does }) => does !== 'change').map(forward);
   const rules = timeline.rules.map((rule) => {
     return { ...rule, block: undefined, ...(isShared(rule) && { delayAfter: undefined }) };
   });
   return { ...timeline, steps, rules };
+}
+
+/** Returns the same step, in which the clock is not set back. */
+function forward(step: Timeline['steps'][number]): Timeline['steps'][number] {
+  if (step.after === 'twelfths') return { ...step, twelfths: Math.abs(step.twelfths) };
+  return step.after === 'step' ? { ...step, seconds: Math.abs(step.seconds) } : step;
 }

@@ -38,7 +38,7 @@ export const slidingWindowCounter: Model = (admitted, now, { limit, window }) =>
  * full.
  */
 export const slidingWindowCells: Model = (admitted, now, { limit, window, ...terms }) => {
-  const cells = smaller(terms.cells, smaller(limit, window));
+  const cells = smaller(terms.cells, window);
   const oldest = (now * cells) / window - cells;
   return limit - sum(admitted.filter(({ at }) => (at * cells) / window >= oldest));
 };

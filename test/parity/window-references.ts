@@ -54,14 +54,15 @@ export const WINDOW_REFERENCES: readonly ReferenceUnderTest[] = [
   },
   {
     name: 'sliding-window-cells',
-    create: ({ limit, window }) => new Reference(slidingWindowCells, { limit, window }),
+    create: ({ limit, window }) =>
+      new Reference(slidingWindowCells, window < 10 ? { limit, window, cells: window } : { limit, window }),
     capacity: limitOf,
     model: models.slidingWindowTenCells,
   },
   {
     name: 'sliding-window-cells, so many',
     create: ({ limit, window, cells }) =>
-      new Reference(slidingWindowCells, { limit, window, cells: Math.min(cells, limit, window) }),
+      new Reference(slidingWindowCells, { limit, window, cells: Math.min(cells, window) }),
     capacity: limitOf,
     model: models.slidingWindowCells,
   },

@@ -52,16 +52,17 @@ describe('the controls of a rule', () => {
     const standards = (rule: RuleText) =>
       Object.fromEntries(controlsOf(rule).map(({ name, standard }) => [name, standard]));
     expect(standards({ limit: '7', window: '10s', algorithm: 'token-bucket' })).toMatchObject({
-      ...{ limit: undefined, burst: '7', refill: 'continuous', initial: '7', warmUp: undefined, cost: '1' },
+      ...{ limit: undefined, burst: '10s', refill: 'continuous', initial: '7', warmUp: undefined, cost: '1' },
     });
-    expect(standards({ limit: '7', window: '10s', algorithm: 'sliding-window-cells' })['cells']).toBe('7');
+    expect(standards({ limit: '7', window: '10s', algorithm: 'sliding-window-cells' })['cells']).toBe('10');
     expect(standards({ limit: '7', window: '10s', algorithm: 'fixed-window' })['align']).toBe('first-hit');
   });
 
-  it('stay when a limit no longer fits them, so that they can be changed', () => {
-    const rule = { limit: '3', window: '10s', algorithm: 'sliding-window-cells', cells: '5' };
-    expect(tryCompile(rule)).toBe('rule: cells is 5; allowed: at most the limit, 3');
-    expect(controlsOf(rule).find(({ name }) => name === 'cells')!.values).toEqual(['1', '2', '3', '5']);
+  it('stay when a window no longer fits them, so that they can be changed', () => {
+    const rule = { limit: '3', window: '366d', algorithm: 'sliding-window-cells', cells: '400' };
+    expect(tryCompile(rule)).toContain('rule: cells x window is 12648960000000000 microseconds');
+    const { values } = controlsOf(rule).find(({ name }) => name === 'cells')!;
+    expect(values.slice(-3)).toEqual(['270', '280', '400']);
   });
 });
 

@@ -5,7 +5,7 @@ import {
   type Decision,
   type Rule,
   type BaseStore,
-  type Subject,
+  type SubjectValue,
 } from '../../lib/index.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
@@ -17,7 +17,7 @@ export interface Scenario {
   /** Sets the time to a number of milliseconds after a full minute. */
   goTo(at: number): void;
   /** Sends a number of requests at once. Returns how many were allowed. */
-  admittedOf(times: number, rule: Rule, subject?: Subject): Promise<number>;
+  admittedOf(times: number, rule: Rule, subject?: SubjectValue): Promise<number>;
 }
 
 /** Describes the same scenario on Redis and in memory. */
@@ -39,7 +39,7 @@ export function scenario(title: string, tell: (fresh: () => Scenario) => void): 
     tell(() => {
       time.now = start;
       const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
-      const admittedOf = async (times: number, rule: Rule, subject: Subject = '203.0.113.7') => {
+      const admittedOf = async (times: number, rule: Rule, subject: SubjectValue = '203.0.113.7') => {
         const asked = Array.from({ length: times }, () => limiter.consume(rule, subject));
         return countAdmitted(await Promise.all(asked));
       };

@@ -35,10 +35,14 @@ export class Reference<Options extends object, State, Parameter extends string> 
     return this.algorithm.step(this.state, now, cost, this.parametersAt(now), maxWait, this.lease);
   }
 
-  /** Decides, and charges if allowed. */
+  /** Decides, and charges if allowed; otherwise keeps a state that was moved since the clock was set back. */
   hit(now: number, cost: number, maxWait: MaxWait = 0): Step<State> {
     const step = this.peek(now, cost, maxWait);
     if (step.allowed && cost > 0) this.state = step.state;
+    else if (this.state !== undefined && this.algorithm.isAhead?.(this.state, now, this.parametersAt(now))) {
+      const moved = this.peek(now, 0);
+      if (moved.allowed) this.state = moved.state;
+    }
     this.leases++;
     return step;
   }

@@ -43,7 +43,7 @@ describe('RateLimitThrottlerStorage', () => {
       const redis = new Redis(redisUrl());
       const keys = await redis.keys(`${prefix}*:default*`);
       redis.disconnect();
-      expect(keys.filter((key) => key.endsWith(':default:sliding-window-log'))).toHaveLength(1);
+      expect(keys.filter((key) => key.endsWith(':default:sliding-window-log2/60000'))).toHaveLength(1);
     },
   );
 

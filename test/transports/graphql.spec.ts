@@ -26,7 +26,7 @@ describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
     expect(allowed).toMatchObject({ status: 200, data: { orders: 'ok' }, errors: [] });
     expect(allowed.headers).toEqual({
       'ratelimit-policy': '"orders";q=2;w=60',
-      ratelimit: '"orders";r=1;t=60',
+      ratelimit: '"orders";r=1;t=30',
     });
     await query('{ orders }');
     const denied = await query('{ orders }');
@@ -75,7 +75,7 @@ describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
       status: 200,
       headers: {
         'ratelimit-policy': '"orders";q=2;w=60, "parcels";q=5;w=60',
-        ratelimit: '"orders";r=0;t=60, "parcels";r=4;t=60',
+        ratelimit: '"orders";r=0;t=60, "parcels";r=4;t=48',
       },
     });
     expect(await query('{ parcels orders }')).toMatchObject({
@@ -204,7 +204,7 @@ describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
       rules: { default: { window: '1m', limit: 2, algorithm: 'fixed-window' } },
     });
     expect(await query('{ authors { name books } }')).toMatchObject({
-      headers: { ratelimit: '"default";r=1;t=60' },
+      headers: { ratelimit: '"default";r=1;t=30' },
       data: { authors: [{ books: 3 }, { books: 3 }] },
     });
     await query('{ authors { name books } }');

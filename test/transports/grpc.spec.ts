@@ -1,18 +1,13 @@
-import { createServer, type AddressInfo } from 'node:net';
-import { credentials, loadPackageDefinition, type ServiceError } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
+import type { ServiceError } from '@grpc/grpc-js';
 import { Controller } from '@nestjs/common';
-import { GrpcMethod, GrpcStreamMethod, Transport, type MicroserviceOptions } from '@nestjs/microservices';
-import { Test } from '@nestjs/testing';
+import { GrpcMethod, GrpcStreamMethod } from '@nestjs/microservices';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { from, lastValueFrom, map, Observable, reduce } from 'rxjs';
-import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import { RateLimit, type RateLimitModuleOptions } from '../../lib/index.js';
 import { Gate } from '../support/gate.js';
-import { LogLines } from '../support/log-lines.js';
-
 import { until } from '../support/redis/until.mjs';
+import { closeGrpc, expectDenied, startGrpc } from './grpc-app.js';
 
-const PROTO = 'test/transports/depot.proto';
 const MINUTE = { window: '1m', algorithm: 'fixed-window', by: 'everyone' } as const;
 const ONE_AT_A_TIME = { algorithm: 'concurrency', limit: 1, by: 'everyone' } as const;
 
@@ -62,43 +57,14 @@ class Depot {
   }
 }
 
-type Call = (request: object, callback: (error: ServiceError | null, value: unknown) => void) => never;
-
-type GrpcClient = Record<string, Call> & { close(): void };
-
-const running: (() => unknown)[] = [];
-
 afterEach(async () => {
   gate.open();
-  for (const close of running.splice(0).reverse()) await close();
+  await closeGrpc();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function start(limits: RateLimitModuleOptions = {}) {
   gate = new Gate();
-  const url = `127.0.0.1:${await freePort()}`;
-  const options: MicroserviceOptions = {
-    transport: Transport.GRPC,
-    options: { url, package: 'depot', protoPath: PROTO },
-  };
-  const parts = { imports: [RateLimitModule.forRoot(limits)], controllers: [Depot] };
-  const module = await Test.createTestingModule(parts).setLogger(new LogLines()).compile();
-  const settings: object = options;
-  const app = module.createNestMicroservice(settings);
-  await app.listen();
-  running.push(() => app.close());
-  const { depot } = loadPackageDefinition(loadSync(PROTO)) as never as {
-    depot: { Depot: new (...given: unknown[]) => GrpcClient };
-  };
-  const client = new depot.Depot(url, credentials.createInsecure());
-  running.push(() => client.close());
+  const client = await startGrpc(Depot, limits);
   const call = (method: string, request: object = {}) =>
     new Promise<unknown>((resolve) => {
       client[method]!(request, (error, value) => resolve(error ?? value));
@@ -114,18 +80,6 @@ async function start(limits: RateLimitModuleOptions = {}) {
       }).then(() => sent.end());
     });
   return { call, collect, stream };
-}
-
-const RESOURCE_EXHAUSTED = 8;
-
-function expectDenied(found: unknown, rule: string): void {
-  const error = found as ServiceError;
-  expect([error.code, error.details]).toEqual([
-    RESOURCE_EXHAUSTED,
-    expect.stringMatching(`^Rule "${rule}" allows `),
-  ]);
-  const [details] = error.metadata.get('problem-details-bin');
-  expect(JSON.parse(String(details))).toMatchObject({ status: 429, 'violated-policies': [rule] });
 }
 
 describe('limits of gRPC', () => {

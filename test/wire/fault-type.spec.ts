@@ -42,12 +42,12 @@ describe('whatever a call to Redis fails by', () => {
   const FAULTS: Record<string, { code: string; begin: () => Promise<unknown> }> = {
     'a key of another type': {
       code: 'WRONGTYPE',
-      begin: () => admin.set('rl:{ann}:log:sliding-window-log', 'x'),
+      begin: () => admin.set('rl:{ann}:log:sliding-window-log2/3600000', 'x'),
     },
     'no memory': { code: 'OOM', begin: () => admin.config('SET', 'maxmemory', '1') },
     'no permission': {
       code: 'NOPERM',
-      begin: () => admin.call('ACL', 'SETUSER', 'default', '-mget', '-lrange', '-lindex', '-llen'),
+      begin: () => admin.call('ACL', 'SETUSER', 'default', '-get', '-mget', '-lrange', '-lindex', '-llen'),
     },
     'no connection': { code: 'CONNECTION', begin: () => server.kill() },
     'no answer': { code: 'TIMEOUT', begin: () => admin.call('CLIENT', 'PAUSE', '2000') },

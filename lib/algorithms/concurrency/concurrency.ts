@@ -53,6 +53,7 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   readonly leases: true;
 } = {
   name: 'concurrency',
+  version: 2,
   bound: 'at a time',
   examples: concurrencyExamples,
   parameters: ['limit', 'lease', 'queue'],
@@ -70,11 +71,12 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   }),
   leases: true,
 
-  step(state, now, cost, parameters, maxWait = 0, name = '') {
+  step(state, instant, cost, parameters, maxWait = 0, name = '') {
     const { limit, lease } = parameters;
     if (limit === 0) return NEVER;
 
-    const holders = state ?? HeldPermits.none();
+    const holders = (state ?? HeldPermits.none()).at(instant);
+    const now = holders.timeOf(instant);
     if (cost > 0 && cost <= Math.min(limit, MOST_AT_ONCE) && maxWait > 0 && maxWait < Infinity) {
       return stepInTurn(holders, now, { name, permits: cost, endsAt: now + lease }, parameters);
     }
@@ -88,25 +90,32 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
       return deny(remaining, untilFree(holders, now, waiting, held + cost - limit, lease), heldFor);
     }
 
-    const resetAfter = cost > 0 ? Math.max(heldFor, lease) : heldFor;
-    const next = cost > 0 ? holders.put({ name, permits: cost, endsAt: now + lease }, now) : holders;
-    return allow(Math.max(0, remaining - cost), 0, resetAfter, next, resetAfter);
+    const keptFor = holders.lastEndOfAll(now) - now;
+    if (cost === 0) return allow(remaining, 0, heldFor, holders, keptFor);
+    const next = holders.put({ name, permits: cost, endsAt: now + lease }, now);
+    return allow(Math.max(0, remaining - cost), 0, Math.max(heldFor, lease), next, Math.max(keptFor, lease));
   },
 
-  refund(state, now, _cost, parameters, receipt) {
+  refund(state, instant, _cost, parameters, receipt) {
+    const holders = state.at(instant);
+    const now = holders.timeOf(instant);
     const name = String(receipt);
-    const place = state.place(name);
-    if (!state.get(name, now) && !(place && place.endsAt > now)) return undefined;
-    return next(state.remove(name, now, parameters), now);
+    const place = holders.place(name);
+    if (!holders.get(name, now) && !(place && place.endsAt > now)) return undefined;
+    return next(holders.remove(name, now, parameters), now);
   },
 
-  renew(state, now, { lease }, name) {
+  renew(state, instant, { lease }, name) {
+    const holders = state.at(instant);
+    const now = holders.timeOf(instant);
     const endsAt = now + lease;
-    const holder = state.get(name, now);
-    if (holder) return next(state.put({ ...holder, endsAt }, now), now);
-    const place = state.place(name);
-    return place && place.endsAt > now ? next(state.renewPlace({ ...place, endsAt }, now), now) : undefined;
+    const holder = holders.get(name, now);
+    if (holder) return next(holders.put({ ...holder, endsAt }, now), now);
+    const place = holders.place(name);
+    return place && place.endsAt > now ? next(holders.renewPlace({ ...place, endsAt }, now), now) : undefined;
   },
+
+  isAhead: (state, instant) => state.isAhead(instant),
 
   sizeOf: (state) => 2 + Math.floor(state.size / HOLDERS_PER_SIZE),
 };
@@ -124,9 +133,10 @@ function stepInTurn(
   const waiting = holders.countWaiting(now);
   const heldFor = holders.lastEnd(now) - now;
   const resetAfter = Math.max(heldFor, lease);
+  const keptFor = Math.max(holders.lastEndOfAll(now) - now, lease);
   const taken = (remaining: number): Step<HeldPermits> => {
     const state = holders.take(asker, now, parameters);
-    return { ...allow(remaining, 0, resetAfter, state, resetAfter), granted: state.granted };
+    return { ...allow(remaining, 0, resetAfter, state, keptFor), granted: state.granted };
   };
   const own = holders.get(name, now);
   if (own) return taken(waiting > 0 ? 0 : Math.max(0, free));
@@ -144,7 +154,7 @@ function stepInTurn(
   let delay = freeAfter(holders, now, ahead + cost - free, lease);
   if (cost <= free) delay = Math.min(delay, blockedUntil - now);
   const state = holders.wait(place ? { ...asker, permits: place.permits } : asker, now, parameters);
-  return { ...allow(0, delay, resetAfter, state, resetAfter), granted: state.granted };
+  return { ...allow(0, delay, resetAfter, state, keptFor), granted: state.granted };
 }
 
 /** Returns the free permits that the queue leaves over; 0 if it needs all of them. */

@@ -1,3 +1,4 @@
+import { setBack } from '../../contracts/set-back.js';
 import { firstAfter, PermitTable, type Holder } from './permit-table.js';
 
 export type { Holder };
@@ -24,6 +25,8 @@ interface Reach {
 /**
  * The holders of permits, and the requests that wait for permits. A change returns a new view of one shared table, so
  * that nothing is copied. If the view before it is used again, the change is undone. Older views cannot be used.
+ *
+ * All instants are in a time of its own, which continues when the clock is set back: `now` is what `timeOf` returns.
  */
 export class HeldPermits {
   private constructor(
@@ -31,12 +34,34 @@ export class HeldPermits {
     private readonly version: number,
     /** Leases that had ended by this instant are removed permanently. */
     private readonly purgedAt: number,
+    /** How far the own time is ahead of the clock, in microseconds. */
+    private readonly offset: number,
+    /** The instant of the last change. */
+    private readonly written: number,
     /** The names that the last change handed permits to. */
     readonly granted: readonly string[] = [],
   ) {}
 
   static none(): HeldPermits {
-    return new HeldPermits(new PermitTable(), 0, 0);
+    return new HeldPermits(new PermitTable(), 0, 0, 0, 0);
+  }
+
+  /** Returns these permits as of an instant of the clock, with a time that continues if the clock was set back. */
+  at(instant: number): HeldPermits {
+    const by = this.setBackBy(instant);
+    const { table, version, purgedAt, offset, written } = this;
+    const view = by === 0 ? this : new HeldPermits(table, version, purgedAt, offset + by, written);
+    return view.isOver(view.timeOf(instant)) ? HeldPermits.none() : view;
+  }
+
+  /** Returns the own time at an instant of the clock. */
+  timeOf(instant: number): number {
+    return instant + this.offset;
+  }
+
+  /** Whether the clock was set back since the last change, while permits were held or requests waited. */
+  isAhead(instant: number): boolean {
+    return this.setBackBy(instant) > 0 && !this.isOver(this.written);
   }
 
   /** Returns how many permits are held by leases that have not ended. */
@@ -159,14 +184,25 @@ export class HeldPermits {
   /** Returns the permits and the queue as data, for the playground of the documentation. */
   toJSON() {
     const { byEnd, permits, places } = this.current();
-    return { permits, endsAt: byEnd.map(({ endsAt }) => endsAt), waiting: places.length };
+    return { permits, endsAt: byEnd.map(({ endsAt }) => endsAt - this.offset), waiting: places.length };
+  }
+
+  /** Returns by how much the clock was set back since the last change; 0 for a step of at most a second. */
+  private setBackBy(instant: number): number {
+    return setBack(this.written - this.offset, instant);
+  }
+
+  /** Whether nothing is held and no request waits. */
+  private isOver(now: number): boolean {
+    const { byEnd, places } = this.current();
+    return (byEnd.at(-1)?.endsAt ?? 0) <= now && places.every(({ endsAt }) => endsAt <= now);
   }
 
   private change(now: number, edit: (table: PermitTable) => readonly string[] | void): HeldPermits {
     const table = this.current();
     table.begin(this.version + 1);
     const granted = edit(table) ?? [];
-    return new HeldPermits(table, table.version, now, granted);
+    return new HeldPermits(table, table.version, now, this.offset, Math.max(now, this.written), granted);
   }
 
   /** Returns the table in the state of this view. */

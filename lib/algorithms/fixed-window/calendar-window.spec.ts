@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { clockedConsumer } from '../../../test/support/clocked-consumer.js';
 import { expectTimeline, type DecideOptions } from '../../../test/support/timeline.js';
 import { MemoryStore, RateLimitConfigError, RateLimiter, type Rule } from '../../index.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import { calendarWindow } from './calendar-window.js';
-import type { FixedWindowState } from './window-state.js';
+import type { WindowState } from '../windows.js';
 import { windowsAround, type Calendar } from './calendar.js';
 
 const HOUR = 3_600_000;
@@ -14,13 +15,8 @@ type Changes = Partial<Omit<CalendarRule, 'algorithm'>>;
 
 /** A subject that requests permits of a calendar window; three per day unless stated otherwise. */
 function threeADay(start: string, changes: Changes = {}): DecideOptions {
-  let now = 0;
-  const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => now }) });
   const rule = { algorithm: 'fixed-window', limit: 3, window: 'day', ...changes } as Rule;
-  return (at, cost) => {
-    now = Date.parse(start) + at;
-    return limiter.consume(rule, 'ann', { cost });
-  };
+  return clockedConsumer(rule, Date.parse(start));
 }
 
 /** Returns the starts of the windows around an instant. */
@@ -197,7 +193,7 @@ describe('a calendar window and the clocks of processes', () => {
   const hour = HOUR * 1000;
 
   /** Returns the state after a charge. */
-  function charge(now: number, cost: number, maxWait = 0): FixedWindowState {
+  function charge(now: number, cost: number, maxWait = 0): WindowState {
     const step = calendarWindow.step(undefined, now, cost, parametersAt(now), maxWait);
     if (!step.allowed) throw new Error('denied');
     return step.state;
@@ -213,21 +209,44 @@ describe('a calendar window and the clocks of processes', () => {
     }
   });
 
-  it("keeps the count of a day when the server's clock steps back to the previous day", () => {
+  it("counts in yesterday if the server's clock is set back by an hour at midnight", () => {
     const state = charge(midnight, 2);
     const before = midnight - hour;
+    expect(calendarWindow.isAhead?.(state, before, parametersAt(before))).toBe(true);
     expect(calendarWindow.step(state, before, 2, parametersAt(before))).toMatchObject({
       allowed: false,
       remaining: 1,
-      retryAfter: 24 * hour,
+      retryAfter: hour,
     });
   });
 
-  it("continues the count of today after the rule's time zone was changed", () => {
-    const inUtc = { count: 2, start: midnight + hour, debt: 0, window: 24 * hour };
-    const noon = midnight + 12 * hour;
-    expect(calendarWindow.step(inUtc, noon, 0, parametersAt(noon))).toMatchObject({ remaining: 1 });
+  it("keeps the count of a day when the server's clock is set back by a second at midnight", () => {
+    const state = charge(midnight, 2);
+    const before = midnight - 1e6;
+    expect(calendarWindow.isAhead?.(state, before, parametersAt(before))).toBe(false);
+    expect(calendarWindow.step(state, before, 2, parametersAt(before))).toMatchObject({
+      allowed: false,
+      remaining: 1,
+      retryAfter: 23 * hour + 1e6,
+    });
   });
+
+  it.each(['2024-03-29T23:00:00Z', '2023-03-31T11:00:00Z', '2020-02-29T11:00:00Z'])(
+    'keeps a debt as many days ahead after the clock was set back to %s',
+    (instant) => {
+      const state = charge(midnight, 8, Infinity);
+      const now = Date.parse(instant) * 1000;
+      const parameters = parametersAt(now);
+      const { coming, last } = parameters;
+      const dueAt = (cost: number) => calendarWindow.step(state, now, cost, parameters);
+      expect(dueAt(1)).toMatchObject({ allowed: false, retryAfter: last - now });
+      expect(dueAt(2)).toMatchObject({ allowed: false, retryAfter: last + (last - coming) - now });
+      const moved = dueAt(0) as { state: WindowState };
+      expect(moved).toMatchObject({ state: { windows: 3, count: 2, written: now } });
+      expect(calendarWindow.step(moved.state, last, 1, parametersAt(last))).toMatchObject({ remaining: 0 });
+      expect(calendarWindow.step(moved.state, last, 2, parametersAt(last))).toMatchObject({ allowed: false });
+    },
+  );
 
   it('charges debt to the following days, once', () => {
     const state = charge(midnight, 8, Infinity);
@@ -246,13 +265,48 @@ describe('a calendar window and the clocks of processes', () => {
     expect(start + (step.allowed ? step.expiresAfter : 0)).toBeGreaterThanOrEqual(end);
   });
 
+  it('repays a debt month by month, however long the months are', () => {
+    const rule = { limit: 3, window: 30 * DAY * 1000, calendar: 'month' } as const;
+    const inMonth = calendarWindow.compileAt!(rule);
+    const monthOf = (year: number, month: number) => Date.UTC(year, month, 10) * 1000;
+    const start = monthOf(2023, 0);
+    const step = calendarWindow.step(undefined, start, 3 * 20 + 1, inMonth(start), Infinity);
+    const { state } = step as { state: WindowState };
+    const remaining = Array.from({ length: 23 }, (_, month) => {
+      const now = monthOf(2023, month);
+      return calendarWindow.step(state, now, 0, inMonth(now)).remaining;
+    });
+    expect(remaining).toEqual([...new Array<number>(20).fill(0), 2, 3, 3]);
+  });
+
+  it('leaves a debt to the days that it was charged to when the limit is changed', () => {
+    const state = charge(midnight, 8, Infinity);
+    const larger = { ...parametersAt(midnight), limit: 100 };
+    expect(calendarWindow.step(state, midnight, 1, larger)).toMatchObject({ retryAfter: 47 * hour });
+    const third = { ...parametersAt(midnight + 47 * hour), limit: 100 };
+    expect(calendarWindow.step(state, midnight + 47 * hour, 98, third)).toMatchObject({ allowed: true });
+    expect(calendarWindow.step(state, midnight + 47 * hour, 1, { ...third, limit: 1 })).toMatchObject({
+      allowed: false,
+      retryAfter: 24 * hour,
+    });
+  });
+
+  it('has a key with its word, its time zone and its first day', () => {
+    const nameOf = (changes: object) =>
+      compileRule({ ...{ algorithm: 'fixed-window', limit: 3, window: 'day' }, ...changes }).stateName;
+    expect(nameOf({})).toBe('calendar-window2/day');
+    expect(nameOf({ timeZone: 'Europe/Berlin' })).toBe('calendar-window2/day/Europe/Berlin');
+    expect(nameOf({ window: 'month', anchor: 15 })).toBe('calendar-window2/month/15');
+    expect(nameOf({ window: 'week', anchor: 1, timeZone: 'UTC' })).toBe('calendar-window2/week');
+  });
+
   it('refunds a charge until the day ends', () => {
     const state = charge(midnight, 2);
     const tomorrow = midnight + 23 * hour;
     const refund = (now: number, receipt: number) =>
       calendarWindow.refund(state, now, 1, parametersAt(now), receipt, false);
     expect(refund(tomorrow - 1, tomorrow)).toEqual({
-      state: { count: 1, start: midnight, debt: 0, window: tomorrow - midnight },
+      state: { start: midnight, windows: 1, count: 1, written: tomorrow - 1 },
       expiresAfter: 1,
     });
     expect(refund(tomorrow, tomorrow)).toBeUndefined();

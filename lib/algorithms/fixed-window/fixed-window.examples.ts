@@ -9,5 +9,4 @@ export const fixedWindowExamples: readonly Example[] = [
     variant: 'by weeks of a time zone',
     rule: () => ({ window: 'week', timeZone: 'Europe/Berlin', anchor: 3 }),
   },
-  { variant: 'in proportion', rule: () => ({ inherit: 'proportional' }) },
 ];

@@ -7,17 +7,12 @@
  */
 export type WindowStarts = Readonly<Record<'previous' | 'current' | 'coming' | 'last', number>>;
 
-/**
- * Returns the number of the window that contains an instant. Where the length is assumed, `nearest` 0 rounds down;
- * 0.5 rounds to the nearest start, for an instant that is known to be the start of a window.
- */
-export function windowAt(instant: number, starts: WindowStarts, nearest: 0 | 0.5): number {
-  const { previous, current, coming, last } = starts;
-  if (instant >= last) return 3 + Math.floor((instant - last) / (last - coming) + nearest);
+/** Returns the number of the window that contains an instant. */
+export function windowAt(instant: number, { previous, current, coming, last }: WindowStarts): number {
+  if (instant >= last) return 3 + Math.floor((instant - last) / (last - coming));
   if (instant >= coming) return 2;
   if (instant >= current) return 1;
-  if (instant >= previous) return 0;
-  return Math.floor((instant - previous) / (current - previous) + nearest);
+  return Math.floor((instant - previous) / (current - previous));
 }
 
 /** Returns the instant at which the window with a number starts. */
@@ -25,4 +20,13 @@ export function startOf(window: number, { previous, current, coming, last }: Win
   if (window >= 3) return last + (window - 3) * (last - coming);
   if (window === 2) return coming;
   return previous + window * (current - previous);
+}
+
+/**
+ * Returns the number of the window that starts nearest to an instant. Starts that were calculated with other known windows
+ * differ by days where the length was assumed.
+ */
+export function windowFrom(start: number, starts: WindowStarts): number {
+  const window = windowAt(start, starts);
+  return startOf(window + 1, starts) - start < start - startOf(window, starts) ? window + 1 : window;
 }

@@ -228,7 +228,6 @@ describe('the option share', () => {
   it.each([
     [{ algorithm: 'fixed-window' }, 'share'],
     [{ block: '1m' }, 'block is "1m"; allowed: none with share'],
-    [{ inherit: 'proportional' }, 'inherit is "proportional"; allowed with share: "absolute"'],
     [{ prefetch: { permits: 2 } }, 'none with gcra-fair-share'],
     [{ limit: 100_000, window: '1d' }, 'a burst of at most 26062 with this window, or a shorter window'],
   ])('with %j, it is an error', (fields, message) => {

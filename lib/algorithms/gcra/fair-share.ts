@@ -1,7 +1,8 @@
 import type { Variant } from '../definition.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
-import { shareOf } from '../share.js';
+import { setBack } from '../../contracts/set-back.js';
+import { capacityOf, permitsOf, timePart, type Capacity } from '../burst.js';
 import type { FairShare } from '../fair-share-option.js';
 import {
   capOf,
@@ -21,10 +22,9 @@ import {
 /** The options of gcra that a fair share reads, or that it excludes. */
 interface FairShareOptions {
   readonly share?: FairShare;
-  readonly burst?: number;
+  readonly burst?: Capacity;
   readonly block?: unknown;
   readonly overdraft?: boolean;
-  readonly inherit?: 'absolute' | 'proportional';
 }
 
 /** The units of a burst are exact, with room for debt. */
@@ -52,9 +52,11 @@ function write(
  */
 export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParameter> = {
   name: 'gcra-fair-share',
+  version: 2,
   parameters: ['limit', 'window', 'burst', 'tenant', 'weight', 'named'],
-  check({ limit, window, burst = limit, block, inherit, overdraft }) {
-    if (inherit === 'proportional') return `inherit is "proportional"; allowed with share: "absolute"`;
+  check(rule) {
+    const { limit, window, block, overdraft } = rule;
+    const burst = permitsOf(rule.burst ?? limit, rule);
     if (overdraft !== undefined) return `overdraft is ${String(overdraft)}; allowed: none with share`;
     if (block !== undefined) {
       return `block is ${JSON.stringify(block)}; allowed: none with share, whose tenants have one key`;
@@ -64,8 +66,14 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
     return `burst x window is too large for share; allowed: a burst of at most ${most} with this window, or a shorter window`;
   },
   capacity: ({ burst }) => burst,
-  share: ({ limit, burst = limit }, processes) => ({ burst: shareOf(burst, processes) }),
-  compile: ({ limit, window, burst = limit }) => ({ limit, window, burst, tenant: 1, weight: 1, named: 0 }),
+  // The shares are those of one burst: another one starts new counters.
+  keyParts: (rule) => [permitsOf(rule.burst ?? rule.limit, rule), ...timePart(rule.burst, rule)],
+  share: ({ limit, burst = limit }, processes) => ({ burst: capacityOf(burst, processes) }),
+  compile: (rule) => {
+    const { limit, window } = rule;
+    return { limit, window, burst: permitsOf(rule.burst ?? limit, rule), tenant: 1, weight: 1, named: 0 };
+  },
+  isAhead: ({ at }, now) => setBack(at, now) > 0,
   bySubject({ share }) {
     const { weights = {}, weight: usual = 1 } = share ?? {};
     const known = new Map(Object.entries(weights));

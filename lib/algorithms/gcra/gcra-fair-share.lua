@@ -131,10 +131,10 @@ local function forget_idle()
 end
 
 -- Reads the window and the burst of a state, and the shares as they were then. Returns nil if there is none.
-local function unpack_state(stored)
-  if not stored or string.sub(stored, 1, #MAGIC) ~= MAGIC then return nil end
+local function unpack_state(key, stored)
+  if not stored then return nil end
   local doubles = (#stored - #MAGIC) / 8
-  if doubles < HEAD or doubles % 4 ~= 0 then return nil end
+  if string.sub(stored, 1, #MAGIC) ~= MAGIC or doubles < HEAD or doubles % 4 ~= 0 then fail_unrecognised(key, window) end
   local values = { struct.unpack(format_of(doubles), stored, #MAGIC + 1) }
   at, pool, count, sum_weights = values[3], values[4], doubles / 4 - 1, 0
   total = pool
@@ -153,13 +153,18 @@ end
 local function read(key, now, rule_limit, rule_window, rule_burst)
   limit, window, burst = rule_limit, rule_window, rule_burst
   local stored, from_window, from_burst = get(key), written_window, written_burst
-  if not stored or stored ~= written then from_window, from_burst = unpack_state(stored) end
+  if not stored or stored ~= written then from_window, from_burst = unpack_state(key, stored) end
   written = nil -- until the shares are written
   if not from_window then
     at, pool, count, total, sum_weights = now, burst * window, 0, burst * window, 0
     return false
   end
   if from_window ~= window or from_burst ~= burst then convert(from_window, from_burst) end
+  local by = set_back(at)
+  if by > 0 then
+    at = at - by
+    for index = 1, count do seen[index] = seen[index] - by end
+  end
   advance(now)
   return forget_idle()
 end

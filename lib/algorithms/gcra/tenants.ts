@@ -1,4 +1,5 @@
 import type { SharePart } from '../../contracts/algorithm.js';
+import { setBack } from '../../contracts/set-back.js';
 import type { Numbers } from '../definition.js';
 
 export type FairShareParameter = 'limit' | 'window' | 'burst' | 'tenant' | 'weight' | 'named';
@@ -107,6 +108,13 @@ function convert(state: FairShareState, { window, burst }: Parameters): Shares {
   return { at, pool: rest - totalOf({ at, pool: 0, tenants: owing }), tenants: owing };
 }
 
+/** Moves the shares to an earlier time: the clock was set back. */
+function move(shares: Shares, by: number): void {
+  if (by === 0) return;
+  shares.at -= by;
+  shares.tenants = shares.tenants.map((tenant) => ({ ...tenant, seen: tenant.seen - by }));
+}
+
 /** Adds the units of the time that has passed. */
 function advance(shares: Shares, now: number, parameters: Parameters): void {
   const { limit, window, burst } = parameters;
@@ -125,6 +133,7 @@ export function read(state: FairShareState | undefined, now: number, parameters:
   const shares: Shares = isOwn
     ? { at: state.at, pool: state.pool, tenants: state.tenants.map((tenant) => ({ ...tenant })) }
     : convert(state, parameters);
+  move(shares, setBack(state.at, now));
   advance(shares, now, parameters);
   const idleSince = shares.at - fillTime(parameters);
   shares.tenants = shares.tenants.filter(({ credit, seen }) => {

@@ -5,7 +5,8 @@
 -- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), capacity (maximum number of permits in the queue),
 --       longest and longest_part (the longest queue that a permit may join: microseconds, part),
---       delay_after and delay_after_part (the longest queue that does not delay a permit: microseconds, part)
+--       delay_after and delay_after_part (the longest queue that does not delay a permit: microseconds, part),
+--       time (-1: every state has the instant at which it was written, see backlog.lua)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
 -- @needs rate, backlog
@@ -15,23 +16,14 @@ local function beyond(whole, part, less, less_part)
   return math.max(0, part > less_part and whole - less + 1 or whole - less)
 end
 
-local function step(key, now, cost, max_wait, _, own_limit, own_window, capacity, own_longest, own_longest_part, own_delay_after, own_delay_after_part)
-  if own_limit == 0 then return false, 0, -1, 0 end
+local function step(key, now, cost, max_wait, _, limit, window, capacity, longest, longest_part, delay_after, delay_after_part, time)
+  if limit == 0 then return false, 0, -1, 0 end
 
-  local queue, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
-  local longest, longest_part, delay_after, delay_after_part = own_longest, own_longest_part, own_delay_after, own_delay_after_part
-  if slow_for > 0 then
-    -- The number of permits that may wait, or proceed at once, does not depend on the rate.
-    longest, longest_part = span_of(capacity - 1, limit, window)
-    delay_after, delay_after_part = span_of(permits_in(delay_after, delay_after_part, own_limit, own_window), limit, window)
-  end
+  local queue, part = read_backlog(key, now, limit, window, time)
   local room, room_part = longest - queue, longest_part - part
   if room_part < 0 then room, room_part = room - 1, room_part + limit end
   local remaining = room < 0 and 0 or permits_in(room, room_part, limit, window) + 1
   local delay = cost > 0 and beyond(queue, part, delay_after, delay_after_part) or 0
-  if slow_for > 0 and delay >= slow_for then
-    delay = backlog_wait(queue, part, limit, window, slow_for, own_limit, own_window, own_delay_after, own_delay_after_part)
-  end
 
   local is_full = cost > remaining and (cost > capacity or max_wait == 0)
   if max_wait < math.huge and (is_full or (max_wait > 0 and delay > max_wait)) then
@@ -41,40 +33,29 @@ local function step(key, now, cost, max_wait, _, own_limit, own_window, capacity
     elseif cost <= capacity then
       local need, need_part = span_of(math.max(0, cost - 1), limit, window)
       retry_after = beyond(need, need_part, room, room_part)
-      if slow_for > 0 and retry_after >= slow_for then
-        need, need_part = span_of(math.max(0, cost - 1), own_limit, own_window)
-        local most, most_part = own_longest - need, own_longest_part - need_part
-        if most_part < 0 then most, most_part = most - 1, most_part + own_limit end
-        retry_after = backlog_wait(queue, part, limit, window, slow_for, own_limit, own_window, most, most_part)
-      end
     end
-    local reset_after = part > 0 and queue + 1 or queue
-    if slow_for > 0 then reset_after = backlog_length(queue, part, limit, window, slow_for, own_limit, own_window) end
-    return false, remaining, retry_after, reset_after
+    return false, remaining, retry_after, part > 0 and queue + 1 or queue
   end
 
   local taken, taken_part = span_of(cost, limit, window)
   queue, part = queue + taken, part + taken_part
   if part >= limit then queue, part = queue + 1, part - limit end
   if queue >= LONGEST then queue, part = LONGEST, 0 end
-  local state, expires_after = write_backlog(now, queue, part, limit, window, slow_for)
-  local reset_after = expires_after
-  if slow_for > 0 then reset_after = backlog_length(queue, part, limit, window, slow_for, own_limit, own_window) end
-  return true, math.max(0, remaining - cost), delay, reset_after, state, expires_after
+  local state, expires_after = write_backlog(now, queue, part, limit, time)
+  return true, math.max(0, remaining - cost), delay, expires_after, state, expires_after
 end
 
 -- Refunds only the last charge in the queue: the delays of later requests have been returned already.
-local function refund(key, now, cost, receipt, _, own_limit, own_window)
-  if own_limit == 0 then return nil end
-  local queue, part, limit, window, slow_for = read_backlog(key, now, own_limit, own_window)
-  local length = slow_for > 0 and backlog_length(queue, part, limit, window, slow_for, own_limit, own_window) or (part > 0 and queue + 1 or queue)
-  if now + length ~= receipt or receipt <= now then return nil end
+local function refund(key, now, cost, receipt, _, limit, window, _, _, _, _, _, time)
+  if limit == 0 then return nil end
+  local queue, part = read_backlog(key, now, limit, window, time)
+  if now + (part > 0 and queue + 1 or queue) ~= receipt or receipt <= now then return nil end
 
   local back, back_part = span_of(cost, limit, window)
   queue, part = queue - back, part - back_part
   if part < 0 then queue, part = queue - 1, part + limit end
   if queue < 0 then queue, part = 0, 0 end
-  return write_backlog(now, queue, part, limit, window, slow_for)
+  return write_backlog(now, queue, part, limit, time)
 end
 
 return { step = step, refund = refund }

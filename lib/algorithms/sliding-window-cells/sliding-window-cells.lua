@@ -1,13 +1,9 @@
 -- Sliding window of cells: counts permits in `cells` equal cells of the window, aligned to the clock. The oldest cell
 -- counts in full until it has left the window, so that no window ever contains more than `limit`.
 --
--- KEYS  the rule's key: a string, `window/cells:until expiry count count …`:
---       window  length of the window (microseconds)
---       until   until when this grid also applies to a rule with a shorter window (microseconds since the epoch);
---               without `:until`, until no cell counts
---       expiry  the instant at which the newest cell stops counting (microseconds since the epoch)
---       count   the permits of each cell, newest first
---       The state of an earlier release has no `window/cells:until`; it uses the rule's own grid.
+-- KEYS  the rule's key: a string, `written count count …`:
+--       written  when it was written (microseconds since the epoch): an instant of the newest cell
+--       count    the permits of each cell, newest first
 -- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), cells
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
@@ -17,67 +13,29 @@
 -- The maximum count of a cell.
 local LONGEST = 2 ^ 51
 
-local GRID = INTEGER .. '/' .. INTEGER
-
-local function empty(now, window, cells)
-  local counts = {}
+-- Returns: when the state that replaces the stored one is written, the number of the newest cell, the counts by age, and
+-- whether they were moved since the clock was set back.
+local function read(key, now, window, cells)
+  local stored, cell, counts = get(key), cell_at(now, window, cells), {}
   for age = 0, cells do counts[age] = 0 end
-  return cell_at(now, window, cells), counts
-end
-
--- Returns: the current cells of a state, in its own grid (number of the newest cell, counts by age).
-local function aged(now, expiry, stored_counts, window, cells)
-  local cell, counts = empty(now, window, cells)
-  local newest = cell_at(expiry - window - 1, window, cells)
+  if not stored then return now, cell, counts end
+  local written, stored_counts = string.match(stored, '^(%d+) ([%d ]*%d)$')
+  if not written then fail_unrecognised(key, window) end
+  written = tonumber(written)
+  local is_moved = set_back(written) > 0
+  local newest = is_moved and cell or cell_at(written, window, cells)
   local age = math.max(0, cell - newest)
+  local oldest = age + cells
   for count in string.gmatch(stored_counts, '%d+') do
-    if age > cells then break end
-    counts[age], age = tonumber(count), age + 1
+    if age > oldest then fail_unrecognised(key, window) end
+    if age <= cells then counts[age] = tonumber(count) end
+    age = age + 1
   end
-  return math.max(cell, newest), counts
-end
-
--- Returns: the current cells of a state in the rule's grid, as if each permit had been taken at the end of its cell
--- (number of the newest cell, counts by age).
-local function moved(now, expiry, stored_counts, window, cells, own_window, own_cells)
-  local cell, counts = empty(now, own_window, own_cells)
-  local newest = cell_at(expiry - window - 1, window, cells)
-  cell = math.max(cell, cell_at(expiry - window - 1, own_window, own_cells))
-  for count in string.gmatch(stored_counts, '%d+') do
-    local expires_at = expiry_of(newest, window, cells)
-    if expires_at <= now then break end
-    local at = cell - cell_at(expires_at - window - 1, own_window, own_cells)
-    if at <= own_cells then counts[at] = counts[at] + tonumber(count) end
-    newest = newest - 1
+  if not is_moved then return math.max(now, written), math.max(cell, newest), counts end
+  for moved = 1, cells do
+    counts[0], counts[moved] = math.min(LONGEST, counts[0] + counts[moved]), 0
   end
-  return cell, counts
-end
-
--- Returns: the number of the newest cell, the counts by age, and their grid: window, cells, and until when that applies
--- instead of the rule's own (0 if it is the rule's own).
-local function read(key, now, own_window, own_cells)
-  local stored = get(key) or ''
-  local window, cells, ends_at, expiry, counts = string.match(stored, '^(%d+)/(%d+):?(%d*) (%d+) (.*)$')
-  if not window then
-    window, cells, expiry, counts = own_window, own_cells, string.match(stored, '^(%d+) (.*)$')
-  end
-  window, cells, ends_at, expiry = tonumber(window), tonumber(cells), tonumber(ends_at), tonumber(expiry)
-
-  local cell
-  if not expiry or expiry <= now then
-    cell, counts = empty(now, own_window, own_cells)
-    return cell, counts, own_window, own_cells, 0
-  end
-  if window == own_window then
-    cell, counts = aged(now, expiry, counts, window, cells)
-    return cell, counts, window, cells, 0
-  end
-  if window < own_window or now >= (ends_at or expiry) then
-    cell, counts = moved(now, expiry, counts, window, cells, own_window, own_cells)
-    return cell, counts, own_window, own_cells, 0
-  end
-  cell, counts = aged(now, expiry, counts, window, cells)
-  return cell, counts, window, cells, ends_at or expiry
+  return now, cell, counts, true
 end
 
 -- Returns: the number of permits that count, and the time until none of them do.
@@ -91,19 +49,17 @@ local function sum(cell, counts, now, window, cells)
 end
 
 -- Returns: the state, without empty cells at the old end.
-local function write(cell, counts, window, cells, ends_at)
-  local texts, oldest = {}, cells
+local function write(written, counts, cells)
+  local texts, oldest = { string.format(INTEGER, written) }, cells
   while oldest > 0 and counts[oldest] == 0 do oldest = oldest - 1 end
-  for age = 0, oldest do texts[age] = string.format(INTEGER, counts[age]) end
-  local grid = string.format(GRID, window, cells)
-  if ends_at > 0 then grid = grid .. ':' .. string.format(INTEGER, ends_at) end
-  return grid .. ' ' .. string.format(INTEGER, expiry_of(cell, window, cells)) .. ' ' .. table.concat(texts, ' ', 0, oldest)
+  for age = 0, oldest do texts[age + 2] = string.format(INTEGER, counts[age]) end
+  return table.concat(texts, ' ')
 end
 
-local function step(key, now, cost, max_wait, _, limit, own_window, own_cells)
+local function step(key, now, cost, max_wait, _, limit, window, cells)
   if limit == 0 then return false, 0, -1, 0 end
 
-  local cell, counts, window, cells, ends_at = read(key, now, own_window, own_cells)
+  local written, cell, counts = read(key, now, window, cells)
   local used, reset_after = sum(cell, counts, now, window, cells)
   local remaining = math.max(0, limit - used)
 
@@ -119,17 +75,17 @@ local function step(key, now, cost, max_wait, _, limit, own_window, own_cells)
 
   if cost > 0 then reset_after = expiry_of(cell, window, cells) - now end
   counts[0] = math.min(LONGEST, counts[0] + cost)
-  return true, math.max(0, remaining - cost), 0, reset_after, write(cell, counts, window, cells, ends_at), reset_after
+  return true, math.max(0, remaining - cost), 0, reset_after, write(written, counts, cells), reset_after
 end
 
-local function refund(key, now, cost, receipt, only_last, limit, own_window, own_cells)
-  local cell, counts, window, cells, ends_at = read(key, now, own_window, own_cells)
-  if only_last or receipt <= now then return nil end
+local function refund(key, now, cost, receipt, only_last, _, window, cells)
+  local written, cell, counts, is_moved = read(key, now, window, cells)
+  if only_last or is_moved or receipt <= now then return nil end
   for age = 0, cells do
     if counts[age] > 0 and expiry_of(cell - age, window, cells) == receipt then
       counts[age] = math.max(0, counts[age] - cost)
       local _, reset_after = sum(cell, counts, now, window, cells)
-      return write(cell, counts, window, cells, ends_at), reset_after
+      return write(written, counts, cells), reset_after
     end
   end
   return nil

@@ -1,7 +1,4 @@
 import type { Example } from '../example.js';
 
 /** Example rules of sliding-window-counter. */
-export const slidingWindowCounterExamples: readonly Example[] = [
-  { variant: '', rule: () => ({}) },
-  { variant: 'in proportion', rule: () => ({ inherit: 'proportional' }) },
-];
+export const slidingWindowCounterExamples: readonly Example[] = [{ variant: '', rule: () => ({}) }];

@@ -1,16 +1,7 @@
-/** The longest window in use, for which a log keeps its entries. See docs/adr/0028-changed-windows-of-a-log.md. */
-export interface Kept {
-  /** Microseconds. */
-  readonly window: number;
-  /** Permits. */
-  readonly limit: number;
-  /** Until when it is in use, in microseconds since the epoch; 0: for one window after the last request. */
-  readonly until: number;
-}
-
 /**
  * A log of allowed requests, oldest first: the instant of each, and the running total of permits including it. The
- * first entry is not a request, but the base of the running total.
+ * first entry is not a request, but the base of the running total. The last request holds permits: requests after it
+ * that were refunded in full are not in the log.
  *
  * Immutable for its user: `push` returns a new log that shares the entries, as a slice does, so that no request copies
  * them. Use only the newest log: a `push` to an older one overwrites entries of the newer ones.
@@ -21,11 +12,10 @@ export class HitLog {
     private readonly totals: number[],
     private readonly first: number,
     private readonly end: number,
-    readonly kept: Kept,
   ) {}
 
   static empty(): HitLog {
-    return new HitLog([0], [0], 0, 1, { window: 0, limit: 0, until: 0 });
+    return new HitLog([0], [0], 0, 1);
   }
 
   get lastInstant(): number {
@@ -44,11 +34,6 @@ export class HitLog {
   /** Number of entries in memory, including expired ones. */
   get heldLength(): number {
     return this.instants.length;
-  }
-
-  /** The instant from which no entry counts, in microseconds since the epoch. */
-  get expiresAt(): number {
-    return this.lastInstant + this.kept.window;
   }
 
   /** Returns the instant of an entry; `Infinity` past the end. */
@@ -71,32 +56,40 @@ export class HitLog {
   }
 
   /** Returns the log with one more request, and with the entry at index `base` as its base. */
-  push(instant: number, total: number, base: number, kept: Kept): HitLog {
+  push(instant: number, total: number, base: number): HitLog {
     const first = this.first + base;
-    if (this === EMPTY_LOG) return new HitLog([0, instant], [0, total], 0, 2, kept);
+    if (this === EMPTY_LOG) return new HitLog([0, instant], [0, total], 0, 2);
     if (first > 32 && first * 2 > this.end) {
       const instants = this.instants.slice(first, this.end);
       const totals = this.totals.slice(first, this.end);
-      return new HitLog(instants, totals, 0, instants.length, kept).push(instant, total, 0, kept);
+      return new HitLog(instants, totals, 0, instants.length).push(instant, total, 0);
     }
     this.instants[this.end] = instant;
     this.totals[this.end] = total;
-    return new HitLog(this.instants, this.totals, first, this.end + 1, kept);
+    return new HitLog(this.instants, this.totals, first, this.end + 1);
   }
 
   /** Returns the log with `cost` subtracted from the request at `index` and from all later totals. */
   reduce(index: number, cost: number): HitLog {
     const before = this.total(index - 1);
+    if (this.lastTotal - cost <= before) return this.until(before);
     const instants = this.instants.slice(this.first, this.end);
     const totals = this.totals.slice(this.first, this.end);
     for (let at = index; at < totals.length; at++) totals[at] = Math.max(before, totals[at]! - cost);
-    return new HitLog(instants, totals, 0, totals.length, this.kept);
+    return new HitLog(instants, totals, 0, totals.length);
   }
 
   /** Returns the log as data, for the playground of the documentation. */
   toJSON() {
-    const { first, end, kept } = this;
-    return { instants: this.instants.slice(first + 1, end), permits: this.lastTotal - this.total(0), kept };
+    const { first, end } = this;
+    return { instants: this.instants.slice(first + 1, end), permits: this.lastTotal - this.total(0) };
+  }
+
+  /** Returns the log up to the first request whose total is at least `total`. */
+  private until(total: number): HitLog {
+    if (total === this.total(0)) return EMPTY_LOG;
+    const end = this.first + this.firstTotalReaching(total, 0) + 1;
+    return new HitLog(this.instants, this.totals, this.first, end);
   }
 
   /** Searches with doubling steps from `low`: requests mostly expire one by one, so the result is usually close. */

@@ -1,6 +1,7 @@
 import type { AlgorithmDefinition } from '../definition.js';
 import { allow, deny, NEVER } from '../result.js';
-import { EMPTY_LOG, type HitLog, type Kept } from './hit-log.js';
+import { setBack } from '../../contracts/set-back.js';
+import { EMPTY_LOG, type HitLog } from './hit-log.js';
 import { slidingWindowLogExamples } from './sliding-window-log.examples.js';
 
 /** `algorithm: 'sliding-window-log'` has no options of its own. */
@@ -16,11 +17,12 @@ const MOST_REWRITTEN = 1000;
  * The sliding window log: stores every allowed request, and allows at most `limit` permits in any window. Exact; its
  * memory grows with the number of stored requests, up to `limit` per key.
  *
- * If rules with windows of different lengths use the same log (after a change, or in a rolling deploy), it also
- * enforces the larger limit in the longer window, until that window has passed since its rule last charged the log.
+ * The instant of the last entry is that of the last write. After the clock was set back, what counted at that instant is
+ * one entry at the current time.
  */
 export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitLog, 'limit' | 'window'> = {
   name: 'sliding-window-log',
+  version: 2,
   bound: 'any window',
   examples: slidingWindowLogExamples,
   parameters: ['limit', 'window'],
@@ -30,58 +32,49 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
   step(state, now, cost, { limit, window }, maxWait = 0) {
     if (limit === 0) return NEVER;
 
-    const found = state ?? EMPTY_LOG;
-    const latest = Math.max(now, found.lastInstant);
-    const { kept } = found;
-    const endsAt = kept.until === 0 ? found.expiresAt : kept.until;
-    const isLonger = kept.window > window && latest < endsAt;
-    const isGone = latest >= found.expiresAt || (!isLonger && found.lastInstant <= latest - window);
-    const log = isGone ? EMPTY_LOG : found;
-
-    const base = log.firstInstantReaching(latest - window + 1) - 1;
+    const log = read(state, now, window);
+    const latest = Math.max(now, log.lastInstant);
+    const base = baseAt(log, latest, window);
     const used = log.lastTotal - log.total(base);
-    const first = isLonger ? log.firstInstantReaching(latest - kept.window + 1) - 1 : base;
-    const most = isLonger ? Math.max(limit, kept.limit) : limit;
-    const usedLonger = log.lastTotal - log.total(first);
-    const remaining = Math.max(0, Math.min(limit - used, most - usedLonger));
+    const remaining = Math.max(0, limit - used);
 
     const heldFor = used > 0 ? log.lastInstant + window - now : 0;
     if (cost > remaining && maxWait < Infinity) {
       if (cost > limit) return deny(remaining, null, heldFor);
-      let retryAfter = 0;
-      if (cost > limit - used) {
-        const freeing = log.firstTotalReaching(log.lastTotal + cost - limit, base);
-        retryAfter = log.instant(freeing) + window - now;
-      }
-      if (cost > most - usedLonger) {
-        const freeing = log.firstTotalReaching(log.lastTotal + cost - most, first);
-        retryAfter = Math.max(retryAfter, Math.min(log.instant(freeing) + kept.window, endsAt) - now);
-      }
-      return deny(remaining, retryAfter, Math.max(heldFor, retryAfter));
+      const freeing = log.firstTotalReaching(log.lastTotal + cost - limit, base);
+      return deny(remaining, log.instant(freeing) + window - now, heldFor);
     }
 
-    const keptNow = isLonger ? keep(kept, kept.window, kept.limit, endsAt) : keep(kept, window, limit, 0);
-    const instant = isGone ? now : latest;
+    if (cost === 0) return allow(remaining, 0, heldFor, log, heldFor);
     const total = Math.min(Number.MAX_SAFE_INTEGER, log.lastTotal + cost);
-    const resetAfter = cost > 0 ? instant + window - now : heldFor;
-    const next = cost > 0 ? log.push(instant, total, first, keptNow) : found;
-    return allow(Math.max(0, remaining - cost), 0, resetAfter, next, instant + keptNow.window - now);
+    const resetAfter = latest + window - now;
+    return allow(Math.max(0, remaining - cost), 0, resetAfter, log.push(latest, total, base), resetAfter);
   },
 
   /** Subtracts the cost from the request and from all later totals, unless there are more than `MOST_REWRITTEN`. */
   refund(log, now, cost, { window }, receipt, onlyLast) {
     const instant = Number(receipt) - window;
-    if (onlyLast || Number(receipt) <= now || log.expiresAt <= now) return undefined;
+    if (onlyLast || Number(receipt) <= now || setBack(log.lastInstant, now) > 0) return undefined;
     const index = log.firstInstantReaching(instant);
     if (log.instant(index) !== instant || log.length - index > MOST_REWRITTEN) return undefined;
-    return { state: log.reduce(index, cost), expiresAfter: log.expiresAt - now };
+    const state = log.reduce(index, cost);
+    return { state, expiresAfter: Math.max(0, state.lastInstant + window - now) };
   },
+
+  isAhead: (log, now) => setBack(log.lastInstant, now) > 0,
 
   sizeOf: (log) => 1 + Math.floor(log.heldLength / ENTRIES_PER_SIZE),
 };
 
-/** Returns the same object if nothing has changed. */
-function keep(kept: Kept, window: number, limit: number, until: number): Kept {
-  const isSame = kept.window === window && kept.limit === limit && kept.until === until;
-  return isSame ? kept : { window, limit, until };
+/** Returns the log that applies now: an empty one if every request has expired. */
+function read(state: HitLog | undefined, now: number, window: number): HitLog {
+  if (state === undefined || state.lastInstant <= now - window) return EMPTY_LOG;
+  if (setBack(state.lastInstant, now) === 0) return state;
+  const used = state.lastTotal - state.total(baseAt(state, state.lastInstant, window));
+  return EMPTY_LOG.push(now, used, 0);
+}
+
+/** Returns the index of the last entry that does not count at an instant. */
+function baseAt(log: HitLog, instant: number, window: number): number {
+  return log.firstInstantReaching(instant - window + 1) - 1;
 }

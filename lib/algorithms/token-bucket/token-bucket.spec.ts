@@ -56,12 +56,4 @@ describe('a refund of token-bucket after later charges', () => {
     expect(reference.refund(500_000, 4, 7e6)).toBe(true);
     expect(reference.peek(500_000, 0)).toMatchObject({ remaining: 6, resetAfter: 3.5e6 });
   });
-
-  it('refunds whole windows of tokens with refill by interval', () => {
-    const reference = new Reference(tokenBucket, { limit: 2, window: 1e6, burst: 10, refill: 'interval' });
-    reference.hit(0, 4);
-    reference.hit(250_000, 1);
-    expect(reference.refund(1_500_000, 4, 2e6)).toBe(true);
-    expect(reference.peek(1_500_000, 0)).toMatchObject({ remaining: 9, resetAfter: 0.5e6 });
-  });
 });

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { expectTimeline, type DecideOptions } from '../../../test/support/timeline.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import { MemoryStore, RateLimiter, type QueueRule, type Rule } from '../../index.js';
+import { Reference } from '../../../test/support/reference.js';
+import { tokenBucket } from './token-bucket.js';
 import { warmUp, type WarmUpState } from './warm-up.js';
 
 const NOON = Date.UTC(2024, 0, 1, 12) * 1000;
@@ -130,7 +132,7 @@ describe('a bucket that warms up in 4 s to 10 per second', () => {
     const bucket = new Bucket(TEN);
     bucket.take(NOON, 40);
     const idleAt = NOON + 6e6;
-    expect(bucket.state).toEqual({ nextFree: idleAt, part: 0, stored: 0 });
+    expect(bucket.state).toMatchObject({ nextFree: idleAt, part: 0, stored: 0 });
     expect(bucket.peek(idleAt + 1e6, 1)).toMatchObject({ state: { stored: 1e6 - 1e5 }, resetAfter: 1e5 });
     expect(bucket.peek(idleAt + 3e6, 1)).toMatchObject({ state: { stored: 3e6 - 1e5 }, resetAfter: 195e3 });
     expect(bucket.peek(idleAt + 4e6, 1)).toMatchObject({ state: { stored: 4e6 - 1e5 }, resetAfter: 295e3 });
@@ -165,7 +167,70 @@ describe('a bucket that warms up in 4 s to 10 per second', () => {
     bucket.take(NOON);
     expect(bucket.peek(NOON - 1e6, 1)).toMatchObject({ allowed: false, retryAfter: 1e6 + 295e3 });
     bucket.take(NOON - 1e6);
-    expect(bucket.state).toEqual({ nextFree: NOON + 295e3 + 285e3, part: 0, stored: 38e5 });
+    expect(bucket.state).toMatchObject({ nextFree: NOON + 295e3 + 285e3, part: 0, stored: 38e5 });
+  });
+});
+
+describe.each([
+  ['a minute', 60e6],
+  ['ten hours', 36_000e6],
+  ['a year', 31_536_000e6],
+])('a bucket that warms up, when the clock is set back by %s', (_length, by) => {
+  const rule = { limit: 10, window: 1e6, warmUp: '4s' } as const;
+
+  it('keeps its queue as long as it was, reports true waits, and stays as cold as it was', () => {
+    const reference = new Reference(tokenBucket, rule);
+    for (const delay of [0, 295e3, 580e3]) expect(reference.hit(NOON, 1, Infinity).delay).toBe(delay);
+    const now = NOON + 1e5 - by;
+    expect(reference.hit(now, 1)).toMatchObject({ allowed: false, retryAfter: 855e3, resetAfter: 855e3 });
+    expect(reference.state).toMatchObject({ nextFree: now + 855e3, stored: 37e5, written: now });
+    expect(reference.hit(now + 855e3 - 1, 1)).toMatchObject({ allowed: false, retryAfter: 1 });
+    expect(reference.hit(now + 855e3, 1)).toMatchObject({ allowed: true, resetAfter: 265e3 });
+  });
+
+  it('refunds the last charge of the moved queue only', () => {
+    const reference = new Reference(tokenBucket, rule);
+    reference.hit(NOON, 1);
+    const now = NOON - by;
+    expect(reference.refund(now, 1, NOON + 295e3)).toBe(false);
+    expect(reference.refund(now, 1, now + 295e3)).toBe(true);
+    expect(reference.state).toMatchObject({ nextFree: now + 195e3, written: now });
+  });
+
+  it('neither warms nor cools by the time of a clock that is set forward and back', () => {
+    const reference = new Reference(tokenBucket, rule);
+    reference.hit(NOON, 40);
+    reference.hit(NOON + by, 1);
+    expect(reference.state).toMatchObject({ nextFree: NOON + by + 295e3, stored: 39e5 });
+    expect(reference.hit(NOON, 1)).toMatchObject({ allowed: false, retryAfter: 295e3 });
+    expect(reference.hit(NOON + 295e3, 1)).toMatchObject({ allowed: true, resetAfter: 285e3 });
+  });
+});
+
+describe('a bucket that warms up, when its limit changes', () => {
+  const ruleOf = (limit: number) => ({ limit, window: 1e6, warmUp: '4s' }) as const;
+
+  it('keeps the instant at which the next request may proceed: halved, doubled, 0 and back', () => {
+    const reference = new Reference(tokenBucket, ruleOf(10));
+    reference.hit(NOON, 1);
+    for (const limit of [5, 20]) {
+      reference.change(ruleOf(limit));
+      expect(reference.hit(NOON, 1)).toMatchObject({ allowed: false, retryAfter: 295e3 });
+    }
+    reference.change(ruleOf(0));
+    expect(reference.hit(NOON, 1)).toMatchObject({ allowed: false, retryAfter: null });
+    reference.change(ruleOf(5));
+    expect(reference.hit(NOON + 295e3, 1)).toMatchObject({ allowed: true, resetAfter: 560e3 });
+  });
+
+  it('rounds a fraction of a microsecond of another limit up', () => {
+    const reference = new Reference(tokenBucket, ruleOf(3));
+    const { resetAfter } = reference.hit(NOON, 1);
+    expect(reference.state).toMatchObject({ nextFree: NOON + resetAfter - 1, part: 1, limit: 3 });
+    reference.change(ruleOf(7));
+    expect(reference.hit(NOON, 1)).toMatchObject({ retryAfter: resetAfter });
+    reference.hit(NOON, 1, Infinity);
+    expect(reference.state).toMatchObject({ part: 1, limit: 7 });
   });
 });
 
@@ -183,7 +248,7 @@ describe('requests that wait for a bucket with a warm-up', () => {
     bucket.take(NOON);
     expect(bucket.refund(NOON, 1, NOON + 295e3)).toBe(false);
     expect(bucket.refund(NOON, 1, NOON + 580e3)).toBe(true);
-    expect(bucket.state).toEqual({ nextFree: NOON + 480e3, part: 0, stored: 38e5 });
+    expect(bucket.state).toMatchObject({ nextFree: NOON + 480e3, part: 0, stored: 38e5 });
     expect(bucket.refund(NOON + 480e3, 1, NOON + 480e3)).toBe(false);
   });
 

@@ -1,9 +1,10 @@
 import type { Next } from '../../contracts/algorithm.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { checkRate } from '../burst.js';
-import type { Variant } from '../definition.js';
+import type { Numbers, Variant } from '../definition.js';
 import { LONGEST, minus, plus, roundUp, spanOf, type Span } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
+import { setBack } from '../../contracts/set-back.js';
 
 /** The options of a token bucket that a warm-up reads, or that it excludes. */
 interface WarmUpOptions {
@@ -12,7 +13,6 @@ interface WarmUpOptions {
   readonly refill?: 'continuous' | 'interval';
   readonly initial?: number;
   readonly overdraft?: boolean;
-  readonly inherit?: 'absolute' | 'proportional';
 }
 
 type WarmUpParameter = 'limit' | 'window' | 'warmUp';
@@ -20,10 +20,14 @@ type WarmUpParameter = 'limit' | 'window' | 'warmUp';
 export interface WarmUpState {
   /** The instant at which the next request may proceed, in microseconds since the epoch. */
   readonly nextFree: number;
-  /** Fraction of the instant, in units of 1/limit microsecond. */
+  /** Fraction of the instant, in units of 1/`limit` microsecond. */
   readonly part: number;
+  /** The limit with which the fraction was calculated. */
+  readonly limit: number;
   /** How cold the bucket is at that instant: from 0 (warm) to the warm-up (cold), in microseconds. */
   readonly stored: number;
+  /** When the state was written, in microseconds since the epoch. */
+  readonly written: number;
 }
 
 /** The state at the current time. */
@@ -33,16 +37,26 @@ interface Current {
   readonly stored: number;
   /** Time until the next request may proceed. */
   readonly busy: number;
+  /** The instant that the next state is written at. */
+  readonly written: number;
 }
 
 function read(state: WarmUpState | undefined, now: number, limit: number, warmUp: number): Current {
-  if (!state) return { nextFree: { whole: now, part: 0 }, stored: warmUp, busy: 0 };
-  const nextFree = { whole: state.nextFree, part: Math.min(state.part, limit - 1) };
-  const stored = Math.min(state.stored, warmUp);
+  const fresh = { nextFree: { whole: now, part: 0 }, stored: warmUp, busy: 0, written: now };
+  if (!state) return fresh;
+  const by = setBack(state.written, now);
+  const nextFree = instantOf(state, by, limit);
+  const written = Math.max(now, state.written - by);
 
   const busy = roundUp(nextFree) - now;
-  if (busy > 0) return { nextFree, stored, busy };
-  return { nextFree: { whole: now, part: 0 }, stored: Math.min(warmUp, stored - busy), busy: 0 };
+  if (busy > 0) return { nextFree, stored: state.stored, busy, written };
+  return { ...fresh, stored: Math.min(warmUp, state.stored - busy), written };
+}
+
+/** Returns the instant of a state that is moved back. A fraction of another limit is rounded up. */
+function instantOf({ nextFree, part, limit }: WarmUpState, by: number, own: number): Span {
+  if (part === 0 || limit === own) return { whole: nextFree - by, part };
+  return { whole: nextFree - by + 1, part: 0 };
 }
 
 /**
@@ -56,9 +70,13 @@ function surchargeOf(stored: number, spent: number, warmUp: number): number {
 }
 
 /** Returns the state, which expires when it is as cold as a fresh key. */
-function write(now: number, nextFree: Span, stored: number, warmUp: number): Next<WarmUpState> {
+function write(
+  now: number,
+  { nextFree, stored, written }: Omit<Current, 'busy'>,
+  { limit, warmUp }: Numbers<WarmUpParameter>,
+): Next<WarmUpState> {
   const busy = roundUp(nextFree) - now;
-  const state = { nextFree: nextFree.whole, part: nextFree.part, stored };
+  const state = { nextFree: nextFree.whole, part: nextFree.part, limit, stored, written };
   return { state, expiresAfter: busy + warmUp - stored };
 }
 
@@ -76,9 +94,10 @@ function write(now: number, nextFree: Span, stored: number, warmUp: number): Nex
  */
 export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { readonly queues: true } = {
   name: 'token-bucket-warm-up',
+  version: 2,
   parameters: ['limit', 'window', 'warmUp'],
   check(rule) {
-    const field = (['burst', 'refill', 'initial', 'overdraft', 'inherit'] as const).find(
+    const field = (['burst', 'refill', 'initial', 'overdraft'] as const).find(
       (name) => rule[name] !== undefined,
     );
     if (field !== undefined) {
@@ -90,16 +109,19 @@ export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { re
     }
     return checkRate({ limit, window });
   },
+  keyParts: ({ warmUp }) => [parseDuration(warmUp)!],
   compile: ({ limit, window, warmUp }) => ({ limit, window, warmUp: parseDuration(warmUp)! }),
   queues: true,
 
-  step(state, now, cost, { limit, window, warmUp }, maxWait = 0) {
+  step(state, now, cost, parameters, maxWait = 0) {
+    const { limit, window, warmUp } = parameters;
     if (limit === 0) return NEVER;
 
-    const { nextFree, stored, busy } = read(state, now, limit, warmUp);
+    const current = read(state, now, limit, warmUp);
+    const { nextFree, stored, busy, written } = current;
     const remaining = busy === 0 ? limit : 0;
     if (cost === 0) {
-      const unchanged = write(now, nextFree, stored, warmUp);
+      const unchanged = write(now, current, parameters);
       return allow(remaining, 0, busy, unchanged.state, unchanged.expiresAfter);
     }
     if (maxWait < Infinity && (cost > limit || busy > maxWait)) {
@@ -112,7 +134,7 @@ export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { re
     const sum = plus(nextFree, busyFor, limit);
     const free = sum.whole - now < LONGEST ? sum : { whole: now + LONGEST, part: 0 };
     const resetAfter = roundUp(free) - now;
-    const next = write(now, free, stored - spent, warmUp);
+    const next = write(now, { nextFree: free, stored: stored - spent, written }, parameters);
     return allow(0, busy, resetAfter, next.state, next.expiresAfter);
   },
 
@@ -120,13 +142,17 @@ export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { re
    * Refunds only the last charge: the delays of later requests have been returned already. The part of `stored` that
    * was used up, and the additional time for it, are not refunded.
    */
-  refund(state, now, cost, { limit, window, warmUp }, receipt) {
+  refund(state, now, cost, parameters, receipt) {
+    const { limit, window, warmUp } = parameters;
     if (limit === 0) return undefined;
-    const { nextFree, stored, busy } = read(state, now, limit, warmUp);
+    const { nextFree, stored, busy, written } = read(state, now, limit, warmUp);
     if (now + busy !== receipt || receipt <= now) return undefined;
 
     const back = spanOf(cost, limit, window);
     const free = minus(nextFree, back, limit);
-    return write(now, free.whole < now ? { whole: now, part: 0 } : free, stored, warmUp);
+    const least = { whole: now, part: 0 };
+    return write(now, { nextFree: free.whole < now ? least : free, stored, written }, parameters);
   },
+
+  isAhead: ({ written }, now) => setBack(written, now) > 0,
 };

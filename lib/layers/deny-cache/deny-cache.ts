@@ -10,13 +10,16 @@ import type {
   Store,
 } from '../../contracts/store.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
+import { every, type Timer } from '../../contracts/timer.js';
 import { Denial } from './denial.js';
 
 const MOST_DENIALS = 10_000;
+const MOST_BYTES = 8 * 1024 * 1024;
+const SWEEP_EVERY_MS = 1000;
 
 /**
- * Longest time for which a denial is cached, in microseconds. It also bounds how long a denial outlives a key that is
- * deleted by hand.
+ * Longest time for which a denial is cached, in microseconds; announce.lua has the same number. It also bounds how long a
+ * denial outlives a key that is deleted by hand.
  */
 const LONGEST_DENIAL = 1e6;
 
@@ -29,7 +32,12 @@ const LONGEST_DENIAL = 1e6;
  * the block ends. A denial is cached for at most one second. See docs/adr/0015-deny-cache.md.
  */
 export class DenyCache implements Store, Follower {
-  private readonly denials = new LRUCache<string, Denial>({ max: MOST_DENIALS });
+  private readonly denials = new LRUCache<string, Denial>({
+    max: MOST_DENIALS,
+    maxSize: MOST_BYTES,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
+  private timer: Timer | undefined;
   private isFollowing = false;
   private isClosed = false;
   private isTrusted = false;
@@ -55,7 +63,7 @@ export class DenyCache implements Store, Follower {
       }
       return found;
     };
-    const results = this.next.decide(hits, options);
+    const results = this.next.decide(hits, this.isTrusted ? { ...options, cachesDenials: true } : options);
     return results instanceof Promise ? results.then(cached) : cached(results);
   }
 
@@ -91,6 +99,7 @@ export class DenyCache implements Store, Follower {
     this.changes += 1;
     this.isTrusted = isTrusted;
     this.denials.clear();
+    this.sweep();
   }
 
   /** Returns the cached results of a request; `undefined` if there are none. */
@@ -128,6 +137,16 @@ export class DenyCache implements Store, Follower {
     }
     if (!denied || wait === 0 || !this.isListening(hits) || changes !== this.changes) return;
     this.denials.set(denied.key, new Denial(hits, results, since, since + wait));
+    this.timer ??= every(SWEEP_EVERY_MS, () => this.sweep());
+  }
+
+  /** Drops the denials that have ended. */
+  private sweep(): void {
+    const now = this.now();
+    for (const [key, denial] of this.denials.entries()) if (denial.isOver(now)) this.denials.delete(key);
+    if (this.denials.size > 0) return;
+    this.timer?.stop();
+    this.timer = undefined;
   }
 
   /** Microseconds of the stopwatch. */

@@ -17,6 +17,9 @@ import type { RuleHit } from '../../rules/rule-hit.js';
 import { Prefetched } from './prefetched.js';
 
 const MOST_KEYS = 10_000;
+const MOST_BYTES = 16 * 1024 * 1024;
+/** Estimated heap of the prefetched permits of a key, in bytes, besides the key. */
+const ENTRY_BYTES = 1300;
 const SWEEP_EVERY_MS = 100;
 /** How long prefetched permits can be refunded by name after they have expired, in microseconds. */
 const REFUNDED_FOR = 60e6;
@@ -54,6 +57,8 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   ) {
     this.entries = new LRUCache<string, Entry>({
       max: MOST_KEYS,
+      maxSize: MOST_BYTES,
+      sizeCalculation: (_entry, key) => ENTRY_BYTES + 2 * key.length,
       dispose: (entry, _key, reason) => {
         if (reason === 'evict') this.evicted.push(entry);
       },
@@ -97,6 +102,13 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
 
   trusted(): void {
     // Nothing to do: permits that outlive an unreported reset expire after `ttl`.
+  }
+
+  /** Refunds the permits of all keys, since changed rules may have left some of them. */
+  giveBack(): void {
+    const entries = [...this.entries.values()].filter(({ coming }) => !coming);
+    this.entries.clear();
+    void this.refund(entries);
   }
 
   private async closeAll(): Promise<void> {

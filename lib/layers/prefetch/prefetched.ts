@@ -8,6 +8,8 @@ export class Prefetched {
   /** Number of permits that are used, or were not used in time. */
   private spent = 0;
   private readonly charge: TakenAhead;
+  /** The refund of all permits. */
+  private readonly refund: Adjustment;
 
   /**
    * @param taken the prefetch as it was sent to the store
@@ -17,12 +19,15 @@ export class Prefetched {
    */
   constructor(
     private readonly rule: CompiledPrefetch,
-    private readonly taken: PrefetchRequest,
-    private readonly hit: Hit,
+    taken: PrefetchRequest,
+    hit: Hit,
     private readonly result: HitResult,
     private readonly since: number,
   ) {
     this.charge = { permits: rule.permits, now: result.now, resetAfter: result.resetAfter };
+    const { name, keptFor } = taken;
+    const once = { name, until: result.now + keptFor };
+    this.refund = { ...adjustmentOf(hit, result, 'refund'), once };
   }
 
   /** Whether all permits are used or expired. */
@@ -32,7 +37,7 @@ export class Prefetched {
 
   /** Whether the permits can be used for a hit: algorithm and parameters must be the same. */
   isFor({ algorithm, parameters }: Hit): boolean {
-    const own = this.hit;
+    const own = this.refund;
     if (parameters === own.parameters) return true;
     return (
       algorithm === own.algorithm &&
@@ -59,9 +64,7 @@ export class Prefetched {
     const cost = this.rule.permits - this.spent;
     this.spent = this.rule.permits;
     if (cost === 0) return undefined;
-    const { name, keptFor } = this.taken;
-    const once = { name, until: this.result.now + keptFor };
-    return { ...adjustmentOf(this.hit, this.result, 'refund'), cost, once };
+    return { ...this.refund, cost };
   }
 
   private use(hit: Hit, elapsed: number, source: HitResult['source']): HitResult | undefined {
@@ -71,6 +74,10 @@ export class Prefetched {
     const remaining = result.remaining + rule.permits - this.spent;
     const resetAfter = Math.max(0, result.resetAfter - elapsed);
     // The sum of `now` and `resetAfter` identifies the charge: the instant at which it expires.
+    const nextAfter =
+      remaining === 0 && result.nextAfter !== undefined
+        ? { nextAfter: Math.max(0, result.nextAfter - elapsed) }
+        : undefined;
     return {
       allowed: true,
       remaining,
@@ -80,6 +87,7 @@ export class Prefetched {
       source,
       now: result.now + elapsed,
       chargedAt: result.now,
+      ...nextAfter,
     };
   }
 

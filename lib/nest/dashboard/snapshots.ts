@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { subjectForPrograms } from '../../rules/subject-digest.js';
 import { LiveFollower } from '../live/live-follower.js';
 import { MOST_RULES } from './collect/collector.js';
 import { ProcessReports, type AllReports } from './collect/process-reports.js';
@@ -80,7 +81,7 @@ export class Snapshots {
     { element, count, error }: CountedElement,
     remaining: number | null,
   ): SnapshotRule['top'][number] {
-    const subject = subjectOfText(element);
+    const subject = subjectForPrograms(subjectOfText(element));
     const isShown = this.options.subjects === 'shown';
     return {
       id: subjectId(secret, rule, element),

@@ -5,7 +5,7 @@ import type { CompiledRule } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import { Exceptions } from '../request/exceptions.js';
 import { dynamicFields, sampleOf } from '../request/per-request-rule.js';
-import type { LiveChange } from '../request/route-limit.js';
+import { endingAt, type LiveChange } from '../request/route-limit.js';
 import { withLayer } from '../rules/live-layer.js';
 import type { By } from '../rules/route-rule.js';
 import type { RuleFields } from '../rules/rule-layers.js';
@@ -67,14 +67,15 @@ export interface ChangedRule {
  */
 export function changeOf(rule: ChangedRule, changes: RuleChanges, cache: ExceptionCache): LiveChange {
   const fields = changedFields(rule.fields, changes);
-  const counter = changes.layer?.counter;
-  if (changes.exceptions.length === 0) return { fields, counter, exceptions: undefined };
+  const { counter, until = Infinity } = changes.layer ?? {};
+  if (changes.exceptions.length === 0) return { fields, counter, until, exceptions: undefined };
   const compile = compilerOf(fields, cache);
   const exceptions = new Exceptions(bySubject(rule, changes, cache), (exception) => {
     const compiled = compile(exception);
-    return compiled === 'allow' ? compiled : rule.keyed(compiled, exception.counter ?? counter);
+    if (compiled === 'allow') return compiled;
+    return rule.keyed(endingAt((exception as HeldRule).until, compiled), exception.counter ?? counter);
   });
-  return { fields, counter, exceptions };
+  return { fields, counter, until, exceptions };
 }
 
 /** @throws RateLimitConfigError if an exception does not fit the rule */

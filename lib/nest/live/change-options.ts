@@ -28,14 +28,12 @@ export interface SetOptions extends UnsetOptions {
    */
   readonly expires?: Duration;
   /**
-   * What is left of the permits that were consumed before: `'reset'` starts new counters, so that a window of the longer
-   * length has at most the sum of both limits. Otherwise they count as the rule in the code states: `'absolute'` keeps
-   * them, and `'proportional'` scales them with the limit, so that no window of the longer length has more than the larger
-   * limit.
+   * `'reset'` starts new counters, so that at most the sum of both limits is allowed around the change. Otherwise another
+   * limit counts the permits that were consumed before; another window, `burst` or `queue` starts new counters by itself.
    *
-   * @default the `inherit` of the rule, which is `'absolute'` by default
+   * @default consumed permits count
    */
-  readonly inherit?: 'absolute' | 'proportional' | 'reset';
+  readonly inherit?: 'reset';
 }
 
 const text = (most: number, least = 0): OptionCheck => ({
@@ -55,7 +53,7 @@ const UNSET_OPTIONS = {
 const SET_OPTIONS = {
   ...UNSET_OPTIONS,
   expires: durationOption,
-  inherit: oneOf('absolute', 'proportional', 'reset'),
+  inherit: oneOf('reset'),
 } satisfies Record<keyof SetOptions, OptionCheck>;
 
 /** @throws RateLimitConfigError if an option is invalid */

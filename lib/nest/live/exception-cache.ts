@@ -1,5 +1,6 @@
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
+import { subjectFromSource } from '../../rules/subject-digest.js';
 import { programSubject } from '../programs/program-subject.js';
 import { exceptionKey, type ExceptionsBySubject } from '../request/exceptions.js';
 import type { By } from '../rules/route-rule.js';
@@ -39,7 +40,9 @@ export class ExceptionCache {
     const known = lists.get(counted);
     if (known) return known;
     const subjectOf = programSubject(by, ipv6Prefix, path);
-    const list = new Map(exceptions.map((each) => [exceptionKey(subjectOf(each.subject!)), each]));
+    const list = new Map(
+      exceptions.map((each) => [exceptionKey(subjectOf(subjectFromSource(each.subject!))), each]),
+    );
     lists.set(counted, list);
     return list;
   }

@@ -80,7 +80,7 @@ export class LiveFollower {
         this.logger.log('The live rules can be read again.');
     } catch (error) {
       if (this.isClosed) return;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? error.message : shown(error);
       const stays = this.version === undefined ? 'the rules in the code are' : 'the last live rules stay';
       this.warnings.warn(
         'RL_LIVE_RULES_UNREAD',

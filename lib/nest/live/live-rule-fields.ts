@@ -11,7 +11,7 @@ type Value<Field> = Exclude<Field, (...args: never[]) => unknown>;
 export type LiveRuleFields = {
   readonly [Name in 'limit' | 'window' | 'cost']?: Value<RouteRuleFields[Name]>;
 } & Pick<RouteRuleFields, 'block' | 'mode' | 'trial' | 'onStoreError' | 'plans'> &
-  Partial<Omit<AnyOptions, 'inherit'>> & {
+  Partial<AnyOptions> & {
     /** The algorithm. Another algorithm starts new counters. */
     readonly algorithm?: AlgorithmName | undefined;
   };

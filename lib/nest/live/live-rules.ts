@@ -3,7 +3,6 @@ import { FROM_ONE } from '../../contracts/options.js';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import {
   MOST_RECORDS,
-  type ExceptedSubject,
   type RuleChange,
   type RuleChangeRecord,
   type RuleSource,
@@ -11,6 +10,7 @@ import {
 } from '../../contracts/rule-source.js';
 import { RateLimitConflictError } from '../../contracts/rate-limit-conflict.error.js';
 import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
+import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../../rules/subject-digest.js';
 import type { Routes } from '../request/routes.js';
 import { originsOf } from '../rules/rule-layers.js';
 import type { RuleBook } from '../rules/rule-book.js';
@@ -101,11 +101,12 @@ export class LiveRules {
    */
   async setException(
     rule: string,
-    subject: ExceptedSubject,
+    subject: SubjectValue,
     exception: LiveRuleFields | 'allow' | 'deny',
     options: SetOptions,
   ): Promise<number> {
     const read = readSetOptions('rules.setException', options);
+    checkSubject(rule, subject);
     return this.write({ ...read, rule, subject, fields: stated(rule, exception) });
   }
 
@@ -115,7 +116,8 @@ export class LiveRules {
    * @throws RateLimitConfigError if an option is invalid
    * @throws RateLimitConflictError if `version` is given and the exception has another one
    */
-  async unsetException(rule: string, subject: ExceptedSubject, options: UnsetOptions): Promise<number> {
+  async unsetException(rule: string, subject: SubjectValue, options: UnsetOptions): Promise<number> {
+    checkSubject(rule, subject);
     return this.write({
       ...readUnsetOptions('rules.unsetException', options),
       rule,
@@ -125,7 +127,7 @@ export class LiveRules {
   }
 
   /** Returns the live change of a rule, as the source holds it now; `undefined` if there is none. */
-  async get(rule: string, subject?: ExceptedSubject): Promise<SourcedRule | undefined> {
+  async get(rule: string, subject?: SubjectValue): Promise<SourcedRule | undefined> {
     const { source } = this;
     const { entries } = await bySource('read', () => inTime(() => source.load(), READ_MS, UNREAD));
     return entries.find((entry) => isSame(entry, { rule, subject }));
@@ -186,23 +188,8 @@ export class LiveRules {
       ]);
     }
     const held = this.state.changesOf(rule);
-    const problems = [
-      ...this.state.problemsOf(rule, withChange(held, change)),
-      ...this.inheritProblems(change),
-    ];
+    const problems = this.state.problemsOf(rule, withChange(held, change));
     if (problems.length > 0) throw new RateLimitConfigError(problems);
-  }
-
-  /** Consumed permits count as the rule in the code states, in all processes, or not at all. */
-  private inheritProblems({ rule, inherit }: RuleChange): readonly string[] {
-    if (inherit === undefined || inherit === 'reset') return [];
-    const own = this.list()
-      .filter((each) => each.rule === rule)
-      .map(({ fields }) => fields['inherit']?.value ?? 'absolute');
-    if (own.every((each) => each === inherit)) return [];
-    const other = inherit === 'absolute' ? 'proportional' : 'absolute';
-    const fix = `write inherit: "${inherit}" on the rule in the code`;
-    return [problem('inherit', inherit, `"${other}", as rule "${rule}" has it, or "reset"; or ${fix}`)];
   }
 
   private get source(): RuleSource {
@@ -212,6 +199,12 @@ export class LiveRules {
       "live rules: the module has no source; write liveRules: new RedisRuleSource({ redis: 'redis://…' })",
     ]);
   }
+}
+
+/** @throws RateLimitConfigError if it is no subject: a digest with the right fields may be from a client */
+function checkSubject(rule: string, subject: SubjectValue): void {
+  if (subjectFromProgram(subject) !== undefined) return;
+  throw new RateLimitConfigError([problem(`subject of rule "${rule}"`, subject, SUBJECT_ALLOWED)]);
 }
 
 /**

@@ -1,7 +1,8 @@
-import type { Subject, SubjectValue } from '../../rules/key.js';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { ipSubjectOf } from '../../http/client-ip.js';
 import { EVERYONE, headerSubjectOf, userSubjectOf } from '../../http/subject.js';
+import { boundedList, boundedPart, type Subject } from '../../rules/subject.js';
+import { SubjectDigest, type SubjectValue } from '../../rules/subject-digest.js';
 import { headerOf } from '../rules/by.js';
 import type { By } from '../rules/route-rule.js';
 
@@ -11,6 +12,8 @@ export type ProgramSubject = (given: SubjectValue) => Subject;
 interface PartReader {
   readonly allowed: string;
   readonly read: (given: string | number) => string | undefined;
+  /** Whether the guard counts by values that may be long, of which events have the digest. */
+  readonly isAnyText?: boolean;
 }
 
 const EVERYONE_READER: PartReader = {
@@ -41,8 +44,10 @@ export function programSubject(
     }
     const parts = readers.map((reader, index) => readPart(values[index], reader));
     if (values.length === readers.length && parts.every((part) => part !== undefined)) {
-      return isTuple || Array.isArray(given) ? parts : parts[0]!;
+      return isTuple || Array.isArray(given) ? boundedList(parts) : parts[0]!;
     }
+    const whole = isTuple && values.length === 1 ? SubjectDigest.partOf(values[0]) : undefined;
+    if (whole !== undefined) return [whole];
     const allowed = readers.map((reader) => reader.allowed).join(', ');
     throw new RateLimitConfigError([
       problem(`subject of ${path}`, given, isTuple ? `a list of ${allowed}` : allowed),
@@ -50,21 +55,29 @@ export function programSubject(
   };
 }
 
-function readPart(given: unknown, { read }: PartReader): string | undefined {
-  return typeof given === 'string' || Number.isFinite(given) ? read(given as string | number) : undefined;
+function readPart(given: unknown, { read, isAnyText = false }: PartReader): string | undefined {
+  if (typeof given !== 'string' && !Number.isFinite(given)) {
+    return isAnyText ? SubjectDigest.partOf(given) : undefined;
+  }
+  const part = read(given as string | number);
+  return part === undefined ? part : boundedPart(part);
 }
 
 function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
   const ip = (given: string | number): string | undefined => ipSubjectOf(String(given), ipv6Prefix);
   if (by === undefined) {
-    return { allowed: 'a string or a number', read: (given) => ip(given) ?? String(given) };
+    return { allowed: 'a string or a number', read: (given) => ip(given) ?? String(given), isAnyText: true };
   }
   if (by === 'ip') return { allowed: 'an IP address', read: ip };
-  if (by === 'user') return { allowed: 'the id of a user', read: userSubjectOf };
+  if (by === 'user') return { allowed: 'the id of a user', read: userSubjectOf, isAnyText: true };
   if (by === 'everyone') return EVERYONE_READER;
   const header = headerOf(by);
   if (header === undefined) {
-    return { allowed: 'what its function returns', read: (given) => String(given) || undefined };
+    return {
+      allowed: 'what its function returns',
+      read: (given) => String(given) || undefined,
+      isAnyText: true,
+    };
   }
   const hash = headerSubjectOf(header);
   return { allowed: `the value of the header ${header}`, read: (given) => hash(String(given)) };

@@ -1,6 +1,6 @@
 import type { SourcedRule } from '../../contracts/rule-source.js';
-import type { Subject } from '../../rules/key.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
+import type { Subject } from '../../rules/subject.js';
 
 /** The exceptions of a rule by subject, see `exceptionKey`. */
 export type ExceptionsBySubject = ReadonlyMap<string, SourcedRule>;

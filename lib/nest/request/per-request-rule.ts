@@ -7,6 +7,7 @@ import type { KeyedRule } from '../../rules/keyed-rule.js';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import type { AnyRule } from '../../rules/rule.js';
+import { copyOfText } from '../../rules/subject.js';
 import type { InvalidValues } from './invalid-values.js';
 import type { Exchange } from './exchange.js';
 import { headerOf } from '../rules/by.js';
@@ -42,6 +43,7 @@ export function sampleOf(fields: RuleFields, path: string): CompiledRule {
     const fix = 'a value, since all subjects of a rule with share have one limit and window';
     throw new RateLimitConfigError(ofOne.map((field) => `${path}.${field}: got a function; allowed: ${fix}`));
   }
+  checkCapacity(fields, given, path);
   let refusal: unknown;
   for (const sample of SAMPLES) {
     const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
@@ -52,6 +54,24 @@ export function sampleOf(fields: RuleFields, path: string): CompiledRule {
     }
   }
   throw refusal as RateLimitConfigError;
+}
+
+/** The options that are a number of permits or a time. */
+const CAPACITIES = ['burst', 'queue'] as const;
+
+/**
+ * A number of permits has another time at each limit, so that each value of the function would start new counters.
+ *
+ * @throws RateLimitConfigError if the limit or the window is a function, and a capacity is a number
+ */
+function checkCapacity(fields: RuleFields, given: readonly string[], path: string): void {
+  const cause = given.find((field) => field !== 'cost');
+  if (cause === undefined || algorithmOf(fields['algorithm'] as string | undefined)?.leases) return;
+  const allowed = `the time in which the limit adds the permits, such as "10s", since ${cause} is a function`;
+  const problems = CAPACITIES.filter((name) => typeof readCount(fields[name]) === 'number').map((name) =>
+    problem(`${path}.${name}`, fields[name], allowed),
+  );
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
 }
 
 /** A rule with functions in `limit`, `window` or `cost`, compiled for each request. */
@@ -79,7 +99,7 @@ export class PerRequestRule {
   private compile(resolved: Resolved): CompiledRule | 'skip' | 'unavailable' {
     try {
       const rule = compileRule(ruleOf({ ...this.fields, ...resolved, cost: 0 }), this.path);
-      return (this.lastValid = { ...rule, resolved });
+      return (this.lastValid = { ...rule, resolved: copied(resolved) });
     } catch (error) {
       if (!(error instanceof RateLimitConfigError)) throw error;
       return this.withoutLimit(error.problems.join('; '));
@@ -130,6 +150,15 @@ function counted(share: unknown, by: unknown): { readonly share?: unknown } {
   const hash = headerSubjectOf(header);
   const weights = Object.entries(share['weights']).map(([name, weight]) => [hash(name) ?? name, weight]);
   return { share: { ...share, weights: Object.fromEntries(weights) as object } };
+}
+
+/** Returns the values without references to longer texts: they are kept, and may be parts of what a client sent. */
+function copied(resolved: Resolved): Resolved {
+  const copies = Object.entries(resolved).map(([field, value]) => [
+    field,
+    typeof value === 'string' ? copyOfText(value) : value,
+  ]);
+  return Object.fromEntries(copies) as Resolved;
 }
 
 function withCost(rule: CompiledRule, cost: number): CompiledRule {

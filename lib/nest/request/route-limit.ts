@@ -32,6 +32,8 @@ export interface LiveChange {
   readonly fields: RuleFields;
   /** Name of the counters that the change has started; absent if there are none. */
   readonly counter: string | undefined;
+  /** When the change ends, in milliseconds of `performance.now()`; `Infinity` if it does not. */
+  readonly until: number;
   /** The rules of single subjects; absent if there are none. */
   readonly exceptions: Exceptions | undefined;
 }
@@ -106,7 +108,8 @@ export class RouteLimit implements AppliedLimit {
     this.path = `rule "${this.name}" of ${owner}`;
     const { by = 'ip', ipv6Prefix = 64, scope = 'route', count = 'all', allowList } = this.fields;
     const { onMissingSubject = 'ip', mode } = this.fields;
-    this.keyed = (rule, counter = live?.counter) => key(rule, scope === 'route' ? id : undefined, counter);
+    this.keyed = (rule, counter = live?.counter) =>
+      key(live ? endingAt(live.until, rule) : rule, scope === 'route' ? id : undefined, counter);
     this.sources = sourcesOf(by);
     this.isEnforced = mode !== 'shadow';
     this.isNamed = namedOn(fields) !== 'nowhere';
@@ -206,4 +209,9 @@ export class RouteLimit implements AppliedLimit {
   private refusal(reason: Refusal['reason']): Applied {
     return this.isEnforced ? { rule: this.name, reason } : NO_HITS;
   }
+}
+
+/** Returns a rule that applies until an instant, unless it has an end already. */
+export function endingAt(until: number, rule: CompiledRule): CompiledRule {
+  return until === Infinity || rule.until !== undefined ? rule : { ...rule, until };
 }

@@ -8,7 +8,7 @@ import { RouteLimit } from './route-limit.js';
 export type Handler = (...args: never[]) => unknown;
 
 /** A reference to the counters of a route. */
-export interface RouteReference {
+export interface RouteReference<Name extends string = string> {
   /** The controller class and the name of its method. */
   readonly route: readonly [type: Type, method: string];
   /**
@@ -16,7 +16,7 @@ export interface RouteReference {
    *
    * @default all rules of the route
    */
-  readonly rule?: string;
+  readonly rule?: Name;
 }
 
 /** The limits of a handler by the stage of a request at which they are applied. */

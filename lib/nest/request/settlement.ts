@@ -8,7 +8,7 @@ import { hungUp, type Exchange } from './exchange.js';
 import { Warnings } from '../warnings.js';
 import { InvalidValues } from './invalid-values.js';
 
-/** Releases and refunds the permits of a request that has ended. */
+/** Releases and refunds the permits of a request that has ended. Never rejects. */
 export type Finish = (end: ResponseEnd, exchange: Exchange) => Promise<void>;
 
 /** Completes an allowed request: delays it, and settles its permits after the response. */
@@ -43,9 +43,11 @@ export class Settlement {
     const permit = decided.some(({ isHeld }) => isHeld) ? this.limiter.permit(decision) : undefined;
     if (!permit && conditional.length === 0) return undefined;
     return async (end, exchange) => {
-      const released = permit?.release();
-      await this.refund(end, exchange, decision, conditional);
-      await released;
+      const both = [permit?.release(), this.refund(end, exchange, decision, conditional)];
+      for (const each of await Promise.allSettled(both)) {
+        if (each.status === 'fulfilled') continue;
+        this.logger.error('The permits of a request could not be refunded.', each.reason);
+      }
     };
   }
 

@@ -1,5 +1,5 @@
 import { promised } from '../../contracts/thenable.js';
-import type { Subject } from '../../rules/key.js';
+import { boundedList, boundedPart, type Subject } from '../../rules/subject.js';
 import { ipSubject } from '../../http/client-ip.js';
 import { EVERYONE, headerSubject, userSubject, userSubjectOf, type HttpRequest } from '../../http/subject.js';
 import { headerOf } from '../rules/by.js';
@@ -71,12 +71,19 @@ function finderOf(by: By, ipv6Prefix: number, report: (value: unknown) => void):
     case 'ip':
       return ipSubject(ipv6Prefix);
     case 'user':
-      return userSubject;
+      return bounded(userSubject);
     case 'everyone':
       return () => EVERYONE;
     default:
       return headerSubject(headerOf(by)!);
   }
+}
+
+function bounded(find: (request: HttpRequest) => string | undefined): Finder {
+  return (request) => {
+    const part = find(request);
+    return part === undefined ? part : boundedPart(part);
+  };
 }
 
 /** Converts the result of a function of the application to a part of a subject. */
@@ -92,7 +99,7 @@ function partOf(found: Awaited<Found>, report: (value: unknown) => void): Part {
   if (found === null || found === undefined || found === '') return undefined;
   const text = userSubjectOf(found);
   if (text === undefined) report(found);
-  return text ?? UNUSABLE;
+  return text === undefined ? UNUSABLE : boundedPart(text);
 }
 
 /**
@@ -114,5 +121,5 @@ export function hookedSubject(
 
 function tupleOf(parts: readonly Part[]): readonly string[] | undefined | typeof UNUSABLE {
   if (parts.includes(UNUSABLE)) return UNUSABLE;
-  return parts.every((part) => typeof part === 'string') ? parts : undefined;
+  return parts.every((part) => typeof part === 'string') ? boundedList(parts) : undefined;
 }

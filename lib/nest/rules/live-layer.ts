@@ -18,10 +18,7 @@ const LIVE_FIELDS = [
   'plans',
 ] as const;
 
-/** An option that decides which counters a rule has. */
-const INHERIT = 'inherit';
-
-const LIVE: readonly string[] = [...LIVE_FIELDS, ...OPTION_NAMES].filter((name) => name !== INHERIT);
+const LIVE: readonly string[] = [...LIVE_FIELDS, ...OPTION_NAMES];
 
 /** The checks of a live layer: data, which cannot hold functions. */
 const { limit, window, cost } = RULE_FIELDS;
@@ -92,7 +89,7 @@ function unknownPlans(rule: RuleFields, layer: RuleFields, path: string): readon
 
 /** Whether a field of a rule belongs to the code: who is counted, and where. */
 function isFixed(field: string): boolean {
-  return !LIVE.includes(field) && (field === INHERIT || Object.hasOwn(ROUTE_FIELDS, field));
+  return !LIVE.includes(field) && Object.hasOwn(ROUTE_FIELDS, field);
 }
 
 function isHeld(algorithm: unknown): boolean {

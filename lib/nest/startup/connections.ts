@@ -94,8 +94,7 @@ export class Connections implements OnModuleInit, OnApplicationBootstrap, OnAppl
       await this.admit(type, client);
       return undefined;
     } catch (error) {
-      if (!(error instanceof HttpException)) this.logger.error('The rules of a connection failed.', error);
-      const exception = error instanceof HttpException ? error : new InternalServerErrorException();
+      const exception = this.answerOf(error);
       const { contentType } = exception as { readonly contentType?: unknown };
       const type = typeof contentType === 'string' ? contentType : 'application/json';
       return {
@@ -105,6 +104,17 @@ export class Connections implements OnModuleInit, OnApplicationBootstrap, OnAppl
         headers: Object.fromEntries([...connectingHeaders(client), ['Content-Type', type]]),
       };
     }
+  }
+
+  /** Returns an exception whose body can be sent. */
+  private answerOf(error: unknown): HttpException {
+    try {
+      if (error instanceof HttpException && JSON.stringify(error.getResponse())) return error;
+      this.logger.error('The rules of a connection failed.', error);
+    } catch (unsendable) {
+      this.logger.error('The body of a denied connection cannot be sent.', unsendable);
+    }
+    return new InternalServerErrorException();
   }
 
   /** A connection is a request that ends when the client disconnects. */

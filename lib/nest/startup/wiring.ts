@@ -4,6 +4,7 @@ import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { RuleBook } from '../rules/rule-book.js';
 import { REGISTERS_FILTER } from '../tokens.js';
 import { Connections } from './connections.js';
+import { addStreamCallFilter, takesStreamCalls } from '../transports/grpc-stream-call.js';
 import { addFilter } from '../transports/handler-filter.js';
 import { intercept } from '../transports/handler-interceptor.js';
 import { Guards } from './guards.js';
@@ -36,6 +37,7 @@ export class Wiring {
       if (kind === 'none' || kind === 'http' || !this.mayHaveRules(type, name)) continue;
       if (kind === 'connection' && methodRules(type, name).rules.length === 0) continue;
       intercept(prototype[name]!);
+      if (takesStreamCalls(prototype[name]!)) addStreamCallFilter(prototype[name]!);
       if (kind === 'connection') this.connections.limit(type);
       if (kind === 'gateway' || kind === 'pattern') this.wireUnreached(isMixed ? prototype[name]! : type);
     }

@@ -7,6 +7,7 @@ import { Responder } from '../request/responder.js';
 import type { Route } from '../request/routes.js';
 import { Settlement, type Finish } from '../request/settlement.js';
 import { DeniedEvents, type Deny } from './denied-events.js';
+import { answerable } from './grpc-stream-call.js';
 import { leave } from './handler-interceptor.js';
 import { failure, ObservedHandler, SUCCESS } from './observed-handler.js';
 import { RpcExchange } from './rpc.js';
@@ -28,6 +29,10 @@ export class Elsewhere {
   /** Returns `true` if the rules of the first stage allow a request. */
   async apply(route: Route, exchange: Exchange, deny: Deny): Promise<true> {
     if (route.limits.length === 0) return true;
+    return answerable(exchange.context, () => this.applyGuard(route, exchange, deny));
+  }
+
+  private async applyGuard(route: Route, exchange: Exchange, deny: Deny): Promise<true> {
     const { guard, handler } = route.stages;
     const denied = exchange instanceof RpcExchange ? this.events.deny(exchange, deny) : deny;
     const decision = await this.decide(guard, exchange, denied);
@@ -38,7 +43,8 @@ export class Elsewhere {
     const finish = decision && this.settlement.open(decision, guard.limits);
     if (!finish && handler.limits.length === 0 && !exchange.awaitsHandler) return true;
     const begin = async (): Promise<Finish | undefined> => {
-      const late = await this.decideLate(handler, exchange, denied, decision);
+      const decideLate = () => this.decideLate(handler, exchange, denied, decision);
+      const late = await answerable(exchange.context, decideLate);
       return late && this.settlement.open(late, handler.limits);
     };
     leave(exchange.context, new ObservedHandler(exchange, finish, begin));

@@ -3,6 +3,7 @@ import { defer, finalize, map, mergeMap, tap, type Observable } from 'rxjs';
 import type { ResponseEnd } from '../../http/response-end.js';
 import type { Exchange } from '../request/exchange.js';
 import type { Finish } from '../request/settlement.js';
+import { followStreamCall } from './grpc-stream-call.js';
 import type { HandlerStage } from './handler-interceptor.js';
 import { observed } from './observed-iterator.js';
 
@@ -32,14 +33,23 @@ export class ObservedHandler implements HandlerStage {
     this.exchange.startHandler();
     const closed = isSubscription(context) ? this.exchange.closed() : undefined;
     return defer(() => this.beginOnce()).pipe(
-      mergeMap(() => next.handle()),
+      mergeMap(() => {
+        isFollowed = followStreamCall(context, (ended) => this.finish(ended));
+        return next.handle();
+      }),
       map((value: unknown) => {
         if (!isSubscription(context) || !isIterable(value)) return value;
         isFollowed = true;
         const ended = (error?: unknown): void => this.finish(error === undefined ? SUCCESS : failure(error));
         return observed(value, ended, closed);
       }),
-      tap({ error: (error) => (end = failure(error)), complete: () => (end = SUCCESS) }),
+      tap({
+        error: (error) => {
+          end = failure(error);
+          isFollowed = false;
+        },
+        complete: () => (end = SUCCESS),
+      }),
       finalize(() => {
         if (!isFollowed) this.finish(end);
       }),

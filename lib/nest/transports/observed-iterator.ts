@@ -1,4 +1,5 @@
 import { onAbort } from '../../contracts/abort.js';
+import { callSafely } from '../../contracts/thenable.js';
 
 /**
  * Returns an iterator over the same values.
@@ -20,7 +21,11 @@ export function observed<Value>(
   };
   const close = (): void => {
     end();
-    iterator.return?.().catch(() => undefined); // nobody is left to tell
+    callSafely(
+      () => iterator.return?.(),
+      undefined,
+      () => undefined,
+    ); // The client has left.
   };
   const unheard = closed && onAbort(closed, close);
   if (closed?.aborted) close();

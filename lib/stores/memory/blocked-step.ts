@@ -1,10 +1,22 @@
 import type { Denied, Step } from '../../contracts/algorithm.js';
+import { setBack } from '../../contracts/set-back.js';
 
 /** A denial of a blocked subject: for how many microseconds, and whether it was blocked before. */
 type BlockedStep = Denied & { readonly blockedFor: number; readonly isBlocked?: boolean };
 
 /** The step of an algorithm, or the denial of a blocked subject. */
 export type BlockableStep = Step<unknown> & Partial<Pick<BlockedStep, 'blockedFor' | 'isBlocked'>>;
+
+/** The state of a block. Both instants are in microseconds since the epoch. */
+export interface BlockState {
+  readonly until: number;
+  readonly written: number;
+}
+
+/** Returns for how long a subject is still blocked. A block that began before the clock was set back keeps its length. */
+export function blockedFor(block: BlockState | undefined, now: number): number {
+  return block ? Math.max(0, block.until - setBack(block.written, now) - now) : 0;
+}
 
 /** Returns the step of a rule that blocks: a denial starts the block, unless the cost can never fit. */
 export function withBlock(step: Step<unknown>, duration: number): BlockableStep {

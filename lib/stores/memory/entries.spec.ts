@@ -55,6 +55,12 @@ describe('Entries', () => {
     expect(held('bcdefghi')).toBe('cdefghi');
   });
 
+  it('allocates memory for the states that it holds, not for its maximum size, so that the first state is stored at once', () => {
+    open(Number.MAX_SAFE_INTEGER);
+    for (const key of 'abc') put(key, 1);
+    expect(held('abc')).toBe('abc');
+  });
+
   it('keeps a state that is read regularly while others are added and grow', () => {
     open(800);
     put('kept', 60);

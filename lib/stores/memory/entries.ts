@@ -20,7 +20,6 @@ const SWEPT_AT_ONCE = 1000;
  * moved again only after an eighth of the maximum size has been added since its last move.
  */
 export class Entries {
-  /** Created with the first key, since it allocates memory for all keys, and the store of a fallback may stay unused. */
   private cache: LRUCache<string, Entry> | undefined;
   private readonly stayMoved: number;
   /** Total size of all states. */
@@ -91,7 +90,8 @@ export class Entries {
     this.held += entry.size;
     this.added += entry.size;
     entry.movedAt = this.added;
-    this.cache ??= new LRUCache({ max: this.maxSize + 1 }); // One more, since a key is added before another is evicted.
+    // With `max`, it would allocate memory for all keys at once, and block the process meanwhile.
+    this.cache ??= new LRUCache({ maxSize: Number.MAX_SAFE_INTEGER, sizeCalculation: () => 1 });
     this.cache.set(key, entry);
     this.evict(this.cache);
     this.sweeper ??= every(SWEEP_EVERY_MS, () => this.sweep());

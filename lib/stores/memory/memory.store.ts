@@ -1,6 +1,7 @@
 import type { Denied, MaxWait, Next } from '../../contracts/algorithm.js';
 import type { Clock } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
+import { setBack } from '../../contracts/set-back.js';
 import type {
   Adjustment,
   BaseStore,
@@ -11,7 +12,7 @@ import type {
   TurnFollower,
 } from '../../contracts/store.js';
 import { endsWithReset } from '../../contracts/undo.js';
-import { stepOfBlocked, withBlock, type BlockableStep } from './blocked-step.js';
+import { blockedFor, stepOfBlocked, withBlock, type BlockableStep, type BlockState } from './blocked-step.js';
 import { Entries } from './entries.js';
 import { Resets } from './resets.js';
 
@@ -93,6 +94,7 @@ export class MemoryStore implements BaseStore {
     for (let index = 0; index < hits.length; index += 1) {
       const hit = hits[index]!;
       let step = steps[index]!;
+      let nextAfter: number | null = null;
       if (step.allowed && (dryRun || isDenied)) step = this.step(hit, now, 0);
       else if (!dryRun && hit.cost > 0) {
         if (!step.allowed) this.keepDenied(hit, step, now);
@@ -100,8 +102,10 @@ export class MemoryStore implements BaseStore {
           const { key, algorithm } = hit;
           this.entries.set(key, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
           if (step.granted) this.reportTurns(step.granted);
+          if (step.remaining === 0 && !algorithm.leases) nextAfter = this.step(hit, now, 1).retryAfter;
         }
       }
+      if (!dryRun && (isDenied || !step.allowed || hit.cost === 0)) this.keepMoved(hit, now);
       const { allowed, remaining, retryAfter, resetAfter, delay, part } = step;
       const result = {
         allowed,
@@ -114,7 +118,9 @@ export class MemoryStore implements BaseStore {
         chargedAt: now === this.resets.lastAt ? Math.max(now, this.resets.chargesFrom(hit.key)) : now,
       } as const;
       if (step.blockedFor !== undefined) results[index] = { ...result, blockedFor: step.blockedFor };
-      else results[index] = part ? { ...result, part } : result;
+      else if (part || nextAfter !== null) {
+        results[index] = { ...result, ...(part && { part }), ...(nextAfter !== null && { nextAfter }) };
+      } else results[index] = result;
     }
     return results;
   }
@@ -125,15 +131,20 @@ export class MemoryStore implements BaseStore {
       const { key, kind } = adjustment;
       const state = this.entries.get(key);
       if (state === undefined && kind !== 'charge') return false;
-      if (endsWithReset(adjustment) && adjustment.chargedAt < this.resets.chargesFrom(key)) return false;
+      if (endsWithReset(adjustment) && this.isCleared(adjustment, now)) return false;
       const next = nextOf(adjustment, state, now);
       if (next) this.keep(adjustment, next, now);
       return next !== undefined;
     });
   }
 
+  /** Whether a charge can no longer be refunded, since it was made before the clock was set back, or before a reset. */
+  private isCleared({ key, chargedAt }: Adjustment, now: number): boolean {
+    return setBack(chargedAt, now) > 0 || chargedAt < this.resets.chargesFrom(key);
+  }
+
   async block({ block }: Counter, duration: number): Promise<void> {
-    if (block) this.blockUntil(block.key, this.now() + duration);
+    if (block) this.blockFor(block.key, duration, this.now());
   }
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
@@ -212,11 +223,11 @@ export class MemoryStore implements BaseStore {
   private stepOrBlock(hit: Hit, now: number, cost: number, maxWait: MaxWait): BlockableStep {
     const { block, lease } = hit;
     if (!block) return this.step(hit, now, cost, maxWait, lease);
-    const blockedUntil = this.entries.get(block.key) as number | undefined;
-    if (blockedUntil !== undefined && blockedUntil > now) {
+    const left = blockedFor(this.entries.get(block.key) as BlockState | undefined, now);
+    if (left > 0) {
       const step = this.step(hit, now, hit.cost, maxWait, lease);
       const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
-      return stepOfBlocked(step, resetAfter, blockedUntil - now);
+      return stepOfBlocked(step, resetAfter, left);
     }
     return withBlock(this.step(hit, now, cost, maxWait, lease), block.duration);
   }
@@ -226,6 +237,19 @@ export class MemoryStore implements BaseStore {
     if (step.asked) this.keep(hit, step.asked, now);
   }
 
+  /** Stores a state and a block that were written before the clock was set back, moved by the difference. */
+  private keepMoved(hit: Hit, now: number): void {
+    const { key, algorithm, parameters, block } = hit;
+    const blocked = block && (this.entries.get(block.key) as BlockState | undefined);
+    if (blocked && setBack(blocked.written, now) > 0) {
+      this.blockFor(block.key, blockedFor(blocked, now), now);
+    }
+    const state = algorithm.isAhead && this.entries.get(key);
+    if (state === undefined || !algorithm.isAhead!(state, now, parameters)) return;
+    const step = this.step(hit, now, 0);
+    if (step.allowed) this.keep(hit, step, now);
+  }
+
   private keep({ key, algorithm }: Counter, next: Next<unknown>, now: number): void {
     this.entries.set(key, next.state, now + next.expiresAfter, algorithm.sizeOf?.(next.state) ?? 1);
     if (next.granted) this.reportTurns(next.granted);
@@ -233,11 +257,11 @@ export class MemoryStore implements BaseStore {
 
   private beginBlock({ block }: Hit, step: BlockableStep, now: number): void {
     if (!block || block.duration === 0 || step.isBlocked || step.retryAfter === null) return;
-    this.blockUntil(block.key, now + block.duration);
+    this.blockFor(block.key, block.duration, now);
   }
 
-  private blockUntil(key: string, until: number): void {
-    this.entries.set(key, until, until, 1);
+  private blockFor(key: string, duration: number, now: number): void {
+    this.entries.set(key, { until: now + duration, written: now } satisfies BlockState, now + duration, 1);
   }
 }
 

@@ -21,8 +21,10 @@ local function take_receipt(position)
   return tonumber(ends_at), tonumber(charged_at)
 end
 
--- Returns: whether a reset has cleared a charge that was made at an instant.
+-- Returns: whether a charge that was made at an instant can no longer be refunded, since it was made before the clock was
+-- set back, or before a reset.
 local function is_cleared(position, charged_at)
+  if charged_at - now > SLACK then return true end
   local reset_at = tonumber(get(position) or nil)
   return reset_at and charged_at < reset_at
 end
@@ -50,6 +52,15 @@ local function take_memory_for_charges()
   end
 end
 
+-- Returns: the adjusted state and its expiry; nil if there was nothing to adjust, or the state is not recognised, and then
+-- also true.
+local function adjusted(operation, ...)
+  local done, state, expires_after = pcall(operation, ...)
+  if done then return state, expires_after end
+  if not is_of_key(state) then error(state) end
+  return nil, nil, true
+end
+
 local function adjust(...)
   begin_call(...)
   take_memory_for_charges()
@@ -62,26 +73,32 @@ local function adjust(...)
 
   for index, adjustment in ipairs(arguments) do
     local kind, rule, cost, receipt = adjustment[1], rules[adjustment[2]], adjustment[3], adjustment[4]
-    local position, charged_at, reset_position, name, state, expires_after = next_position(), adjustment[5], nil, nil, nil, nil
+    local position, charged_at, reset_position, name = next_position(), adjustment[5], nil, nil
+    local state, expires_after, is_invalid
     local key, is_refund = rule.save and keys[position] or position, kind < 2 or kind == 3
     if is_refund and not rule.leases then reset_position = next_position() end
     if kind == 3 or kind == 4 then name = next_position() end
     if kind == 3 then receipt, charged_at = take_receipt(name) end
     if kind == 2 then
-      state, expires_after = rule.renew(key, now, receipt, unpack(rule.parameters))
+      state, expires_after = adjusted(rule.renew, key, now, receipt, unpack(rule.parameters))
     elseif kind == 5 then
-      state, expires_after = rule.clear(key, now, unpack(rule.parameters))
+      state, expires_after, is_invalid = adjusted(rule.clear, key, now, unpack(rule.parameters))
+      if is_invalid then
+        redis.call('UNLINK', keys[position])
+        states[position] = false
+      end
     elseif kind == 4 then
-      state, expires_after = charge_once(rule, key, cost, name, receipt)
+      state, expires_after = adjusted(charge_once, rule, key, cost, name, receipt)
     elseif receipt and not (reset_position and is_cleared(reset_position, charged_at)) then
-      state, expires_after = rule.refund(key, now, cost, receipt, kind == 1, unpack(rule.parameters))
+      state, expires_after = adjusted(rule.refund, key, now, cost, receipt, kind == 1, unpack(rule.parameters))
     end
     if state then
       local save = (is_refund or kind == 5) and not rule.save and put_refund or rule.save or put
       save(key, state, milliseconds(expires_after))
-      if reset_position or kind == 5 then announce(keys[position]) end
+      if reset_position then announce_refund(keys[position]) end
+      if kind == 5 then announce(keys[position]) end
     end
-    reply[index] = (state or kind == 3 and receipt) and 1 or 0
+    reply[index] = (state or kind == 3 and receipt or is_invalid) and 1 or 0
   end
   save_all()
   return reply

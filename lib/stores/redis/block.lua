@@ -1,6 +1,6 @@
 -- Blocks the subject of a counter, from now on.
 --
--- KEYS  the key of the block, and that of the counter; without the latter, nothing is announced
+-- KEYS  the key of the block (see call.lua), and that of the counter; without the latter, nothing is announced
 -- ARGV  see protocol.lua, without rules; the arguments are duration (microseconds)
 -- Returns  1
 --
@@ -10,7 +10,7 @@ local function block(...)
   begin_call(...)
   local block_key, key, duration = keys[1], keys[2], arguments[1]
   take_memory()
-  redis.call('SET', block_key, string.format(INTEGER, now + duration), 'PX', milliseconds(duration))
+  redis.call('SET', block_key, block_text(duration), 'PX', milliseconds(duration))
   if key then announce(key) end
   return 1
 end

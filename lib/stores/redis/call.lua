@@ -1,7 +1,7 @@
 -- The common start of every function. Provides the keys, the arguments and the time of a call, and the states that are strings, as this call sees them: read all at once when the first is needed, and written once at the end, however many
 -- requests of the call have changed them.
 --
--- KEYS  those of the call; a key with another type of value counts as absent
+-- KEYS  those of the call
 -- ARGV  now (microseconds since the epoch, or '' for the server's time), then the arguments of the function
 
 -- Local names are looked up faster than global ones.
@@ -16,6 +16,12 @@ if string.format('%d', 2 ^ 52) ~= '4503599627370496' then INTEGER, THREE_INTEGER
 local MOST_READ = 1000
 
 local keys, argv, now, slack_ms
+
+-- Steps of the clock up to this length (microseconds) move no state.
+local SLACK = 1000000
+
+-- Whether a state of the current request was written before the clock was set back, and moved by the difference.
+local has_moved = false
 
 -- The states by position in KEYS; the positions of those to write, and their expiries.
 local states, unsaved, expiries = nil, {}, {}
@@ -40,6 +46,15 @@ local function begin(call_keys, call_argv)
   end
 end
 
+-- Returns: by how much the clock was set back since the instant at which a state was written (microseconds); 0 for a step
+-- of at most a second.
+local function set_back(written)
+  local by = written - now
+  if by <= SLACK then return 0 end
+  has_moved = true
+  return by
+end
+
 -- Returns: milliseconds for PX, with one more, since Redis counts from the start of the command, and TIME is later.
 local function milliseconds(microseconds)
   return math.ceil(microseconds / 1000) + 1 + slack_ms
@@ -61,7 +76,9 @@ local function when_full(main)
   end
 end
 
+-- A GET fails if the value is no string; MGET returns false, see `check_new`.
 local function read_all()
+  if #keys == 1 then return { redis.call('GET', keys[1]) } end
   if #keys <= MOST_READ then return redis.call('MGET', unpack(keys)) end
   local all = {}
   for first = 1, #keys, MOST_READ do
@@ -75,6 +92,32 @@ end
 local function get(position)
   if not states then states = read_all() end
   return states[position]
+end
+
+-- Returns: the state of a block that begins now: its end and the instant at which it was written (microseconds since the
+-- epoch), `end:written`.
+local function block_text(duration)
+  return string.format(INTEGER, now + duration) .. ':' .. string.format(INTEGER, now)
+end
+
+-- Fails the request: a key has a state that no algorithm wrote, or of another format. A state without an expiry gets one.
+local function fail_unrecognised(position, window)
+  local key = keys[position] or position
+  if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, math.ceil(window / 1000)) end
+  error({ err = 'INVALID_STATE' })
+end
+
+-- Returns: whether an error concerns the value of one key.
+local function is_of_key(failure)
+  local message = type(failure) == 'table' and failure.err or failure
+  return string.find(message, 'INVALID_STATE', 1, true) or string.find(message, 'WRONGTYPE', 1, true)
+end
+
+-- Fails if the key of a new state has a value that is no string, so that it is not overwritten.
+local function check_new(position)
+  if #keys > 1 and states[position] == false and redis.call('PTTL', keys[position]) ~= -2 then
+    error({ err = 'WRONGTYPE' })
+  end
 end
 
 local function put(position, state, expires_ms)

@@ -3,7 +3,7 @@ import { algorithms } from '../../algorithms/registry.js';
 import type { Hit } from '../../contracts/store.js';
 import { Call } from './call.js';
 
-const GCRA = { limit: 10, window: 60e6, burst: 10, full: 60e6, fullPart: 0, overdraft: 0 };
+const GCRA = { limit: 10, window: 60e6, burst: 10, full: 60e6, fullPart: 0, time: 60e6, overdraft: 0 };
 
 function hit(key: string, more: Partial<Hit> = {}): Hit {
   return { key, algorithm: algorithms.gcra, parameters: GCRA, cost: 1, ...more };
@@ -44,6 +44,14 @@ describe('a call', () => {
     expect(told([hit('a')], [hit('b', { shadow: true })])[0]).toEqual([1, 1, 1, 1, 1, 1, 2, 1]);
   });
 
+  it('distinguishes requests whose denials the process caches, unless they are only reported', () => {
+    const call = new Call(undefined);
+    call.addRequest([hit('a')], {});
+    call.addRequest([hit('b'), hit('c', { shadow: true })], { cachesDenials: true });
+    const rules = JSON.parse(call.argv[1] as string) as unknown[][];
+    expect(rules.map(([, , denials]) => denials)).toEqual([0, 2, 1]);
+  });
+
   it('contains the receipt of prefetched permits, and how long to store it', () => {
     const call = new Call(undefined);
     call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-1', keptFor: 61e6 } });
@@ -80,7 +88,7 @@ describe('a call', () => {
   });
 
   it('is encoded like the worked example in protocol.lua', () => {
-    const api = { limit: 100, window: 60e6, burst: 100, full: 60e6, fullPart: 0, overdraft: 0 };
+    const api = { limit: 100, window: 60e6, burst: 100, full: 60e6, fullPart: 0, time: 60e6, overdraft: 0 };
     const log: Partial<Hit> = {
       algorithm: algorithms['sliding-window-log'],
       parameters: { limit: 5, window: 3600e6 },
@@ -93,7 +101,7 @@ describe('a call', () => {
     expect([call.keys.join('  '), ...call.argv]).toEqual([
       'rl{ann}api  rl{bob}api  rl{ann}login  rl{ann}login:block',
       '',
-      '[["gcra",-1,0,[100,60000000,100,60000000,0,0]],["sliding-window-log",60000000,0,[5,3600000000]]]',
+      '[["gcra",-1,0,[100,60000000,100,60000000,0,60000000,0]],["sliding-window-log",60000000,0,[5,3600000000]]]',
       '[2,1,1,1,1,-2,1,0,1,1,2,1]',
       '[1,2,1,3,4]',
     ]);

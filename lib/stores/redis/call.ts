@@ -32,12 +32,15 @@ function chargeKey(key: string, name: string): string {
 
 type Argument = string | number | readonly Argument[];
 
+/** What denials of a rule do, as encoded in a call. */
+const DENIALS = { deny: 0, shadow: 1, cached: 2 } as const;
+
 /** A rule in a call, encoded once for all its counters. */
 export interface CallRule {
   readonly algorithm: Algorithm;
   readonly parameters: Parameters;
   readonly block: number;
-  readonly shadow: number;
+  readonly denials: number;
 }
 
 /** Returns microseconds since the epoch. Without it, the server's time applies. */
@@ -70,6 +73,8 @@ export class Call {
   private readonly arguments: Argument[] = [];
   /** Index of the last run of requests, which the next request may extend; negative if there is none. */
   private run = -1;
+  /** Whether the process caches denials of the request that is being added. */
+  private cachesDenials = false;
   /** The position in `keys` of each key, from 1; only if there are several keys. */
   private positionOf: Map<string, number> | undefined;
   /** The position of each key added; absent without duplicates. */
@@ -105,8 +110,8 @@ export class Call {
   get argv(): readonly (string | number)[] {
     const { positions } = this;
     const rules = this.rules.map(
-      ({ algorithm, parameters, block, shadow }) =>
-        `["${algorithm.name}",${block},${shadow},${encode(algorithm, parameters)}]`,
+      ({ algorithm, parameters, block, denials }) =>
+        `["${algorithm.name}",${block},${denials},${encode(algorithm, parameters)}]`,
     );
     const argv = [this.now ?? '', `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
     return positions ? [...argv, JSON.stringify(positions)] : argv;
@@ -135,8 +140,9 @@ export class Call {
   }
 
   addRequest(hits: readonly Hit[], options: DecideOptions): void {
-    const { dryRun = false, maxWait = 0, prefetch } = options;
+    const { dryRun = false, maxWait = 0, prefetch, cachesDenials = false } = options;
     this.requests.push({ hits, options });
+    this.cachesDenials = cachesDenials;
     const isPlain = !dryRun && maxWait === 0 && !prefetch;
     for (const { key, block } of hits) {
       this.addKey(key);
@@ -202,14 +208,14 @@ export class Call {
   /** Returns the number of a counter's rule in this call, from 1. */
   private ruleOf({ algorithm, parameters, block, shadow }: Counter & Pick<Partial<Hit>, 'shadow'>): number {
     const duration = block ? block.duration : -1;
-    const isShadow = shadow ? 1 : 0;
+    const denials = shadow ? DENIALS.shadow : this.cachesDenials ? DENIALS.cached : DENIALS.deny;
     const { rules } = this;
     for (let index = 0; index < rules.length; index += 1) {
       const rule = rules[index]!;
       const isSame = rule.parameters === parameters && rule.algorithm === algorithm;
-      if (isSame && rule.block === duration && rule.shadow === isShadow) return index + 1;
+      if (isSame && rule.block === duration && rule.denials === denials) return index + 1;
     }
-    return this.rules.push({ algorithm, parameters, block: duration, shadow: isShadow });
+    return this.rules.push({ algorithm, parameters, block: duration, denials });
   }
 }
 

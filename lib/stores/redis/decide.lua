@@ -11,9 +11,9 @@
 -- Returns  now (microseconds), then three integers per hit: remaining (permits; if negative: none, and the subject is
 --          blocked for so many microseconds), wait (microseconds; from 0: allowed
 --          with this delay; -1: never allowed; below -1: allowed after -2 - wait), reset_after (microseconds); the
---          first value of a failed request is the error, a string
+--          first value of a failed request is the error, a string; then further values, see requests.lua
 --
--- @needs requests
+-- @needs requests, announce
 
 -- The hits of the request: where their states, blocks and receipts are, and what their algorithms say.
 local hit_key, hit_block, hit_receipt = {}, {}, {}
@@ -38,10 +38,19 @@ local function step(hit, cost, max_wait)
   return rule.step(hit_key[hit], now, cost, max_wait, hit_lease[hit], unpack(rule.parameters))
 end
 
--- Returns: how long the subject is still blocked (microseconds); nil if it is not.
+-- Returns: how long the subject is still blocked (microseconds); nil if it is not. A block that began before the clock was
+-- set back keeps its length.
 local function blocked_for(hit)
-  local blocked_until = tonumber(get(hit_block[hit]) or nil)
-  return blocked_until and blocked_until > now and blocked_until - now or nil
+  local position = hit_block[hit]
+  local stored = get(position)
+  if not stored then return nil end
+  local s_until, s_written = string.match(stored, '^(%d+):(%d+)$')
+  if not s_until then fail_unrecognised(position, 1000000) end
+  local by = set_back(tonumber(s_written))
+  local left = tonumber(s_until) - by - now
+  if left <= 0 then return nil end
+  if by > 0 and charge and not is_full then put(position, block_text(left), milliseconds(left)) end
+  return left
 end
 
 -- A hit of a blocked subject is denied until the block has ended and the algorithm allows it, which may be never.
@@ -96,6 +105,13 @@ local function report_uncharged()
   end
 end
 
+-- Fails before anything is saved if a new state would replace another value.
+local function check_all_new()
+  for hit = 1, count do
+    if hit_allowed[hit] and hit_cost[hit] > 0 and not hit_rule[hit].save then check_new(hit_key[hit]) end
+  end
+end
+
 -- States that are not strings are saved first: the server may reject their commands, so that the request fails.
 local function charge_all(are_strings)
   for hit = 1, count do
@@ -113,7 +129,18 @@ local function block_all()
   for hit = 1, count do
     local block = hit_rule[hit].block
     if block and block > 0 and hit_blocks[hit] and hit_cost[hit] > 0 then
-      put(hit_block[hit], string.format(INTEGER, now + block), milliseconds(block))
+      put(hit_block[hit], block_text(block), milliseconds(block))
+    end
+  end
+end
+
+-- Reports when the next permit is available, for hits that took the last one.
+local function report_next()
+  for hit = 1, count do
+    local slot = start + FIELDS * (hit - 1)
+    if hit_allowed[hit] and reply[slot] == 0 and hit_cost[hit] > 0 and not hit_rule[hit].leases then
+      local allowed, _, wait = hit_rule[hit].step(hit_key[hit], now, 1, 0, nil, unpack(hit_rule[hit].parameters))
+      if allowed or wait >= 0 then add_part(-slot, allowed and 0 or wait, 0) end
     end
   end
 end
@@ -140,19 +167,48 @@ local function keep_asked()
   end
 end
 
+-- Stores the states of uncharged hits that were written before the clock was set back, moved by the difference.
+local function keep_moved()
+  if is_full then return end
+  for hit = 1, count do
+    has_moved = false
+    local _, _, _, _, state, expires_after = step(hit, 0, 0)
+    if has_moved and state then
+      local save = hit_rule[hit].save or put
+      save(hit_key[hit], state, milliseconds(expires_after))
+    end
+  end
+end
+
+-- Marks the denials that a process may cache: those of one permit that a later request will get. If a denial begins a block,
+-- it is cached only until the block ends, which no refund changes.
+local function mark_cached()
+  for hit = 1, count do
+    local rule = hit_rule[hit]
+    if rule.caches and not hit_allowed[hit] and hit_cost[hit] == 1 and wait_of(hit) ~= -1 then
+      mark_denied(rule.save and hit_key[hit] or keys[hit_key[hit]])
+    end
+  end
+end
+
 local function decide_request()
+  has_moved = false
   local denied = check_all()
   if denied or not charge then
     report_uncharged()
   else
+    check_all_new()
     charge_all(false)
     charge_all(true)
     if kept then write_receipts() end
+    report_next()
     unsure = unsure or start
   end
   if charge then
     keep_asked()
+    if has_moved then keep_moved() end
     block_all()
+    if denied then mark_cached() end
   end
 end
 

@@ -14,7 +14,7 @@ it.each([
   ],
   [
     "ERR user_function:559: bad argument #2 to 'unpack' (data string too short) script: decide",
-    'Redis at a:1: a key of the limiter holds a value that it did not write; set another `prefix`',
+    'Redis at a:1: a key of the limiter holds a value that it did not write; reset the counter, or set another `prefix` (INVALID_STATE)',
   ],
 ])('the reply %p is reported with its cause', (message, expected) => {
   expect(faultOf(reply(message), 'a:1').message).toBe(expected);

@@ -33,8 +33,8 @@ const NOT_PERMITTED = /ACL failure in script|can't run this command|can't access
 const WRONG_PASSWORD = /^ERR (invalid password|AUTH\b|Client sent AUTH)/;
 const UNKNOWN_COMMAND =
   /(?:unknown|unsupported|unsupport) (?:redis )?command(?! called)(?: [`'"]?([\w|]+))?|unknown redis command called/i;
-/** Lua reads a state that the limiter has not written. */
-const NOT_OURS = /bad argument #\d+ to 'unpack'/;
+/** Lua reads a state that the limiter has not written, or of another format. */
+const NOT_OURS = /INVALID_STATE|bad argument #\d+ to 'unpack'/;
 const MOVING = /^(Too many Cluster redirections\b|TRYAGAIN\b)/;
 const MOVED = /^(MOVED|ASK|CROSSSLOT)\b/;
 
@@ -59,8 +59,7 @@ export function faultOf(
   if (error instanceof DeadlineError) return fault('timeout', 'TIMEOUT', `${redis}: ${error.message}`);
   if (!isError(error)) return fault('other', 'ERR', `${redis} failed: ${oneLine(String(error))}`);
   hideLogin(error);
-  if (error.message.startsWith('WRONGTYPE'))
-    return fault('other', 'WRONGTYPE', ofAnotherType(redis, about.key));
+  if (/(^|-)WRONGTYPE/.test(error.message)) return fault('key', 'WRONGTYPE', ofAnotherType(redis, about.key));
   if (error.name === 'ReplyError') return faultOfReply(error, redis, fault);
   const { lastNodeError } = error as { lastNodeError?: unknown };
   if (isError(lastNodeError)) return faultOf(lastNodeError, server, about);
@@ -97,8 +96,9 @@ function faultOfReply({ message, command: failed }: ReplyError, redis: string, f
     return fault('moving', 'TRYAGAIN', `${redis} is moving a slot, whose keys are on two servers (TRYAGAIN)`);
   }
   if (NOT_OURS.test(message)) {
-    const what = 'a key of the limiter holds a value that it did not write; set another `prefix`';
-    return fault('other', 'INVALID_STATE', `${redis}: ${what}`);
+    const what =
+      'a key of the limiter holds a value that it did not write; reset the counter, or set another `prefix`';
+    return fault('key', 'INVALID_STATE', `${redis}: ${what} (INVALID_STATE)`);
   }
   const moved = MOVED.exec(message)?.[1];
   if (moved) return fault('topology', moved, `${nodeOfCluster(redis)} (${moved})`);

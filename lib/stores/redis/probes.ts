@@ -56,14 +56,14 @@ export function probesOf(call: Call): readonly Call[] {
   if (call.rules.length === 0) return [rights];
   const decides = new Call(call.now);
   const adjusts = new Call(call.now, 'adjust');
-  for (const [index, { algorithm, parameters, block, shadow }] of call.rules.entries()) {
+  for (const [index, { algorithm, parameters, block, denials }] of call.rules.entries()) {
     const hit: Hit = {
       key: `${key}${index}`,
       algorithm,
       parameters,
       cost: 1,
       block: block < 0 ? undefined : { key: `${key}${index}:block`, duration: block },
-      shadow: shadow === 1,
+      shadow: denials === 1,
       ...(algorithm.leases && { lease: 'probe' }),
     };
     decides.addRequest([hit], {});

@@ -3,8 +3,8 @@
 -- KEYS  the keys of the call, without duplicates
 -- ARGV  now        see call.lua
 --       rules      JSON, a list of: algorithm (name), block (microseconds; 0: only block.lua blocks; -1: cannot block),
---                  shadow (1: a denial does not deny the request), parameters (a list of integers, in the order of the
---                  algorithm's functions)
+--                  denials (0: deny the request; 1: do not, in shadow mode; 2: deny the request, and the process may
+--                  cache them), parameters (a list of integers, in the order of the algorithm's functions)
 --       arguments  JSON, a list: the arguments of the function
 --       positions     JSON, a list: the position in KEYS of the first key, the second key, …; absent without duplicates
 --
@@ -14,8 +14,9 @@
 --
 -- KEYS  rl{ann}api  rl{bob}api  rl{ann}login  rl{ann}login:block
 -- ARGV  ''                                               the server's time
---       [["gcra",-1,0,[100,60000000,100,60000000,0,0]],  rule 1: no block, enforced; limit, window, burst, full,
---                                                        full_part, overdraft
+--       [["gcra",-1,0,[100,60000000,100,60000000,0,60000000,0]],
+--                                                        rule 1: no block, enforced; limit, window, burst, full,
+--                                                        full_part, time, overdraft
 --        ["sliding-window-log",60000000,0,[5,3600000000]]]
 --                                                        rule 2: blocks for a minute; limit, window
 --       [2,1, 1,1,  1,-2,1,0, 1,1, 2,1]                  2 times 1 hit: rule 1, cost 1; then
@@ -62,6 +63,7 @@ local function compile(text)
       leases = algorithm.leases,
       block = rule[2] >= 0 and rule[2] or nil, -- nil if it cannot block
       shadow = rule[3] == 1,
+      caches = rule[3] == 2 and rule[2] <= 0 and not algorithm.leases,
       parameters = rule[4],
     }
   end

@@ -77,6 +77,7 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly announcements: Announcements;
   private readonly rights = new ChannelRights();
   private readonly now: CallClock;
+  private compareClocks: ((aheadMs: number) => void) | undefined;
   private closing: Promise<void> | undefined;
 
   /** @throws RateLimitConfigError if an option is invalid */
@@ -175,9 +176,16 @@ export class RedisStore implements BaseStore, SharedStore {
   async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {
     if (this.closing) return 0;
     this.oldLibraries.sweep(this.now?.()).catch(() => undefined);
-    const alive = await this.batches.run(this.call('heartbeat', [key], instance, duration));
-    if (typeof alive === 'number') return alive;
-    throw this.faults.ofKey(key, failureIn(alive) ?? alive);
+    const reply = await this.batches.run(this.call('heartbeat', [key], instance, duration));
+    const failure = failureIn(reply);
+    if (failure) throw this.faults.ofKey(key, failure);
+    const [alive, now] = reply as readonly [number, number];
+    if (!this.now) this.compareClocks?.(now / 1000 - this.clock());
+    return alive;
+  }
+
+  watchClock(compare: (aheadMs: number) => void): void {
+    this.compareClocks = compare;
   }
 
   follow(prefix: string, follower: Follower): void {

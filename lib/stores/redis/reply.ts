@@ -2,14 +2,17 @@ import type { SharePart } from '../../contracts/algorithm.js';
 import type { Hit, HitResult } from '../../contracts/store.js';
 
 /**
- * The reply of decide.lua: the instant, then three integers per hit; the first value of a failed request is an error. Parts
- * of subjects follow, each with the position of its hit.
+ * The reply of decide.lua: the instant, then three integers per hit; the first value of a failed request is an error.
+ * Further values follow, each with the position of its hit: parts of subjects, and when the next permit is available.
  */
 export type DecideReply = readonly [now: number, ...rest: readonly (number | string)[]];
 
 const FIELDS = 3;
 
-/** Values of a part: the position of the hit in the reply from 1, guaranteed, borrowed. */
+/**
+ * Number of further values of a hit: its position in the reply from 1, guaranteed, borrowed; or its negative position, the
+ * time until one permit is available, 0.
+ */
 const PART = 3;
 
 const NEVER = -1;
@@ -29,6 +32,12 @@ function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
+/** The further values of hits, by the position of the hit. */
+interface Further {
+  readonly parts: ReadonlyMap<number, SharePart>;
+  readonly next: ReadonlyMap<number, number>;
+}
+
 /** A request, as far as its results depend on it. */
 interface ReadRequest {
   readonly hits: readonly Pick<Hit, 'algorithm'>[];
@@ -37,7 +46,7 @@ interface ReadRequest {
 /** Reads the results of requests in the reply of decide.lua, one after the other. */
 export class ReplyReader {
   private at = 1;
-  private parts: ReadonlyMap<number, SharePart> | undefined;
+  private further: Further | undefined;
 
   /** @param requests all requests of the call */
   constructor(
@@ -54,27 +63,32 @@ export class ReplyReader {
     const results = new Array<HitResult>(hits.length);
     for (let index = 0; index < hits.length; index += 1) {
       const slot = at + FIELDS * index;
-      results[index] = hits[index]!.algorithm.clear ? this.resultOfSubject(slot) : this.result(slot);
+      const result = this.result(slot);
+      const isPlain = !hits[index]!.algorithm.clear && !(result.allowed && result.remaining === 0);
+      results[index] = isPlain ? result : this.completed(result, slot);
     }
     return results;
   }
 
-  /** Returns the result of a hit whose rule has one state for all subjects. */
-  private resultOfSubject(at: number): HitResult {
-    this.parts ??= this.partsOf();
-    const part = this.parts.get(at);
-    return part ? { ...this.result(at), part } : this.result(at);
+  /** Adds the further values of a hit to its result. */
+  private completed(result: HitResult, at: number): HitResult {
+    const { parts, next } = (this.further ??= this.readFurther());
+    const part = parts.get(at);
+    const nextAfter = next.get(at);
+    if (!part && nextAfter === undefined) return result;
+    return { ...result, ...(part && { part }), ...(nextAfter !== undefined && { nextAfter }) };
   }
 
-  /** Returns the parts of subjects by the position of the hit. */
-  private partsOf(): ReadonlyMap<number, SharePart> {
+  private readFurther(): Further {
     const reply = this.reply as readonly number[];
-    const parts = new Map<number, SharePart>();
+    const further = { parts: new Map<number, SharePart>(), next: new Map<number, number>() };
     const first = this.requests.reduce((sum, { hits }) => sum + FIELDS * hits.length, 1);
     for (let at = first; at < reply.length; at += PART) {
-      parts.set(reply[at]! - 1, { guaranteed: reply[at + 1]!, borrowed: reply[at + 2]! });
+      const [slot, one, other] = [reply[at]!, reply[at + 1]!, reply[at + 2]!];
+      if (slot < 0) further.next.set(-slot - 1, one);
+      else further.parts.set(slot - 1, { guaranteed: one, borrowed: other });
     }
-    return parts;
+    return further;
   }
 
   private result(at: number): HitResult {

@@ -8,7 +8,9 @@ local FIELDS = 3
 
 local reply, reply_end
 
--- Parts of subjects, to follow the results: the position of the hit in the reply, guaranteed, borrowed; and their number.
+-- Further values of hits, to follow the results, three each, and their number: the position of the hit in the reply,
+-- guaranteed, borrowed (the part of a subject); or the negative position, the time until one permit is available
+-- (microseconds), 0.
 local parts, part_count = {}, 0
 local next_argument, next_key
 
@@ -60,17 +62,24 @@ local function next_request()
   return true
 end
 
+local function add_part(slot, one, other)
+  parts[part_count + 1], parts[part_count + 2], parts[part_count + 3] = slot, one, other
+  part_count = part_count + 3
+end
+
 local function report(hit, allowed, remaining, wait, reset_after, guaranteed, borrowed)
   local slot = start + FIELDS * (hit - 1)
   if not allowed then wait = wait < 0 and -1 or -2 - wait end
   reply[slot], reply[slot + 1], reply[slot + 2] = remaining, wait, reset_after
-  if guaranteed then
-    parts[part_count + 1], parts[part_count + 2], parts[part_count + 3] = slot, guaranteed, borrowed
-    part_count = part_count + 3
-  end
+  if guaranteed then add_part(slot, guaranteed, borrowed) end
 end
 
--- Appends the parts of subjects to the reply. The last part of a hit counts.
+-- Returns: the wait that was reported for a hit.
+local function wait_of(hit)
+  return reply[start + FIELDS * (hit - 1) + 1]
+end
+
+-- Appends the further values to the reply. The last part of a hit counts.
 local function append_parts()
   local last = #reply
   for index = 1, part_count do reply[last + index] = parts[index] end

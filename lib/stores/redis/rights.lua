@@ -12,7 +12,6 @@ local function trials_on(key)
   return {
     { 'SET', key, '', 'XX', 'PX', 1 },
     { 'ZADD', key, 'XX', 0, '' },
-    { 'LSET', key, 0, '' },
     { 'LTRIM', key, 0, -1 },
     { 'PEXPIRE', key, 1 },
     { 'PTTL', key },
@@ -20,6 +19,7 @@ local function trials_on(key)
     { 'ZREM', key, '' },
     { 'ZREMRANGEBYRANK', key, 0, -1 },
     { 'TIME' },
+    { 'GET', key },
     { 'MGET', key },
     { 'LINDEX', key, 0 },
     { 'LLEN', key },

@@ -17,8 +17,7 @@ export type Main = keyof typeof MAINS;
 export const EVERY_MAIN = Object.keys(MAINS) as readonly Main[];
 
 /** Returns the Lua of some algorithms and functions: each file once, after the files that it needs. */
-export function assemble(mains: readonly Main[], some: readonly Algorithm[]): string {
-  const algorithms = withBases(some);
+export function assemble(mains: readonly Main[], algorithms: readonly Algorithm[]): string {
   const inFront = withNeeds([call, ...algorithms.flatMap((each) => luaOf(each).needs)]);
   const behind = withNeeds(mains.map((main) => MAINS[main])).filter((module) => !inFront.includes(module));
   const modules = algorithms.map(
@@ -34,12 +33,7 @@ export function assembleScript(main: Main, algorithms: readonly Algorithm[]): st
 
 /** Returns the files that are needed to decide, adjust, block and reset counters of these algorithms. */
 export function modulesOf(algorithms: readonly Algorithm[]): readonly LuaModule[] {
-  return withNeeds([call, decide, adjust, block, reset, ...withBases(algorithms).map(luaOf)]);
-}
-
-/** Returns algorithms and those that they build on: each once, after the one that it builds on. */
-function withBases(algorithms: readonly Algorithm[]): readonly Algorithm[] {
-  return [...new Set(algorithms.flatMap((each) => (each.base ? [each.base, each] : [each])))];
+  return withNeeds([call, decide, adjust, block, reset, ...algorithms.map(luaOf)]);
 }
 
 /** Returns the Lua file of an algorithm: it has the algorithm's name. */

@@ -20,6 +20,11 @@ export class Fault {
     return answeredAt > from && sentAt < to + (prefetch?.ttlMs ?? 0);
   }
 
+  /** Whether the clock was set: a charge from before is not refunded. */
+  get isClockSet() {
+    return this.#clock !== undefined;
+  }
+
   /** Whether Redis may have lost the block of a subject within this time. */
   mayEndBlocks(subject, from, to) {
     return this.#clock !== undefined || this.mayLose({}, { subject, sentAt: from, answeredAt: to });

@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import { isFields } from '../../../contracts/fields.js';
 import type { RuleChangeRecord } from '../../../contracts/rule-source.js';
+import { subjectFromSource } from '../../../rules/subject-digest.js';
 import type { SetOptions } from '../../live/change-options.js';
 import { RateLimitService } from '../../rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
@@ -107,12 +108,10 @@ export class Changes {
   }
 
   private shown({ subject, inherit: _inherit, ...record }: RuleChangeRecord): HistoryEntry {
-    const parts = typeof subject === 'number' ? String(subject) : subject;
-    const texts = Array.isArray(parts) ? parts.map(String) : (parts as string | undefined);
     const show = this.options.subjects === 'shown' ? shownSubject : masked;
     return {
       ...(record as Omit<HistoryEntry, 'subject'>),
-      ...(texts !== undefined && { subject: show(texts) }),
+      ...(subject !== undefined && { subject: show(subjectFromSource(subject)) }),
     };
   }
 }

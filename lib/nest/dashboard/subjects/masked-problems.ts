@@ -1,8 +1,11 @@
 import { RateLimitConfigError } from '../../../contracts/rate-limit-config.error.js';
+import type { ExceptedSubject } from '../../../contracts/rule-source.js';
+import { subjectFromSource } from '../../../rules/subject-digest.js';
 import { masked } from './masked.js';
 
-/** A subject in messages about exceptions: a JSON text, a number, or a list of these. */
-const SUBJECT = /(?<= for subject )(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^"\]])*\]|-?\d+)/g;
+/** A subject in messages about exceptions: a JSON text, a number, a digest, or a list of these. */
+const SUBJECT =
+  /(?<= for subject )(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^"\]])*\]|\{(?:"(?:[^"\\]|\\.)*"|[^"}])*\}|-?\d+)/g;
 
 /** Returns an error without the subjects in its messages; other errors as they are. */
 export function withMaskedSubjects(error: unknown): unknown {
@@ -11,6 +14,5 @@ export function withMaskedSubjects(error: unknown): unknown {
 }
 
 function maskedText(json: string): string {
-  const subject = JSON.parse(json) as unknown;
-  return JSON.stringify(masked(Array.isArray(subject) ? subject.map(String) : String(subject)));
+  return JSON.stringify(masked(subjectFromSource(JSON.parse(json) as ExceptedSubject)));
 }

@@ -1,13 +1,14 @@
 import { EVERYONE } from '../../../http/subject.js';
-import type { Subject } from '../../../rules/key.js';
+import { SubjectDigest, type SubjectValue } from '../../../rules/subject-digest.js';
 
 const HIDDEN = '•••';
 
 /** Returns a subject with only its first and last characters: never its length, and at most a quarter of it. */
-export function masked(subject: Subject): string {
-  if (typeof subject !== 'string') return subject.map(masked).join(' | ');
+export function masked(subject: SubjectValue): string {
+  if (Array.isArray(subject)) return subject.map(masked).join(' | ');
+  if (subject instanceof SubjectDigest) return Array.from(subject.head).slice(0, 2).join('') + HIDDEN;
   if (subject === EVERYONE || subject === '') return subject;
-  const characters = Array.from(subject);
+  const characters = Array.from(String(subject));
   const { length } = characters;
   if (length < 4) return HIDDEN;
   const first = characters.slice(0, length < 12 ? 1 : 2).join('');
@@ -15,6 +16,6 @@ export function masked(subject: Subject): string {
 }
 
 /** Returns a subject as text. */
-export function shownSubject(subject: Subject): string {
-  return typeof subject === 'string' ? subject : subject.join(' | ');
+export function shownSubject(subject: SubjectValue): string {
+  return Array.isArray(subject) ? subject.map(String).join(' | ') : String(subject);
 }

@@ -3,6 +3,7 @@ import { parseDuration, type Duration } from '../../../contracts/duration.js';
 import { durationOption } from '../../../contracts/option-checks.js';
 import { problem } from '../../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../../rules/rule-hit.js';
+import { subjectForPrograms } from '../../../rules/subject-digest.js';
 import { LiveFollower } from '../../live/live-follower.js';
 import type { ProgramRule } from '../../programs/program-rule.js';
 import { RateLimitService } from '../../rate-limit.service.js';
@@ -39,7 +40,7 @@ export class SubjectActions {
    */
   async reset(rule: string, id: string, by: string): Promise<boolean> {
     const { subject, rules } = await this.find(rule, id);
-    const hits = hitsOf(rules, subject);
+    const hits = eachOnce(rules.flatMap((rule) => rule.everyHit(subject)));
     let hadState = false;
     for (let first = 0; first < hits.length; first += MOST_RESET) {
       const found = await this.limits.resetHits(hits.slice(first, first + MOST_RESET));
@@ -61,7 +62,9 @@ export class SubjectActions {
       throw new UnprocessableEntityException(problem('expires', expires, durationOption.allowed));
     }
     const microseconds = parseDuration(expires)!;
-    const hits = hitsOf(rules, subject).filter((hit) => hit.block && hit.rule.trialOf === undefined);
+    const hits = eachOnce(rules.flatMap((rule) => rule.hitsOf(subject, undefined))).filter(
+      (hit) => hit.block && hit.rule.trialOf === undefined,
+    );
     for (const hit of hits) await this.limits.blockHit(hit, microseconds);
     if (hits.length > 0) return;
     if (!this.live.source?.write || !rules.every((each) => each.isPlain(subject))) {
@@ -70,7 +73,7 @@ export class SubjectActions {
       );
     }
     const expiring = { expires: expires as Duration, by, reason: REASON };
-    await this.limits.rules.setException(rule, subject, 'deny', expiring);
+    await this.limits.rules.setException(rule, subjectForPrograms(subject), 'deny', expiring);
   }
 
   private async find(rule: string, id: string): Promise<Found> {
@@ -86,15 +89,15 @@ export class SubjectActions {
   /** Removes the exception that `block` has set. */
   private async unexcept(rule: string, subject: Found['subject'], by: string): Promise<boolean> {
     if (!this.live.source?.write) return false;
-    const held = await this.limits.rules.get(rule, subject);
+    const excepted = subjectForPrograms(subject);
+    const held = await this.limits.rules.get(rule, excepted);
     if (held?.reason !== REASON) return false;
-    await this.limits.rules.unsetException(rule, subject, { by });
+    await this.limits.rules.unsetException(rule, excepted, { by });
     return true;
   }
 }
 
-/** The counters of a subject, each once. */
-function hitsOf(rules: readonly ProgramRule[], subject: Found['subject']): readonly RuleHit[] {
-  const hits = rules.flatMap((rule) => rule.hitsOf(subject, undefined));
+/** Each counter once. */
+function eachOnce(hits: readonly RuleHit[]): readonly RuleHit[] {
   return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
 }

@@ -1,4 +1,4 @@
-import type { Subject } from '../../../rules/key.js';
+import type { Subject } from '../../../rules/subject.js';
 
 /** Maximum length of a subject that the page lists. */
 const LONGEST = 256;

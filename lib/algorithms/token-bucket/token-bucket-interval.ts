@@ -1,0 +1,68 @@
+import { permitsOf, timePart } from '../burst.js';
+import type { Numbers, Variant } from '../definition.js';
+import type { Overdrawable } from '../overdraft.js';
+import type { Prefetchable } from '../prefetch.js';
+import { NEVER } from '../result.js';
+import { EVEN } from '../window-grid.js';
+import { charge, giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
+import { checkBucket, MEMORY, shareOfBucket, type BucketOptions } from './bucket.js';
+
+/** The options of a token bucket that a refill by the interval reads, or that it excludes. */
+interface IntervalOptions extends BucketOptions, Overdrawable, Prefetchable {}
+
+type Parameters = Numbers<'limit' | 'window' | 'burst' | 'initial' | 'overdraft'>;
+
+/** Returns the time after which the bucket decides like a new one. */
+function expiryOf(state: WindowState, now: number, { window, burst, initial }: Parameters): number {
+  const fullAfter = EVEN.after(state.start, state.windows, { window }) - now;
+  return initial < burst ? fullAfter + MEMORY : resetOf(state, now, { window }, EVEN);
+}
+
+/**
+ * The token bucket with `refill: 'interval'`: `limit` tokens are added at once after each whole window. The used tokens
+ * are counted as in fixed windows: the next windows return them.
+ */
+export const intervalBucket: Variant<IntervalOptions, WindowState, keyof Parameters> & {
+  readonly queues: true;
+} = {
+  name: 'token-bucket-interval',
+  version: 2,
+  parameters: ['limit', 'window', 'burst', 'initial', 'overdraft'],
+  check(rule) {
+    return rule.prefetch ? `prefetch: allowed only with the refill "continuous"` : checkBucket(rule);
+  },
+  keyParts: (rule) => timePart(rule.burst, rule),
+  capacity: ({ burst }) => burst,
+  share: shareOfBucket,
+  compile(rule) {
+    const { limit, window, overdraft = false } = rule;
+    const burst = permitsOf(rule.burst ?? limit, rule);
+    return { limit, window, burst, initial: rule.initial ?? burst, overdraft: Number(overdraft) };
+  },
+  queues: true,
+
+  step(state, now, cost, parameters, maxWait = 0) {
+    const { limit, burst, initial } = parameters;
+    if (limit === 0) return NEVER;
+    let current = read(state, now, parameters, EVEN);
+    const isNew = !state || (current.windows === 0 && current.start + MEMORY <= now);
+    if (isNew) current = charge(current, now, burst - initial, parameters, EVEN);
+
+    const step = take(current, now, cost, maxWait, parameters, parameters, EVEN);
+    if (step.allowed) return { ...step, expiresAfter: expiryOf(step.state, now, parameters) };
+    // A denial stores nothing, so that a new bucket gains no tokens.
+    return isNew ? { ...step, retryAfter: null } : step;
+  },
+
+  /** A charge expires as the bucket fills: after later charges, at most what can be left of it is refunded. */
+  refund(state, now, cost, parameters, receipt, onlyLast) {
+    const { limit, window } = parameters;
+    if (limit === 0) return undefined;
+    const current = read(state, now, parameters, EVEN);
+    const left = Math.ceil((Number(receipt) - now) / window) * limit;
+    if (onlyLast && EVEN.after(current.start, current.windows, parameters) !== receipt) return undefined;
+    const next = giveBack(current, now, Math.min(cost, left), Number(receipt), parameters, EVEN);
+    return next && { state: next, expiresAfter: expiryOf(next, now, parameters) };
+  },
+  isAhead,
+};

@@ -1,0 +1,140 @@
+import type { MaxWait, Step } from '../contracts/algorithm.js';
+import { isDebt, LONGEST } from './rate.js';
+import { allow, deny } from './result.js';
+import { setBack } from '../contracts/set-back.js';
+import type { Grid } from './window-grid.js';
+
+/** The windows that charges reach: all before the last are full. */
+export interface WindowState {
+  /** Start of the first of them, which contains `written`. If there are none: the end of the last, since the epoch. */
+  readonly start: number;
+  /** How many they are; 0 if no permit is used. */
+  readonly windows: number;
+  /** Permits used in the last of them. A rule with a lower limit reads its own limit. */
+  readonly count: number;
+  /** When the state was written, in microseconds since the epoch. */
+  readonly written: number;
+}
+
+interface Limited {
+  readonly limit: number;
+}
+
+/** How many permits may be used at once: the limit, or the capacity of a bucket that gains the limit per window. */
+interface Room {
+  readonly burst: number;
+  /** Whether a waiting request may cost more than that. */
+  readonly overdraft?: number;
+}
+
+/** Returns the windows that charges still reach. */
+export function read<Parameters>(
+  state: WindowState | undefined,
+  now: number,
+  parameters: Parameters,
+  grid: Grid<Parameters>,
+): WindowState {
+  if (!state) return { start: now, windows: 0, count: 0, written: now };
+  const { windows, count } = state;
+  let { start, written } = state;
+  const by = setBack(written, now);
+  if (by > 0) start = grid.isShared(parameters) ? grid.startOf(now, parameters) : start - by;
+  written = by > 0 ? now : Math.max(now, written);
+  const ended = Math.min(windows, grid.ended(start, written, parameters));
+  if (ended > 0) start = grid.after(start, ended, parameters);
+  if (ended === windows) return { start: Math.min(start, now), windows: 0, count: 0, written: now };
+  return { start, windows: windows - ended, count, written: Math.max(start, written) };
+}
+
+/** Returns the time until no permit is used any more. */
+export function resetOf<Parameters>(
+  { start, windows }: WindowState,
+  now: number,
+  parameters: Parameters,
+  grid: Grid<Parameters>,
+): number {
+  return windows === 0 ? 0 : grid.after(start, windows, parameters) - now;
+}
+
+/** Returns the windows that charges reach after one more, which takes what the last one has left and the following ones. */
+export function charge<Parameters>(
+  current: WindowState,
+  now: number,
+  cost: number,
+  parameters: Parameters & Limited,
+  grid: Grid<Parameters>,
+): WindowState {
+  const { windows, written } = current;
+  if (cost === 0) return current;
+  const { limit } = parameters;
+  const used = usedInLast(current, limit) + cost;
+  const more = Math.ceil(used / limit) - 1;
+  const start = windows === 0 ? grid.startOf(now, parameters) : current.start;
+  const most = LONGEST / grid.length(parameters);
+  if (windows + more > most) return { start, windows: Math.floor(most), count: limit, written };
+  return { start, windows: windows + more, count: used - more * limit, written };
+}
+
+/** Without a window that charges reach, the one before the current window counts as full. */
+function usedInLast({ windows, count }: WindowState, limit: number): number {
+  return windows === 0 ? limit : Math.min(count, limit);
+}
+
+/** Decides a request: it is allowed as soon as at most `burst` permits are used with it. */
+export function take<Parameters>(
+  current: WindowState,
+  now: number,
+  cost: number,
+  maxWait: MaxWait,
+  { burst, overdraft }: Room,
+  parameters: Parameters & Limited,
+  grid: Grid<Parameters>,
+): Step<WindowState> {
+  const { limit } = parameters;
+  const { windows } = current;
+  const inLast = usedInLast(current, limit);
+  const used = (windows - 1) * limit + inLast;
+  const remaining = Math.max(0, burst - used);
+
+  let wait = 0;
+  if (cost > remaining) {
+    const debt = { whole: Math.ceil(cost / limit) * grid.length(parameters), part: 0 };
+    const overdraws = cost > burst && overdraft === 1 && maxWait > 0 && isDebt(debt);
+    const most = overdraws ? 0 : burst - cost;
+    if (used > most) {
+      const start = windows === 0 ? grid.startOf(now, parameters) : current.start;
+      const left = Math.floor((most - inLast) / limit) + 1;
+      wait = grid.after(start, windows - left, parameters) - now;
+    }
+    const isNever = cost > burst && !overdraws;
+    if (maxWait < Infinity && (isNever || wait > maxWait)) {
+      return deny(remaining, isNever ? null : wait - maxWait, resetOf(current, now, parameters, grid));
+    }
+  }
+
+  const next = charge(current, now, cost, parameters, grid);
+  const resetAfter = resetOf(next, now, parameters, grid);
+  return allow(Math.max(0, remaining - cost), wait, resetAfter, next, resetAfter);
+}
+
+/** Returns the windows that charges reach after a refund; `undefined` if the charge has expired. */
+export function giveBack<Parameters>(
+  current: WindowState,
+  now: number,
+  cost: number,
+  receipt: number,
+  parameters: Parameters & Limited,
+  grid: Grid<Parameters>,
+): WindowState | undefined {
+  const { start, windows, count, written } = current;
+  if (windows === 0 || receipt <= now || receipt < grid.after(start, 1, parameters)) return undefined;
+  const left = count - cost;
+  const less = left > 0 ? 0 : Math.floor(-left / parameters.limit) + 1;
+  if (less >= windows) return { start: written, windows: 0, count: 0, written };
+  return { start, windows: windows - less, count: left + less * parameters.limit, written };
+}
+
+/** Whether the clock was set back since a state was written. */
+export function isAhead({ written }: WindowState, now: number): boolean {
+  return setBack(written, now) > 0;
+}

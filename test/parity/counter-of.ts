@@ -1,0 +1,8 @@
+import type { AnyRule, Counter } from '../../lib/index.js';
+import { compileRule } from '../../lib/rules/compile-rule.js';
+
+/** Returns the counter of a rule under a key, whatever its state name is. */
+export function counterOf(key: string, rule: AnyRule, now: number): Counter {
+  const { algorithm, parameters, parametersAt } = compileRule(rule);
+  return { key, algorithm, parameters: parametersAt?.(now / 1000) ?? parameters };
+}
