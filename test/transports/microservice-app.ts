@@ -114,7 +114,7 @@ async function optionsOf(link: Link): Promise<MicroserviceOptions> {
   return { transport: Transport.REDIS, options: { host: hostname, port: Number(port) } };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -30,17 +30,22 @@ export const HANDLER_INTERCEPTOR: NestInterceptor = {
 
 const INTERCEPTORS = '__interceptors__';
 
-/** Whether the interceptor runs for a handler. */
-export function isIntercepted(handler: object): boolean {
-  return interceptorsOf(handler).includes(HANDLER_INTERCEPTOR);
+/** Whether a handler or a class has the interceptor. */
+export function isIntercepted(target: object): boolean {
+  return interceptorsOf(target).includes(HANDLER_INTERCEPTOR);
 }
 
-/** Adds the interceptor to a handler, before Nest reads which interceptors it has. */
-export function intercept(handler: object): void {
-  if (isIntercepted(handler)) return;
-  Reflect.defineMetadata(INTERCEPTORS, [HANDLER_INTERCEPTOR, ...interceptorsOf(handler)], handler);
+/** Whether a class has interceptors. */
+export function hasInterceptors(type: object): boolean {
+  return interceptorsOf(type).length > 0;
 }
 
-function interceptorsOf(handler: object): readonly unknown[] {
-  return (Reflect.getMetadata(INTERCEPTORS, handler) as unknown[] | undefined) ?? [];
+/** Adds the interceptor to a handler or a class, before Nest reads which interceptors it has. */
+export function intercept(target: object): void {
+  if (isIntercepted(target)) return;
+  Reflect.defineMetadata(INTERCEPTORS, [HANDLER_INTERCEPTOR, ...interceptorsOf(target)], target);
+}
+
+function interceptorsOf(target: object): readonly unknown[] {
+  return (Reflect.getMetadata(INTERCEPTORS, target) as unknown[] | undefined) ?? [];
 }
