@@ -34,7 +34,8 @@ export class Refusals {
   async refuse({ rule, reason }: Refusal, exchange: Exchange, deny: Deny): Promise<never> {
     if (reason === 'no-address' || reason === 'hung-up') {
       await Promise.resolve();
-      if (reason === 'no-address') this.warnings.warn('RL_NO_CLIENT_ADDRESS', noAddressMessage(rule));
+      if (reason === 'no-address')
+        this.warnings.warn('RL_NO_CLIENT_ADDRESS', noAddressMessage(rule, exchange));
       throw withoutStack(() => new InternalServerErrorException());
     }
     const decision = reason === 'no-subject' ? withoutSubject(rule) : withoutLimit(rule);
@@ -57,11 +58,15 @@ function withoutLimit(rule: string): Decision {
   return new DecidedHit([denied], 'fallback');
 }
 
-function noAddressMessage(rule: string): string {
+function noAddressMessage(rule: string, { transport, request }: Exchange): string {
+  const fix =
+    transport === 'graphql' && !request.headers
+      ? 'The context of its GraphQL operation has no request: return it from `context`, as in ({ req }) => ({ req }), or ' +
+        'pass it to executeOperation() as contextValue, and to app.graphql() of Mercurius as its second argument. '
+      : 'On a unix socket the address comes from X-Forwarded-For, and only if the framework trusts the proxy: ' +
+        "app.set('trust proxy', 1) on Express, trustProxy: (_address, hop) => hop === 0 on Fastify. ";
   return (
-    `Rule "${rule}" counts by IP, and a request had no IP address, so it got a 500. ` +
-    'On a unix socket the address comes from X-Forwarded-For, and only if the framework trusts the proxy: ' +
-    "app.set('trust proxy', 1) on Express, trustProxy: (_address, hop) => hop === 0 on Fastify. " +
+    `Rule "${rule}" counts by IP, and a request had no IP address, so it got a 500. ${fix}` +
     "Otherwise count by something else, or set onMissingSubject to 'skip' or 'deny'."
   );
 }

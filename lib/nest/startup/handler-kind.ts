@@ -11,6 +11,9 @@ export type HandlerKind =
 const NO_HANDLER =
   /^(design:|__(guards|interceptors|pipes|exceptionFilters|routeArguments)__|__(headers|httpCode|redirect|renderTemplate)__|swagger\/)/;
 
+/** Metadata of a resolver of a field, and of one of the references of a gateway to an object (federation). */
+const FIELD_METADATA = ['graphql:resolve_property', 'graphql:resolve_reference'];
+
 export function handlerKind(type: Type, name: string, isController: boolean): HandlerKind {
   const method = (type.prototype as Record<string, object>)[name]!;
   if (Reflect.hasMetadata('microservices:pattern', method)) return 'pattern';
@@ -19,7 +22,7 @@ export function handlerKind(type: Type, name: string, isController: boolean): Ha
     if (Reflect.hasMetadata('websockets:message_mapping', method)) return 'gateway';
     return name === 'handleConnection' ? 'connection' : 'none';
   }
-  if (Reflect.hasMetadata('graphql:resolve_property', method)) return 'field';
+  if (FIELD_METADATA.some((key) => Reflect.hasMetadata(key, method))) return 'field';
   if (Reflect.hasMetadata('graphql:resolver_type', method)) return 'graphql';
   const keys = [
     ...(Reflect.getMetadataKeys(method) as unknown[]),

@@ -91,11 +91,16 @@ class GraphqlExchange extends Exchange {
 }
 
 export function graphqlExchange(context: ExecutionContext, handshakes: Handshakes): Exchange {
-  const graphql = context.getArgByIndex<GraphqlContext | undefined>(2) ?? {};
+  const graphql = contextOf(context.getArgs()) ?? {};
   const request = requestOf(graphql) ?? {};
   const target = graphql.res ?? graphql.req?.res ?? graphql.reply;
   const from = withAddress(request, handshakes);
   return new GraphqlExchange(context, from, operationOf(graphql), target, graphql);
+}
+
+/** Returns the context of an operation. The resolver of a reference has no arguments before it. */
+function contextOf(args: readonly unknown[]): GraphqlContext | undefined {
+  return args[args.length === 3 ? 1 : 2] as GraphqlContext | undefined;
 }
 
 function requestOf({ req, request, reply, extra }: GraphqlContext): HttpRequest | undefined {
