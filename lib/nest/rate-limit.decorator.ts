@@ -4,6 +4,7 @@ import { isFields } from '../contracts/fields.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { shown } from '../contracts/shown.js';
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
+import { limitCalls } from './limited-method.js';
 import { ModuleCheck } from './checks/module-check.js';
 import type { CheckedRule, DecoratedRule } from './rules/decorated-rule.js';
 import type { RouteRule, RouteRuleFields } from './rules/route-rule.js';
@@ -163,6 +164,7 @@ export function methodRules({ prototype }: { readonly prototype: unknown }, name
 function append(decorator: string, key: symbol, ...values: unknown[]): ClassDecorator & MethodDecorator {
   return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor): void => {
     if (name !== undefined) checkMethod(decorator, target, name, descriptor);
+    if (name !== undefined && key === RULES) limitCalls(target, name as string, descriptor!);
     const decorated = (descriptor?.value as object | undefined) ?? target;
     const present = (Reflect.getOwnMetadata(key, decorated) as unknown[] | undefined) ?? [];
     Reflect.defineMetadata(key, [...values, ...present], decorated);

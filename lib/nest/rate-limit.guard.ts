@@ -175,6 +175,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     if (subjectOf) exchange.subjectOf = subjectOf;
     const [type, handler] = [context.getClass(), context.getHandler() as Handler];
     const known = this.routes.of(type, handler) ?? this.rules.compileLater(type, handler);
+    known.isGuarded = true;
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
     if (!isHttp) return this.elsewhere.apply(route, exchange, this.denied);
     const applied = route.apply(exchange);

@@ -54,7 +54,8 @@ import { Elsewhere } from './transports/elsewhere.js';
 import { GraphqlResponse } from './transports/graphql-response.js';
 import { Handshakes } from './transports/handshakes.js';
 import { Transports } from './transports/transports.js';
-import { ProviderMethods } from './startup/provider-methods.js';
+import { METHOD_LIMITER } from './limited-method.js';
+import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
 import { Wiring } from './startup/wiring.js';
 
 function createService(
@@ -165,6 +166,7 @@ const shared = [
       inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS, Routes, Warnings, LiveFollower, LiveState],
     },
     { provide: RateLimiter, useExisting: RateLimitService },
+    { provide: METHOD_LIMITER, useClass: InjectedLimiter },
     { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
     ...shared,
   ],
@@ -172,6 +174,7 @@ const shared = [
     RATE_LIMIT_OPTIONS,
     RATE_LIMIT_REDIS,
     RATE_LIMIT_STORE,
+    METHOD_LIMITER,
     RateLimitService,
     RateLimiter,
     RateLimitEvents,

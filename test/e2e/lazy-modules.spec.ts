@@ -1,9 +1,9 @@
-import { Controller, Get, Injectable, Module, Scope, SetMetadata } from '@nestjs/common';
+import { Controller, Get, Injectable, Module, SetMetadata } from '@nestjs/common';
 import { LazyModuleLoader } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimit, RateLimitModule } from '../../lib/index.js';
 import { configMessage } from '../support/config-message.js';
-import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
+import { closeApps, startApp } from '../support/nest-app.js';
 
 const ONE = { window: '1m', limit: 1 } as const;
 const CONSUME = 'RateLimitService.consume() in the method';
@@ -34,7 +34,7 @@ class MapModule {}
 class Consumer {
   @RateLimit(ONE)
   @SetMetadata('RABBIT_HANDLER', {})
-  consume() {}
+  async consume() {}
 }
 
 @Module({ providers: [Consumer] })
@@ -74,11 +74,13 @@ describe('a module that is loaded lazily', () => {
     );
   });
 
-  it('is one warning if a library may call the method', async () => {
+  it('is limited where a library may call the method', async () => {
     const { loader, logs } = await started();
-    await loader.load(() => QueueModule);
-    const lines = logs.ours().filter(({ message }) => message.includes('RL_UNREACHED_METHOD'));
-    expect(lines.map(({ message }) => message.split(': ')[0])).toEqual(['@RateLimit on Consumer.consume']);
+    const consumer = (await loader.load(() => QueueModule)).get(Consumer);
+    const calls = [1, 2].map(() => consumer.consume());
+    await calls[0];
+    await expect(calls[1]).rejects.toThrow('Rule "default" allows 1 per 1 m');
+    expect(logs.ours().filter(({ message }) => message.includes('RL_UNREACHED_METHOD'))).toEqual([]);
   });
 
   it('is fine if @RateLimit is on routes', async () => {
@@ -94,22 +96,4 @@ describe('a module that is loaded lazily', () => {
       ),
     );
   });
-});
-
-describe('a provider of a request', () => {
-  it.each([Scope.REQUEST, Scope.TRANSIENT])(
-    'stops the application, since its methods cannot be limited, with scope %p',
-    async (scope) => {
-      @Injectable({ scope })
-      class Each {
-        @RateLimit(ONE)
-        send() {}
-      }
-      expect(await refusalToStart({ imports: [RateLimitModule.forRoot()], providers: [Each] })).toBe(
-        configMessage(
-          `@RateLimit on Each.send: its provider is request-scoped or transient; allowed: a singleton, or ${CONSUME}`,
-        ),
-      );
-    },
-  );
 });

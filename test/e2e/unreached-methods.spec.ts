@@ -1,12 +1,4 @@
-import {
-  Controller,
-  Get,
-  Injectable,
-  SetMetadata,
-  UseGuards,
-  type CanActivate,
-  type Type,
-} from '@nestjs/common';
+import { Controller, Get, Injectable, UseGuards, type CanActivate, type Type } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimit, RateLimitGuard, RateLimitModule } from '../../lib/index.js';
@@ -125,14 +117,6 @@ describe('@RateLimit on a method that no guard reaches stops the application', (
 describe('@RateLimit on a method that another guard or library may reach is one warning', () => {
   const warnings = (lines: readonly { readonly message: unknown }[]) =>
     lines.map(({ message }) => String(message)).filter((text) => text.includes('RL_UNREACHED_METHOD'));
-
-  it('@RateLimit on a method with decorators of a library is one warning', async () => {
-    const providers = [provider(SetMetadata('RABBIT_HANDLER', {}))];
-    const { logs } = await startApp({ imports: [withRules()], providers }, { framework: 'express' });
-    expect(warnings(logs.ours())).toEqual([
-      `@RateLimit on Mailer.send: no guard is known to run there, so the limit may not be enforced. Move it to a route, or ${CONSUME}. (RL_UNREACHED_METHOD, see docs/warnings.md)`,
-    ]);
-  });
 
   it('@RateLimit with only other guards is one warning', async () => {
     @Controller()

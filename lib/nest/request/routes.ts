@@ -29,6 +29,8 @@ interface Stages {
 export class Route {
   /** Whether any limit has to be settled after the response. */
   readonly settles: boolean;
+  /** Whether the guard has seen a request of the handler. */
+  isGuarded = false;
   private ofNamed: Route | undefined;
   private split: Stages | undefined;
 

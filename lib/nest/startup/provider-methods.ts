@@ -3,23 +3,42 @@ import { ModulesContainer } from '@nestjs/core';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { ModuleCheck } from '../checks/module-check.js';
 import { Responder } from '../request/responder.js';
-import { Routes, type Handler } from '../request/routes.js';
+import { Routes, type Handler, type Route } from '../request/routes.js';
+import {
+  limitedMethod,
+  METHOD_LIMITER,
+  type LimitedMethod,
+  type Method,
+  type MethodLimiter,
+} from '../limited-method.js';
 import { methodRules } from '../rate-limit.decorator.js';
 import { Elsewhere } from '../transports/elsewhere.js';
 import { callExchange } from '../transports/provider.js';
+import { isController } from './applied-rules.js';
 import { classOf, methodsOf } from './handler-classes.js';
 import { handlerKind } from './handler-kind.js';
 import { RouteRules } from './route-rules.js';
 
-type Method = (this: unknown, ...args: unknown[]) => unknown;
-
 /** The types of results that may be promises, as TypeScript writes them: a union is `Object`. */
 const MAY_BE_PROMISE: readonly unknown[] = [undefined, Object, Promise];
 
-/** Limits the calls of decorated methods of providers, which no guard reaches: replaces them on the instances. */
+/** What Nest injects into instances. It depends on nothing, so that an instance can be part of the module's options. */
 @Injectable()
-export class ProviderMethods implements OnModuleInit {
-  private readonly wrapped = new WeakSet();
+export class InjectedLimiter implements MethodLimiter {
+  /** Absent until the module has its options. Calls before are not limited. */
+  limiter: MethodLimiter | undefined;
+
+  call(method: LimitedMethod, instance: object, args: unknown[]): unknown {
+    return this.limiter ? this.limiter.call(method, instance, args) : method.method.apply(instance, args);
+  }
+}
+
+/** Limits the calls of decorated methods of providers, which no guard reaches. */
+@Injectable()
+export class ProviderMethods implements OnModuleInit, MethodLimiter {
+  private readonly checked = new WeakSet();
+  /** What limits the calls of a method on the instances of a class; `undefined` if something else does. */
+  private readonly known = new WeakMap<object, Map<Method, Handler | undefined>>();
 
   constructor(
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
@@ -27,88 +46,116 @@ export class ProviderMethods implements OnModuleInit {
     @Inject(RouteRules) private readonly rules: RouteRules,
     @Inject(Elsewhere) private readonly elsewhere: Elsewhere,
     @Inject(Responder) private readonly responder: Responder,
-  ) {}
-
-  /** @throws RateLimitConfigError if a decorated method is synchronous, or its provider has no instance yet */
-  onModuleInit(): void {
-    this.limitNew();
-    ModuleCheck.checkLate(this.modules, () => this.limitNew());
+    @Inject(METHOD_LIMITER) private readonly injected: InjectedLimiter,
+  ) {
+    injected.limiter = this;
   }
 
-  /** Limits the methods of the providers that were added since the last call. */
-  private limitNew(): void {
+  /** @throws RateLimitConfigError if a decorated method is synchronous, or an instance has another in its place */
+  onModuleInit(): void {
+    this.checkNew();
+    ModuleCheck.checkLate(this.modules, () => this.checkNew());
+  }
+
+  /**
+   * Limits a call, unless it is one of a handler, which the guard limits, or `super.method()` of a limited call.
+   *
+   * @throws RateLimitExceededException if a rule denies
+   */
+  call(method: LimitedMethod, instance: object, args: unknown[]): unknown {
+    const type = classOf(instance) as Type | undefined;
+    const handler = type && this.handlerOf(type, method);
+    const route = handler && (this.routes.of(type, handler) ?? this.rules.compileLater(type, handler));
+    if (!route || route.isGuarded) return method.method.apply(instance, args);
+    return this.limit(route.named, type, method, handler, instance, args);
+  }
+
+  private async limit(
+    route: Route,
+    type: Type,
+    { method, name }: LimitedMethod,
+    handler: Handler,
+    instance: object,
+    args: unknown[],
+  ): Promise<unknown> {
+    return this.elsewhere.call(
+      route,
+      callExchange(type, handler, args),
+      ({ context }, decision, detail) => this.responder.deny(context, decision, detail),
+      () => checked(method.apply(instance, args), type, name),
+    );
+  }
+
+  private handlerOf(type: Type, method: LimitedMethod): Handler | undefined {
+    const methods = this.known.get(type) ?? new Map<Method, Handler | undefined>();
+    if (methods.size === 0) this.known.set(type, methods);
+    const { limited } = method;
+    if (!methods.has(limited)) methods.set(limited, limitedHandler(type, method));
+    return methods.get(limited);
+  }
+
+  /** Checks the providers that were added since the last call. Nest injects nothing into those of factories and values. */
+  private checkNew(): void {
     const problems: string[] = [];
     for (const { providers } of this.modules.values()) {
-      for (const wrapper of providers.values()) {
-        const instance: unknown = wrapper.instance;
+      for (const { instance } of providers.values() as Iterable<{ readonly instance: unknown }>) {
         const type = classOf(instance) as Type | undefined;
-        if (type === undefined || this.wrapped.has(instance as object)) continue;
-        const methods = limitedMethods(type);
+        if (type === undefined || this.checked.has(instance as object)) continue;
+        this.checked.add(instance as object);
+        const methods = calledMethods(type);
         if (methods.length === 0) continue;
-        this.wrapped.add(instance as object);
-        problems.push(
-          ...this.problemsOf(type, methods, !wrapper.isTransient && wrapper.isDependencyTreeStatic()),
-        );
-        for (const name of methods) this.wrap(instance as Record<string, Method>, type, name);
+        problems.push(...methods.flatMap((name) => problemOf(type, name, instance as object) ?? []));
+        (instance as { [METHOD_LIMITER]: MethodLimiter })[METHOD_LIMITER] = this.injected;
       }
     }
     if (problems.length > 0) throw new RateLimitConfigError(problems);
   }
-
-  private problemsOf(type: Type, methods: readonly string[], isSingleton: boolean): string[] {
-    const path = (name: string): string => `@RateLimit on ${type.name}.${name}`;
-    const consume = 'RateLimitService.consume() in the method';
-    if (!isSingleton) {
-      return methods.map(
-        (name) =>
-          `${path(name)}: its provider is request-scoped or transient; allowed: a singleton, or ${consume}`,
-      );
-    }
-    return methods
-      .filter((name) => !mayBePromise(type, name))
-      .map(
-        (name) =>
-          `${path(name)}: the method is synchronous, and a limit is not; make it async, or use ${consume}`,
-      );
-  }
-
-  private wrap(instance: Record<string, Method>, type: Type, name: string): void {
-    const method = instance[name]!;
-    const handler = (type.prototype as Record<string, Handler>)[name]!;
-    const { elsewhere, responder, routes, rules } = this;
-    const limited: Method = async function (...args) {
-      const { named: route } = routes.of(type, handler) ?? rules.compileLater(type, handler);
-      return elsewhere.call(
-        route,
-        callExchange(type, method, args),
-        ({ context }, decision, detail) => responder.deny(context, decision, detail),
-        () => checked(method.apply(this, args), type, name),
-      );
-    };
-    for (const key of Reflect.getMetadataKeys(method) as unknown[]) {
-      Reflect.defineMetadata(key, Reflect.getMetadata(key, method), limited);
-    }
-    Object.defineProperty(limited, 'name', { value: method.name });
-    Object.defineProperty(instance, name, { value: limited, configurable: true, writable: true });
-  }
 }
 
-/** The decorated methods of a class that nothing calls as handlers. */
-function limitedMethods(type: Type): readonly string[] {
-  return methodsOf(type).filter(
-    (name) => methodRules(type, name).rules.length > 0 && handlerKind(type, name, false) === 'none',
-  );
+/** Returns what is limited when a method is called on an instance; `undefined` if a guard or another method is. */
+function limitedHandler(type: Type, { target, name, limited }: LimitedMethod): Handler | undefined {
+  if (isController(type) || !isCalled(type, name)) return undefined;
+  if (limitedMethod(type.prototype as object, name)?.target !== target) return undefined;
+  const owner = ownerOf(type.prototype as object, name);
+  return owner === target ? (owner as Record<string, Handler>)[name] : limited;
+}
+
+function ownerOf(prototype: object, name: string): object {
+  return Object.hasOwn(prototype, name)
+    ? prototype
+    : ownerOf(Object.getPrototypeOf(prototype) as object, name);
+}
+
+/** Whether Nest does not call a method as a handler of requests. A library may. */
+function isCalled(type: Type, name: string): boolean {
+  const kind = handlerKind(type, name, false);
+  return kind === 'none' || kind === 'unknown';
+}
+
+/** The decorated methods of a class that Nest calls for no request. */
+function calledMethods(type: Type): readonly string[] {
+  return methodsOf(type).filter((name) => methodRules(type, name).rules.length > 0 && isCalled(type, name));
+}
+
+function problemOf(type: Type, name: string, instance: object): string | undefined {
+  const path = `@RateLimit on ${type.name}.${name}`;
+  if (Object.hasOwn(instance, name)) {
+    return `${path}: an instance has another function in place of the method, which is not limited; remove the property, or use RateLimitService.consume() in it`;
+  }
+  if (handlerKind(type, name, false) === 'unknown' || mayBePromise(type, name)) return undefined;
+  return `${path}: the method is synchronous, and a limit is not; make it async, or use RateLimitService.consume() in the method`;
 }
 
 function mayBePromise(type: Type, name: string): boolean {
-  const { prototype } = type as { prototype: Record<string, Method> };
-  if (prototype[name]!.constructor.name === 'AsyncFunction') return true;
-  return MAY_BE_PROMISE.includes(Reflect.getMetadata('design:returntype', prototype, name));
+  const method = limitedMethod(type.prototype as object, name)?.method;
+  if (method?.constructor.name === 'AsyncFunction') return true;
+  return MAY_BE_PROMISE.includes(Reflect.getMetadata('design:returntype', type.prototype as object, name));
 }
 
 /** @throws RateLimitConfigError if a method whose type did not show it is synchronous */
 function checked(result: unknown, type: Type, name: string): unknown {
   if (typeof (result as { then?: unknown } | null | undefined)?.then === 'function') return result;
+  if (handlerKind(type, name, false) === 'unknown') return result; // a library calls it, which may accept both
   throw new RateLimitConfigError([
     `@RateLimit on ${type.name}.${name}: the method returned no promise, and a limit is not synchronous; make it async`,
   ]);

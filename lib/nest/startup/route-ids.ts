@@ -44,18 +44,23 @@ export class RouteIds {
     }
     const id = (given as string | undefined) ?? this.addressOf(handler);
     // Shared rules have no id in their keys.
-    if (rules.some(({ scope }) => scope !== 'shared')) this.checkUnique(id, handler);
+    const names = rules.filter(({ scope }) => scope !== 'shared').map(({ name }) => name as string);
+    const other = names.map((name) => this.otherWith(id, name, handler)).find((each) => each !== undefined);
+    if (other !== undefined) {
+      this.problems.add(
+        `${isRoute(handler) ? 'routes' : 'methods'} ${other.owner} and ${owner}: both have the id "${id}", so they would ` +
+          "share counters; write @RateLimitId('...') with another id on one of them",
+      );
+    }
     return id;
   }
 
-  private checkUnique(id: string, handler: IdentifiedHandler): void {
-    const first = this.handlers.get(id);
-    this.handlers.set(id, first ?? handler);
-    if (first === undefined || (first.type === handler.type && first.handler === handler.handler)) return;
-    this.problems.add(
-      `routes ${first.owner} and ${handler.owner}: both have the id "${id}", so they would share counters; write ` +
-        "@RateLimitId('...') with another id on one of them",
-    );
+  /** Returns another handler whose rule of a name would have the same counters. */
+  private otherWith(id: string, name: string, handler: IdentifiedHandler): IdentifiedHandler | undefined {
+    const key = `${name} ${id}`;
+    const first = this.handlers.get(key);
+    this.handlers.set(key, first ?? handler);
+    return first?.type === handler.type && first.handler === handler.handler ? undefined : first;
   }
 
   private addressOf({ type, method, handler, kind }: IdentifiedHandler): string {
@@ -77,4 +82,9 @@ export class RouteIds {
         return `call ${method}`;
     }
   }
+}
+
+/** Whether requests, messages or events have the address of a handler. */
+function isRoute({ kind }: IdentifiedHandler): boolean {
+  return kind !== 'none' && kind !== 'unknown';
 }

@@ -75,7 +75,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
       const isOnMethod = methodRules(type, name).rules.length > 0;
       kinds.add(kind);
       this.checkEnd(type, name, kind);
-      if (kind === 'none' && !isController)
+      if ((kind === 'none' || kind === 'unknown') && !isController)
         hasCalls ||= isOnMethod; // ProviderMethods limits its calls
       else if (kind === 'connection')
         hasCalls ||= isOnMethod; // Connections limits it
