@@ -20,7 +20,7 @@ export function didYouMean(misspelled: string, words: readonly string[]): string
  * Returns the number of characters to insert, delete, replace or swap with the next one (optimal string
  * alignment).
  */
-function editsBetween(from: string, to: string): number {
+export function editsBetween(from: string, to: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row += 1) {

@@ -82,9 +82,9 @@ function canonicalCredentials(value: string): string {
   return end < 0 ? text : `${text.slice(0, end).toLowerCase()} ${text.slice(end).trim()}`;
 }
 
-/** Rejects plain objects and lists, which a client can send, and bytes, where several ids may have the same text. */
+/** Rejects plain objects and lists, which a client can send, bytes, where several ids may have the same text, and dates. */
 function textOfObject(id: object): string | undefined {
-  if (Array.isArray(id) || ArrayBuffer.isView(id)) return undefined;
+  if (Array.isArray(id) || ArrayBuffer.isView(id) || id instanceof Date) return undefined;
   const { toString } = (Object.getPrototypeOf(id) ?? {}) as { toString?: () => unknown };
   try {
     const text = toString?.call(id);

@@ -47,6 +47,7 @@ export abstract class HitLimiter {
    * @internal
    */
   protected readonly samples = new Map<Algorithm, KeyedRule>();
+  private readonly warned = new Set<string>();
   private readonly onRulesChanged: (() => void)[] = [];
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
@@ -178,6 +179,17 @@ export abstract class HitLimiter {
       const released = await this.store.adjust(held.map((lease) => ({ ...lease, kind: 'refund' })));
       return held.length > 0 && !lost.signal.aborted && !released.includes(false);
     });
+  }
+
+  /**
+   * Reports a mistake of the program, once for each code.
+   *
+   * @internal
+   */
+  protected warnOnce(code: 'RL_PERMIT_DROPPED' | 'RL_SETTLED_IN_PART', message: string): void {
+    if (this.warned.has(code)) return;
+    this.warned.add(code);
+    process.emitWarning(message, { type: 'RateLimitWarning', code });
   }
 
   /**

@@ -37,7 +37,6 @@ const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s
 /** The operations of `RateLimiter`, without the default store of the fallback. */
 export class Limiter extends HitLimiter {
   private readonly cache = new RuleCache((compiled, rule) => this.keyedRule(compiled, rule));
-  private hasWarned = false;
 
   /**
    * Takes permits from every rule, or from none if one of them denies.
@@ -95,7 +94,7 @@ export class Limiter extends HitLimiter {
       settles: read.settles,
       charge: async (actual) =>
         (await this.store.adjust(settlementOf(decision, hits, actual))).includes(true),
-      warn: (message) => this.warnOfSettlement(message),
+      warn: (message) => this.warnOnce('RL_SETTLED_IN_PART', message),
     });
   }
 
@@ -162,11 +161,15 @@ export class Limiter extends HitLimiter {
     const timeoutMs = asked ?? hits[0]!.rule.waitMs;
     if (timeoutMs === 0) {
       signal?.throwIfAborted();
-      return this.permit(await this.decide(hits));
+      return this.watched(await this.decide(hits));
     }
     const waiting = hits.map((hit) => ({ ...hit, waits: true }));
     const current = (): readonly RuleHit[] => this.hits('hold', rule, subject, cost);
-    return this.permit(await this.decideWaiting(waiting, { timeoutMs, signal, current }));
+    return this.watched(await this.decideWaiting(waiting, { timeoutMs, signal, current }));
+  }
+
+  private watched(decision: Decision): Permit {
+    return this.permit(decision).watch((message) => this.warnOnce('RL_PERMIT_DROPPED', message));
   }
 
   /**
@@ -250,17 +253,6 @@ export class Limiter extends HitLimiter {
    */
   protected keyedRule(compiled: CompiledRule, _rule: AnyRule): KeyedRule {
     return this.keyed(compiled);
-  }
-
-  /**
-   * Reports that a settlement left a charge as reserved, once.
-   *
-   * @internal
-   */
-  protected warnOfSettlement(message: string): void {
-    if (this.hasWarned) return;
-    this.hasWarned = true;
-    process.emitWarning(message, { type: 'RateLimitWarning', code: 'RL_SETTLED_IN_PART' });
   }
 
   /**

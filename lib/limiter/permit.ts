@@ -1,5 +1,8 @@
 import type { Decision } from '../contracts/decision.js';
 
+/** Reports permits that are garbage before they were released. */
+const dropped = new FinalizationRegistry<() => void>((report) => report());
+
 /**
  * Permits of a `concurrency` rule, held until they are released.
  *
@@ -31,7 +34,22 @@ export class Permit implements AsyncDisposable {
    *   same time, or if they were denied. While Redis cannot be reached, `true` unless `signal` has aborted.
    */
   release(): Promise<boolean> {
+    dropped.unregister(this.signal);
     return (this.released ??= this.free());
+  }
+
+  /**
+   * Reports the permits if nothing can release them any more.
+   *
+   * @internal
+   */
+  watch(warn: (message: string) => void): this {
+    const { rule } = this.decision;
+    const message =
+      `A permit of rule "${rule}" was dropped without a release, so it stays held, and is renewed, until this process ` +
+      'ends. Hold it with `await using`, or call release() in `finally`.';
+    if (this.allowed) dropped.register(this, () => warn(message), this.signal);
+    return this;
   }
 
   /** Releases the permits at the end of the block of an `await using` declaration. */

@@ -64,6 +64,7 @@ export function RateLimit<Given extends string | DecoratedRule, Fields extends D
   rule: CheckedRule<Given>,
   ...others: RateLimitArguments<Given, Fields>
 ): ClassDecorator & MethodDecorator {
+  refuseBare('@RateLimit', "@RateLimit('1m', 100)", [rule, ...others]);
   return applyDecorators(
     append('@RateLimit', RULES, ruleOf(rule as string | RouteRule, others)),
     UseFilters(ModuleCheck),
@@ -80,7 +81,9 @@ function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
     return wrong ?? { ...(others[0] as object | undefined), name: rule, [BY_NAME]: true };
   }
   const [limit, algorithm, fields] = others;
-  const wrong = misused(others, 3, 'a window, a limit, an algorithm and an object of fields');
+  const wrong =
+    misused(others, 3, 'a window, a limit, an algorithm and an object of fields') ??
+    givenTwice(algorithm, fields);
   return (
     wrong ?? {
       ...(fields as object | undefined),
@@ -90,6 +93,15 @@ function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
       [COMPLETE]: true,
     }
   );
+}
+
+/** Returns a rule with the problem of a field that is a positional argument as well; `undefined` if there is none. */
+function givenTwice(algorithm: unknown, fields: unknown): object | undefined {
+  const positional = ['window', 'limit', ...(algorithm === undefined ? [] : ['algorithm'])];
+  const twice = positional.find((field) => isFields(fields) && Object.hasOwn(fields, field));
+  if (twice === undefined) return undefined;
+  const value = shown((fields as Readonly<Record<string, unknown>>)[twice]);
+  return { [MISUSED]: `got ${twice} ${value} in the fields as well; allowed: ${twice} as an argument only` };
 }
 
 /** Returns what to write instead of a limit before its window, or of a window without a unit; empty if it is neither. */
@@ -121,7 +133,22 @@ function misused(others: readonly unknown[], most: number, allowed: string): obj
  * `@SkipRateLimit('default')`
  */
 export function SkipRateLimit(...names: string[]): ClassDecorator & MethodDecorator {
+  refuseBare('@SkipRateLimit', '@SkipRateLimit()', names);
   return append('@SkipRateLimit', SKIPPED, ...(names.length > 0 ? names : ['*']));
+}
+
+/** @throws RateLimitConfigError if a decorator got what it decorates: it was written without its parentheses */
+function refuseBare(
+  decorator: string,
+  example: string,
+  [target, name, descriptor]: readonly unknown[],
+): void {
+  const isOfMethod =
+    typeof target === 'object' && isFields(descriptor) && Object.hasOwn(descriptor, 'configurable');
+  if (typeof target !== 'function' && !isOfMethod) return;
+  const type = (isOfMethod ? target!.constructor : target) as { readonly name: string };
+  const owner = isOfMethod ? `${type.name}.${String(name)}` : type.name;
+  throw new RateLimitConfigError([`${decorator} on ${owner}: written without parentheses; write ${example}`]);
 }
 
 /** @throws RateLimitConfigError if Nest never calls a member of this kind, so that no guard runs for it */

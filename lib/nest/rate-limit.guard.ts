@@ -8,7 +8,7 @@ import {
 import type { Decision } from '../contracts/decision.js';
 import { problem } from '../contracts/rate-limit-config.error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
-import { checkForeignHooks } from './checks/foreign-hooks.js';
+import { checkForeignHooks, checkInjected } from './checks/foreign-hooks.js';
 import type { Applied } from './request/applied-limit.js';
 import type { Exchange, SubjectHook } from './request/exchange.js';
 import { InvalidValues } from './request/invalid-values.js';
@@ -50,7 +50,10 @@ interface Hooks {
 export class RateLimitGuard implements CanActivate, OnModuleInit {
   private hooks: Hooks | undefined;
 
-  /** @internal */
+  /**
+   * @internal
+   * @throws RateLimitConfigError if Nest does not inject its dependencies
+   */
   constructor(
     @Inject(Routes) private readonly routes: Routes,
     @Inject(RouteRules) private readonly rules: RouteRules,
@@ -62,7 +65,9 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(Transports) private readonly transports: Transports,
     @Inject(Elsewhere) private readonly elsewhere: Elsewhere,
-  ) {}
+  ) {
+    checkInjected(this.constructor.name, routes);
+  }
 
   /**
    * Nest does not call it for an instance that the application created; the first request does then.

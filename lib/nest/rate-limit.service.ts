@@ -224,8 +224,8 @@ export class RateLimitService extends RateLimiter {
   }
 
   /** @internal */
-  protected override warnOfSettlement(message: string): void {
-    this.warnings.warn('RL_SETTLED_IN_PART', message);
+  protected override warnOnce(code: 'RL_PERMIT_DROPPED' | 'RL_SETTLED_IN_PART', message: string): void {
+    this.warnings.warn(code, message);
   }
 
   /** @internal */

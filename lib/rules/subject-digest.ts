@@ -46,7 +46,8 @@ export type EventSubject = string | SubjectDigest | readonly (string | SubjectDi
 export type SubjectValue = string | number | SubjectDigest | readonly (string | number | SubjectDigest)[];
 
 /** The subjects that programs may pass, in words for error messages. */
-export const SUBJECT_ALLOWED = 'a string, a number, the digest of an event, or a list of these';
+export const SUBJECT_ALLOWED =
+  'a string that is not empty, a number, the digest of an event, or a list of these';
 
 /** Returns a subject as events and operations have it. */
 export function subjectForPrograms(subject: Subject): EventSubject {
@@ -65,7 +66,7 @@ export function subjectFromProgram(given: unknown): Subject | undefined {
 }
 
 function partFromProgram(given: unknown): string | undefined {
-  if (typeof given === 'string') return boundedPart(given);
+  if (typeof given === 'string') return given === '' ? undefined : boundedPart(given);
   return Number.isFinite(given) ? String(given) : SubjectDigest.partOf(given);
 }
 

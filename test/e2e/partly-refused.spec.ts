@@ -62,8 +62,10 @@ describe('a user of Redis without a right', () => {
     [
       'that takes permits',
       'zadd',
-      (limiter: RateLimiter) =>
-        limiter.hold({ name: 'held', algorithm: 'concurrency', limit: 2, lease: '1m' }, 'ann'),
+      async (limiter: RateLimiter) => {
+        const rule = { name: 'held', algorithm: 'concurrency', limit: 2, lease: '1m' } as const;
+        await (await limiter.hold(rule, 'ann')).release();
+      },
     ],
   ])('%s is named in the log, and the breaker stays open until it is granted', async (_title, right, ask) => {
     const { server, limiter, logs, turns, health } = await startWithout(right);

@@ -192,6 +192,26 @@ describe('two handlers with one id', () => {
     );
   });
 
+  it('may be two `execute` of CQRS whose rules have different names, and are methods in the message', async () => {
+    const handlers = (names: readonly [string, string]) => {
+      @Injectable()
+      class Pay {
+        @RateLimit({ window: '1m', limit: 9, name: names[0], by: 'everyone' })
+        async execute() {}
+      }
+      @Injectable()
+      class Ship {
+        @RateLimit({ window: '1m', limit: 5, name: names[1], by: 'everyone' })
+        async execute() {}
+      }
+      return { imports: [RateLimitModule.forRoot()], providers: [Pay, Ship] };
+    };
+    await startApp(handlers(['pay', 'ship']), { framework: 'express' });
+    expect(await refusalToStart(handlers(['same', 'same']))).toContain(
+      'methods Pay.execute and Ship.execute: both have the id "call execute", so they would share counters',
+    );
+  });
+
   it('have an id each by @RateLimitId', async () => {
     @Controller()
     class Second {

@@ -7,7 +7,9 @@ import { proxyTrust } from './proxy-trust.js';
 /** After this many requests without a forwarding header, the check assumes that there is no proxy. */
 const WITHOUT_HEADER = 10_000;
 
-const FORWARDING = ['x-forwarded-for', 'forwarded'];
+/** Headers with the client's address, as they are written. Express and Fastify read the first one only. */
+const FORWARDING = ['X-Forwarded-For', 'Forwarded', 'X-Real-IP', 'CF-Connecting-IP'];
+const NAMES = FORWARDING.map((name) => name.toLowerCase());
 
 /** A list of trusted proxies is wrong if none of this many requests with a forwarding header came from one of them. */
 const FROM_OTHERS = 100;
@@ -18,17 +20,20 @@ export const TRUSTS_ALL =
   'The framework trusts every proxy, so a client chooses the IP that it is counted by with X-Forwarded-For. ' +
   `Trust only the addresses of your proxies: ${LIST}.`;
 
-const TRUSTS_NONE =
-  'A request has X-Forwarded-For, but the framework trusts no proxy. Behind a proxy, all clients have its IP ' +
-  `and share one counter. Trust the addresses of your proxies: ${LIST}.`;
+const TOGETHER =
+  'Behind a proxy, all clients have its IP: they share one counter, and all are allowed if an allow list has it.';
 
-const NOT_READ =
-  'A request has Forwarded, which neither Express nor Fastify reads, and no X-Forwarded-For. Behind a proxy, all ' +
-  `clients have its IP and share one counter. Let the proxy send X-Forwarded-For, and trust its address: ${LIST}.`;
+const TRUSTS_NONE =
+  `A request has X-Forwarded-For, but the framework trusts no proxy. ${TOGETHER} ` +
+  `Trust the addresses of your proxies: ${LIST}.`;
+
+const notRead = (name: string): string =>
+  `A request has ${name}, which neither Express nor Fastify reads, and no X-Forwarded-For. ${TOGETHER} ` +
+  `Let the proxy send X-Forwarded-For, and trust its address: ${LIST}.`;
 
 const TRUSTS_OTHERS =
-  `${FROM_OTHERS} requests had X-Forwarded-For or Forwarded, and the framework used it for none, since none came ` +
-  'from a proxy that it trusts (or had only Forwarded, which Express and Fastify do not read). Clients behind ' +
+  `${FROM_OTHERS} requests had X-Forwarded-For or Forwarded or X-Real-IP or CF-Connecting-IP, and the framework used it for none, since none came ` +
+  'from a proxy that it trusts, or had X-Forwarded-For, the only one that Express and Fastify read. Clients behind ' +
   `one proxy share one counter. Trust the addresses of your proxies: ${LIST}.`;
 
 const PEER_ONLY =
@@ -60,11 +65,11 @@ export class ClientAddressCheck implements Check {
     if (!('ip' in request) && request.socket !== undefined) return this.seeHandshake(request);
     if (this.isDecided) return true;
     const { headers } = request;
-    const isForwarded = headers?.['x-forwarded-for'] !== undefined;
+    const header = FORWARDING.find((_, index) => headers?.[NAMES[index]!] !== undefined);
     const { awaited } = this;
-    if (!awaited || isForwarded || headers?.['forwarded'] !== undefined) {
-      this.isDecided = this.judge(request, isForwarded);
-      this.awaited = this.isDecided ? undefined : { names: FORWARDING, patience: WITHOUT_HEADER };
+    if (!awaited || header !== undefined) {
+      this.isDecided = this.judge(request, header);
+      this.awaited = this.isDecided ? undefined : { names: NAMES, patience: WITHOUT_HEADER };
       return this.isDecided;
     }
     awaited.patience -= 1;
@@ -72,17 +77,18 @@ export class ClientAddressCheck implements Check {
   }
 
   /** Warns if the framework trusts the wrong proxies. Returns whether the request has shown which ones it trusts. */
-  private judge(request: HttpRequest, isForwarded: boolean): boolean {
+  private judge(request: HttpRequest, header: string | undefined): boolean {
     const trust = proxyTrust(request);
     if (trust === 'unknown') return false;
     if (trust === 'all') {
       this.warnings.warn('RL_TRUST_PROXY_ALL', TRUSTS_ALL);
       return true;
     }
-    if (!isForwarded && request.headers?.['forwarded'] === undefined) return false;
+    if (header === undefined) return false;
+    const isForwarded = header === FORWARDING[0];
     if (isForwarded && trust === 'peer') return true;
     this.ignored += 1;
-    const ofOne = isForwarded ? TRUSTS_NONE : NOT_READ;
+    const ofOne = isForwarded ? TRUSTS_NONE : notRead(header);
     if (trust === 'off') this.warnings.warn('RL_FORWARDED_UNTRUSTED', ofOne);
     else if (this.ignored >= FROM_OTHERS) this.warnings.warn('RL_FORWARDED_UNTRUSTED', TRUSTS_OTHERS);
     else return false;

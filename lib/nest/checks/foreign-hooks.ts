@@ -32,3 +32,19 @@ export function checkForeignHooks(guard: object): void {
     ),
   );
 }
+
+/**
+ * Throws if Nest injects nothing into a guard: each request would fail.
+ *
+ * @param type the name of its class
+ * @param dependency the first argument of its constructor
+ * @throws RateLimitConfigError
+ */
+export function checkInjected(type: string, dependency: unknown): void {
+  if (typeof (dependency as { readonly of?: unknown } | undefined)?.of === 'function') return;
+  throw new RateLimitConfigError([
+    `new ${type}(): created without its dependencies; RateLimitModule registers its guard for every route, so remove ` +
+      '`useGlobalGuards`, or write @UseGuards(RateLimitGuard); a subclass has no constructor of its own, and injects into ' +
+      'properties: @Inject(UsersService) private readonly users: UsersService',
+  ]);
+}

@@ -66,7 +66,11 @@ function readPart(given: unknown, { read, isAnyText = false }: PartReader): stri
 function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
   const ip = (given: string | number): string | undefined => ipSubjectOf(String(given), ipv6Prefix);
   if (by === undefined) {
-    return { allowed: 'a string or a number', read: (given) => ip(given) ?? String(given), isAnyText: true };
+    return {
+      allowed: 'a string or a number',
+      read: (given) => ip(given) ?? (String(given) || undefined),
+      isAnyText: true,
+    };
   }
   if (by === 'ip') return { allowed: 'an IP address', read: ip };
   if (by === 'user') return { allowed: 'the id of a user', read: userSubjectOf, isAnyText: true };

@@ -36,6 +36,10 @@ export interface Target extends TargetRules {
 export class RuleBook {
   problems: Set<string>;
   readonly fallbacks: RuleFallbacks;
+  /** The fields of decorators whose value is `undefined`, in words for a message. */
+  readonly undefinedFields = new Set<string>();
+  /** The names that programs have used. */
+  readonly usedByPrograms = new Set<string>();
   /** The names of all rules of the routes seen so far. */
   private names = new Set<string>();
   private skips = new Map<string, string>();
@@ -77,6 +81,7 @@ export class RuleBook {
 
   /** The module's rule of this name, for programs. Its keys contain no route. */
   namedRule(name: string): RuleFields | undefined {
+    this.usedByPrograms.add(name);
     const rule = this.optionRules().find((fields) => fields['name'] === name);
     return rule && { ...rule, scope: 'shared' };
   }
@@ -116,6 +121,10 @@ export class RuleBook {
   /** The names of the rules that apply to every route. */
   get everyRoute(): readonly string[] {
     return Object.keys(this.options.rules ?? {});
+  }
+
+  get onDemandNames(): readonly string[] {
+    return Object.keys(this.options.onDemand ?? {});
   }
 
   /** Whether `defaults` applies to no rule seen so far. */
@@ -190,6 +199,8 @@ export class RuleBook {
       if (own.has(name))
         this.problems.add(`${target.path}: two rules named "${name}"; allowed: each name once`);
       own.add(name);
+      const unset = Object.keys(rule).filter((field) => rule[field as keyof RouteRule] === undefined);
+      for (const field of unset) this.undefinedFields.add(`${target.path}: ${field} of rule "${name}"`);
       this.put(rules, target.path, { ...rule, name }, base, isHandler ? 'handler' : 'class');
     }
   }

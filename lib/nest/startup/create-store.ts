@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { shown } from '../../contracts/shown.js';
 import type { BaseStore } from '../../contracts/store.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
 import { openRedisStore } from '../../stores/redis/open-redis-store.js';
@@ -25,6 +26,14 @@ export async function createStore(
   if (process.env.RATE_LIMIT === 'off') {
     warnings.warn('RL_OFF', 'RATE_LIMIT=off is set: every request is allowed and none is counted');
     return new UnlimitedStore();
+  }
+  if (process.env.RATE_LIMIT !== undefined) {
+    warnings.warn(
+      'RL_UNREAD_VARIABLES',
+      `RATE_LIMIT=${shown(process.env.RATE_LIMIT)} has no effect, and every limit is enforced. Write RATE_LIMIT=off, or ` +
+        'remove the variable.',
+      'RATE_LIMIT',
+    );
   }
   const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = readModuleOptions(options);
   if (redis) {

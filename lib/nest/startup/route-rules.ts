@@ -1,4 +1,11 @@
-import { Inject, Injectable, Logger, type OnModuleInit, type Type } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer, SerializedGraph } from '@nestjs/core';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { keysOfRule, tooManyKeys } from '../../rules/most-keys.js';
@@ -23,16 +30,18 @@ import { namedOn, type RuleFields } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
 import type { TransportName } from '../rules/transport-names.js';
 import { SharedRules } from '../rules/shared-rules.js';
+import { RuleMistakes } from '../checks/rule-mistakes.js';
 import { UnboundedRoutes } from '../checks/unbounded-routes.js';
 import { Warnings } from '../warnings.js';
 
 /** Compiles and checks the rules of every route at start. */
 @Injectable()
-export class RouteRules implements OnModuleInit {
+export class RouteRules implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
   private readonly shared = new SharedRules();
   private readonly ids: RouteIds;
   private readonly report: RuleReport;
+  private readonly mistakes: RuleMistakes;
   /** The transports whose handlers all have the module's rules. */
   readonly ruled: ReadonlySet<TransportName>;
 
@@ -50,6 +59,7 @@ export class RouteRules implements OnModuleInit {
     this.ids = new RouteIds(config, modules, book.problems);
     this.report = new RuleReport(this.logger, modules, graph);
     this.ruled = new Set(book.ruledTransports);
+    this.mistakes = new RuleMistakes(warnings, book);
   }
 
   /** @throws RateLimitConfigError listing all problems of all rules */
@@ -65,6 +75,7 @@ export class RouteRules implements OnModuleInit {
     this.book.checkNames();
     this.checkAlone();
     this.book.throwIfWrong();
+    this.mistakes.check();
     this.warnOfUnboundedRoutes();
     this.warnOfUnreadVariables();
     if (!this.book.hasUnusedDefaults) return;
@@ -73,6 +84,10 @@ export class RouteRules implements OnModuleInit {
       '`defaults` has fields for rules, but there is no rule, so nothing is limited. Write a rule, such as ' +
         "`rules: { default: { window: '1m', limit: 100 } }`.",
     );
+  }
+
+  onApplicationShutdown(): void {
+    this.mistakes.close();
   }
 
   private warnOfUnreadVariables(): void {
@@ -148,6 +163,7 @@ export class RouteRules implements OnModuleInit {
       const limit = this.limitOf(rule, owner, id);
       if (limit && applied.includes(rule)) {
         counted.push(limit);
+        this.mistakes.add(rule, owner);
         this.report.add(identified, id, limit);
       }
       return limit ?? [];
@@ -155,6 +171,7 @@ export class RouteRules implements OnModuleInit {
     for (const wrong of waitProblems(kind === 'none', counted)) {
       this.book.problems.add(wrong);
     }
+    this.mistakes.addMethod(type, method, kind);
     return this.routes.set(type, handler, limits, isIntercepted(handler));
   }
 

@@ -54,6 +54,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
       this.checked.add(each.type);
       this.checkClass(each);
     }
+    this.problems.push(...enhancerProblems(this.modules));
     if (this.problems.length > 0) throw new RateLimitConfigError(this.problems.splice(0));
   }
 
@@ -156,4 +157,30 @@ function fieldEnhancers(modules: ModulesContainer): readonly string[] {
       { readonly fieldResolverEnhancers?: readonly string[] } | undefined;
     return options?.fieldResolverEnhancers ?? [];
   });
+}
+
+/** The methods that Nest calls for the requests of other handlers: of guards and interceptors, and of middleware. */
+const ENHANCING = ['canActivate', 'intercept'];
+const MIDDLEWARE = [...ENHANCING, 'use'];
+
+function enhancerProblems(modules: ModulesContainer): string[] {
+  const problems = new Set<string>();
+  for (const { injectables, middlewares, providers } of modules.values()) {
+    for (const { metatype } of injectables.values()) add(metatype, ENHANCING);
+    for (const { metatype } of providers.values()) add(metatype, ENHANCING);
+    for (const { metatype } of middlewares.values()) add(metatype, MIDDLEWARE);
+  }
+  return [...problems];
+
+  function add(type: unknown, names: readonly string[]): void {
+    if (typeof type !== 'function' || typeof type.prototype !== 'object' || type.prototype === null) return;
+    const isOnClass = targetRules(type).rules.length > 0;
+    const name = names.find(
+      (each) => methodRules(type, each).rules.length > 0 || (isOnClass && each in type.prototype),
+    );
+    if (name === undefined) return;
+    problems.add(
+      `@RateLimit on ${type.name}: Nest calls its ${name}() for the requests of other handlers, and no guard limits it; write @RateLimit on the routes, or ${IN_THE_METHOD}`,
+    );
+  }
 }

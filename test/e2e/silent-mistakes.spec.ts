@@ -1,0 +1,346 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import {
+  Controller,
+  Get,
+  Injectable,
+  UseGuards,
+  UseInterceptors,
+  type CanActivate,
+  type MiddlewareConsumer,
+  type NestInterceptor,
+  type Type,
+} from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { MessagePattern } from '@nestjs/microservices';
+import { EMPTY } from 'rxjs';
+import {
+  RateLimit,
+  RateLimiter,
+  RateLimitGuard,
+  RateLimitModule,
+  RateLimitService,
+  SkipRateLimit,
+  type RateLimitModuleOptions,
+} from '../../lib/index.js';
+import { MemoryStore } from '../../lib/stores/memory/memory.store.js';
+import { configMessage } from '../support/config-message.js';
+import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
+import { until } from '../support/redis/until.mjs';
+
+const ONE = { window: '1m', limit: 1 } as const;
+
+@Controller()
+class Orders {
+  @Get()
+  list() {}
+}
+
+afterEach(closeApps);
+
+/** Starts an application and returns its warnings. */
+async function warnings(options: RateLimitModuleOptions, ...controllers: Type[]): Promise<string[]> {
+  const { logs } = await startApp(
+    { imports: [RateLimitModule.forRoot(options)], controllers },
+    { framework: 'express' },
+  );
+  return logs
+    .ours()
+    .filter(({ level }) => level === 'warn')
+    .map(({ message }) => message);
+}
+
+describe('a guard that Nest injects nothing into', () => {
+  it('throws where it is created, instead of a 500 for each request', () => {
+    const create = () => new (RateLimitGuard as unknown as new () => object)();
+    expect(create).toThrow(
+      'new RateLimitGuard(): created without its dependencies; RateLimitModule registers its guard',
+    );
+  });
+
+  it('stops the application if a subclass has a constructor of its own', async () => {
+    @Injectable()
+    class Guard extends RateLimitGuard {
+      readonly names: readonly string[];
+
+      constructor() {
+        // @ts-expect-error the declarations that are published hide the arguments
+        super();
+        this.names = [];
+      }
+    }
+    const providers = [{ provide: APP_GUARD, useClass: Guard }];
+    const imports = [RateLimitModule.forRoot({ registerGuard: false })];
+    expect(await refusalToStart({ imports, providers })).toContain(
+      'a subclass has no constructor of its own',
+    );
+  });
+});
+
+describe('a decorator without its parentheses', () => {
+  it.each([
+    ['@RateLimit', RateLimit, "write @RateLimit('1m', 100)"],
+    ['@SkipRateLimit', SkipRateLimit, 'write @SkipRateLimit()'],
+  ] as const)('%s is an error that names the fix, on a method and on a class', (name, decorator, fix) => {
+    const bare: MethodDecorator & ClassDecorator = decorator as never;
+    const onMethod = () => {
+      class Routes {
+        @bare
+        get() {}
+      }
+      return Routes;
+    };
+    const onClass = () => {
+      @bare
+      class Routes {}
+      return Routes;
+    };
+    expect(onMethod).toThrow(configMessage(`${name} on Routes.get: written without parentheses; ${fix}`));
+    expect(onClass).toThrow(configMessage(`${name} on Routes: written without parentheses; ${fix}`));
+  });
+});
+
+describe('@RateLimit that limits nothing stops the application', () => {
+  const refusal = (metadata: object) => refusalToStart({ imports: [RateLimitModule.forRoot()], ...metadata });
+  const message = (type: string, method: string) =>
+    configMessage(
+      `@RateLimit on ${type}: Nest calls its ${method}() for the requests of other handlers, and no guard limits it; ` +
+        'write @RateLimit on the routes, or limit the call in the method with RateLimitService.consume()',
+    );
+
+  it('on a guard, and on an interceptor', async () => {
+    @Injectable()
+    class Slow implements CanActivate {
+      @RateLimit(ONE)
+      async canActivate() {
+        return true;
+      }
+    }
+    @RateLimit(ONE)
+    @Injectable()
+    class Slower implements NestInterceptor {
+      intercept() {
+        return EMPTY;
+      }
+    }
+    @Controller()
+    class Routes {
+      @UseGuards(Slow)
+      @UseInterceptors(Slower)
+      @Get()
+      get() {}
+    }
+    const text = await refusal({ controllers: [Routes] });
+    expect(text).toContain('@RateLimit on Slow: Nest calls its canActivate()');
+    expect(text).toContain('@RateLimit on Slower: Nest calls its intercept()');
+    const global = [{ provide: APP_GUARD, useClass: Slow }];
+    expect(await refusal({ providers: global })).toBe(message('Slow', 'canActivate'));
+  });
+
+  it.each(FRAMEWORKS)('on middleware of %s', async (framework) => {
+    @Injectable()
+    class Log {
+      @RateLimit(ONE)
+      async use(_request: unknown, _response: unknown, next: () => void) {
+        next();
+      }
+    }
+    class AppModule {
+      configure(consumer: MiddlewareConsumer) {
+        consumer.apply(Log).forRoutes(Orders);
+      }
+    }
+    const module = { module: AppModule, imports: [RateLimitModule.forRoot()], controllers: [Orders] };
+    await expect(startApp({ imports: [module] }, { framework })).rejects.toThrow(message('Log', 'use'));
+  });
+
+  it('with a limit that is given twice', async () => {
+    const fields = { limit: 500, name: 'list' } as object;
+    @Controller()
+    class Routes {
+      @RateLimit('1m', 5, 'gcra', fields)
+      @Get()
+      get() {}
+    }
+    expect(await refusal({ controllers: [Routes] })).toBe(
+      configMessage(
+        '@RateLimit on Routes.get: got limit 500 in the fields as well; allowed: limit as an argument only',
+      ),
+    );
+  });
+});
+
+describe('a rule that limits nothing is one warning', () => {
+  it('in `rules`, if no handler is of their transports', async () => {
+    @Controller()
+    class Messages {
+      @MessagePattern('sum')
+      sum() {}
+    }
+    const text =
+      'and this application has no such handler, so it limits no request. Add the transport of your';
+    expect(await warnings({ rules: { default: ONE } }, Messages)).toEqual([
+      expect.stringContaining(`rules.default applies to all handlers of http, graphql, ws, ${text}`),
+    ]);
+    expect(await warnings({ rules: { default: ONE }, transports: [] }, Orders)).toEqual([
+      expect.stringContaining('rules.default applies to no transport, since `transports` is empty,'),
+    ]);
+    expect(await warnings({ rules: { default: ONE } }, Orders)).toEqual([]);
+  });
+
+  it('with a constant cost of 0', async () => {
+    expect(await warnings({ rules: { default: { ...ONE, cost: 0 } } }, Orders)).toEqual([
+      expect.stringContaining('Rule "default" of Orders.list limits nothing, since its cost is 0.'),
+    ]);
+  });
+
+  it('with a field that is undefined in a decorator', async () => {
+    @Controller()
+    class Routes {
+      @RateLimit({ ...ONE, by: undefined as unknown as 'ip' })
+      @Get()
+      get() {}
+    }
+    expect(await warnings({}, Routes)).toEqual([
+      expect.stringContaining('@RateLimit on Routes.get: by of rule "default" is undefined'),
+    ]);
+  });
+
+  it('on a method that a subclass overrides', async () => {
+    class Base {
+      @RateLimit(ONE)
+      list() {}
+
+      @RateLimit(ONE)
+      skipped() {}
+    }
+    @Controller()
+    class Derived extends Base {
+      @Get()
+      override list() {}
+
+      @SkipRateLimit()
+      @Get('skipped')
+      override skipped() {}
+    }
+    expect(await warnings({}, Derived)).toEqual([
+      expect.stringContaining('Derived.list overrides Base.list, whose @RateLimit does not apply to it.'),
+    ]);
+  });
+
+  describe('in `onDemand`', () => {
+    beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] }));
+    afterEach(() => void jest.useRealTimers());
+
+    it('if no decorator names it, and no program has used it in an hour', async () => {
+      @Controller()
+      class Routes {
+        @RateLimit('login')
+        @Get()
+        login() {}
+      }
+      const onDemand = { login: ONE, mail: ONE, forgotten: ONE };
+      const { app, logs } = await startApp(
+        { imports: [RateLimitModule.forRoot({ onDemand })], controllers: [Routes] },
+        { framework: 'express' },
+      );
+      await app.get(RateLimitService).consume('mail', 'tenant');
+      const warned = () => logs.ours().filter(({ level }) => level === 'warn');
+      jest.advanceTimersByTime(3_599_000);
+      expect(warned()).toEqual([]);
+      jest.advanceTimersByTime(2_000);
+      expect(warned().map(({ message }) => message)).toEqual([
+        expect.stringContaining('onDemand.forgotten limits nothing so far: no decorator names it'),
+      ]);
+    });
+  });
+});
+
+describe('names that differ in one character', () => {
+  it('are one warning, unless they are versions', async () => {
+    @Controller()
+    class Routes {
+      @RateLimit({ ...ONE, name: 'logn' })
+      @Get()
+      get() {}
+    }
+    const onDemand = { login: ONE, 'api-v1': ONE, 'api-v2': ONE, get: ONE, set: ONE };
+    expect(await warnings({ onDemand }, Routes)).toEqual([
+      expect.stringContaining('The rules "login" and "logn" differ in one character'),
+    ]);
+  });
+});
+
+describe('RATE_LIMIT', () => {
+  afterEach(() => {
+    delete process.env['RATE_LIMIT'];
+  });
+
+  it('with another value than off is one warning', async () => {
+    process.env['RATE_LIMIT'] = 'OFF';
+    expect(await warnings({ rules: { default: ONE } }, Orders)).toEqual([
+      expect.stringContaining(
+        'RATE_LIMIT="OFF" has no effect, and every limit is enforced. Write RATE_LIMIT=off',
+      ),
+    ]);
+  });
+});
+
+describe.each(FRAMEWORKS)('a proxy in front of %s', (framework) => {
+  it.each(['X-Real-IP', 'CF-Connecting-IP'])('that sends only %s is one warning', async (header) => {
+    const imports = [
+      RateLimitModule.forRoot({ rules: { default: { ...ONE, limit: 9, allowList: ['127.0.0.1'] } } }),
+    ];
+    const { get, logs } = await startApp({ imports, controllers: [Orders] }, { framework });
+    for (let request = 0; request < 3; request += 1) await get('/', { [header]: '203.0.113.7' });
+    expect(logs.ours().filter(({ level }) => level === 'warn')).toEqual([
+      {
+        level: 'warn',
+        message: expect.stringMatching(
+          `A request has ${header}, which neither .* all are allowed if an allow list has it.* \\(RL_FORWARDED_UNTRUSTED`,
+        ),
+      },
+    ]);
+  });
+});
+
+describe('a value that is no subject', () => {
+  it.each([new Date(0), { id: 7 }, [7]])('is reported where `by` returns it: %p', async (value) => {
+    const imports = [RateLimitModule.forRoot({ rules: { default: { ...ONE, by: (() => value) as never } } })];
+    const { get, logs } = await startApp({ imports, controllers: [Orders] }, { framework: 'express' });
+    expect([(await get('/')).status, (await get('/')).status]).toEqual([200, 429]);
+    expect(logs.ours().map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('RL_INVALID_VALUE'),
+    );
+  });
+
+  it('is an error where a program passes it empty', async () => {
+    const limiter = new RateLimiter({ store: new MemoryStore() });
+    await expect(limiter.consume(ONE, '')).rejects.toThrow('got ""; allowed: a string that is not empty');
+    await expect(limiter.consume(ONE, ['acme', ''])).rejects.toThrow('allowed: a string that is not empty');
+    await limiter.close();
+    const imports = [RateLimitModule.forRoot({ onDemand: { mail: ONE } })];
+    const { app } = await startApp({ imports }, { framework: 'express' });
+    await expect(app.get(RateLimitService).consume('mail', '')).rejects.toThrow('got ""');
+  });
+});
+
+describe('a permit that is dropped without a release', () => {
+  it('is one warning when it is garbage', async () => {
+    const imports = [RateLimitModule.forRoot({ onDemand: { slow: { algorithm: 'concurrency', limit: 2 } } })];
+    const { app, logs } = await startApp({ imports }, { framework: 'express' });
+    const limits = app.get(RateLimitService);
+    await (await limits.hold('slow', 'ann')).release();
+    const drop = async () => (await limits.hold('slow', 'ann')).allowed;
+    expect(await drop()).toBe(true);
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    const dropped = () => logs.ours().filter(({ message }) => message.includes('RL_PERMIT_DROPPED'));
+    await until(() => {
+      gc();
+      return dropped().length > 0;
+    }, 'the warning');
+    expect(dropped()[0]!.message).toContain('A permit of rule "slow" was dropped without a release');
+  });
+});
