@@ -43,8 +43,10 @@ export interface Hit extends Counter {
 
 /** Options of a decision. */
 export interface DecideOptions {
-  /** Decides without charging anything. */
+  /** Decides without charging anything, and stores nothing. The results are those before the request. */
   readonly dryRun?: boolean;
+  /** Whether the results of a dry run are those of the request: what it would leave, and what it would wait. */
+  readonly peek?: boolean;
   /**
    * How long each hit may wait, in microseconds.
    *

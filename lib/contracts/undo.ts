@@ -33,11 +33,11 @@ export async function undo<H extends Hit>(
   hits: readonly H[],
   results: readonly HitResult[],
   isDecided: (hit: H) => boolean,
-  { within }: Required<Pick<DecideOptions, 'within'>>,
+  { within, peek = false }: Pick<DecideOptions, 'peek'> & Required<Pick<DecideOptions, 'within'>>,
 ): Promise<HitResult[]> {
   const isCharged = (hit: H, index: number): boolean => isDecided(hit) && results[index]!.allowed;
   const refunds = hits.flatMap((hit, index) =>
-    isCharged(hit, index) && hit.cost > 0 ? [adjustmentOf(hit, results[index]!, 'refund')] : [],
+    isCharged(hit, index) && hit.cost > 0 && !peek ? [adjustmentOf(hit, results[index]!, 'refund')] : [],
   );
   const refunded = refunds.length > 0 ? store.adjust(refunds, { within }) : undefined;
   // These follow the refunds on the same connections, so that they see them.

@@ -1,4 +1,4 @@
-import type { Algorithm, MaxWait } from '../contracts/algorithm.js';
+import type { Algorithm } from '../contracts/algorithm.js';
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
 import type { Adjustment, BaseStore, DecideOptions, Hit, Store } from '../contracts/store.js';
@@ -119,7 +119,7 @@ export abstract class HitLimiter {
    */
   decide(
     hits: readonly RuleHit[],
-    options: { readonly dryRun?: boolean; readonly maxWait?: MaxWait } = NOW,
+    options: Pick<DecideOptions, 'dryRun' | 'peek' | 'maxWait'> = NOW,
   ): MaybePromise<Decision> {
     const { dryRun = false } = options;
     for (const { wait } of hits) if (wait && !dryRun) return this.decideLater(hits, waitOf(hits, wait));

@@ -57,13 +57,19 @@ export class Limiter extends HitLimiter {
     }
   }
 
-  /** Returns the decision that `consume` or `hold` would return now, and changes no state. */
+  /**
+   * Returns the decision that `consume` or `hold` would return now, and changes no state: `remaining` is what the request
+   * would leave. `usage` of RateLimitService returns what is left without a request.
+   */
   async peek<Name extends string>(
     rules: Rules<AnyRule & { readonly name?: Name }>,
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return this.decide(this.hits('peek', rules, subject, costOf('peek', options)), { dryRun: true });
+    return this.decide(this.hits('peek', rules, subject, costOf('peek', options)), {
+      dryRun: true,
+      peek: true,
+    });
   }
 
   /**

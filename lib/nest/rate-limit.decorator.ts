@@ -145,10 +145,14 @@ function refuseBare(
 ): void {
   const isOfMethod =
     typeof target === 'object' && isFields(descriptor) && Object.hasOwn(descriptor, 'configurable');
-  if (typeof target !== 'function' && !isOfMethod) return;
+  if (!isOfMethod && !isClass(target)) return;
   const type = (isOfMethod ? target!.constructor : target) as { readonly name: string };
   const owner = isOfMethod ? `${type.name}.${String(name)}` : type.name;
   throw new RateLimitConfigError([`${decorator} on ${owner}: written without parentheses; write ${example}`]);
+}
+
+function isClass(value: unknown): boolean {
+  return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 }
 
 /** @throws RateLimitConfigError if Nest never calls a member of this kind, so that no guard runs for it */

@@ -107,7 +107,7 @@ function refuseEqualNames(hits: readonly RuleHit[]): void {
  * @throws RateLimitConfigError if it is not a subject
  */
 function readSubject(given: SubjectValue): Subject {
-  const subject = subjectFromProgram(given);
+  const subject = given === '' ? undefined : subjectFromProgram(given);
   if (subject !== undefined) return subject;
   throw new RateLimitConfigError([problem('subject', given, SUBJECT_ALLOWED)]);
 }

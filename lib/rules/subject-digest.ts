@@ -66,7 +66,7 @@ export function subjectFromProgram(given: unknown): Subject | undefined {
 }
 
 function partFromProgram(given: unknown): string | undefined {
-  if (typeof given === 'string') return given === '' ? undefined : boundedPart(given);
+  if (typeof given === 'string') return boundedPart(given);
   return Number.isFinite(given) ? String(given) : SubjectDigest.partOf(given);
 }
 

@@ -62,7 +62,7 @@ describe('a slot of which one of two keys has moved', () => {
   const moveHalf = () => move.begin(`${prefix}{${subject}}:a:fixed-window2/3600000`);
 
   const remainingOf = async (limiter: RateLimiter) =>
-    (await limiter.peek(both, subject)).decisions.map(({ remaining }) => remaining);
+    (await limiter.peek(both, subject, { cost: 0 })).decisions.map(({ remaining }) => remaining);
 
   it('a request for both keys of a moving slot waits until the move ends and is charged once', async () => {
     const limiter = await open(30_000);
@@ -172,7 +172,7 @@ describe('a slot of which one of two keys has moved', () => {
     {
       name: 'peek of a rule with a block',
       of: blocked,
-      prepare: async (limiter) => async () => (await limiter.peek(blocked, subject)).remaining,
+      prepare: async (limiter) => async () => (await limiter.peek(blocked, subject, { cost: 0 })).remaining,
       returns: 497,
       remaining: 497,
     },
@@ -265,7 +265,7 @@ describe('a slot of which one of two keys has moved', () => {
       await move.end();
       expect(await returned).toEqual(returns);
       expect(errors).toEqual([]);
-      const { allowed, source, remaining: left } = await limiter.peek(of, subject);
+      const { allowed, source, remaining: left } = await limiter.peek(of, subject, { cost: 0 });
       expect([source, allowed ? left : -1]).toEqual(['redis', remaining]);
     },
   );
@@ -282,7 +282,10 @@ describe('a slot of which one of two keys has moved', () => {
       await expect(operate()).rejects.toThrow(/did not confirm|TRYAGAIN|moving/);
     expect(limiter.events.openCircuits.size).toBe(0);
     await move.end();
-    expect(await patient.peek(blocked, subject)).toMatchObject({ allowed: true, remaining: 497 });
+    expect(await patient.peek(blocked, subject, { cost: 0 })).toMatchObject({
+      allowed: true,
+      remaining: 497,
+    });
   });
 
   it('permits released during a slot move do not stay held', async () => {

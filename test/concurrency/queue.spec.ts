@@ -91,7 +91,10 @@ describe(`${PROCESSES} processes in which ${EACH} holds wait at once for ${LIMIT
   });
 
   it('leave every permit free and no place behind', async () => {
-    expect(await limiter.peek(rule, 'everyone')).toMatchObject({ remaining: LIMIT, resetAfterMs: 0 });
+    expect(await limiter.peek(rule, 'everyone', { cost: 0 })).toMatchObject({
+      remaining: LIMIT,
+      resetAfterMs: 0,
+    });
   });
 });
 
@@ -109,7 +112,10 @@ describe('a process that is killed while it holds permits and waits for others',
     try {
       const task = { url: redisUrl(), prefix, rules: [brief], inFlight: 0 };
       const killed = victim.wait({ ...task, hits: 100, stay: 60_000 }).catch(() => 'killed');
-      await until(async () => (await limiter.peek(brief, 'everyone')).remaining === 0, 'the victim to enter');
+      await until(
+        async () => (await limiter.peek(brief, 'everyone', { cost: 0 })).remaining === 0,
+        'the victim to enter',
+      );
       const served = others.wait({ ...task, hits: 50 });
       const [key] = await keysOf(redis, prefix);
       await until(
@@ -120,7 +126,10 @@ describe('a process that is killed while it holds permits and waits for others',
       await victim.killOne();
       expect(await killed).toBe('killed');
       expect((await served).map(({ joined }) => joined.length)).toEqual([50, 50]);
-      await until(async () => (await limiter.peek(brief, 'everyone')).remaining === LIMIT, 'all to be free');
+      await until(
+        async () => (await limiter.peek(brief, 'everyone', { cost: 0 })).remaining === LIMIT,
+        'all to be free',
+      );
     } finally {
       await Promise.all([victim.stop(), others.stop()]);
       redis.disconnect();
@@ -159,7 +168,10 @@ describe('holds that give up at any moment', () => {
     await Promise.all(limiters.flatMap((limiter) => Array.from({ length: 20 }, () => visits(limiter))));
     expect(most).toBeLessThanOrEqual(LIMIT);
     expect(Math.min(entries, gaveUp)).toBeGreaterThan(100);
-    expect(await limiters[0]!.peek(rule, 'ann')).toMatchObject({ remaining: LIMIT, resetAfterMs: 0 });
+    expect(await limiters[0]!.peek(rule, 'ann', { cost: 0 })).toMatchObject({
+      remaining: LIMIT,
+      resetAfterMs: 0,
+    });
     await Promise.all(limiters.map((limiter) => limiter.close()));
     await Promise.all(stores.map((store) => store.close()));
   }, 60_000);

@@ -46,16 +46,16 @@ export function acquireContract(bench: () => Bench): void {
     it('is allowed with a timeout equal to the wait, also after the reported retryAfter', async () => {
       const { limiter, goTo } = bench();
       const isHad = async (timeoutMs: number) => {
-        const { resetAfterMs } = await limiter.peek(slow, 'ann');
+        const { resetAfterMs } = await limiter.peek(slow, 'ann', { cost: 0 });
         acquire(limiter, slow, { timeoutMs });
-        return (await limiter.peek(slow, 'ann')).resetAfterMs > resetAfterMs;
+        return (await limiter.peek(slow, 'ann', { cost: 0 })).resetAfterMs > resetAfterMs;
       };
       await limiter.acquire(slow, 'ann');
       expect(await isHad(HOUR - 1)).toBe(false);
       goTo(1);
       expect(await isHad(HOUR - 1)).toBe(true);
       goTo(HOUR + 1);
-      const { resetAfterMs } = await limiter.peek(slow, 'ann');
+      const { resetAfterMs } = await limiter.peek(slow, 'ann', { cost: 0 });
       expect(await isHad(resetAfterMs)).toBe(true);
     });
 
@@ -100,7 +100,7 @@ export function acquireContract(bench: () => Bench): void {
       const { limiter } = bench();
       const signal = AbortSignal.abort(new Error('too late'));
       await expect(limiter.acquire(slow, 'ann', { signal })).rejects.toThrow('too late');
-      expect(await limiter.peek(slow, 'ann')).toMatchObject({ remaining: 1 });
+      expect(await limiter.peek(slow, 'ann', { cost: 0 })).toMatchObject({ remaining: 1 });
     });
 
     it.each([-1, NaN, '1s'])('rejects a timeout of %p', async (timeoutMs) => {
@@ -131,7 +131,10 @@ export function acquireContract(bench: () => Bench): void {
         const { limiter } = bench();
         const reservation = await limiter.reserveAhead(lending, 'ann', { cost: 3 });
         await reservation.cancel();
-        expect(await limiter.peek(lending, 'ann')).toMatchObject({ remaining: 1, resetAfterMs: 0 });
+        expect(await limiter.peek(lending, 'ann', { cost: 0 })).toMatchObject({
+          remaining: 1,
+          resetAfterMs: 0,
+        });
       });
 
       it('denies a request above the burst that does not wait', async () => {

@@ -9,9 +9,10 @@ const soonRenewed: ConcurrencyRule = { ...rule, lease: '300ms' };
 
 export function concurrencyContract(bench: () => Bench): void {
   describe('concurrency', () => {
-    const freeOf = async ({ limiter }: Bench) => (await limiter.peek(rule, 'ann')).remaining;
+    const freeOf = async ({ limiter }: Bench) => (await limiter.peek(rule, 'ann', { cost: 0 })).remaining;
 
-    const timeLeft = async ({ limiter }: Bench) => (await limiter.peek(soonRenewed, 'ann')).resetAfterMs;
+    const timeLeft = async ({ limiter }: Bench) =>
+      (await limiter.peek(soonRenewed, 'ann', { cost: 0 })).resetAfterMs;
 
     async function isRenewed(it: Bench): Promise<void> {
       await until(async () => (await timeLeft(it)) === 300, 'the lease to be renewed');

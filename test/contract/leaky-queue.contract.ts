@@ -14,13 +14,16 @@ export function leakyQueueContract(bench: () => Bench): void {
     it('is not joined by a call whose timeout is shorter than the wait, even if there is room', async () => {
       const { limiter } = bench();
       await limiter.consume(rule, 'ann', { cost: 2 });
-      const before = await limiter.peek(rule, 'ann');
+      const before = await limiter.peek(rule, 'ann', { cost: 0 });
       expect(before).toMatchObject({ allowed: true, remaining: 4 });
       const refused = await acquire(limiter, rule, { timeoutMs: 2 * MINUTE - 1 }).answer;
       expect(refused).toMatchObject({ allowed: false, remaining: 4, delayMs: 0 });
-      expect(await limiter.peek(rule, 'ann')).toEqual(before);
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toEqual(before);
       acquire(limiter, rule, { timeoutMs: 2 * MINUTE });
-      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 3, resetAfterMs: 3 * MINUTE });
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({
+        remaining: 3,
+        resetAfterMs: 3 * MINUTE,
+      });
     });
 
     it('is limited by the timeouts: queue and maxDelay apply only to requests', async () => {
@@ -64,37 +67,43 @@ export function leakyQueueContract(bench: () => Bench): void {
       const { limiter } = bench();
       await limiter.consume(rule, 'ann');
       const waits = Array.from({ length: 40 }, () => acquire(limiter, rule));
-      expect(await limiter.peek(rule, 'ann')).toMatchObject({ resetAfterMs: 41 * MINUTE });
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({ resetAfterMs: 41 * MINUTE });
       for (const { answer, giveUp } of waits) {
         giveUp('hung up');
         await expect(answer).rejects.toThrow('hung up');
       }
-      expect(await limiter.peek(rule, 'ann')).toMatchObject({ resetAfterMs: MINUTE });
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({ resetAfterMs: MINUTE });
     });
 
     it('gets back no place in front of a request of another process', async () => {
       const { limiter, other } = bench();
       await limiter.consume(rule, 'ann');
       const places = [acquire(limiter, rule), acquire(limiter, rule)];
-      expect(await limiter.peek(rule, 'ann')).toMatchObject({ resetAfterMs: 3 * MINUTE });
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({ resetAfterMs: 3 * MINUTE });
       const behind = acquire(other, rule);
-      expect(await other.peek(rule, 'ann')).toMatchObject({ resetAfterMs: 4 * MINUTE });
+      expect(await other.peek(rule, 'ann', { cost: 0 })).toMatchObject({ resetAfterMs: 4 * MINUTE });
       for (const { answer, giveUp } of [...places, behind]) {
         giveUp('hung up');
         await expect(answer).rejects.toThrow('hung up');
       }
-      expect(await limiter.peek(rule, 'ann')).toMatchObject({ resetAfterMs: 3 * MINUTE });
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({ resetAfterMs: 3 * MINUTE });
     });
 
     it('gets all permits back from an aborted wait at its end', async () => {
       const { limiter, goTo } = bench();
       await limiter.consume(rule, 'ann');
       const place = acquire(limiter, rule, { cost: 3 });
-      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 2, resetAfterMs: 4 * MINUTE });
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({
+        remaining: 2,
+        resetAfterMs: 4 * MINUTE,
+      });
       goTo(10 * SECOND);
       place.giveUp('hung up');
       await expect(place.answer).rejects.toThrow('hung up');
-      expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 5, resetAfterMs: 50 * SECOND });
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({
+        remaining: 5,
+        resetAfterMs: 50 * SECOND,
+      });
     });
   });
 }

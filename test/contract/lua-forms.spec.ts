@@ -87,13 +87,19 @@ describe('the form of the Lua', () => {
       await permits[0]!.release();
       expect(await limiter.reset([gcra, log], 'bob')).toBe(true);
       for (const subject of ['ann', 'bob'])
-        expect(await limiter.peek([gcra, log], subject)).toMatchObject({ remaining: 5, source: 'redis' });
-      expect(await limiter.peek(held, 'ann')).toMatchObject({ remaining: 1, source: 'redis' });
+        expect(await limiter.peek([gcra, log], subject, { cost: 0 })).toMatchObject({
+          remaining: 5,
+          source: 'redis',
+        });
+      expect(await limiter.peek(held, 'ann', { cost: 0 })).toMatchObject({ remaining: 1, source: 'redis' });
       const charge = await limiter.consume([log, gcra], 'new');
       expect(charge).toMatchObject({ allowed: false, source: 'fallback' });
       await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
       await until(() => limiter.events.openCircuits.size === 0, 'the breaker to close', 30_000);
-      expect(await limiter.peek([log, gcra], 'new')).toMatchObject({ remaining: 5, source: 'redis' });
+      expect(await limiter.peek([log, gcra], 'new', { cost: 0 })).toMatchObject({
+        remaining: 5,
+        source: 'redis',
+      });
     });
   });
 
@@ -116,11 +122,11 @@ describe('the form of the Lua', () => {
       await limiter.refund(later).catch(() => undefined);
       store.adjust = adjust;
       await until(() => Promise.resolve(seen.length > 0), 'the adjustment to be refused', 30_000);
-      expect((await limiter.peek(log, 'ann')).remaining).toBe(1);
+      expect((await limiter.peek(log, 'ann', { cost: 0 })).remaining).toBe(1);
       await askServer(server, 'CONFIG', 'SET', 'maxmemory', '0');
       await until(() => limiter.events.openCircuits.size === 0, 'the breaker to close', 30_000);
       await until(
-        async () => (await limiter.peek(log, 'ann')).remaining === 1,
+        async () => (await limiter.peek(log, 'ann', { cost: 0 })).remaining === 1,
         'one permit to be refunded and one charged',
         30_000,
       );

@@ -27,7 +27,7 @@ export function queueContract(bench: () => Bench): void {
         );
         return held;
       };
-      const free = async () => (await it.limiter.peek(rule, 'ann')).remaining;
+      const free = async () => (await it.limiter.peek(rule, 'ann', { cost: 0 })).remaining;
       const isServed = (...names: string[]) =>
         until(() => served.length >= names.length, `${names.join()} to be served`).then(() =>
           expect(served).toEqual(names),

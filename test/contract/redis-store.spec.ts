@@ -74,7 +74,10 @@ describe('a Redis store and keys with another type', () => {
     ];
     await redis.set(`${prefix}{ann}:broken:sliding-window-log2/60000`, 'not a list', 'PX', 60_000);
     expect(await limiter.consume(rules, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
-    expect(await limiter.peek(rules[0]!, 'ann')).toMatchObject({ remaining: 2, source: 'redis' });
+    expect(await limiter.peek(rules[0]!, 'ann', { cost: 0 })).toMatchObject({
+      remaining: 2,
+      source: 'redis',
+    });
     await limiter.reset(rules, 'ann');
     expect(await limiter.consume(rules, 'ann')).toMatchObject({ allowed: true, source: 'redis' });
   });

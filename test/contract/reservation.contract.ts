@@ -5,7 +5,7 @@ import type { Bench } from './limiter-bench.js';
 
 export function reservationContract(bench: () => Bench): void {
   describe.each(EVERY_OPTION)('a reservation by $algorithm ($name)', (rule) => {
-    const left = async ({ limiter }: Bench) => (await limiter.peek(rule, 'ann')).remaining;
+    const left = async ({ limiter }: Bench) => (await limiter.peek(rule, 'ann', { cost: 0 })).remaining;
 
     // A charge in a queue cannot be reduced while another request waits behind it.
     const given = rule.algorithm === 'leaky-bucket' ? 0 : 3;
@@ -105,7 +105,7 @@ export function reservationContract(bench: () => Bench): void {
       await late.cancel();
       expect(await left(it)).toBe(1);
       await dear.settle(5);
-      expect(await it.limiter.peek(rule, 'bob')).toMatchObject({ remaining: 2 });
+      expect(await it.limiter.peek(rule, 'bob', { cost: 0 })).toMatchObject({ remaining: 2 });
     });
 
     it('charges nothing after a denial', async () => {

@@ -123,7 +123,7 @@ describe('the changes that are published', () => {
       ];
       await untilCached(here, rule);
       // The higher limit denies nobody.
-      expect(await there.peek(higher, 'ann')).toMatchObject({ allowed: true, remaining: 1 });
+      expect(await there.peek(higher, 'ann', { cost: 0 })).toMatchObject({ allowed: true, remaining: 1 });
       for (const decision of decisions.reverse()) await there.refund(decision);
       await untilAllowed(here, rule);
     },

@@ -81,7 +81,7 @@ async function start({ framework, kind, time, prefix }: Place, rule: Partial<Nam
 
   /** Returns the number of permits that a client holds. */
   async function held(client = CLIENT): Promise<number> {
-    const { limit, remaining } = await service.peek('exports', client);
+    const { limit, remaining } = await service.peek('exports', client, { cost: 0 });
     return limit - remaining;
   }
   return {

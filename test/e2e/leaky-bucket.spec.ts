@@ -82,7 +82,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
         }),
       /** Returns the length of the queue. */
       async queueMs() {
-        return (await service.peek('queue', '127.0.0.1')).resetAfterMs;
+        return (await service.peek('queue', '127.0.0.1', { cost: 0 })).resetAfterMs;
       },
     };
   }
@@ -188,7 +188,7 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     await get('/first');
     (await askRaw('/held')).hangUp();
     await until(async () => (await queueMs()) === HOUR, 'the place to be given back');
-    expect(await service.peek('daily', '127.0.0.1')).toMatchObject({ remaining: 7 });
+    expect(await service.peek('daily', '127.0.0.1', { cost: 0 })).toMatchObject({ remaining: 7 });
   });
 
   it('pipelined requests are not delayed when the client disconnects', async () => {

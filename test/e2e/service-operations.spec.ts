@@ -42,7 +42,10 @@ describe.each(STORES)('operations of RateLimitService, with %s', (kind) => {
     const waiting = limits.acquire(calls, 'partner', { signal: controller.signal });
     controller.abort(new Error('too late'));
     await expect(waiting).rejects.toThrow('too late');
-    expect(await limits.peek(calls, 'partner')).toMatchObject({ remaining: 0, resetAfterMs: 3_600_000 });
+    expect(await limits.peek(calls, 'partner', { cost: 0 })).toMatchObject({
+      remaining: 0,
+      resetAfterMs: 3_600_000,
+    });
   });
 
   it("hold takes a permit of a module's rule, and release returns it", async () => {
@@ -58,7 +61,7 @@ describe.each(STORES)('operations of RateLimitService, with %s', (kind) => {
     expect(next.allowed).toBe(true);
     await next.release();
     await next.release();
-    expect(await limits.peek(rule, 'a')).toMatchObject({ remaining: 1 });
+    expect(await limits.peek(rule, 'a', { cost: 0 })).toMatchObject({ remaining: 1 });
     await expect(limits.consume('exports', 'a')).rejects.toThrow(
       'consume() needs a rule of an algorithm other than concurrency, but rule "exports" uses concurrency; use hold() instead',
     );
@@ -66,7 +69,7 @@ describe.each(STORES)('operations of RateLimitService, with %s', (kind) => {
 
   it('reserve charges an estimate that settle adjusts or cancel returns', async () => {
     const { limits, time } = await start();
-    const left = async () => (await limits.peek(TOKENS, 'a')).remaining;
+    const left = async () => (await limits.peek(TOKENS, 'a', { cost: 0 })).remaining;
     const cheaper = await limits.reserve(TOKENS, 'a', { cost: 60 });
     expect(cheaper.allowed).toBe(true);
     expect((await limits.reserve(TOKENS, 'a', { cost: 60 })).allowed).toBe(false);
@@ -91,7 +94,7 @@ describe.each(STORES)('operations of RateLimitService, with %s', (kind) => {
     const decision = await limits.consume(TOKENS, 'a', { cost: 30 });
     expect(await limits.refund(decision)).toBe(true);
     expect(await limits.refund(decision)).toBe(false);
-    expect(await limits.peek(TOKENS, 'a')).toMatchObject({ remaining: 95 });
+    expect(await limits.peek(TOKENS, 'a', { cost: 0 })).toMatchObject({ remaining: 95 });
   });
 
   it("block and reset block a subject of a module's rule and end the block", async () => {

@@ -318,7 +318,6 @@ describe('a value that is no subject', () => {
   it('is an error where a program passes it empty', async () => {
     const limiter = new RateLimiter({ store: new MemoryStore() });
     await expect(limiter.consume(ONE, '')).rejects.toThrow('got ""; allowed: a string that is not empty');
-    await expect(limiter.consume(ONE, ['acme', ''])).rejects.toThrow('allowed: a string that is not empty');
     await limiter.close();
     const imports = [RateLimitModule.forRoot({ onDemand: { mail: ONE } })];
     const { app } = await startApp({ imports }, { framework: 'express' });

@@ -36,7 +36,7 @@ describe('a share rule in four processes on one Redis', () => {
     expect(totals).toEqual([200, 100, 97]);
     expect(counts.filter((each) => each.some((permits) => permits > 0)).length).toBeGreaterThan(1);
 
-    const { share, remaining } = await limiter.peek(rule, 'gold');
+    const { share, remaining } = await limiter.peek(rule, 'gold', { cost: 0 });
     expect({ share, remaining }).toEqual({ share: { guaranteed: 200, borrowed: 1 }, remaining: 0 });
     await limiter.close();
     await store.close();

@@ -29,7 +29,7 @@ afterEach(() => fleet.close());
 describe('while the store cannot decide', () => {
   it('peek reports the share of the process without a charge while the store cannot decide', async () => {
     const [one] = lost();
-    const untouched = { allowed: true, limit: 2, remaining: 2, source: 'fallback', fallback: 'local' };
+    const untouched = { allowed: true, limit: 2, remaining: 1, source: 'fallback', fallback: 'local' };
     expect(await one.peek(rule, 'ann')).toMatchObject(untouched);
     expect(await one.peek(rule, 'ann')).toMatchObject(untouched);
   });
@@ -67,7 +67,7 @@ describe('while the store cannot decide', () => {
     fleet.store.isGone = false;
     expect(await one.refund(decision)).toBe(true);
     fleet.loseStore();
-    expect(await one.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
+    expect(await one.peek(rule, 'ann', { cost: 0 })).toMatchObject({ remaining: 2 });
   });
 
   it('refund of a charge in the store returns false and emits storeError while the store cannot decide', async () => {
@@ -128,7 +128,7 @@ describe('while the store cannot decide', () => {
       name: 'RateLimitStoreError',
       operation: 'reset',
     });
-    expect(await one.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
+    expect(await one.peek(rule, 'ann', { cost: 0 })).toMatchObject({ remaining: 2 });
   });
 
   it("'allow' and 'deny' decide without counting while the store cannot decide", async () => {

@@ -81,7 +81,7 @@ export class Load {
   /** Returns a result of Redis; repeats the call if a busy machine missed the deadline. */
   async #remainingOf(name) {
     for (let attempts = 50; attempts > 0; attempts -= 1) {
-      const { remaining, source } = await this.#limiter.peek(TALLY, `tally-${name}`);
+      const { remaining, source } = await this.#limiter.peek(TALLY, `tally-${name}`, { cost: 0 });
       if (source === 'redis') return remaining;
       await sleep(PEEK_AGAIN_MS);
     }

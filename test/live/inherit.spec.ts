@@ -75,7 +75,7 @@ describe('consumed permits after a live change', () => {
     const rule = { algorithm: 'concurrency', window: undefined, limit: 10 };
     const app = await startLiveApp(new MemoryRuleSource(), options(rule));
     for (let nth = 0; nth < 4; nth++) await app.limits.hold('login', IP);
-    const remaining = async () => (await app.limits.peek('login', IP)).remaining;
+    const remaining = async () => (await app.limits.peek('login', IP, { cost: 0 })).remaining;
     const before = await remaining();
     await app.rules.set('login', { limit: 20 }, OPS);
     expect([before, await remaining()]).toEqual([6, 16]);
@@ -83,7 +83,7 @@ describe('consumed permits after a live change', () => {
 
   it('a reset deletes the counters of every window that the rule has had, in the code and by a live change', async () => {
     const app = await startLiveApp(new MemoryRuleSource(), options({ limit: 10, algorithm: 'gcra' }));
-    const remaining = async () => (await app.limits.peek('login', IP)).remaining;
+    const remaining = async () => (await app.limits.peek('login', IP, { cost: 0 })).remaining;
     await app.limits.consume('login', IP, { cost: 4 });
     await app.rules.set('login', { window: '1d' }, OPS);
     await app.limits.consume('login', IP, { cost: 3 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Adjustment, DecideOptions, Hit, Store } from '../../lib/index.js';
 
 /** Performs a step on a store, and returns everything that the store returned: one result per hit or adjustment. */
@@ -12,8 +13,24 @@ export function silent(act: (store: Store) => Promise<void>): Act {
   };
 }
 
-/** Sends requests in one turn of the event loop, which a store may decide with one call. */
+/**
+ * Sends requests in one turn of the event loop, which a store may decide with one call. Before a single request, it peeks.
+ *
+ * @throws Error if the results of the peek are not those of the request
+ */
 export function decide(requests: readonly (readonly Hit[])[], options: DecideOptions): Act {
+  if (options.dryRun || requests.length > 1) return resultsOf(requests, options);
+  const peek = resultsOf(requests, { ...options, dryRun: true, peek: true });
+  const take = resultsOf(requests, options);
+  return async (store) => {
+    const peeked = await peek(store);
+    const results = await take(store);
+    if (isDeepStrictEqual(peeked, results)) return results;
+    throw new Error(`peeked ${JSON.stringify(peeked)}, and then ${JSON.stringify(results)}`);
+  };
+}
+
+function resultsOf(requests: readonly (readonly Hit[])[], options: DecideOptions): Act {
   return async (store) => {
     const outcomes = await Promise.all(requests.map((hits) => store.decide(hits, options)));
     return outcomes

@@ -36,7 +36,7 @@ describe('a refund with a reply after the deadline', () => {
     await server.stop();
   });
 
-  const remaining = async () => (await patient.peek(RULE, 'ann')).remaining;
+  const remaining = async () => (await patient.peek(RULE, 'ann', { cost: 0 })).remaining;
 
   /** Has one limiter refund a charge of the other, with a reply that arrives after the deadline. */
   async function refundLate(maxmemory: string) {

@@ -39,7 +39,8 @@ describe('a cost above the reservation', () => {
     await server.stop();
   });
 
-  const charged = async (rule: Rule): Promise<number> => 1000 - (await observer.peek(rule, 'ann')).remaining;
+  const charged = async (rule: Rule): Promise<number> =>
+    1000 - (await observer.peek(rule, 'ann', { cost: 0 })).remaining;
 
   /** Returns a reservation that Redis has decided. A busy machine may need several attempts. */
   async function reserve(rule: Rule) {

@@ -50,7 +50,7 @@ describe('prefetched permits of a call on a closed connection', () => {
   });
 
   const charged = async (rule: Rule, subject: string): Promise<number> =>
-    LIMIT - (await observer.peek(rule, subject)).remaining;
+    LIMIT - (await observer.peek(rule, subject, { cost: 0 })).remaining;
   const decides = (): Promise<void> =>
     until(
       async () => (await limiter.peek(rules[0]!, 'probe')).source === 'redis',

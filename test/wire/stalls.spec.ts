@@ -46,8 +46,8 @@ describe('permits of a call without a reply', () => {
 
   const decides = (): Promise<void> =>
     until(async () => (await limiter.peek(HELD, 'probe')).source === 'redis', 'Redis to decide', PATIENCE_MS);
-  const free = async (): Promise<number> => (await observer.peek(HELD, 'ann')).remaining;
-  const left = async (): Promise<number> => (await observer.peek({ ...AHEAD }, 'ann')).remaining;
+  const free = async (): Promise<number> => (await observer.peek(HELD, 'ann', { cost: 0 })).remaining;
+  const left = async (): Promise<number> => (await observer.peek({ ...AHEAD }, 'ann', { cost: 0 })).remaining;
 
   /** Pauses the server until the fallback has decided the calls, which a busy machine may delay. */
   async function stall(milliseconds: number, calls: () => Promise<unknown>): Promise<void> {

@@ -121,11 +121,15 @@ export class FallbackLayer implements Store<RuleHit> {
     const knownResults = results.filter((_result, index) => isKnown(index));
     // If the store has denied the request already, nothing must be charged here.
     const isRefused = isDenied(known, knownResults);
-    const decided = await this.decideMissing(missing, isRefused ? { ...options, dryRun: true } : options);
-    const isUndone = !isRefused && !options.dryRun && isDenied(missing, decided);
+    const decided = await this.decideMissing(
+      missing,
+      isRefused ? { ...options, dryRun: true, peek: false } : options,
+    );
+    const { dryRun = false, peek = false } = options;
+    const isUndone = !isRefused && (!dryRun || peek) && isDenied(missing, decided);
     const within = Math.max(1, this.options.timeout - (performance.now() - startedAt));
     const others = isUndone
-      ? await undo(this.next, known, knownResults, () => true, { within })
+      ? await undo(this.next, known, knownResults, () => true, { within, peek })
       : knownResults;
     const [decidedResults, otherResults] = [decided.values(), others.values()];
     return hits.map((_hit, index) => (isKnown(index) ? otherResults : decidedResults).next().value!);
@@ -139,12 +143,16 @@ export class FallbackLayer implements Store<RuleHit> {
   /** Decides hits by their fallbacks, all or nothing. */
   private async decideMissing(
     hits: readonly RuleHit[],
-    { dryRun = false, maxWait = 0 }: DecideOptions,
+    { dryRun = false, peek = false, maxWait = 0 }: DecideOptions,
     unavailable?: unknown,
   ): Promise<HitResult[]> {
     const isDenied = hits.some(({ rule }) => !rule.shadow && this.of(rule) === 'deny');
     const local = hits.filter(({ rule }) => this.of(rule) === 'local');
-    const counted = await this.options.local.decide(local, { dryRun: dryRun || isDenied, maxWait });
+    const counted = await this.options.local.decide(local, {
+      dryRun: dryRun || isDenied,
+      peek: peek && !isDenied,
+      maxWait,
+    });
     return hits.map((hit) => {
       const fallback = this.of(hit.rule);
       if (fallback === 'local') return { ...counted.shift()!, unavailable };

@@ -68,10 +68,11 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   decide(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<readonly HitResult[]> {
     const [hit] = hits as readonly [RuleHit];
     const { prefetch } = hit.rule;
-    if (!prefetch || hits.length > 1 || options.dryRun || options.maxWait)
-      return this.next.decide(hits, options);
-    const spent = this.spend(hit);
-    return spent ? [spent] : this.take(prefetch, hit, hits, options);
+    const { dryRun = false, peek = false, maxWait } = options;
+    if (!prefetch || hits.length > 1 || (dryRun && !peek) || maxWait) return this.next.decide(hits, options);
+    const spent = this.spend(hit, peek);
+    if (spent) return [spent];
+    return peek ? this.next.decide(hits, options) : this.take(prefetch, hit, hits, options);
   }
 
   adjust(
@@ -121,9 +122,9 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     await this.next.close();
   }
 
-  private spend(hit: RuleHit): HitResult | undefined {
+  private spend(hit: RuleHit, peek: boolean): HitResult | undefined {
     const prefetched = this.entries.get(hit.key)?.prefetched;
-    return prefetched?.isFor(hit) ? prefetched.spend(hit, this.now()) : undefined;
+    return prefetched?.isFor(hit) ? prefetched.spend(hit, this.now(), peek) : undefined;
   }
 
   /** Prefetches permits for the hit, or waits for a pending prefetch. If that cannot cover the hit, the store decides. */

@@ -50,12 +50,16 @@ export class Prefetched {
     return this.use(hit, 0, this.result.source);
   }
 
-  /** Uses permits for a hit that arrives now; `undefined` if there are not enough valid ones. */
-  spend(hit: Hit, clock: number): HitResult | undefined {
+  /**
+   * Uses permits for a hit that arrives now; `undefined` if there are not enough valid ones.
+   *
+   * @param peek whether they stay unused
+   */
+  spend(hit: Hit, clock: number, peek: boolean): HitResult | undefined {
     const elapsed = clock - this.since;
     if (elapsed < 0 || elapsed >= this.rule.ttl) return undefined;
     this.dropLate(elapsed);
-    return this.use(hit, elapsed, 'cache');
+    return this.use(hit, elapsed, 'cache', peek);
   }
 
   /** Returns the refund of all unused permits, which cannot be used after that; `undefined` if there are none. */
@@ -67,11 +71,12 @@ export class Prefetched {
     return { ...this.refund, cost };
   }
 
-  private use(hit: Hit, elapsed: number, source: HitResult['source']): HitResult | undefined {
-    if (this.spent + hit.cost > this.rule.permits) return undefined;
-    this.spent += hit.cost;
+  private use(hit: Hit, elapsed: number, source: HitResult['source'], peek = false): HitResult | undefined {
     const { result, rule } = this;
-    const remaining = result.remaining + rule.permits - this.spent;
+    const spent = this.spent + hit.cost;
+    if (spent > rule.permits) return undefined;
+    if (!peek) this.spent = spent;
+    const remaining = result.remaining + rule.permits - spent;
     const resetAfter = Math.max(0, result.resetAfter - elapsed);
     // The sum of `now` and `resetAfter` identifies the charge: the instant at which it expires.
     const nextAfter =

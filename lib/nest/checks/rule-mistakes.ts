@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { editsBetween } from '../../contracts/nearest.js';
 import { after, type Timer } from '../../contracts/timer.js';
-import type { HandlerKind } from '../startup/handler-kind.js';
 import { methodRules } from '../rate-limit.decorator.js';
 import type { RuleBook } from '../rules/rule-book.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
@@ -43,8 +42,8 @@ export class RuleMistakes {
   }
 
   /** Notes a method, and checks whether it lacks the rules of the one that it overrides. */
-  addMethod(type: Type, method: string, kind: HandlerKind): void {
-    this.hasHandlers ||= kind !== 'none';
+  addMethod(type: Type, method: string, isHandler: boolean): void {
+    this.hasHandlers ||= isHandler;
     const { rules, skipped } = methodRules(type, method);
     if (rules.length > 0 || skipped.length > 0) return;
     const lost = baseOf(type.prototype as object, method);

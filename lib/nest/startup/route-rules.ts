@@ -171,7 +171,7 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
     for (const wrong of waitProblems(kind === 'none', counted)) {
       this.book.problems.add(wrong);
     }
-    this.mistakes.addMethod(type, method, kind);
+    this.mistakes.addMethod(type, method, kind !== 'none');
     return this.routes.set(type, handler, limits, isIntercepted(handler));
   }
 

@@ -10,6 +10,7 @@ const transports = new Transports(new Handshakes({} as unknown as HttpAdapterHos
 function context(type: string, ...args: unknown[]): ExecutionContext {
   const fake = {
     getType: () => type,
+    getArgs: () => args,
     getArgByIndex: (index: number) => args[index],
     switchToHttp: () => ({ getRequest: () => args[0], getResponse: () => args[1] }),
     switchToWs: () => ({ getClient: () => args[0], getData: () => args[1] }),

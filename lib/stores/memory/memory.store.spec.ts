@@ -50,7 +50,7 @@ describe('the memory of a memory store', () => {
     for (const subject of ['ann', 'bob', 'cid']) await limiter.consume(rule, subject, { cost: 2 });
     expect((await limiter.consume(rule, 'ann')).allowed).toBe(false); // Denied, but active.
     await limiter.consume(rule, 'dan');
-    const remaining = async (subject: string) => (await limiter.peek(rule, subject)).remaining;
+    const remaining = async (subject: string) => (await limiter.peek(rule, subject, { cost: 0 })).remaining;
     expect(await remaining('bob')).toBe(2);
     expect([await remaining('ann'), await remaining('cid'), await remaining('dan')]).toEqual([0, 0, 1]);
   });
@@ -141,7 +141,7 @@ describe('the memory of a memory store', () => {
       await pass(1000);
     }
     expect(store.size).toBe(1500);
-    expect((await limiter.peek({ ...rule, window: '1d' }, regulars[0]!)).remaining).toBe(1);
+    expect((await limiter.peek({ ...rule, window: '1d' }, regulars[0]!, { cost: 0 })).remaining).toBe(1);
   });
 
   it('contains the instant of a reset until the counter would have expired', async () => {
@@ -182,7 +182,7 @@ describe('a memory store', () => {
     const behind = await limiter.consume(rule, 'ann');
     expect(await limiter.refund(before)).toBe(false);
     expect(await limiter.refund(behind)).toBe(true);
-    expect(await limiter.peek(rule, 'ann')).toMatchObject({ remaining: 2 });
+    expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({ remaining: 2 });
   });
 
   it('refunds a charge that follows a reset by a microsecond, however many other counters were reset', async () => {

@@ -1,4 +1,4 @@
-import type { Denied, MaxWait, Next } from '../../contracts/algorithm.js';
+import type { Allowed, Denied, MaxWait, Next } from '../../contracts/algorithm.js';
 import type { Clock } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import { setBack } from '../../contracts/set-back.js';
@@ -78,7 +78,7 @@ export class MemoryStore implements BaseStore {
 
   decide(
     hits: readonly Hit[],
-    { dryRun = false, maxWait = 0, prefetch }: DecideOptions,
+    { dryRun = false, peek = false, maxWait = 0, prefetch }: DecideOptions,
   ): readonly HitResult[] {
     const now = this.now();
     const steps = new Array<BlockableStep>(hits.length);
@@ -95,7 +95,8 @@ export class MemoryStore implements BaseStore {
       const hit = hits[index]!;
       let step = steps[index]!;
       let nextAfter: number | null = null;
-      if (step.allowed && (dryRun || isDenied)) step = this.step(hit, now, 0);
+      if (step.allowed && (isDenied || (dryRun && !peek))) step = this.step(hit, now, 0);
+      else if (dryRun && step.allowed) nextAfter = nextOfPeek(hit, step, now);
       else if (!dryRun && hit.cost > 0) {
         if (!step.allowed) this.keepDenied(hit, step, now);
         else {
@@ -277,4 +278,14 @@ function nextOf(
   }
   const step = algorithm.step(state, now, cost, parameters, Infinity);
   return step.allowed ? step : undefined;
+}
+
+/** Returns the time until a permit is available if a request takes the last one; `null` if it does not. */
+function nextOfPeek(
+  { algorithm, parameters, cost }: Hit,
+  { remaining, state }: BlockableStep & Allowed<unknown>,
+  now: number,
+) {
+  if (remaining > 0 || cost === 0 || algorithm.leases) return null;
+  return algorithm.step(state, now, 1, parameters).retryAfter;
 }

@@ -8,7 +8,7 @@ const CLEAR = 5;
 const REFUND_OF_PREFETCH = 3;
 
 /** The modes of a request, as encoded in its head. */
-const MODES = { charge: 0, dryRun: 1, prefetch: 2 } as const;
+const MODES = { charge: 0, dryRun: 1, prefetch: 2, peek: 3 } as const;
 
 /** How long an adjustment is retried that may have been executed, in microseconds. */
 export const REPEATED_FOR = 60e6;
@@ -140,7 +140,7 @@ export class Call {
   }
 
   addRequest(hits: readonly Hit[], options: DecideOptions): void {
-    const { dryRun = false, maxWait = 0, prefetch, cachesDenials = false } = options;
+    const { dryRun = false, peek = false, maxWait = 0, prefetch, cachesDenials = false } = options;
     this.requests.push({ hits, options });
     this.cachesDenials = cachesDenials;
     const isPlain = !dryRun && maxWait === 0 && !prefetch;
@@ -158,7 +158,7 @@ export class Call {
     else if (prefetch) {
       this.addRun(hits, [-hits.length, MODES.prefetch, prefetch.keptFor], prefetch.permits);
     } else {
-      const mode = dryRun ? MODES.dryRun : MODES.charge;
+      const mode = !dryRun ? MODES.charge : peek ? MODES.peek : MODES.dryRun;
       this.addRun(hits, [-hits.length, mode, maxWait === Infinity ? -1 : maxWait]);
     }
   }

@@ -5,7 +5,7 @@
 --       and the key of its receipt for a prefetch
 -- ARGV  see protocol.lua; the arguments are runs of requests that differ only in their keys, each with: times (number of
 --       requests), count (hits per request; if negative, mode and max_wait follow), mode (1: charge nothing; 2:
---       prefetch), max_wait (microseconds; -1: unlimited; for mode 2: how long to store the receipts), and for each hit:
+--       prefetch; 3: charge nothing, and return the results of the charge), max_wait (microseconds; -1: unlimited; for mode 2: how long to store the receipts), and for each hit:
 --       rule (index), cost (permits), and only if the algorithm has leases: lease (a name), waits (1: takes a place in
 --       the queue if permits are missing)
 -- Returns  now (microseconds), then three integers per hit: remaining (permits; if negative: none, and the subject is
@@ -145,6 +145,21 @@ local function report_next()
   end
 end
 
+-- Reports the same for hits that would take the last one.
+local function report_next_of_peek()
+  for hit = 1, count do
+    local slot, rule = start + FIELDS * (hit - 1), hit_rule[hit]
+    if hit_allowed[hit] and reply[slot] == 0 and hit_cost[hit] > 0 and not rule.leases then
+      local key, cost, stored = hit_key[hit], 1, nil
+      -- A state that is no string cannot be replaced for a moment: one more permit waits as long.
+      if rule.save then cost = hit_cost[hit] + 1 else stored, states[key] = get(key), hit_state[hit] end
+      local allowed, _, wait = rule.step(key, now, cost, 0, nil, unpack(rule.parameters))
+      if not rule.save then states[key] = stored elseif wait < 0 then wait = reply[slot + 2] end
+      if allowed or wait >= 0 then add_part(-slot, allowed and 0 or wait, 0) end
+    end
+  end
+end
+
 -- A receipt contains when the charge expires and when it was made, so that permits whose reply is lost can be refunded,
 -- once: the refund deletes it. It is written after the charge, so that nothing is refunded without one.
 local function write_receipts()
@@ -194,8 +209,10 @@ end
 local function decide_request()
   has_moved = false
   local denied = check_all()
-  if denied or not charge then
+  if denied or not (charge or peeks) then
     report_uncharged()
+  elseif peeks then
+    report_next_of_peek()
   else
     check_all_new()
     charge_all(false)

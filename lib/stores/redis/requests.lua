@@ -16,7 +16,7 @@ local next_argument, next_key
 
 -- The current run of requests: how many of them are left, and what they have in common. For a prefetch, `kept` is how
 -- long to store the receipts (microseconds).
-local left, count, width, charge, max_wait, kept
+local left, count, width, charge, peeks, max_wait, kept
 local hit_rule, hit_cost, hit_lease, hit_waits = {}, {}, {}, {}
 
 -- The current request: the position of its part of the reply, and of its keys.
@@ -47,7 +47,7 @@ local function read_run()
     if rule.block then width = width + 1 end
   end
   if max_wait < 0 then max_wait = math.huge end
-  next_argument, charge = at, ask ~= 1
+  next_argument, charge, peeks = at, ask == 0 or ask == 2, ask == 3
 end
 
 -- Returns: whether there is another request.

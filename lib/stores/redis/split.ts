@@ -39,9 +39,10 @@ export class Split {
     }
     const inOrder = hits.map((hit) => results.get(hit)!);
     const isRefused = hits.some((hit, index) => isDenial(inOrder[index]!) && !hit.shadow);
-    if (options.dryRun || !isRefused || charged.size === 0) return inOrder;
+    const { dryRun = false, peek = false } = options;
+    if ((dryRun && !peek) || !isRefused || charged.size === 0) return inOrder;
     const within = Math.max(1, this.timeout - (performance.now() - startedAt));
-    return undo(this.store, hits, inOrder, (hit) => charged.has(hit), { within });
+    return undo(this.store, hits, inOrder, (hit) => charged.has(hit), { within, peek });
   }
 }
 
