@@ -204,8 +204,12 @@ export interface TurnFollower {
 export interface SharedStore {
   /** Milliseconds after which a call fails. */
   readonly timeout: number;
-  /** Reports when a server becomes unavailable, when the reason changes, and when it is available again. */
-  watch(listener: (change: StoreChange) => void): void;
+  /**
+   * Reports when a server becomes unavailable, when the reason changes, and when it is available again.
+   *
+   * @returns a function that stops the reports
+   */
+  watch(listener: (change: StoreChange) => void): () => void;
   /** Whether a server is unavailable, and is being tried at the moment. */
   isProbing?(server: string): boolean;
   /**

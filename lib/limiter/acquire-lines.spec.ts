@@ -10,7 +10,11 @@ const GONE = new Error('the store is gone');
 function openLimiter() {
   const store = new SharedStore(new VirtualTime());
   const listeners: ((change: { server: string; error: unknown }) => void)[] = [];
-  Object.assign(store.shared, { watch: (listener: never) => listeners.push(listener) });
+  const watch = (listener: never): (() => void) => {
+    listeners.push(listener);
+    return () => undefined;
+  };
+  Object.assign(store.shared, { watch });
   const report = (error: unknown): void => listeners.forEach((listener) => listener({ server: '', error }));
   return { limiter: new RateLimiter({ store, denyCache: false }), store, report };
 }

@@ -49,6 +49,8 @@ export abstract class HitLimiter {
   protected readonly samples = new Map<Algorithm, KeyedRule>();
   private readonly warned = new Set<string>();
   private readonly onRulesChanged: (() => void)[] = [];
+  /** Absent for a store of one process. */
+  private readonly unwatch: (() => void) | undefined;
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
@@ -103,7 +105,7 @@ export abstract class HitLimiter {
     };
     this.leases = new Leases<Adjustment>(this.adjust);
     this.abandoned = new AbandonedRequests(this.adjust, store.clock);
-    store.shared?.watch((change) => {
+    this.unwatch = store.shared?.watch((change) => {
       this.events.storeChanged(change);
       this.waits.wakeAll();
     });
@@ -281,6 +283,7 @@ export abstract class HitLimiter {
     this.leases.close();
     if (this.store !== this.base) await this.store.close();
     await this.instances.stop();
+    this.unwatch?.(); // The store may outlive its limiters.
   }
 
   private decideAndEmit(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<Decision> {

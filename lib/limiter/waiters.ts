@@ -146,6 +146,7 @@ export class Waiters implements TurnFollower {
         this.waiting.asked(waiter, request.leases, request.isWaiting);
         if (!request.isDenied) continue;
         await request.leave();
+        this.waiting.remove(request.leases); // before they get other names
         return await request.decideNow();
       }
       if (!signal?.aborted) return request;

@@ -80,6 +80,7 @@ const FLOODS = {
     await service.hold(held, short(0));
     await waiting((subject, signal) => service.hold(held, subject, { signal, timeoutMs: 60_000 }));
   },
+  'waits that end without a permit': ofEach(() => service.hold(held, short(0), { timeoutMs: 1 })),
 };
 const ends = [];
 

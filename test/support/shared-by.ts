@@ -4,7 +4,7 @@ import type { SharedStore } from '../../lib/index.js';
 export function sharedBy(heartbeat: SharedStore['heartbeat']): SharedStore & null {
   const shared: SharedStore = {
     timeout: 50,
-    watch: () => undefined,
+    watch: () => () => undefined,
     follow: () => undefined,
     unfollow: () => undefined,
     isFollowed: () => false,

@@ -19,9 +19,12 @@ const report = (change: StoreChange): void => {
 beforeEach(() => {
   Logger.overrideLogger(logs);
   logs.lines.length = 0;
-  const store = { watch: (follow: typeof listener) => (listener = follow) };
+  const watch = (follow: typeof listener): (() => void) => {
+    listener = follow;
+    return () => undefined;
+  };
   events = new RateLimitEvents();
-  logStore(store, events, () => 'requests are allowed');
+  logStore({ watch }, events, () => 'requests are allowed');
 });
 afterAll(() => Logger.overrideLogger(new Logger()));
 

@@ -8,8 +8,6 @@ export interface HandlerClass {
   readonly isController: boolean;
 }
 
-const scanner = new MetadataScanner();
-
 /** Returns the controllers, and the providers with rate limit decorators, in the order of the modules. */
 export function* handlerClasses(modules: ModulesContainer): Iterable<HandlerClass> {
   for (const each of classes(modules)) if (each.isController || isDecorated(each.type)) yield each;
@@ -47,7 +45,8 @@ function isClass(metatype: unknown): metatype is Type {
 
 /** Returns the method names of a class, including inherited methods. */
 export function methodsOf(type: Type): readonly string[] {
-  return scanner.getAllMethodNames(type.prototype as object);
+  // A scanner caches prototypes, and Nest creates a class of ModuleRef for each module of each application.
+  return new MetadataScanner().getAllMethodNames(type.prototype as object);
 }
 
 /** Returns the classes that a class extends, outermost first, and the class itself: their rules apply to it. */

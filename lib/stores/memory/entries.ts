@@ -94,7 +94,7 @@ export class Entries {
     this.cache ??= new LRUCache({ maxSize: Number.MAX_SAFE_INTEGER, sizeCalculation: () => 1 });
     this.cache.set(key, entry);
     this.evict(this.cache);
-    this.sweeper ??= every(SWEEP_EVERY_MS, () => this.sweep());
+    this.sweeper ??= this.startSweeper();
   }
 
   private resize(key: string, entry: Entry, size: number): void {
@@ -130,6 +130,17 @@ export class Entries {
     this.lastKey = key;
     this.lastEntry = entry;
     return entry;
+  }
+
+  /** The timer must not keep a store alive that is dropped without being closed, such as a fallback. */
+  private startSweeper(): Timer {
+    const self = new WeakRef(this);
+    const sweeper = every(SWEEP_EVERY_MS, () => {
+      const entries = self.deref();
+      if (entries) entries.sweep();
+      else sweeper.stop();
+    });
+    return sweeper;
   }
 
   /** Deletes expired keys, a limited number per run, so that requests do not wait for it. */

@@ -18,7 +18,7 @@ import { failureIn } from './reply.js';
  */
 export class CircuitBreaker implements Caller {
   private readonly circuits = new Map<string, Circuit>();
-  private readonly listeners: ((change: StoreChange) => void)[] = [];
+  private readonly listeners = new Set<(change: StoreChange) => void>();
   private trials: () => readonly Call[] = () => [];
   private isClosed = false;
 
@@ -58,8 +58,9 @@ export class CircuitBreaker implements Caller {
     return this.circuits.get(server)?.isProbing ?? false;
   }
 
-  watch(listener: (change: StoreChange) => void): void {
-    this.listeners.push(listener);
+  watch(listener: (change: StoreChange) => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
   }
 
   /**

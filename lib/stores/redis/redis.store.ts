@@ -204,8 +204,8 @@ export class RedisStore implements BaseStore, SharedStore {
     return this.announcements.isFollowed(key);
   }
 
-  watch(listener: (change: StoreChange) => void): void {
-    this.breaker.watch(listener);
+  watch(listener: (change: StoreChange) => void): () => void {
+    return this.breaker.watch(listener);
   }
 
   /** @internal */
