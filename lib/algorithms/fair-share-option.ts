@@ -5,7 +5,7 @@ import type { OptionCheck } from '../contracts/options.js';
 export interface FairShare {
   /**
    * Weights of subjects by name, integers from 1 to 1,000, at most 1,000 names: as programs pass a subject, such as the
-   * value of the header in `by`. These subjects always have a share of their own.
+   * value of the header in `by`. These subjects always have a place of their own.
    * @default none
    */
   readonly weights?: Readonly<Record<string, number>>;

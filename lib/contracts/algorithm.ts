@@ -22,8 +22,8 @@ export interface Result {
 /** The part that a subject has of a limit that all subjects of a rule share (`share`). */
 export interface SharePart {
   /**
-   * Permits per window that the subject gets whatever the others take: the part of its weight among the subjects that send
-   * requests, rounded down.
+   * Permits per window that the subject gets whatever the others take: the part of its weight among the subjects that have
+   * places, rounded down.
    */
   readonly guaranteed: number;
   /**

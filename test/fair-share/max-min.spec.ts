@@ -15,6 +15,8 @@ interface Tenant {
   readonly weight: number;
   /** Requests per second. */
   readonly demand: number;
+  /** Whether it sends them evenly. */
+  readonly isEven?: boolean;
 }
 
 /** The ideal: the rate is poured over the tenants by weight, and what one does not ask for goes to the others. */
@@ -49,7 +51,7 @@ function served(tenants: readonly Tenant[], seconds: number, random: () => numbe
   const own = new Map(
     tenants.map(({ name }) => [name, { ...parameters, ...bySubject!(name, subjectNumber(name)) }]),
   );
-  const gap = ({ demand }: Tenant) => (-Math.log(1 - random()) / demand) * 1e6;
+  const gap = ({ demand, isEven }: Tenant) => ((isEven ? 1 : -Math.log(1 - random())) / demand) * 1e6;
   const next = new Map(tenants.map((tenant) => [tenant, gap(tenant)]));
   const taken = new Map(tenants.map(({ name }) => [name, 0]));
   const from = 2 * WINDOW_S * 1e6;
@@ -93,5 +95,41 @@ describe('fair shares against ideal water-filling', () => {
       mean: percent(mean),
       used: percent(total / ideals),
     }).toEqual({ tenants: 134, largest: 2.6, mean: 0.2, used: 99.9 });
+  });
+
+  it.each([
+    { name: 'demands of 1:2:4:8 of the rate', demands: [1, 2, 4, 8], weights: [1, 1, 1, 1] },
+    {
+      name: 'demands of 1:2:4:8 of a tenth of the rate',
+      demands: [0.1, 0.2, 0.4, 0.8],
+      weights: [1, 1, 1, 1],
+    },
+    {
+      name: 'a demand of ten times the rate beside two small ones',
+      demands: [10, 0.1, 0.2],
+      weights: [1, 1, 1],
+    },
+    { name: 'weights of 1:3', demands: [2, 2], weights: [1, 3] },
+    { name: 'weights of 1:3 beside a small demand', demands: [2, 2, 0.05], weights: [1, 3, 1] },
+    {
+      name: 'one that sends at random beside even ones',
+      demands: [0.2, 2, 3],
+      weights: [1, 1, 1],
+      isRandom: true,
+    },
+  ])('$name get what max-min fairness gives them, within 3 percent', ({ demands, weights, isRandom }) => {
+    const { next } = generator(20_240_229);
+    const tenants = demands.map((demand, index): Tenant => {
+      return {
+        name: `tenant ${index}`,
+        weight: weights[index]!,
+        demand: demand * RATE,
+        isEven: isRandom !== true || index > 0,
+      };
+    });
+    const ideal = waterFilling(tenants, RATE);
+    for (const [name, rate] of served(tenants, 1000, next)) {
+      expect(Math.abs(rate / ideal.get(name)! - 1)).toBeLessThan(0.03);
+    }
   });
 });

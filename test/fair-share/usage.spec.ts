@@ -54,9 +54,9 @@ describe.each(STORES)('usage of a rule with share, with %s', (kind) => {
     expect(await usage('ann')).toEqual({ remaining: 3, guaranteed: 8, borrowed: 0 });
     const { share } = await limits.consume('api', 'gold');
     expect(share).toEqual({ guaranteed: 6, borrowed: 0 });
-    // A quarter of the limit belongs to ann now: she holds two permits, and has taken five.
-    expect(await usage('ann')).toEqual({ remaining: 2, guaranteed: 2, borrowed: 3 });
-    expect(await usage('gold')).toEqual({ remaining: 0, guaranteed: 6, borrowed: 0 });
+    // A quarter of the limit belongs to ann now, and she has taken five.
+    expect(await usage('ann')).toEqual({ remaining: 0, guaranteed: 2, borrowed: 3 });
+    expect(await usage('gold')).toEqual({ remaining: 5, guaranteed: 6, borrowed: 0 });
     time.advance(HOUR);
     await limits.consume('api', 'ann');
     expect(await usage('ann')).toMatchObject({ borrowed: 0 });
@@ -65,6 +65,7 @@ describe.each(STORES)('usage of a rule with share, with %s', (kind) => {
   it('a handler sees the part of its tenant, and so does a tenant that is denied', async () => {
     const { get, limits } = await start();
     await limits.consume('api', 'gold', { cost: 8 });
+    await limits.consume('api', 'ann', { cost: 2 });
     const decision = await limits.consume('api', 'ann');
     expect(decision).toMatchObject({ allowed: false, share: { guaranteed: 2, borrowed: 0 } });
     await limits.reset('api', 'gold');

@@ -17,10 +17,7 @@ describe('when to come again: after refunds, debts, blocks and steps of the cloc
     '%s allows a request exactly when reported, after refunds, debts, blocks and steps of the clock',
     async (name) => {
       const tally = new Tally();
-      // The waits of tenants are tested in test/fair-share.
-      const drawn = timelines([name], { minLength: 1, maxLength: 1 }).filter(
-        ({ rules }) => !rules.some(isShared),
-      );
+      const drawn = timelines([name], { minLength: 1, maxLength: 1 });
       const property = fc.asyncProperty(drawn, (timeline) => expectHonesty(foretellable(timeline), tally));
       await fc.assert(property, { ...FORWARD, numRuns: 80 });
       expect(Math.min(tally.of('denied'), tally.of('blocked'))).toBeGreaterThan(100);
@@ -54,7 +51,7 @@ async function expectHonesty(timeline: Timeline, tally: Tally): Promise<void> {
     // The decision of the rule after a block is checked elsewhere, see ADR 7.
     const isBlocked = retryAfter !== unblocked[0]!.retryAfter;
     const isLetIn = isBlocked ? onTime.allowed === onTime.unblocked.allowed : onTime.allowed;
-    // A holder that waits may leave before its turn, and a tenant may be forgotten: the wait is then the longest.
+    // A holder that waits may leave before its turn, and a tenant may lose its place: the wait is then the longest.
     const [rule] = timeline.rules as [RuleSketch];
     const isExact = !algorithms[rule.algorithm].leases && !isShared(rule);
     if ((isExact && early.allowed) || !isLetIn) throw new Error(['A lie:', ...story].join('\n'));

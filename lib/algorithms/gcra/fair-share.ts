@@ -1,18 +1,20 @@
+import type { Next } from '../../contracts/algorithm.js';
 import type { Variant } from '../definition.js';
-import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
 import { setBack } from '../../contracts/set-back.js';
 import { capacityOf, permitsOf, timePart, type Capacity } from '../burst.js';
 import type { FairShare } from '../fair-share-option.js';
 import {
-  capOf,
-  fillTime,
+  charge,
   giveBack,
+  holdOf,
   join,
+  keepTime,
+  MOST_TENANTS,
   partOf,
   read,
   refill,
-  totalOf,
+  remainingOf,
   waitFor,
   type FairShareParameter,
   type FairShareState,
@@ -30,30 +32,35 @@ interface FairShareOptions {
 /** The units of a burst are exact, with room for debt. */
 const LARGEST = 2 ** 51;
 
-/** The most permits that are counted as taken: the state in Redis has them in a number with the weight. */
-const MOST_TAKEN = 2 ** 42;
-
 /** Number of tenants that take as much memory as a key. */
 const TENANTS_PER_SIZE = 4;
 
+/** Returns how long until nothing is missing, in microseconds. */
+function resetAfterOf(shares: Shares, now: number, limit: number): number {
+  return shares.at - now + Math.ceil(shares.total / limit);
+}
+
 /** Returns the state to store. */
-function write(
-  { at, pool, tenants }: Shares,
-  { window, burst }: { window: number; burst: number },
-): FairShareState {
-  return { window, burst, at, pool, tenants };
+function next(shares: Shares, now: number, parameters: Parameters<typeof keepTime>[0]): Next<FairShareState> {
+  const { at, pool, tenants } = shares;
+  const kept = at - now + keepTime(parameters);
+  return {
+    state: { at, pool, tenants },
+    expiresAfter: Math.max(kept, resetAfterOf(shares, now, parameters.limit)),
+  };
 }
 
 /**
- * Fair shares of one limit: the limit applies to all tenants together, and each has the part of its weight of what is
- * added per microsecond. What a tenant does not use goes to those that do, by weight (max-min fairness).
+ * Fair shares of one limit: the limit applies to all tenants together, and what is added per microsecond is divided by
+ * weight among those that miss permits (max-min fairness). Each tenant that has a place is guaranteed the part of its
+ * weight among all places, even if others have taken the whole burst.
  *
  * See docs/adr/0070-fair-shares.md.
  */
 export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParameter> = {
   name: 'gcra-fair-share',
-  version: 2,
-  parameters: ['limit', 'window', 'burst', 'tenant', 'weight', 'named'],
+  version: 3,
+  parameters: ['limit', 'window', 'burst', 'places', 'tenant', 'weight'],
   check(rule) {
     const { limit, window, block, overdraft } = rule;
     const burst = permitsOf(rule.burst ?? limit, rule);
@@ -66,12 +73,12 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
     return `burst x window is too large for share; allowed: a burst of at most ${most} with this window, or a shorter window`;
   },
   capacity: ({ burst }) => burst,
-  // The shares are those of one burst: another one starts new counters.
-  keyParts: (rule) => [permitsOf(rule.burst ?? rule.limit, rule), ...timePart(rule.burst, rule)],
+  keyParts: (rule) => timePart(rule.burst, rule),
   share: ({ limit, burst = limit }, processes) => ({ burst: capacityOf(burst, processes) }),
-  compile: (rule) => {
-    const { limit, window } = rule;
-    return { limit, window, burst: permitsOf(rule.burst ?? limit, rule), tenant: 1, weight: 1, named: 0 };
+  compile(rule) {
+    const { limit, window, share } = rule;
+    const places = MOST_TENANTS + 1 + Object.keys(share?.weights ?? {}).length;
+    return { limit, window, burst: permitsOf(rule.burst ?? limit, rule), places, tenant: 1, weight: 1 };
   },
   isAhead: ({ at }, now) => setBack(at, now) > 0,
   bySubject({ share }) {
@@ -79,7 +86,7 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
     const known = new Map(Object.entries(weights));
     return (subject, number) => {
       const weight = known.get(subject);
-      return { tenant: number, weight: weight ?? usual, named: weight === undefined ? 0 : 1 };
+      return weight === undefined ? { tenant: number, weight: usual } : { tenant: -number, weight };
     };
   },
 
@@ -89,68 +96,40 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
 
     const shares = read(state, now, parameters);
     const me = join(shares, parameters);
-    const ahead = shares.at - now;
-    const need = cost * window;
-    const total = totalOf(shares);
-    const most = capOf(shares, parameters) * me.weight;
-    const free = me.credit + shares.pool; // The pool is too little to be divided.
-    const fits = (units: number) => free >= Math.min(units, most) && total >= units;
-    const remaining = Math.max(fits(window) ? 1 : 0, Math.floor(Math.min(free, total) / window));
-
-    if (cost > 0 && maxWait < Infinity && !fits(need)) {
-      const resetAfter = ahead + Math.ceil((burst * window - total) / limit);
-      const wait = Math.max(
-        waitFor(shares, me, Math.min(need, most), parameters),
-        Math.ceil((need - total) / limit),
-      );
-      const denied = deny(
-        Math.max(0, remaining),
-        cost > burst ? null : ahead + Math.max(1, wait),
-        resetAfter,
-      );
-      const expiresAfter = Math.max(resetAfter, ahead + fillTime(parameters));
-      const part = partOf(shares, me, parameters);
-      return { ...denied, part, asked: { state: write(shares, parameters), expiresAfter } };
-    }
-
-    me.credit -= Math.min(need, LONGEST + total);
-    me.taken = Math.min(MOST_TAKEN, me.taken + cost);
-    const left = totalOf(shares);
-    const resetAfter = Math.max(0, ahead + Math.ceil((burst * window - left) / limit));
-    const expiresAfter = Math.max(resetAfter, ahead + fillTime(parameters));
-    const allowed = allow(
-      Math.max(0, remaining - cost),
-      0,
-      resetAfter,
-      write(shares, parameters),
-      expiresAfter,
-    );
-    return { ...allowed, part: partOf(shares, me, parameters) };
+    const hold = holdOf(shares, me, parameters);
+    const wait = waitFor(shares, me, cost * window, hold, parameters);
+    const isDenied = cost > 0 && maxWait < Infinity && (cost > burst || wait > 0);
+    if (!isDenied && cost > 0) charge(shares, me, cost, parameters);
+    const remaining = remainingOf(shares, me, hold, parameters);
+    const resetAfter = resetAfterOf(shares, now, limit);
+    const part = partOf(shares, me, parameters);
+    const after = next(shares, now, parameters);
+    if (!isDenied) return { ...allow(remaining, 0, resetAfter, after.state, after.expiresAfter), part };
+    const retryAfter = cost > burst ? null : shares.at - now + wait;
+    return { ...deny(remaining, retryAfter, resetAfter), part, asked: after };
   },
 
   /** A charge expires gradually as units are added: at most what can be left of it is refunded. */
   refund(state, now, cost, parameters, receipt, onlyLast) {
-    const { limit, window, burst } = parameters;
+    const { limit, window } = parameters;
     if (limit === 0) return undefined;
     const shares = read(state, now, parameters);
-    const missing = burst * window - totalOf(shares);
-    const endsAt = shares.at + Math.ceil(missing / limit);
+    const endsAt = now + resetAfterOf(shares, now, limit);
     if (Number(receipt) <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
 
-    giveBack(shares, Math.min(cost * window, (Number(receipt) - now) * limit, missing), cost, parameters);
-    const resetAfter = shares.at - now + Math.ceil((burst * window - totalOf(shares)) / limit);
-    const expiresAfter = Math.max(resetAfter, shares.at - now + fillTime(parameters));
-    return { state: write(shares, parameters), expiresAfter };
+    giveBack(
+      shares,
+      Math.min(cost * window, (Number(receipt) - now) * limit, shares.total),
+      cost,
+      parameters,
+    );
+    return next(shares, now, parameters);
   },
 
   clear(state, now, parameters) {
-    const { limit, window, burst } = parameters;
-    if (limit === 0) return undefined;
+    if (parameters.limit === 0) return undefined;
     const shares = read(state, now, parameters);
-    if (!refill(shares, parameters)) return undefined;
-    const resetAfter = shares.at - now + Math.ceil((burst * window - totalOf(shares)) / limit);
-    const expiresAfter = Math.max(resetAfter, shares.at - now + fillTime(parameters));
-    return { state: write(shares, parameters), expiresAfter };
+    return refill(shares, parameters) ? next(shares, now, parameters) : undefined;
   },
 
   sizeOf: ({ tenants }) => 1 + Math.floor(tenants.length / TENANTS_PER_SIZE),

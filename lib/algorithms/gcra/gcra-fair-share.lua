@@ -1,251 +1,248 @@
--- Fair shares of one limit: all tenants of a rule have one key. What is added per microsecond is divided among them by
--- weight, and what one cannot hold goes to the others (water-filling, which is max-min fair).
+-- Fair shares of one limit: all tenants of a rule have one key. What is added per microsecond is divided by weight among
+-- those that miss permits (water-filling, which is max-min fair), and each has a guaranteed part.
 --
--- KEYS  the rule's key: a string, `shares`, then doubles (so that many are packed at once): window, burst, at, pool, and
---       for each tenant id, load, credit, seen:
---       window, burst  those that the units were counted with (microseconds, permits)
---       at             up to when units were added (microseconds since the epoch)
---       pool           units that no tenant has; a unit is 1/window permit, and each microsecond adds `limit`
---       id             the tenant; 0 for those that share one place
---       load           weight + 1024 taken: permits that it has taken in the window of `seen`, at most 2^42; windows
---                      start at multiples of their length
---       credit         units that it may take at once; negative if it owes
---       seen           when its last request arrived (microseconds since the epoch)
+-- KEYS  the rule's key: a string, `shares`, then doubles (so that many are packed at once): at, pool, and for each tenant
+--       id, load, missing, due, seen:
+--       at       up to when units were added (microseconds since the epoch)
+--       pool     units that were added, but are too few to be divided; a unit is 1/window permit, and each microsecond
+--                adds `limit`
+--       id       the tenant: negative if its weight is its own; 0 for those that share one place
+--       load     weight + 1024 taken: permits that it has taken in the window of `seen`, at most 2^42; windows start at
+--                multiples of their length
+--       missing  units that it has taken and that have not been added again
+--       due      when its guaranteed part is whole again (microseconds since the epoch)
+--       seen     when its last request arrived (microseconds since the epoch)
 -- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
---       limit (permits), window (microseconds), burst (permits), tenant (its id), weight, named (1: always has a share
---       of its own)
+--       limit (permits), window (microseconds), burst (permits), places (the most tenants), tenant (its id), weight
 -- Returns  allowed, remaining, retry_after (-1: never), reset_after, state, expires_after, guaranteed, borrowed; a denial
---          also has a state, so that the tenant counts as one that asks
+--          also has a state, so that the tenant counts as one that sends requests
 --       guaranteed     permits per window that the tenant gets whatever the others take
 --       borrowed       permits beyond these that it has taken in this window
 --
 -- @needs rate
 
--- Maximum number of tenants with a share of their own, besides those that are named.
-local MOST_TENANTS = 100
+-- Maximum number of tenants with a place of their own, besides those with a weight of their own, and the windows without
+-- a request after which a tenant loses its place.
+local MOST_TENANTS, KEPT_WINDOWS = 100, 10
 
--- The start of a state, and its doubles before those of the tenants. Each double has eight bytes.
-local MAGIC, HEAD = 'shares', 4
+-- The start of a state, and the number of its doubles before those of the tenants, and for each of them.
+local MAGIC, HEAD, EACH = 'shares', 2, 5
 
 -- More than any weight, and the most permits that are counted as taken: their product is exact.
 local TAKEN, MOST_TAKEN = 1024, 2 ^ 42
 
--- The shares at the current time: the tenants are in parallel lists.
-local at, pool, count, total, sum_weights
-local ids, weights, loads, credits, seen = {}, {}, {}, {}, {}
+-- The shares at the current time: the tenants are in parallel lists. Then what all tenants together miss and weigh, and how
+-- many units they may take beyond their balance: a permit for each place, without those that are left to the tenants that
+-- have a place and miss less than a permit.
+local at, pool, count, total, sum_weights, spare
+local ids, weights, loads, missing, due, seen = {}, {}, {}, {}, {}, {}
 
--- The parameters of the rule.
-local limit, window, burst
+-- The parameters of the rule, the time in which it is full again if it was used up, and how long a place is kept after its
+-- last request (microseconds).
+local limit, window, burst, places, fill_time, keep_time
 
--- The state that was written last, whose shares need not be read again, with its window and burst.
-local written, written_window, written_burst
+-- The state that was written last, which need not be read again.
+local written
 
 -- The formats of structs by the number of doubles.
 local formats = {}
 
 local function format_of(doubles)
-  local known = formats[doubles]
-  if not known then
-    known = '<' .. string.rep('d', doubles)
-    formats[doubles] = known
-  end
-  return known
+  formats[doubles] = formats[doubles] or '<' .. string.rep('d', doubles)
+  return formats[doubles]
 end
 
--- Returns: the time in which a rule that was used up is full again (microseconds).
-local function fill_time()
-  return math.ceil(burst * window / limit)
-end
-
--- Returns: how many units are the share of a tenant in the burst, for each unit of weight.
-local function cap_of()
-  return math.floor(burst * window / sum_weights)
-end
-
--- Divides the pool among the tenants by weight, until each holds what it can: its share in the burst, at least a permit.
+-- Divides the pool by weight among the tenants that miss units. Its loops call no function, since these would cost most.
 local function level()
-  if count == 0 then return end
-  local cap, least, sum = cap_of(), window, 0
-  for index = 1, count do
-    local weight, credit = weights[index], credits[index]
-    local most = math.max(cap * weight, least)
-    if credit > most then
-      credits[index], pool = most, pool + credit - most
-    elseif credit < most then
-      sum = sum + weight
+  total = -pool
+  for index = 1, count do total = total + missing[index] end
+  if total <= 0 then
+    for index = 1, count do missing[index] = 0 end
+    pool, total = 0, 0
+  end
+  while pool > 0 do
+    local units = 0
+    for index = 1, count do
+      local weight, lacks = weights[index], missing[index]
+      units = units + (weight < lacks and weight or lacks)
+    end
+    if pool < units then return end
+    local each = math.floor(pool / units)
+    for index = 1, count do
+      local given, lacks = each * weights[index], missing[index]
+      if given > lacks then given = lacks end
+      missing[index], pool = lacks - given, pool - given
     end
   end
-  while sum > 0 and pool >= sum do
-    local each = math.floor(pool / sum)
-    sum = 0
-    for index = 1, count do
-      local weight, credit = weights[index], credits[index]
-      local most = math.max(cap * weight, least)
-      if credit < most then
-        local given = math.min(each * weight, most - credit)
-        credit, pool = credit + given, pool - given
-        credits[index] = credit
-        if credit < most then sum = sum + weight end
+end
+
+-- Removes the tenants that have lost their places.
+local function forget_idle()
+  local idle_since, kept = at - keep_time, 0
+  sum_weights, spare = 0, (burst + places) * window
+  for index = 1, count do
+    local lacks = missing[index]
+    if lacks > 0 or seen[index] > idle_since then
+      kept, sum_weights, spare = kept + 1, sum_weights + weights[index], spare - (lacks > window and lacks or window)
+      if kept < index then
+        ids[kept], weights[kept], loads[kept] = ids[index], weights[index], loads[index]
+        missing[kept], due[kept], seen[kept] = lacks, due[index], seen[index]
       end
     end
   end
-end
-
--- Converts shares of another window or burst: consumed permits stay consumed, and the rest is divided anew.
-local function convert(from_window, from_burst)
-  local missing = from_burst * from_window - total
-  total = burst * window - math.ceil(missing / from_window * window)
-  pool = total
-  for index = 1, count do
-    credits[index] = math.min(0, -math.ceil(-credits[index] / from_window * window))
-    pool = pool - credits[index]
-  end
-end
-
--- Adds the units of the time that has passed.
-local function advance(now)
-  local missing, elapsed = burst * window - total, math.max(0, now - at)
-  local added = elapsed >= math.ceil(missing / limit) and missing or elapsed * limit
-  pool, total = pool + added, total + added
-  at = math.max(now, at)
-  level()
-end
-
--- Removes the tenants that have been idle for as long as the rule takes to be full. Returns whether there were any.
-local function forget_idle()
-  local idle_since, kept = at - fill_time(), 0
-  for index = 1, count do
-    if seen[index] <= idle_since and credits[index] >= 0 then
-      pool, sum_weights = pool + credits[index], sum_weights - weights[index]
-    elseif kept + 1 == index then
-      kept = index
-    else
-      kept = kept + 1
-      ids[kept], weights[kept], loads[kept] = ids[index], weights[index], loads[index]
-      credits[kept], seen[kept] = credits[index], seen[index]
-    end
-  end
-  local is_changed = kept < count
   count = kept
-  return is_changed
 end
 
--- Reads the window and the burst of a state, and the shares as they were then. Returns nil if there is none.
 local function unpack_state(key, stored)
-  if not stored then return nil end
   local doubles = (#stored - #MAGIC) / 8
-  if string.sub(stored, 1, #MAGIC) ~= MAGIC or doubles < HEAD or doubles % 4 ~= 0 then fail_unrecognised(key, window) end
+  if string.sub(stored, 1, #MAGIC) ~= MAGIC or doubles < HEAD or doubles % EACH ~= HEAD then
+    fail_unrecognised(key, window)
+  end
   local values = { struct.unpack(format_of(doubles), stored, #MAGIC + 1) }
-  at, pool, count, sum_weights = values[3], values[4], doubles / 4 - 1, 0
-  total = pool
+  at, pool, count = values[1], values[2], (doubles - HEAD) / EACH
   for index = 1, count do
-    local first = 4 * index
-    local load, credit = values[first + 2], values[first + 3]
-    local weight = load % TAKEN
-    ids[index], weights[index], loads[index] = values[first + 1], weight, load
-    credits[index], seen[index] = credit, values[first + 4]
-    total, sum_weights = total + credit, sum_weights + weight
+    local first = HEAD + EACH * (index - 1)
+    ids[index], loads[index], missing[index] = values[first + 1], values[first + 2], values[first + 3]
+    due[index], seen[index], weights[index] = values[first + 4], values[first + 5], values[first + 2] % TAKEN
   end
-  return values[1], values[2]
 end
 
--- Reads the shares that apply now. Returns whether they are to be divided anew.
-local function read(key, now, rule_limit, rule_window, rule_burst)
-  limit, window, burst = rule_limit, rule_window, rule_burst
-  local stored, from_window, from_burst = get(key), written_window, written_burst
-  if not stored or stored ~= written then from_window, from_burst = unpack_state(key, stored) end
+-- Reads the shares that apply now, without tenants that have lost their places.
+local function read(key, now, ...)
+  limit, window, burst, places = ...
+  fill_time = math.ceil(burst * window / limit)
+  keep_time = math.max(KEPT_WINDOWS * window, fill_time)
+  local stored = get(key)
+  local is_current = stored and stored == written and now <= at and at - now <= SLACK
+  if not stored then
+    at, pool, count = now, 0, 0
+  elseif stored ~= written then
+    unpack_state(key, stored)
+  end
   written = nil -- until the shares are written
-  if not from_window then
-    at, pool, count, total, sum_weights = now, burst * window, 0, burst * window, 0
-    return false
-  end
-  if from_window ~= window or from_burst ~= burst then convert(from_window, from_burst) end
+  if is_current then return end
   local by = set_back(at)
-  if by > 0 then
-    at = at - by
-    for index = 1, count do seen[index] = seen[index] - by end
+  at = at - by
+  for index = 1, by > 0 and count or 0 do
+    due[index], seen[index] = due[index] - by, seen[index] - by
   end
-  advance(now)
-  return forget_idle()
+  pool, at = pool + math.max(0, now - at) * limit, math.max(now, at)
+  level()
+  forget_idle()
 end
 
--- Returns: the position of a tenant; nil if it has none.
-local function find(id)
+-- Returns: the place of a tenant; nil if it has none.
+local function place_of(tenant)
   for index = 1, count do
-    if ids[index] == id then return index end
+    local id = ids[index]
+    if id == tenant or id == -tenant then return index end
   end
   return nil
 end
 
--- Gives a new tenant a permit from tenants that hold more than their part of what is left, so that it is not denied while
--- most of the limit is unused. Each keeps a permit, too.
-local function welcome(me)
-  local each, spares = math.floor(total / sum_weights), 0
-  local function spare(index)
-    return index == me and 0 or math.max(0, credits[index] - math.max(each * weights[index], window))
-  end
-  for index = 1, count do
-    spares = spares + spare(index)
-  end
-  local missing = math.min(window - credits[me], spares)
-  if missing <= 0 then return end
-  local ratio = missing / spares
-  for index = 1, count do
-    local given = math.min(math.ceil(spare(index) * ratio), missing)
-    credits[index] = credits[index] - given
-    credits[me], missing = credits[me] + given, missing - given
-  end
+-- Returns: the place of a tenant, or that of all others if it has none; nil if there is neither.
+local function find(tenant)
+  return place_of(tenant) or tenant > 0 and place_of(0) or nil
 end
 
--- Adds the tenant of a request, or updates it. Returns its position.
-local function join(tenant, weight, named, is_changed)
-  local me = find(tenant)
-  if not me and named == 0 and count >= MOST_TENANTS then
-    tenant = 0
-    me = find(0)
+-- Returns: the place of the tenant of a request, and notes that it sends one. A new tenant misses nothing, and has a place
+-- when its first request is charged.
+local function join(tenant, weight)
+  local me, strangers = place_of(tenant), 0
+  if not me and tenant > 0 then
+    for index = 1, count do
+      if ids[index] > 0 then strangers = strangers + 1 end
+    end
+    if strangers >= MOST_TENANTS then
+      tenant = 0
+      me = place_of(tenant)
+    end
   end
-  local is_new = not me
-  if is_new then
-    count = count + 1
-    me = count
-    weights[me], loads[me], credits[me], seen[me] = 0, 0, 0, at
+  if not me then
+    me = count + 1
+    weights[me], loads[me], missing[me], due[me], seen[me] = 0, 0, 0, at, at
   end
-  if weights[me] ~= weight then
-    sum_weights, loads[me] = sum_weights - weights[me] + weight, loads[me] - weights[me] + weight
-    weights[me], is_changed = weight, true
-  end
+  loads[me], sum_weights = loads[me] - weights[me] + weight, sum_weights - weights[me] + weight
   if seen[me] < at - at % window then loads[me] = weight end
-  ids[me], seen[me] = tenant, at
-  if is_changed then level() end
-  if is_new then welcome(me) end
+  ids[me], weights[me], seen[me] = tenant, weight, at
   return me
 end
 
--- Returns: the time after which a tenant holds at least `target` units if no request arrives (microseconds). If the rule
--- is full before, that is when the other tenants are forgotten.
-local function wait_for(me, target)
-  local cap, reached, needed = cap_of(), math.ceil((target - credits[me]) / weights[me]), -pool
+-- Returns: how many units a tenant can miss some time from now, and until when: its part of the burst among those that
+-- have then sent requests lately, at least a permit.
+local function hold_of(me, after)
+  local since, active, hold_until = at + after - fill_time, weights[me], math.huge
   for index = 1, count do
-    needed = needed + math.min(reached * weights[index], math.max(cap * weights[index], window) - credits[index])
+    local lately = seen[index] - since
+    if lately > 0 and index ~= me then
+      active = active + weights[index]
+      if lately < hold_until then hold_until = lately end
+    end
   end
-  local missing = burst * window - total
-  if needed <= missing then return math.ceil(needed / limit) end
-  local wait = math.ceil(missing / limit)
-  for index = 1, count do
-    if index ~= me then wait = math.max(wait, seen[index] + fill_time() - at) end
-  end
-  return wait
+  return math.max(window, math.floor(burst * window / active) * weights[me]), after + hold_until
 end
 
-local function write()
-  local values = { window, burst, at, pool }
+-- Returns: the time in which the guaranteed part of a tenant adds some units (microseconds).
+local function time_of(units, me)
+  return math.min(LONGEST, math.ceil(units * sum_weights / (limit * weights[me])))
+end
+
+-- Returns: the time until some units are within the guaranteed part of a tenant: its part of the limit among all places,
+-- with a tolerance of its part of the burst, at least these units. While units are spare, it may take them even if others
+-- have taken the whole burst.
+local function guaranteed_after(me, units)
+  local tolerance = math.max(0, fill_time - time_of(units, me))
+  local owed = math.max(0, due[me] - at - tolerance)
+  if spare > 0 then return owed end
+  local most = (burst + places - count) * window - sum_weights -- the pool is less than the weights
+  return math.max(owed, math.ceil((total + 1 - most) / limit))
+end
+
+-- Returns: the time after which a tenant misses at most `most` units if no request arrives (microseconds).
+local function filled_after(me, most)
+  if missing[me] <= most then return 0 end
+  local reached, units = math.ceil((missing[me] - most) / weights[me]), -pool
   for index = 1, count do
-    local first = 4 * index
-    values[first + 1], values[first + 2], values[first + 3], values[first + 4] =
-      ids[index], loads[index], credits[index], seen[index]
+    local given, lacks = reached * weights[index], missing[index]
+    units = units + (given < lacks and given or lacks)
   end
-  written, written_window, written_burst = MAGIC .. struct.pack(format_of(#values), unpack(values)), window, burst
-  return written
+  return math.ceil(units / limit)
+end
+
+-- Returns: the time until some units fit what a tenant can miss, which grows as others become idle (microseconds).
+local function fits_after(me, units, hold, hold_until)
+  local after = 0
+  while true do
+    local filled = filled_after(me, math.max(hold, units) - units)
+    if filled <= hold_until then return math.max(after, filled) end
+    after = hold_until
+    hold, hold_until = hold_of(me, after)
+  end
+end
+
+-- Returns: the time until a tenant that keeps its place misses nothing, and so may take a permit in any case.
+local function whole_after(me, units)
+  if units > window or me > count then return math.huge end
+  local filled = filled_after(me, window - units)
+  return filled < keep_time and filled or math.huge
+end
+
+-- Returns: the time until a tenant may take some units if no request arrives (microseconds); 0 if it may now.
+local function wait_for(me, units, hold, hold_until)
+  local own = math.min(whole_after(me, units), guaranteed_after(me, units))
+  local above = math.ceil((total + units - burst * window) / limit)
+  if own <= above then return own end
+  return math.min(own, math.max(0, above, fits_after(me, units, hold, hold_until)))
+end
+
+-- Returns: the permits that a tenant can take one after the other.
+local function remaining_of(me, hold, hold_until)
+  local held = math.min(hold - missing[me], burst * window - total)
+  local tolerance = fill_time - math.max(0, due[me] - at)
+  local guaranteed = math.min(math.floor(tolerance / time_of(window, me)), math.ceil(spare / window))
+  local permits = math.max(math.floor(held / window), guaranteed)
+  if permits > 0 then return permits end
+  return wait_for(me, window, hold, hold_until) == 0 and 1 or 0
 end
 
 -- Returns: the permits that a tenant has taken in this window.
@@ -258,68 +255,82 @@ local function set_taken(me, taken)
   loads[me] = weights[me] + TAKEN * math.max(0, math.min(taken, MOST_TAKEN))
 end
 
+-- Charges a tenant. Permits that it borrows do not make its guaranteed part later than if that were used up.
+local function charge(me, cost)
+  local units = math.min(cost * window, LONGEST + burst * window - total)
+  local owed, more = math.max(0, due[me] - at), time_of(units, me)
+  due[me] = at + math.min(owed + more, math.max(owed, more, fill_time))
+  spare = spare + (me > count and 0 or math.max(missing[me], window)) - math.max(missing[me] + units, window)
+  missing[me], total, count = missing[me] + units, total + units, math.max(count, me)
+  set_taken(me, taken_of(me) + cost)
+end
+
 -- Returns: the part of a tenant: guaranteed, borrowed (permits).
 local function part_of(me)
   local guaranteed = math.floor(limit * weights[me] / sum_weights)
   return guaranteed, math.max(0, taken_of(me) - guaranteed)
 end
 
-local function step(key, now, cost, max_wait, _, rule_limit, rule_window, rule_burst, tenant, weight, named)
+-- Returns: how long until nothing is missing (microseconds).
+local function reset_after_of(now)
+  return at - now + math.ceil(total / limit)
+end
+
+-- Returns: the state to store, and when it expires.
+local function write(now)
+  local values = { at, pool }
+  for index = 1, count do
+    local first = HEAD + EACH * (index - 1)
+    values[first + 1], values[first + 2], values[first + 3] = ids[index], loads[index], missing[index]
+    values[first + 4], values[first + 5] = due[index], seen[index]
+  end
+  written = MAGIC .. struct.pack(format_of(#values), unpack(values))
+  return written, math.max(at - now + keep_time, reset_after_of(now))
+end
+
+local function step(key, now, cost, max_wait, _, rule_limit, rule_window, rule_burst, rule_places, tenant, weight)
   if rule_limit == 0 then return false, 0, -1, 0 end
 
-  local me = join(tenant, weight, named, read(key, now, rule_limit, rule_window, rule_burst))
-  local ahead, need, most = at - now, cost * window, cap_of() * weights[me]
-  local free = credits[me] + pool -- the pool is too little to be divided
-  local least = free >= math.min(window, most) and total >= window and 1 or 0
-  local remaining = math.max(least, math.floor(math.min(free, total) / window))
-
-  if cost > 0 and max_wait < math.huge and not (free >= math.min(need, most) and total >= need) then
-    local reset_after = ahead + math.ceil((burst * window - total) / limit)
-    local wait = math.max(1, wait_for(me, math.min(need, most)), math.ceil((need - total) / limit))
-    local retry_after = cost > burst and -1 or ahead + wait
-    return false, remaining, retry_after, reset_after, write(), math.max(reset_after, ahead + fill_time()), part_of(me)
-  end
-
-  local units = math.min(need, LONGEST + total)
-  credits[me], total = credits[me] - units, total - units
-  if cost > 0 then set_taken(me, taken_of(me) + cost) end
-  local reset_after = math.max(0, ahead + math.ceil((burst * window - total) / limit))
-  local expires_after = math.max(reset_after, ahead + fill_time())
-  return true, math.max(0, remaining - cost), 0, reset_after, write(), expires_after, part_of(me)
+  read(key, now, rule_limit, rule_window, rule_burst, rule_places)
+  local me = join(tenant, weight)
+  local hold, hold_until = hold_of(me, 0)
+  local wait = wait_for(me, cost * window, hold, hold_until)
+  local is_denied = cost > 0 and max_wait < math.huge and (cost > burst or wait > 0)
+  if not is_denied and cost > 0 then charge(me, cost) end
+  local remaining, reset_after, state, expires_after = remaining_of(me, hold, hold_until), reset_after_of(now), write(now)
+  local retry_after = not is_denied and 0 or cost > burst and -1 or at - now + wait
+  local guaranteed, borrowed = part_of(me)
+  if me > count then sum_weights = sum_weights - weights[me] end
+  return not is_denied, remaining, retry_after, reset_after, state, expires_after, guaranteed, borrowed
 end
 
 -- A charge expires gradually as units are added: at most what can be left of it is refunded.
-local function refund(key, now, cost, receipt, only_last, rule_limit, rule_window, rule_burst, tenant)
+local function refund(key, now, cost, receipt, only_last, rule_limit, rule_window, rule_burst, rule_places, tenant)
   if rule_limit == 0 then return nil end
-  if read(key, now, rule_limit, rule_window, rule_burst) then level() end
-  local missing = burst * window - total
-  local ends_at = at + math.ceil(missing / limit)
+  read(key, now, rule_limit, rule_window, rule_burst, rule_places)
+  local ends_at = now + reset_after_of(now)
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 
-  local units, me = math.min(cost * window, (receipt - now) * limit, missing), find(tenant) or find(0)
+  local units, me = math.min(cost * window, (receipt - now) * limit, total), find(tenant)
+  pool = pool + units
   if me then
-    credits[me] = credits[me] + units
+    local given = math.min(units, missing[me])
+    missing[me], pool, due[me] = missing[me] - given, pool - given, due[me] - time_of(units, me)
     set_taken(me, taken_of(me) - cost)
-  else
-    pool = pool + units
   end
-  total = total + units
   level()
-  local reset_after = at - now + math.ceil((burst * window - total) / limit)
-  return write(), math.max(reset_after, at - now + fill_time())
+  return write(now)
 end
 
--- Refills the part of a tenant, as if it had taken nothing. The others keep what they have.
-local function clear(key, now, rule_limit, rule_window, rule_burst, tenant, _, named)
+-- Refills a tenant, as if it had taken nothing. The others keep what they have.
+local function clear(key, now, rule_limit, rule_window, rule_burst, rule_places, tenant)
   if rule_limit == 0 then return nil end
-  if read(key, now, rule_limit, rule_window, rule_burst) then level() end
-  local me = find(tenant) or named == 0 and find(0)
+  read(key, now, rule_limit, rule_window, rule_burst, rule_places)
+  local me = find(tenant)
   if not me then return nil end
-  local most = math.max(cap_of() * weights[me], window)
-  local units = math.max(0, math.min(most - credits[me], burst * window - total))
-  credits[me], total, loads[me] = credits[me] + units, total + units, weights[me]
-  local reset_after = at - now + math.ceil((burst * window - total) / limit)
-  return write(), math.max(reset_after, at - now + fill_time())
+  missing[me], due[me], loads[me] = 0, at, weights[me]
+  level()
+  return write(now)
 end
 
 return { step = step, refund = refund, clear = clear }

@@ -19,7 +19,7 @@ export interface GcraOptions extends Prefetchable, Overdrawable {
   readonly burst?: Capacity;
   /**
    * Shares the limit fairly: it applies to all subjects of the rule together, each is guaranteed the part of its weight
-   * among those that send requests, and what one does not use goes to the others. All counters of the rule are one key.
+   * among those that have places, and what one does not use goes to the others. All counters of the rule are one key.
    * @default no sharing
    */
   readonly share?: FairShare;

@@ -1,253 +1,290 @@
 import type { SharePart } from '../../contracts/algorithm.js';
 import { setBack } from '../../contracts/set-back.js';
 import type { Numbers } from '../definition.js';
+import { LONGEST } from '../rate.js';
 
-export type FairShareParameter = 'limit' | 'window' | 'burst' | 'tenant' | 'weight' | 'named';
+export type FairShareParameter = 'limit' | 'window' | 'burst' | 'places' | 'tenant' | 'weight';
 
 type Parameters = Numbers<FairShareParameter>;
 
-/** A tenant that has sent requests lately. */
+/** A tenant that has a place. */
 export interface Tenant {
-  /** A number from 1; 0 for the tenants that share one place. */
+  /** Its number: negative if its weight is its own; 0 for the tenants that share one place. */
   readonly id: number;
   readonly weight: number;
-  /** What it may take at once, in units of 1/window permit: negative if it owes. */
-  credit: number;
+  /** Units of 1/window permit that it has taken and that have not been added again. */
+  missing: number;
+  /** When its guaranteed part is whole again, in microseconds since the epoch. */
+  due: number;
   /** When its last request arrived, in microseconds since the epoch. */
   readonly seen: number;
   /** Permits that it has taken in the window of `seen`. Windows start at multiples of their length since the epoch. */
   taken: number;
 }
 
-/** What all tenants of a rule may take. One microsecond adds `limit` units, so that no unit is ever rounded. */
+/** What the tenants of a rule have taken. One microsecond adds `limit` units, so that no unit is ever rounded. */
 export interface FairShareState {
-  /** The window and the burst that the units were counted with. */
-  readonly window: number;
-  readonly burst: number;
   /** Up to when units were added, in microseconds since the epoch. */
   readonly at: number;
-  /** Units that no tenant has: what was too little to be divided, or more than the tenants can hold. */
+  /** Units that were added, but are too few to be divided. */
   readonly pool: number;
   readonly tenants: readonly Tenant[];
 }
 
 /** The state at the current time. */
 export interface Shares {
-  at: number;
+  readonly at: number;
   pool: number;
   tenants: Tenant[];
+  /** What all tenants together miss, in units, and weigh. */
+  total: number;
+  weights: number;
+  /**
+   * How many units they may take beyond their balance: a permit for each place, without those that are left to the
+   * tenants that have a place and miss less than a permit.
+   */
+  spare: number;
 }
 
-/** Maximum number of tenants with a share of their own, besides those with a weight of their own. */
-const MOST_TENANTS = 100;
+/** How many units a tenant can miss, and until when, in microseconds from now. */
+interface Hold {
+  readonly most: number;
+  readonly until: number;
+}
+
+/** Maximum number of tenants with a place of their own, besides those with a weight of their own. */
+export const MOST_TENANTS = 100;
 
 /** The tenant of all others. */
 const OTHERS = 0;
 
+/** Windows without a request after which a tenant loses its place. */
+const KEPT_WINDOWS = 10;
+
+/** The most permits that are counted as taken: the state in Redis has them in a number with the weight. */
+const MOST_TAKEN = 2 ** 42;
+
 /** Returns the time in which a rule that was used up is full again, in microseconds. */
-export function fillTime({ limit, window, burst }: Parameters): number {
+function fillTime({ limit, window, burst }: Parameters): number {
   return Math.ceil((burst * window) / limit);
 }
 
-/** Returns the units of all tenants together. */
-export function totalOf({ pool, tenants }: Shares): number {
-  let total = pool;
-  for (const { credit } of tenants) total += credit;
-  return total;
+/** Returns how long a place is kept after its last request, in microseconds. */
+export function keepTime(parameters: Parameters): number {
+  return Math.max(KEPT_WINDOWS * parameters.window, fillTime(parameters));
 }
 
-/** Returns how many units are the share of a tenant in the burst, for each unit of weight. */
-export function capOf({ tenants }: Shares, { window, burst }: Parameters): number {
-  let weights = 0;
-  for (const { weight } of tenants) weights += weight;
-  return Math.floor((burst * window) / weights);
-}
-
-/** Returns the function that returns how many units a tenant holds at most: its share in the burst, at least a permit. */
-function holding(shares: Shares, parameters: Parameters): (tenant: Pick<Tenant, 'weight'>) => number {
-  const cap = capOf(shares, parameters);
-  return ({ weight }) => Math.max(cap * weight, parameters.window);
-}
-
-/**
- * Divides the pool among the tenants by weight, until they hold what they can: what one cannot hold goes to the others
- * (water-filling, which is max-min fair).
- */
-function level(shares: Shares, parameters: Parameters): void {
+/** Divides the pool by weight among the tenants that miss units (water-filling, which is max-min fair). */
+function level(shares: Shares): void {
   const { tenants } = shares;
-  if (tenants.length === 0) return;
-  const most = holding(shares, parameters);
-  for (const tenant of tenants) {
-    const over = tenant.credit - most(tenant);
-    if (over <= 0) continue;
-    tenant.credit -= over;
-    shares.pool += over;
+  shares.total = -shares.pool;
+  for (const { missing } of tenants) shares.total += missing;
+  if (shares.total <= 0) {
+    for (const tenant of tenants) tenant.missing = 0;
+    shares.pool = shares.total = 0;
   }
   for (;;) {
-    let weights = 0;
-    for (const tenant of tenants) if (tenant.credit < most(tenant)) weights += tenant.weight;
-    if (weights === 0 || shares.pool < weights) return;
-    const each = Math.floor(shares.pool / weights);
+    let units = 0;
+    for (const { weight, missing } of tenants) units += Math.min(weight, missing);
+    if (shares.pool < units || units === 0) return;
+    const each = Math.floor(shares.pool / units);
     for (const tenant of tenants) {
-      const given = Math.min(each * tenant.weight, most(tenant) - tenant.credit);
-      tenant.credit += given;
+      const given = Math.min(each * tenant.weight, tenant.missing);
+      tenant.missing -= given;
       shares.pool -= given;
     }
   }
 }
 
-/** Converts a state of another window or burst: consumed permits stay consumed, and the rest is divided anew. */
-function convert(state: FairShareState, { window, burst }: Parameters): Shares {
-  const { at, pool, tenants } = state;
-  const missing = state.burst * state.window - totalOf({ at, pool, tenants: [...tenants] });
-  const owing = tenants.map((tenant) => ({
-    ...tenant,
-    credit: Math.min(0, -Math.ceil((-tenant.credit / state.window) * window)),
-  }));
-  const rest = burst * window - Math.ceil((missing / state.window) * window);
-  return { at, pool: rest - totalOf({ at, pool: 0, tenants: owing }), tenants: owing };
-}
-
-/** Moves the shares to an earlier time: the clock was set back. */
-function move(shares: Shares, by: number): void {
-  if (by === 0) return;
-  shares.at -= by;
-  shares.tenants = shares.tenants.map((tenant) => ({ ...tenant, seen: tenant.seen - by }));
-}
-
-/** Adds the units of the time that has passed. */
-function advance(shares: Shares, now: number, parameters: Parameters): void {
-  const { limit, window, burst } = parameters;
-  const missing = burst * window - totalOf(shares);
-  const elapsed = Math.max(0, now - shares.at);
-  shares.pool += elapsed >= Math.ceil(missing / limit) ? missing : elapsed * limit;
-  shares.at = Math.max(now, shares.at);
-  level(shares, parameters);
-}
-
-/** Returns the shares that apply now, without tenants that have been idle for as long as the rule takes to be full. */
+/** Returns the shares that apply now, without tenants that have lost their places. */
 export function read(state: FairShareState | undefined, now: number, parameters: Parameters): Shares {
-  const { window, burst } = parameters;
-  if (!state) return { at: now, pool: burst * window, tenants: [] };
-  const isOwn = state.window === window && state.burst === burst;
-  const shares: Shares = isOwn
-    ? { at: state.at, pool: state.pool, tenants: state.tenants.map((tenant) => ({ ...tenant })) }
-    : convert(state, parameters);
-  move(shares, setBack(state.at, now));
-  advance(shares, now, parameters);
-  const idleSince = shares.at - fillTime(parameters);
-  shares.tenants = shares.tenants.filter(({ credit, seen }) => {
-    const isIdle = seen <= idleSince && credit >= 0;
-    if (isIdle) shares.pool += credit;
-    return !isIdle;
-  });
+  const { window, burst, places } = parameters;
+  const spare = (burst + places) * window;
+  if (!state) return { at: now, pool: 0, tenants: [], total: 0, weights: 0, spare };
+  const by = setBack(state.at, now);
+  const from = state.at - by;
+  const at = Math.max(now, from);
+  const pool = state.pool + (at - from) * parameters.limit;
+  const tenants = state.tenants.map((tenant) => ({
+    ...tenant,
+    due: tenant.due - by,
+    seen: tenant.seen - by,
+  }));
+  const shares: Shares = { at, pool, tenants, total: 0, weights: 0, spare };
+  level(shares);
+  const idleSince = at - keepTime(parameters);
+  shares.tenants = tenants.filter(({ missing, seen }) => missing > 0 || seen > idleSince);
+  for (const { weight, missing } of shares.tenants) {
+    shares.weights += weight;
+    shares.spare -= Math.max(missing, window);
+  }
   return shares;
 }
 
-/** Adds the tenant of a request, or updates it. Returns it. */
-export function join(shares: Shares, parameters: Parameters): Tenant {
+/** Returns the place of a tenant; -1 if it has none. */
+function placeOf({ tenants }: Shares, tenant: number): number {
+  return tenants.findIndex(({ id }) => Math.abs(id) === Math.abs(tenant));
+}
+
+/** Returns a tenant, or the one of all others if it has no place; `undefined` if there is neither. */
+export function find(shares: Shares, tenant: number): Tenant | undefined {
+  const own = shares.tenants[placeOf(shares, tenant)];
+  return own ?? (tenant > 0 ? shares.tenants[placeOf(shares, OTHERS)] : undefined);
+}
+
+/**
+ * Returns the tenant of a request, and notes that it sends one. A new tenant misses nothing, and has a place when its first
+ * request is charged.
+ */
+export function join(shares: Shares, { tenant, weight, window }: Parameters): Tenant {
   const { tenants, at } = shares;
-  const { tenant, weight, named } = parameters;
-  let index = tenants.findIndex(({ id }) => id === tenant);
   let id = tenant;
-  if (index < 0 && named === 0 && tenants.length >= MOST_TENANTS) {
+  let place = placeOf(shares, id);
+  if (place < 0 && id > 0 && tenants.filter((each) => each.id > 0).length >= MOST_TENANTS) {
     id = OTHERS;
-    index = tenants.findIndex((each) => each.id === OTHERS);
+    place = placeOf(shares, id);
   }
-  const { credit, seen, taken } = tenants[index] ?? { credit: 0, seen: at, taken: 0 };
-  const me: Tenant = {
-    id,
-    weight,
-    credit,
-    seen: at,
-    taken: seen < at - (at % parameters.window) ? 0 : taken,
-  };
-  if (index < 0) tenants.push(me);
-  else tenants[index] = me;
-  level(shares, parameters);
-  if (index < 0) welcome(shares, me, parameters);
+  const { missing, due, seen, taken } = tenants[place] ?? { missing: 0, due: at, seen: at, taken: 0 };
+  const takenNow = seen < at - (at % window) ? 0 : taken;
+  const me: Tenant = { id, weight, missing, due, seen: at, taken: takenNow };
+  shares.weights += weight - (tenants[place]?.weight ?? 0);
+  if (place >= 0) tenants[place] = me;
   return me;
 }
 
 /**
- * Gives a new tenant a permit from tenants that hold more than their part of what is left, so that it is not denied while
- * most of the limit is unused. Each keeps a permit, too.
+ * Returns how many units a tenant can miss some time from now, and until when: its part of the burst among those that
+ * have then sent requests lately, at least a permit.
  */
-function welcome(shares: Shares, me: Tenant, parameters: Parameters): void {
-  const { tenants } = shares;
-  let weights = 0;
-  for (const { weight } of tenants) weights += weight;
-  const each = Math.floor(totalOf(shares) / weights);
-  const spare = (tenant: Tenant): number => {
-    if (tenant === me) return 0;
-    return Math.max(0, tenant.credit - Math.max(each * tenant.weight, parameters.window));
-  };
-  let spares = 0;
-  for (const tenant of tenants) spares += spare(tenant);
-  let missing = Math.min(parameters.window - me.credit, spares);
-  if (missing <= 0) return;
-  const ratio = missing / spares;
+export function holdOf({ at, tenants }: Shares, me: Tenant, parameters: Parameters, after = 0): Hold {
+  const { window, burst } = parameters;
+  const since = at + after - fillTime(parameters);
+  let weights = me.weight;
+  let until = Infinity;
   for (const tenant of tenants) {
-    const given = Math.min(Math.ceil(spare(tenant) * ratio), missing);
-    tenant.credit -= given;
-    me.credit += given;
-    missing -= given;
+    if (tenant === me || tenant.seen <= since) continue;
+    weights += tenant.weight;
+    until = Math.min(until, after + tenant.seen - since);
   }
+  return { most: Math.max(window, Math.floor((burst * window) / weights) * me.weight), until };
+}
+
+/** Returns the time in which the guaranteed part of a tenant adds some units, in microseconds. */
+function timeOf(units: number, { weights }: Shares, { weight }: Tenant, { limit }: Parameters): number {
+  return Math.min(LONGEST, Math.ceil((units * weights) / (limit * weight)));
 }
 
 /**
- * Returns the time after which a tenant holds at least `target` units if no request arrives, in microseconds. If the rule
- * is full before, that is when the other tenants are forgotten.
+ * Returns the time until some units are within the guaranteed part of a tenant: its part of the limit among all places,
+ * with a tolerance of its part of the burst, at least these units. While units are spare, it may take them even if others
+ * have taken the whole burst.
  */
-export function waitFor(shares: Shares, me: Tenant, target: number, parameters: Parameters): number {
-  const most = holding(shares, parameters);
-  const reached = Math.ceil((target - me.credit) / me.weight);
-  let needed = -shares.pool;
-  for (const tenant of shares.tenants) {
-    needed += Math.min(reached * tenant.weight, most(tenant) - tenant.credit);
+function guaranteedAfter(shares: Shares, me: Tenant, units: number, parameters: Parameters): number {
+  const { limit, window, burst, places } = parameters;
+  const tolerance = Math.max(0, fillTime(parameters) - timeOf(units, shares, me, parameters));
+  const owed = Math.max(0, me.due - shares.at - tolerance);
+  if (shares.spare > 0) return owed;
+  const most = (burst + places - shares.tenants.length) * window - shares.weights; // The pool is less than the weights.
+  return Math.max(owed, Math.ceil((shares.total + 1 - most) / limit));
+}
+
+/** Returns the time after which a tenant misses at most `most` units if no request arrives, in microseconds. */
+function filledAfter({ pool, tenants }: Shares, me: Tenant, most: number, { limit }: Parameters): number {
+  if (me.missing <= most) return 0;
+  const reached = Math.ceil((me.missing - most) / me.weight);
+  let units = -pool;
+  for (const { weight, missing } of tenants) units += Math.min(reached * weight, missing);
+  return Math.ceil(units / limit);
+}
+
+/** Returns the time until some units fit what a tenant can miss, which grows as others become idle, in microseconds. */
+function fitsAfter(shares: Shares, me: Tenant, units: number, hold: Hold, parameters: Parameters): number {
+  for (let after = 0, { most, until } = hold; ;) {
+    const filled = filledAfter(shares, me, Math.max(most, units) - units, parameters);
+    if (filled <= until) return Math.max(after, filled);
+    after = until;
+    ({ most, until } = holdOf(shares, me, parameters, after));
   }
+}
+
+/** Returns the time until a tenant that keeps its place misses nothing, and so may take a permit in any case. */
+function wholeAfter(shares: Shares, me: Tenant, units: number, parameters: Parameters): number {
+  if (units > parameters.window || !shares.tenants.includes(me)) return Infinity;
+  const filled = filledAfter(shares, me, parameters.window - units, parameters);
+  return filled < keepTime(parameters) ? filled : Infinity;
+}
+
+/** Returns the time until a tenant may take some units if no request arrives, in microseconds: 0 if it may now. */
+export function waitFor(
+  shares: Shares,
+  me: Tenant,
+  units: number,
+  hold: Hold,
+  parameters: Parameters,
+): number {
   const { limit, window, burst } = parameters;
-  const missing = burst * window - totalOf(shares);
-  if (needed <= missing) return Math.ceil(needed / limit);
-  const forgotten = shares.tenants.map((tenant) =>
-    tenant === me ? 0 : tenant.seen + fillTime(parameters) - shares.at,
+  const own = Math.min(
+    wholeAfter(shares, me, units, parameters),
+    guaranteedAfter(shares, me, units, parameters),
   );
-  return Math.max(Math.ceil(missing / limit), ...forgotten);
+  const above = Math.ceil((shares.total + units - burst * window) / limit);
+  if (own <= above) return own;
+  return Math.min(own, Math.max(0, above, fitsAfter(shares, me, units, hold, parameters)));
 }
 
-/** Returns the permits per window that a tenant gets whatever the others take, and those that it has taken beyond. */
-export function partOf({ tenants }: Shares, { weight, taken }: Tenant, { limit }: Parameters): SharePart {
-  let weights = 0;
-  for (const tenant of tenants) weights += tenant.weight;
-  const guaranteed = Math.floor((limit * weight) / weights);
-  return { guaranteed, borrowed: Math.max(0, taken - guaranteed) };
+/** Returns the permits that a tenant can take one after the other. */
+export function remainingOf(shares: Shares, me: Tenant, hold: Hold, parameters: Parameters): number {
+  const { window, burst } = parameters;
+  const held = Math.min(hold.most - me.missing, burst * window - shares.total);
+  const tolerance = fillTime(parameters) - Math.max(0, me.due - shares.at);
+  const guaranteed = Math.min(
+    Math.floor(tolerance / timeOf(window, shares, me, parameters)),
+    Math.ceil(shares.spare / window),
+  );
+  const permits = Math.max(Math.floor(held / window), guaranteed);
+  return permits > 0 ? permits : Number(waitFor(shares, me, window, hold, parameters) === 0);
 }
 
-/**
- * Refills the part of a tenant, as if it had taken nothing. The others keep what they have.
- *
- * @returns whether the tenant is known
- */
-export function refill(shares: Shares, parameters: Parameters): boolean {
-  level(shares, parameters);
-  const { tenants } = shares;
-  const { tenant, named, window, burst } = parameters;
-  const others = named === 0 ? tenants.find(({ id }) => id === OTHERS) : undefined;
-  const me = tenants.find(({ id }) => id === tenant) ?? others;
+/** Charges a tenant. Permits that it borrows do not make its guaranteed part later than if that were used up. */
+export function charge(shares: Shares, me: Tenant, cost: number, parameters: Parameters): void {
+  const { window, burst } = parameters;
+  const units = Math.min(cost * window, LONGEST + burst * window - shares.total);
+  const owed = Math.max(0, me.due - shares.at);
+  const more = timeOf(units, shares, me, parameters);
+  me.due = shares.at + Math.min(owed + more, Math.max(owed, more, fillTime(parameters)));
+  if (shares.tenants.includes(me)) shares.spare += Math.max(me.missing, window);
+  else shares.tenants.push(me);
+  shares.spare -= Math.max(me.missing + units, window);
+  me.missing += units;
+  shares.total += units;
+  me.taken = Math.min(MOST_TAKEN, me.taken + cost);
+}
+
+/** Refunds units of a charge to a tenant; what it has been given since goes to the others. */
+export function giveBack(shares: Shares, units: number, cost: number, parameters: Parameters): void {
+  const me = find(shares, parameters.tenant);
+  shares.pool += units;
+  if (me) {
+    const given = Math.min(units, me.missing);
+    me.missing -= given;
+    shares.pool -= given;
+    me.due -= timeOf(units, shares, me, parameters);
+    me.taken = Math.max(0, me.taken - cost);
+  }
+  level(shares);
+}
+
+/** Refills a tenant, as if it had taken nothing. Returns whether it has a place. The others keep what they have. */
+export function refill(shares: Shares, { tenant }: Parameters): boolean {
+  const me = find(shares, tenant);
   if (!me) return false;
-  const missing = holding(shares, parameters)(me) - me.credit;
-  me.credit += Math.max(0, Math.min(missing, burst * window - totalOf(shares)));
-  me.taken = 0;
+  Object.assign(me, { missing: 0, due: shares.at, taken: 0 });
+  level(shares);
   return true;
 }
 
-/** Refunds units of a charge to its tenant; to all if it has been forgotten. */
-export function giveBack(shares: Shares, units: number, permits: number, parameters: Parameters): void {
-  const { tenants } = shares;
-  const me = tenants.find(({ id }) => id === parameters.tenant) ?? tenants.find(({ id }) => id === OTHERS);
-  if (me) {
-    me.credit += units;
-    me.taken = Math.max(0, me.taken - permits);
-  } else shares.pool += units;
-  level(shares, parameters);
+/** Returns the part that a tenant has of the limit. */
+export function partOf({ weights }: Shares, { weight, taken }: Tenant, { limit }: Parameters): SharePart {
+  const guaranteed = Math.floor((limit * weight) / weights);
+  return { guaranteed, borrowed: Math.max(0, taken - guaranteed) };
 }
