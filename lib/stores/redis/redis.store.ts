@@ -223,6 +223,15 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   /**
+   * Whether the server does not have the command INFO.
+   *
+   * @internal
+   */
+  get hidesInfo(): boolean {
+    return this.current.client.options?.enableReadyCheck === false;
+  }
+
+  /**
    * Reports the form in which a server runs the Lua, when it is known.
    *
    * @internal
