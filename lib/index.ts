@@ -147,6 +147,7 @@ export type {
   SharedStore,
   StoreChange,
   Follower,
+  HeartbeatWatcher,
   TurnFollower,
   Heartbeat,
 } from './contracts/store.js';

@@ -66,6 +66,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
     'block',
     'reset',
     'heartbeat',
+    'watchHeartbeats',
     'watchClock',
     'follow',
     'unfollow',

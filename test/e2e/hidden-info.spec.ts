@@ -51,7 +51,7 @@ describe('a Redis that hides INFO', () => {
       for (const allowed of [true, true, true, true, true, false]) {
         expect(await service.consume('default', '192.0.2.1')).toMatchObject({ allowed });
       }
-    expect(new Set(sources)).toEqual(new Set(['redis']));
+      expect(new Set(sources)).toEqual(new Set(['redis']));
       expect((await app.get(RateLimitHealth).isHealthy()).rateLimit).toMatchObject({
         degraded: false,
         warnings: [],
