@@ -96,6 +96,7 @@ export type {
   RuleSource,
   SourcedRule,
   SourcedRules,
+  RuleLoss,
   LiveFields,
   LiveException,
   ExceptedSubject,
