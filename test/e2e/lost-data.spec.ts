@@ -68,7 +68,7 @@ describe('counters that Redis has lost', () => {
       for (let nth = 0; nth < 5; nth += 1) await limits.consume('default', 'ann');
       expect(await limits.consume('default', 'ann')).toMatchObject({ allowed: false });
       const [name, ...args] = command.split(' ');
-      await client.call(name!, ...(args as string[]));
+      await client.call(name!, ...args);
       await until(() => lost.length > 0, 'the event', 20_000);
       expect(await limits.consume('default', 'ann')).toMatchObject({ allowed: true });
       const before = await beats(client);
