@@ -96,6 +96,7 @@ export type {
   RuleSource,
   SourcedRule,
   SourcedRules,
+  RuleLoss,
   LiveFields,
   LiveException,
   ExceptedSubject,
@@ -147,6 +148,7 @@ export type {
   SharedStore,
   StoreChange,
   Follower,
+  HeartbeatWatcher,
   TurnFollower,
   Heartbeat,
 } from './contracts/store.js';

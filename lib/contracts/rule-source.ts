@@ -39,8 +39,22 @@ export interface SourcedRule {
 export interface SourcedRules {
   /** Differs after each change. */
   readonly version: string | number;
-  /** The changes: at most one for each rule, and one for each subject of a rule. */
+  /** The changes: at most one for each rule, and one for each subject of a rule. While changes are lost, those in force. */
   readonly entries: readonly SourcedRule[];
+  /** What the source has lost; absent if it holds the changes that are in force. */
+  readonly loss?: RuleLoss | undefined;
+  /** The policy by which the source may delete changes, such as `allkeys-lru`; absent if it keeps them. */
+  readonly evicting?: string | undefined;
+}
+
+/** Changes that a source has lost. They stay in force until an operator confirms what applies. */
+export interface RuleLoss {
+  /** When it was found, in milliseconds since the epoch. */
+  readonly at: number;
+  /** What the source holds instead, in words. */
+  readonly reason: string;
+  /** The changes that the source holds. */
+  readonly stored: readonly SourcedRule[];
 }
 
 /** A change for a source to store. */
@@ -65,6 +79,8 @@ export interface RuleChange {
 
 /** A change that was made: who, when, what and why. */
 export interface RuleChangeRecord extends Omit<RuleChange, 'fields'> {
+  /** How a loss was ended; `rule` is empty then. Absent for a change of a rule. */
+  readonly loss?: 'restored' | 'accepted' | undefined;
   /** The fields that were set; absent if the change was removed. */
   readonly fields?: LiveException | undefined;
   /** Version that the change got. */
@@ -95,9 +111,21 @@ export interface RuleSource {
   /**
    * Stores a change, atomically, and returns its version.
    *
-   * @throws RateLimitConflictError if the change is for another version
+   * @throws RateLimitConflictError if the change is for another version, or changes are lost
    */
   write?(change: RuleChange): Promise<number>;
+  /**
+   * Ends a loss: stores the changes in force again, and returns the version after that.
+   *
+   * @throws RateLimitConflictError if nothing is lost
+   */
+  restore?(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number>;
+  /**
+   * Ends a loss: puts the changes that the source holds in force, and returns the version after that.
+   *
+   * @throws RateLimitConflictError if nothing is lost
+   */
+  accept?(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number>;
   /** Returns the last changes, the latest first. */
   history?(most: number): Promise<readonly RuleChangeRecord[]>;
   /** Releases connections. Called when the application closes. */

@@ -223,6 +223,8 @@ export interface SharedStore {
   isFollowed(counter: Counter): boolean;
   /** Records that a process is alive. Returns the number of live processes; 0 if the store is closed. */
   heartbeat(heartbeat: Heartbeat): Promise<number>;
+  /** Reports what a heartbeat finds besides the number of processes. */
+  watchHeartbeats?(watcher: HeartbeatWatcher): void;
   /** Reports with each heartbeat by how many milliseconds the clock of its server is ahead of that of the process. */
   watchClock?(compare: (aheadMs: number) => void): void;
   /**
@@ -261,8 +263,18 @@ export interface Heartbeat {
   readonly key: string;
   /** The name of the process. */
   readonly instance: string;
+  /** The name of the application that the process is part of; absent if it has none. */
+  readonly application?: string | undefined;
   /** How long the record is valid, in microseconds; 0 deletes it. */
   readonly duration: number;
+}
+
+/** Receives what heartbeats find. */
+export interface HeartbeatWatcher {
+  /** Receives with each heartbeat the names of all applications whose processes use the same key. */
+  foundApplications?(names: readonly string[]): void;
+  /** Receives the address of a server that has lost a heartbeat of this process, and so other data; `''` for the only one. */
+  lostData?(server: string): void;
 }
 
 /** A server of the store that became unavailable, has another reason for it now, or is available again. */

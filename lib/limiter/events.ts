@@ -47,6 +47,11 @@ export interface RateLimitEventMap {
   readonly storeError: StoreErrorEvent;
   /** Emitted when the circuit breaker of a server opens or closes. */
   readonly breaker: BreakerEvent;
+  /**
+   * Emitted when a heartbeat finds that a server, `''` for the only one, has lost data that it had confirmed: counters,
+   * blocks and held permits start again.
+   */
+  readonly dataLost: { readonly server: string };
 }
 
 /** Receives every decision. It must not throw. */
@@ -74,6 +79,7 @@ export class RateLimitEvents {
     denied: new Set(),
     storeError: new Set(),
     breaker: new Set(),
+    dataLost: new Set(),
   };
   private readonly servers = new ServerStates();
   /**
@@ -154,6 +160,11 @@ export class RateLimitEvents {
     else state.closed();
     if (fault && wasOpen) return;
     this.emit('breaker', { state: fault ? 'open' : 'closed', server, error: fault });
+  }
+
+  /** @internal */
+  dataLost(server: string): void {
+    this.emit('dataLost', { server });
   }
 
   private off<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): void {

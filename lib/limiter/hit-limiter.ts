@@ -62,6 +62,7 @@ export abstract class HitLimiter {
       prefix = 'rl:',
       onStoreError = 'local',
       instances = 1,
+      application,
       openFallback,
       denyCache = true,
     } = options;
@@ -76,7 +77,7 @@ export abstract class HitLimiter {
     this.instances = new Instances(
       store.shared,
       keys.shared('instances'),
-      keys.instance,
+      { instance: keys.instance, application },
       instances,
       uncounted,
     );
@@ -109,6 +110,7 @@ export abstract class HitLimiter {
       this.events.storeChanged(change);
       this.waits.wakeAll();
     });
+    store.shared?.watchHeartbeats?.({ lostData: (server) => events.dataLost(server) });
     this.instances.start();
     if (!this.becomesReady()) void this.instances.beat();
   }

@@ -32,6 +32,13 @@ export interface RateLimiterOptions {
    */
   readonly instances?: number;
   /**
+   * Name of the application: 1 to 100 printable ASCII characters. Processes with other names and the same prefix are
+   * reported.
+   *
+   * @default none: no application is reported
+   */
+  readonly application?: string | undefined;
+  /**
    * Caches denials in the process until they expire, for at most a second. Cached decisions have
    * `source: 'cache'`.
    *
@@ -136,12 +143,19 @@ const STORE: OptionCheck = {
   accepts: (value) => isFields(value) && typeof value['decide'] === 'function',
 };
 
+/** The check of the name of an application. */
+export const APPLICATION: OptionCheck = {
+  allowed: '1 to 100 printable ASCII characters',
+  accepts: (value) => typeof value === 'string' && /^[\x20-\x7e]{1,100}$/.test(value),
+};
+
 /** The checks of the options of a `RateLimiter`. */
 export const LIMITER_OPTIONS = {
   store: { ...STORE, isRequired: true },
   prefix: PREFIX,
   onStoreError: RULE_FIELDS.onStoreError,
   instances: FROM_ONE,
+  application: APPLICATION,
   denyCache: FLAG,
   fallback: STORE,
 } satisfies Record<keyof RateLimiterOptions, OptionCheck>;

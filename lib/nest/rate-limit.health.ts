@@ -4,6 +4,7 @@ import type { OnStoreError } from '../rules/on-store-error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { Rule } from '../rules/rule.js';
 import { faultOf } from '../stores/redis/fault.js';
+import { LiveFollower } from './live/live-follower.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';
@@ -26,10 +27,10 @@ export interface RateLimitHealthStatus {
   readonly instancesStale?: string;
   /**
    * Whether a circuit breaker is open or keeps opening and closing, or the fallback has decided a request in the last
-   * ten seconds and the circuit breaker of its server has not closed since.
+   * ten seconds and the circuit breaker of its server has not closed since, or live rules were lost.
    */
   readonly degraded: boolean;
-  /** Why Redis cannot decide. Absent unless `degraded`. */
+  /** Why Redis cannot decide, or what the source of live rules has lost. Absent unless `degraded`. */
   readonly reason?: string;
   /** The servers that cannot decide, each with the reason; `''` if there is only one server. */
   readonly servers: readonly { readonly server: string; readonly reason: string }[];
@@ -55,6 +56,7 @@ export class RateLimitHealth {
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(Warnings) private readonly warnings: Warnings,
+    @Inject(LiveFollower) private readonly live: LiveFollower,
   ) {}
 
   /**
@@ -77,7 +79,9 @@ export class RateLimitHealth {
       reason: events.isFlapping(server) ? `${message}; ${FLAPPING}` : message,
     }));
     const isOpen = ({ server }: { server: string }): boolean => openCircuits.has(server);
-    const reason = (servers.find(isOpen) ?? servers[0])?.reason;
+    const { loss } = this.live;
+    const reason =
+      (servers.find(isOpen) ?? servers[0])?.reason ?? (loss && `live rules were lost: ${loss.reason}`);
     const { instanceCount, instanceCountError } = this.limiter;
     const health: RateLimitHealthStatus = {
       status: openCircuits.size > 0 && fallbackIsDown ? 'down' : 'up',

@@ -35,8 +35,10 @@ import { Settlement } from './request/settlement.js';
 import { StartCheck } from './startup/start-check.js';
 import { warnOfClocks } from './checks/clocks.js';
 import { warnOfFullMemory } from './checks/full-memory.js';
+import { warnOfHeartbeats } from './checks/heartbeats.js';
 import { logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
+import { applicationName } from './startup/application-name.js';
 import { createClient, type ClientHolder } from './startup/create-client.js';
 import { createStore } from './startup/create-store.js';
 import {
@@ -70,6 +72,7 @@ function createService(
   const isWrong = book.problems.size > 0;
   const {
     prefix = 'rl:',
+    application = applicationName(),
     onStoreError = 'local',
     instances = 1,
     denyCache = true,
@@ -78,7 +81,7 @@ function createService(
   const fallback = new MemoryStore({ maxKeys });
   warnOfFullMemory(fallback, 'fallback', warnings);
   const service = new RateLimitService(
-    { store, prefix, onStoreError, instances, denyCache, fallback },
+    { store, prefix, application, onStoreError, instances, denyCache, fallback },
     book,
     routes,
     warnings,
@@ -86,6 +89,7 @@ function createService(
     state,
   );
   warnOfClocks(store.shared, warnings);
+  warnOfHeartbeats(store.shared, { application, prefix }, warnings);
   logStore(store.shared, service.events, () => book.fallbacks.describe());
   return service;
 }

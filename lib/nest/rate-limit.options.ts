@@ -72,6 +72,12 @@ export interface RateLimitModuleOptions {
    */
   readonly prefix?: string | undefined;
   /**
+   * Name of the application: 1 to 100 printable ASCII characters. Processes with another name and the same `prefix` in
+   * one Redis are reported (RL_PREFIX_SHARED).
+   * @default the name in the nearest package.json of the main file, or of the working directory
+   */
+  readonly application?: string | undefined;
+  /**
    * Fallback of rules that set none: what decides when Redis fails or does not reply within `timeout`.
    * `'local'` counts in the memory of each process, with its share of the limit; `'allow'` allows every request;
    * `'deny'` responds with 503.

@@ -1,7 +1,9 @@
+import { Redis } from 'ioredis';
 import type { Page } from 'puppeteer-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { RateLimitService } from '../../lib/index.js';
 import { startProxy } from '../support/redis/proxy.js';
-import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { closeApps } from '../support/nest-app.js';
 import { seriousFindings } from './axe.js';
@@ -197,6 +199,27 @@ describe('the operations page', () => {
     await press(page, 'Reset');
     await page.waitForFunction(`document.querySelector('#outcomes').textContent.includes('was reset')`);
     await until(async () => (await other.getFrom(ip, '/login')).status === 200, 'the permits', WAIT);
+  });
+
+  it('shows lost live rules without serious findings of axe-core, and restores them after a confirmation', async () => {
+    const prefix = uniquePrefix();
+    const losing = await startDashboardApp(prefix);
+    await losing.app.get(RateLimitService).rules.set('login', { limit: 2 }, { by: 'ops' });
+    const page = await open({}, losing.url);
+    expect(await page.$('#loss:not([hidden])')).toBeNull();
+    const redis = new Redis(redisUrl());
+    await redis.del(`{${prefix}rules}`, `{${prefix}rules}:version`, `{${prefix}rules}:history`);
+    redis.disconnect();
+    await page.waitForSelector('#loss:not([hidden])');
+    const texts = await page.$$eval('#loss ul', (lists) => lists.map(({ textContent }) => textContent));
+    expect(texts).toEqual(['login {"limit":2}', '']);
+    expect(await seriousFindings(page)).toEqual([]);
+    await press(page, 'Restore the rules in force');
+    await page.waitForSelector('dialog[open]');
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.locator('dialog .danger').click();
+    await page.waitForSelector('#loss', { hidden: true });
+    expect(losing.app.get(RateLimitService).rules.loss).toBeUndefined();
   });
 
   it('blocks a subject after a confirmation', async () => {

@@ -23,7 +23,18 @@ const OPERATIONS = [
 /** The members of every exported class, in the built types. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   FileRuleSource: ['load', 'watch'],
-  LiveRules: ['set', 'unset', 'setException', 'unsetException', 'get', 'list', 'history'],
+  LiveRules: [
+    'set',
+    'unset',
+    'setException',
+    'unsetException',
+    'get',
+    'list',
+    'history',
+    'loss',
+    'restore',
+    'accept',
+  ],
   MemoryRuleSource: ['load', 'watch', 'write', 'history'],
   MemoryStore: [
     'source',
@@ -53,7 +64,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   RateLimitThrottlerStorage: ['increment'],
   RateLimitUnavailableException: ['decision', 'contentType', 'extensions'],
   RateLimiter: OPERATIONS,
-  RedisRuleSource: ['load', 'watch', 'write', 'history', 'close'],
+  RedisRuleSource: ['load', 'watch', 'write', 'restore', 'accept', 'history', 'close'],
   RedisStore: [
     'static open',
     'source',
@@ -66,6 +77,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
     'block',
     'reset',
     'heartbeat',
+    'watchHeartbeats',
     'watchClock',
     'follow',
     'unfollow',

@@ -39,7 +39,16 @@ function ruleAt(at: number, rule: string, limit: string, counts: Counts): Snapsh
 
 function snapshotAt(at: number, rules: readonly SnapshotRule[], counts: Counts = []): Snapshot {
   return {
-    ...{ at, from: 'redis', problem: null, readOnly: false, live: true, latency: null, actions: [] },
+    ...{
+      at,
+      from: 'redis',
+      problem: null,
+      readOnly: false,
+      live: true,
+      latency: null,
+      loss: null,
+      actions: [],
+    },
     processes: [{ id: 'p', host: 'h', pid: 1, since: START, seenMs: 0 }],
     shares: { store: 1, cache: 0, prefetched: 0, fallback: 0 },
     servers: [{ server: '', state: 'closed' }],

@@ -28,7 +28,7 @@ describe('the number of processes', () => {
 
   async function start(name: string): Promise<Instances> {
     const store = { heartbeat: redis.heartbeat } as unknown as SharedStore;
-    const instances = new Instances(store, 'instances', name, 1, () => undefined);
+    const instances = new Instances(store, 'instances', { instance: name }, 1, () => undefined);
     instances.start();
     await instances.beat();
     started.push(instances);

@@ -1,4 +1,4 @@
-import type { SharedStore } from '../../contracts/store.js';
+import type { Heartbeat, SharedStore } from '../../contracts/store.js';
 import { after, every, type Timer } from '../../contracts/timer.js';
 
 const BEAT_EVERY_MS = 5000;
@@ -22,14 +22,14 @@ export class Instances {
 
   /**
    * @param key the key of all heartbeats
-   * @param instance the name of this process
+   * @param process the name of this process, and of its application
    * @param least the minimum number of processes, from 1
    * @param failed called with the error of each failed heartbeat
    */
   constructor(
     private readonly store: SharedStore | null,
     private readonly key: string,
-    private readonly instance: string,
+    private readonly process: Pick<Heartbeat, 'instance' | 'application'>,
     private readonly least: number,
     private readonly failed: (error: unknown) => void,
   ) {
@@ -83,8 +83,7 @@ export class Instances {
   }
 
   private async send(duration: number): Promise<number> {
-    const { key, instance } = this;
-    return this.store!.heartbeat({ key, instance, duration });
+    return this.store!.heartbeat({ ...this.process, key: this.key, duration });
   }
 }
 

@@ -86,6 +86,16 @@ export class DashboardController {
     return this.change(request, response, () => this.changes.unset(request));
   }
 
+  @Post('rules/restore')
+  restore(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+    return this.change(request, response, () => this.changes.confirm(request, 'restore'));
+  }
+
+  @Post('rules/accept')
+  accept(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+    return this.change(request, response, () => this.changes.confirm(request, 'accept'));
+  }
+
   @Post('subjects/reset')
   reset(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
     return this.change(request, response, () => this.changes.reset(request));

@@ -13,6 +13,8 @@ export interface Snapshot {
   readonly readOnly: boolean;
   /** Whether rules can be changed: the module has a source in `liveRules` that can be written. */
   readonly live: boolean;
+  /** The live rules that were lost; `null` if the source holds those in force. */
+  readonly loss: SnapshotLoss | null;
   /** The processes that reported in the last seconds. */
   readonly processes: readonly SnapshotProcess[];
   /** Requests of all rules, for those of the last 120 seconds that have any, the oldest first. */
@@ -27,6 +29,23 @@ export interface Snapshot {
   readonly rules: readonly SnapshotRule[];
   /** The buttons of the application. */
   readonly actions: readonly { readonly id: string; readonly label: string }[];
+}
+
+/** Live rules that were lost: those in force stay until an operator restores them, or accepts those in the source. */
+export interface SnapshotLoss {
+  /** When it was found, in milliseconds since the epoch. */
+  readonly at: number;
+  readonly reason: string;
+  readonly inForce: readonly SnapshotLive[];
+  readonly stored: readonly SnapshotLive[];
+}
+
+/** A live change of a rule, or an exception. */
+export interface SnapshotLive {
+  readonly rule: string;
+  /** The subject of an exception; masked unless the option `subjects` is `'shown'`. */
+  readonly subject?: string;
+  readonly fields: unknown;
 }
 
 /** What has changed since the snapshot before: what is absent has not. */
@@ -175,6 +194,8 @@ export interface HistoryEntry {
   readonly subject?: string;
   /** The fields that were set; absent if the change was removed. */
   readonly fields?: unknown;
+  /** How a loss of all live rules was ended. */
+  readonly loss?: 'restored' | 'accepted';
   readonly by: string;
   readonly reason?: string;
   /** Milliseconds since the epoch. */

@@ -1,13 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { subjectForPrograms } from '../../rules/subject-digest.js';
+import type { SourcedRule } from '../../contracts/rule-source.js';
+import { subjectForPrograms, subjectFromSource } from '../../rules/subject-digest.js';
 import { LiveFollower } from '../live/live-follower.js';
+import { LiveState } from '../live/live-state.js';
 import { MOST_RULES } from './collect/collector.js';
 import { ProcessReports, type AllReports } from './collect/process-reports.js';
 import type { CountedElement } from './collect/space-saving.js';
 import { totalsOf, type RuleTotals } from './collect/totals.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from './dashboard.options.js';
 import { RuleViews, type RuleView } from './rule-views.js';
-import type { Snapshot, SnapshotRule } from './snapshot.js';
+import type { Snapshot, SnapshotLive, SnapshotLoss, SnapshotRule } from './snapshot.js';
 import { masked, shownSubject } from './subjects/masked.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
 import { subjectId } from './subjects/subject-ids.js';
@@ -21,6 +23,7 @@ export class Snapshots {
     @Inject(RuleViews) private readonly views: RuleViews,
     @Inject(RemainingPermits) private readonly remaining: RemainingPermits,
     @Inject(LiveFollower) private readonly live: LiveFollower,
+    @Inject(LiveState) private readonly state: LiveState,
     @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
   ) {}
 
@@ -41,6 +44,7 @@ export class Snapshots {
       problem: all.problem ?? (uncounted > 0 ? tooMany(uncounted) : null),
       readOnly,
       live: this.isLive,
+      loss: this.lossOf(),
       processes: all.reports.map(({ id, host, pid, since }) => {
         return { id, host, pid, since, seenMs: all.seenMs.get(id) ?? 0 };
       }),
@@ -48,6 +52,19 @@ export class Snapshots {
       rules: await this.rulesOf(rules, all),
       actions: readOnly ? [] : actions.map(({ id, label }) => ({ id, label })),
     };
+  }
+
+  private lossOf(): SnapshotLoss | null {
+    const { loss } = this.live;
+    if (!loss) return null;
+    const show = this.options.subjects === 'shown' ? shownSubject : masked;
+    const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive => ({
+      rule,
+      fields,
+      ...(subject !== undefined && { subject: show(subjectFromSource(subject)) }),
+    });
+    const { at, reason, stored } = loss;
+    return { at, reason, inForce: this.state.entries.map(shown), stored: stored.map(shown) };
   }
 
   private async rulesOf(

@@ -63,6 +63,15 @@ export function readSetOptions(what: string, given: SetOptions): Omit<RuleChange
 }
 
 /** @throws RateLimitConfigError if an option is invalid */
+export function readAuthor(
+  what: string,
+  given: Pick<RuleChange, 'by' | 'reason'>,
+): Pick<RuleChange, 'by' | 'reason'> {
+  const { version: _version, ...checks } = UNSET_OPTIONS;
+  return readOptions(what, given, checks);
+}
+
+/** @throws RateLimitConfigError if an option is invalid */
 export function readUnsetOptions(what: string, given: UnsetOptions): UnsetOptions {
   return readOptions(what, given, UNSET_OPTIONS);
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import type { RuleSource, SourcedRules } from '../../contracts/rule-source.js';
+import type { RuleLoss, RuleSource, SourcedRules } from '../../contracts/rule-source.js';
 import { shown } from '../../contracts/shown.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
@@ -26,6 +26,7 @@ export class LiveFollower {
   private isOutdated = false;
   private isClosed = false;
   private version: SourcedRules['version'] | undefined;
+  private lost: RuleLoss | undefined;
 
   constructor(
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
@@ -35,6 +36,11 @@ export class LiveFollower {
 
   get source(): RuleSource | undefined {
     return this.options.liveRules;
+  }
+
+  /** What the source has lost; `undefined` if it holds the rules in force. */
+  get loss(): RuleLoss | undefined {
+    return this.lost;
   }
 
   /** Loads the rules, and follows their changes. Takes at most a second. */
@@ -76,6 +82,7 @@ export class LiveFollower {
       if (this.isClosed) return;
       if (loaded.version !== this.version) this.state.apply(loaded);
       this.version = loaded.version;
+      this.report(loaded);
       if (this.warnings.withdraw('RL_LIVE_RULES_UNREAD'))
         this.logger.log('The live rules can be read again.');
     } catch (error) {
@@ -87,6 +94,27 @@ export class LiveFollower {
         `The live rules cannot be read (${reason}); until they can, ${stays} in force in this process.`,
       );
       this.retry = after(RETRY_MS, () => void this.read());
+    }
+  }
+
+  private report({ loss, evicting }: SourcedRules): void {
+    this.lost = loss;
+    if (loss) {
+      this.warnings.warn(
+        'RL_LIVE_RULES_LOST',
+        `Live rules were lost: ${loss.reason}. The last live rules stay in force, and no change is possible until an ` +
+          'operator confirms: rules.restore() stores them again, rules.accept() applies what the source holds.',
+      );
+    } else if (this.warnings.withdraw('RL_LIVE_RULES_LOST')) {
+      this.logger.log('The source holds the live rules in force again.');
+    }
+    if (evicting === undefined) this.warnings.withdraw('RL_LIVE_RULES_EVICTED');
+    else {
+      this.warnings.warn(
+        'RL_LIVE_RULES_EVICTED',
+        `The Redis of the live rules may delete them when its memory is full (maxmemory-policy ${evicting}). Set ` +
+          '`volatile-ttl` or another policy that keeps keys without an expiry, or use another Redis for live rules.',
+      );
     }
   }
 }

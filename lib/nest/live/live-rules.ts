@@ -5,6 +5,7 @@ import {
   MOST_RECORDS,
   type RuleChange,
   type RuleChangeRecord,
+  type RuleLoss,
   type RuleSource,
   type SourcedRule,
 } from '../../contracts/rule-source.js';
@@ -15,7 +16,13 @@ import type { Routes } from '../request/routes.js';
 import { originsOf } from '../rules/rule-layers.js';
 import type { RuleBook } from '../rules/rule-book.js';
 import { changedFields, type HeldRule, type RuleChanges } from './change-of-rule.js';
-import { readSetOptions, readUnsetOptions, type SetOptions, type UnsetOptions } from './change-options.js';
+import {
+  readAuthor,
+  readSetOptions,
+  readUnsetOptions,
+  type SetOptions,
+  type UnsetOptions,
+} from './change-options.js';
 import { inTime } from './in-time.js';
 import type { LiveRuleFields } from './live-rule-fields.js';
 import type { LiveFollower } from './live-follower.js';
@@ -161,6 +168,42 @@ export class LiveRules {
     const wanted = Math.min(most, MOST_RECORDS);
     const records = await bySource('read', () => inTime(() => source.history!(wanted), READ_MS, UNREAD));
     return records.slice(0, wanted);
+  }
+
+  /** What the source has lost, such as after FLUSHALL; `undefined` if it holds the rules in force. */
+  get loss(): RuleLoss | undefined {
+    return this.follower.loss;
+  }
+
+  /**
+   * Ends a loss: stores the rules in force again, with their ends, and returns the version after that.
+   *
+   * @throws RateLimitConfigError if an option is invalid, or no process has the lost rules
+   * @throws RateLimitConflictError if nothing is lost
+   */
+  async restore(options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    return this.confirm('restore', options);
+  }
+
+  /**
+   * Ends a loss: puts the rules that the source holds in force, and returns the version after that.
+   *
+   * @throws RateLimitConfigError if an option is invalid
+   * @throws RateLimitConflictError if nothing is lost
+   */
+  async accept(options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    return this.confirm('accept', options);
+  }
+
+  private async confirm(how: 'restore' | 'accept', options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    const author = readAuthor(`rules.${how}`, options);
+    const { source } = this;
+    if (!source[how]) {
+      throw new RateLimitConfigError([`rules.${how}: the source in liveRules reports no losses`]);
+    }
+    const version = await bySource('change', () => inTime(() => source[how]!(author), WRITE_MS, UNCONFIRMED));
+    await this.follower.read();
+    return version;
   }
 
   private async write(change: RuleChange): Promise<number> {

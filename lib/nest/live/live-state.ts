@@ -54,6 +54,14 @@ export class LiveState {
     return this.inForce.get(rule);
   }
 
+  /** All changes that are in force. */
+  get entries(): readonly HeldRule[] {
+    return [...this.inForce.values()].flatMap(({ layer, exceptions }) => [
+      ...(layer ? [layer] : []),
+      ...exceptions,
+    ]);
+  }
+
   /** Puts the rules of a source in force, except those that do not fit. */
   apply({ entries }: SourcedRules): void {
     const now = performance.now();

@@ -12,6 +12,7 @@ import {
   type OptionChecks,
 } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
+import { APPLICATION } from '../../limiter/options.js';
 import { oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { PREFIX } from '../../rules/key.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../../http/headers.js';
@@ -77,6 +78,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   },
   onDeniedEvent: oneOf('drop', 'throw'),
   prefix: PREFIX,
+  application: APPLICATION,
   onStoreError: RULE_FIELDS.onStoreError,
   health: { allowed: 'an object such as { fallbackIsDown: true }', accepts: isHealth },
   instances: FROM_ONE,

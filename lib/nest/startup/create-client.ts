@@ -16,7 +16,7 @@ const NONE: ClientHolder = { client: null, close: () => Promise.resolve() };
 /**
  * Creates the client of `RATE_LIMIT_REDIS`, or takes the user's.
  *
- * @param store has been connected, so that it knows whether the server is a Redis Cluster
+ * @param store has been connected, so that it knows whether the server is a Redis Cluster, and whether it has INFO
  */
 export async function createClient(
   store: BaseStore,
@@ -25,6 +25,5 @@ export async function createClient(
 ): Promise<ClientHolder> {
   if (book.problems.size > 0) return NONE;
   const { redis } = readModuleOptions(options);
-  const { isCluster = false } = store as Partial<RedisStore>;
-  return redis ? openApplicationClient(redis, isCluster) : NONE;
+  return redis ? openApplicationClient(redis, store as Partial<RedisStore>) : NONE;
 }

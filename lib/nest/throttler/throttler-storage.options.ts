@@ -25,6 +25,12 @@ export interface RateLimitThrottlerStorageOptions {
    */
   readonly prefix?: string | undefined;
   /**
+   * Name of the application: 1 to 100 printable ASCII characters. Processes with another name and the same `prefix` in
+   * one Redis are reported (RL_PREFIX_SHARED).
+   * @default the name in the nearest package.json of the main file, or of the working directory
+   */
+  readonly application?: string | undefined;
+  /**
    * What decides when Redis fails or does not reply within `timeout`: `'local'` counts in the memory of each process,
    * with its share of the limit; `'allow'` allows every request; `'deny'` responds with 503.
    * @default 'local'
@@ -59,6 +65,7 @@ export const THROTTLER_STORAGE_OPTIONS = {
     accepts: (value) => ALGORITHMS.includes(value as ThrottlerAlgorithm),
   },
   prefix: LIMITER_OPTIONS.prefix,
+  application: LIMITER_OPTIONS.application,
   onStoreError: LIMITER_OPTIONS.onStoreError,
   instances: FROM_ONE,
   timeout: MILLISECONDS,

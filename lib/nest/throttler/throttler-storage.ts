@@ -6,9 +6,12 @@ import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
 import { openRedisStore } from '../../stores/redis/open-redis-store.js';
 import { UnlimitedStore } from '../../stores/unlimited/unlimited.store.js';
+import { warnOfHeartbeats } from '../checks/heartbeats.js';
 import { logForms, logStore, warnOfRefusals } from '../checks/store-log.js';
 import { RateLimitUnavailableException } from '../rate-limit-unavailable.exception.js';
 import { MEANWHILE } from '../rules/rule-fallbacks.js';
+import { applicationName } from '../startup/application-name.js';
+import { Warnings } from '../warnings.js';
 import { ThrottlerRuleCache } from './throttler-rules.js';
 import {
   THROTTLER_STORAGE_OPTIONS,
@@ -43,6 +46,7 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
   private readonly logger = new Logger('RateLimit');
   private readonly options: RateLimitThrottlerStorageOptions;
   private readonly rules: ThrottlerRuleCache;
+  private readonly warnings = new Warnings({});
   private opening: Promise<{ readonly store: BaseStore; readonly limiter: RateLimiter }> | undefined;
 
   /** @throws RateLimitConfigError if an option is invalid */
@@ -96,8 +100,14 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
 
   private open(): NonNullable<typeof this.opening> {
     this.opening ??= this.openStore().then((store) => {
-      const { prefix = 'throttler:', onStoreError = 'local', instances = 1 } = this.options;
-      const limiter = new RateLimiter({ store, prefix, onStoreError, instances });
+      const {
+        prefix = 'throttler:',
+        application = applicationName(),
+        onStoreError = 'local',
+        instances = 1,
+      } = this.options;
+      const limiter = new RateLimiter({ store, prefix, application, onStoreError, instances });
+      warnOfHeartbeats(store.shared, { application, prefix }, this.warnings);
       logStore(store.shared, limiter.events, () => MEANWHILE[onStoreError satisfies Fallback]);
       return { store, limiter };
     });
@@ -114,11 +124,7 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
     if (!redis) return new MemoryStore();
     const opened = await openRedisStore({ redis, timeout });
     logForms(opened);
-    let isWarned = false;
-    warnOfRefusals(opened, (message) => {
-      if (!isWarned) this.logger.warn(`${message} (RL_CHANGES_UNREPORTED)`);
-      isWarned = true;
-    });
+    warnOfRefusals(opened, (message) => this.warnings.warn('RL_CHANGES_UNREPORTED', message));
     return opened;
   }
 }

@@ -14,20 +14,26 @@ export interface ApplicationClient {
 /** Milliseconds that pending commands have to finish before their connection is closed. */
 const QUIT_MS = 1000;
 
-const LAZY = { lazyConnect: true };
+/** What the store knows of the server, after its first connection. */
+export interface KnownServer {
+  /** Whether it is a node of a Redis Cluster. */
+  readonly isCluster?: boolean;
+  /** Whether it does not have INFO, by which ioredis checks whether the server is ready. */
+  readonly hidesInfo?: boolean;
+}
 
-/**
- * Returns the user's client, or creates one, which connects with its first command.
- *
- * @param isCluster whether the server is a node of a Redis Cluster
- */
-export function applicationClient(redis: RedisConnection, isCluster: boolean): ApplicationClient {
+/** Returns the user's client, or creates one, which connects with its first command. */
+export function applicationClient(
+  redis: RedisConnection,
+  { isCluster, hidesInfo }: KnownServer,
+): ApplicationClient {
   if (typeof redis !== 'string' && isUserClient(redis))
     return { client: redis, close: async () => undefined };
+  const own = { lazyConnect: true, ...(hidesInfo && { enableReadyCheck: false }) };
   const single =
     typeof redis === 'string'
-      ? new Redis(boundedUrl(redis, LAZY), LAZY)
-      : new Redis({ ...redis, ...LAZY } as object);
+      ? new Redis(boundedUrl(redis, own), own)
+      : new Redis({ ...redis, ...own } as object);
   const client = isCluster ? (clusterOf(single) as Redis) : single;
   client.on('error', () => undefined); // The store reports that there is no connection, and commands reject.
   return { client, close: () => quit(client) };

@@ -3,6 +3,7 @@ import { boundedCluster, boundedNodes, boundedOptions, boundedUrl, type Bounds }
 import { LONGEST_TIMER_MS } from '../../contracts/timer.js';
 import { Deadline } from './deadline.js';
 import { isUserClient, type RedisConnection } from './redis-option.js';
+import type { ReplyError } from './reply-error.js';
 
 /** The part of an ioredis client or Cluster that the store uses. */
 export interface StoreClient {
@@ -12,6 +13,7 @@ export interface StoreClient {
     readonly keyPrefix?: string | Buffer | undefined;
     readonly host?: string | undefined;
     readonly port?: number | undefined;
+    enableReadyCheck?: boolean | undefined;
     readonly path?: string | undefined;
     readonly sentinels?: unknown;
     readonly name?: string | undefined;
@@ -39,6 +41,12 @@ export interface StoreClient {
  * `timeout` milliseconds. It is never queued and never sent twice.
  */
 export function connect(redis: RedisConnection, bounds: Bounds): StoreClient {
+  const client = opened(redis, bounds);
+  readyWithoutInfo(client);
+  return client;
+}
+
+function opened(redis: RedisConnection, bounds: Bounds): StoreClient {
   const bounded = boundedOptions(bounds);
   if (typeof redis === 'string') return new Redis(boundedUrl(redis, bounded), bounded);
   if (!isUserClient(redis)) return new Redis({ ...(redis as RedisOptions), ...bounded });
@@ -62,11 +70,32 @@ export interface ClusterNode extends StoreClient {
 
 /** Opens another connection to a node of a Cluster, with the same bounds. */
 export function connectToNode(node: ClusterNode, bounds: Bounds): StoreClient {
-  return node.duplicate(boundedOptions(bounds));
+  const client = node.duplicate(boundedOptions(bounds));
+  readyWithoutInfo(client);
+  return client;
 }
 
 interface ConnectsToNodes {
   on(event: '+node', listener: (node: StoreClient) => void): unknown;
+}
+
+/**
+ * Lets a connection become ready on a server without the command INFO, by which ioredis checks whether the server is still
+ * loading its data: otherwise it would close each connection. A call to a server that is loading reports this itself.
+ */
+function readyWithoutInfo(client: StoreClient): void {
+  if (client.isCluster) {
+    (client as unknown as ConnectsToNodes).on('+node', readyWithoutInfo);
+    return;
+  }
+  client.on('error', (error) => {
+    if (hidesInfo(error)) client.options!.enableReadyCheck = false;
+  });
+}
+
+/** Whether an error is the reply of a server that does not have INFO: unlike NOAUTH and LOADING, it stays. */
+function hidesInfo(error: ReplyError): boolean {
+  return error.command?.name === 'info' && /^(ERR|NOPERM)\b/.test(error.message);
 }
 
 /**
@@ -111,12 +140,13 @@ export function firstConnection(client: StoreClient, timeout: number): Promise<v
 function standsOrFailed(client: StoreClient, over: AbortSignal): Promise<void> {
   if (client.status === 'ready' || client.status === 'end' || over.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    let hasTimedOut = false;
-    const failed = (error: Error): void => void (hasTimedOut = error.message.startsWith(TIMED_OUT));
+    let isRepeated = false;
     // If the process was busy, the first attempt may have timed out although it would have succeeded: wait for the next.
+    const failed = (error: Error): void =>
+      void (isRepeated = error.message.startsWith(TIMED_OUT) || hidesInfo(error));
     const closed = (): void => {
-      if (!hasTimedOut) done();
-      hasTimedOut = false;
+      if (!isRepeated) done();
+      isRepeated = false;
     };
     const done = (): void => {
       client.off('error', failed);

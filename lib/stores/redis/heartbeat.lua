@@ -1,8 +1,9 @@
 -- Records that a process is alive, and counts the live processes.
 --
--- KEYS  a sorted set: each process, scored with the instant until which its heartbeat is valid
--- ARGV  see protocol.lua, without rules; the arguments are instance (a name), duration (microseconds; 0: deletes it)
--- Returns  a list of the number of live processes, and now; if they cannot be counted, a list with the error
+-- KEYS  a sorted set: each process ("<instance> <application>"), scored with the instant until which its heartbeat is valid
+-- ARGV  see protocol.lua, without rules; the arguments are process (as in the set), duration (microseconds; 0: deletes it)
+-- Returns  a list of the number of live processes, now, the score that this process had (0: none), and a list of the
+--          applications of the processes; if they cannot be counted, a list with the error
 --
 -- The error is returned in a list, since it does not mean that requests cannot be decided: the user may have the rights
 -- to decide, but not those for a sorted set.
@@ -12,12 +13,26 @@
 -- Maximum number of expired heartbeats that a call removes. The others are not counted, and later calls remove them.
 local MOST_GONE = 1000
 
+-- Names are read of so many processes from each end: the next call finds others, since each heartbeat moves to the last end.
+local MOST_NAMED = 50
+
 -- No heartbeat is valid for longer (microseconds).
 local LONGEST_BEAT = 60000000
 
+-- Returns: the different applications of processes.
+local function applications_of(processes)
+  local is_known, names = {}, {}
+  for _, process in ipairs(processes) do
+    local name = string.match(process, ' (.+)$')
+    if name and not is_known[name] then names[#names + 1] = name end
+    if name then is_known[name] = true end
+  end
+  return names
+end
+
 local function heartbeat(...)
   begin_call(...)
-  local key, instance, duration = keys[1], arguments[1], arguments[2]
+  local key, process, duration = keys[1], arguments[1], arguments[2]
   local failure
 
   local function run(...)
@@ -26,11 +41,12 @@ local function heartbeat(...)
     return reply
   end
 
+  local before = run('ZSCORE', key, process)
   if duration > 0 then
-    run('ZADD', key, string.format(INTEGER, now + duration), instance)
+    run('ZADD', key, string.format(INTEGER, now + duration), process)
     run('PEXPIRE', key, milliseconds(duration))
   else
-    run('ZREM', key, instance)
+    run('ZREM', key, process)
   end
   -- Those from before the clock was set back do not count: a live process sends another one soon.
   local ahead = run('ZCOUNT', key, '(' .. string.format(INTEGER, now + LONGEST_BEAT), '+inf')
@@ -38,5 +54,9 @@ local function heartbeat(...)
   if failure then return { failure } end
   if ahead > 0 then run('ZREMRANGEBYRANK', key, -math.min(ahead, MOST_GONE), -1) end
   if gone > 0 then run('ZREMRANGEBYRANK', key, 0, math.min(gone, MOST_GONE) - 1) end
-  return failure and { failure } or { all - gone - ahead, now }
+  local some = run('ZRANGE', key, 0, MOST_NAMED - 1)
+  local others = run('ZRANGE', key, -MOST_NAMED, -1)
+  if failure then return { failure } end
+  for _, other in ipairs(others) do some[#some + 1] = other end
+  return { all - gone - ahead, now, tonumber(before) or 0, applications_of(some) }
 end

@@ -1,4 +1,4 @@
-import type { ApplicationClient } from './application-client.js';
+import type { ApplicationClient, KnownServer } from './application-client.js';
 import type { RedisConnection } from './redis-option.js';
 import type { RedisStore } from './redis.store.js';
 import type { RedisStoreOptions } from './redis.store.options.js';
@@ -21,10 +21,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
  */
 export async function openApplicationClient(
   redis: RedisConnection,
-  isCluster: boolean,
+  server: KnownServer,
 ): Promise<ApplicationClient> {
   const { applicationClient } = await import('./application-client.js').catch(explain);
-  return applicationClient(redis, isCluster);
+  return applicationClient(redis, server);
 }
 
 function explain(error: Error): never {

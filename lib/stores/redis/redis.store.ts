@@ -8,6 +8,7 @@ import type {
   DecideOptions,
   Follower,
   Heartbeat,
+  HeartbeatWatcher,
   Hit,
   HitResult,
   SharedStore,
@@ -27,6 +28,7 @@ import { ClientFaults } from './client-faults.js';
 import { CurrentClient } from './current-client.js';
 import { Deadline } from './deadline.js';
 import { Functions, type LuaForm } from './functions.js';
+import { Heartbeats } from './heartbeats.js';
 import { library } from './library.js';
 import { LostCalls } from './lost-calls.js';
 import { MovingSlots } from './moving-slot.js';
@@ -34,7 +36,6 @@ import { OldLibraries } from './old-libraries.js';
 import { OpenCalls } from './open-calls.js';
 import { Probes } from './probes.js';
 import { REDIS_STORE_OPTIONS, type RedisStoreOptions } from './redis.store.options.js';
-import { failureIn } from './reply.js';
 import type { Main } from './script.js';
 import { Split } from './split.js';
 import { TimedCalls } from './timed-calls.js';
@@ -65,7 +66,6 @@ export class RedisStore implements BaseStore, SharedStore {
   readonly stopwatch: Clock;
   readonly timeout: number;
   private readonly current: CurrentClient;
-  private readonly faults: ClientFaults;
   private readonly functions: Functions;
   private readonly timed: TimedCalls;
   private readonly breaker: CircuitBreaker;
@@ -73,6 +73,7 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly adjuster: Adjuster;
   private readonly batches: Batches;
   private readonly split: Split;
+  private readonly heartbeats: Heartbeats;
   private readonly oldLibraries: OldLibraries;
   private readonly announcements: Announcements;
   private readonly rights = new ChannelRights();
@@ -91,7 +92,7 @@ export class RedisStore implements BaseStore, SharedStore {
     this.stopwatch = clock ?? performance.now.bind(performance);
     this.now = clock && (() => toMicroseconds(clock()));
     const current = (this.current = new CurrentClient(redis, bounds));
-    const faults = (this.faults = new ClientFaults(current));
+    const faults = new ClientFaults(current);
     const lua = functions ? library() : undefined;
     const deadline = new Deadline(timeout);
 
@@ -108,6 +109,7 @@ export class RedisStore implements BaseStore, SharedStore {
     this.adjuster = new Adjuster(this.calls, current, this.announcements, this.now, this.clock);
     this.batches = new Batches(this.calls, new LostCalls(this.adjuster), current, faults, this.now);
     this.split = new Split(this.batches, this, timeout);
+    this.heartbeats = new Heartbeats(this.batches, current, faults, this.now);
 
     this.oldLibraries = new OldLibraries(current, lua, this.stopwatch);
     this.breaker.watch(({ server, error }) => {
@@ -173,15 +175,16 @@ export class RedisStore implements BaseStore, SharedStore {
     return cleared === 1;
   }
 
-  async heartbeat({ key, instance, duration }: Heartbeat): Promise<number> {
+  async heartbeat(heartbeat: Heartbeat): Promise<number> {
     if (this.closing) return 0;
     this.oldLibraries.sweep(this.now?.()).catch(() => undefined);
-    const reply = await this.batches.run(this.call('heartbeat', [key], instance, duration));
-    const failure = failureIn(reply);
-    if (failure) throw this.faults.ofKey(key, failure);
-    const [alive, now] = reply as readonly [number, number];
+    const { alive, now } = await this.heartbeats.send(heartbeat);
     if (!this.now) this.compareClocks?.(now / 1000 - this.clock());
     return alive;
+  }
+
+  watchHeartbeats(watcher: HeartbeatWatcher): void {
+    this.heartbeats.watch(watcher);
   }
 
   watchClock(compare: (aheadMs: number) => void): void {
@@ -220,6 +223,15 @@ export class RedisStore implements BaseStore, SharedStore {
    */
   get isCluster(): boolean {
     return this.current.client.isCluster === true;
+  }
+
+  /**
+   * Whether the server does not have the command INFO.
+   *
+   * @internal
+   */
+  get hidesInfo(): boolean {
+    return this.current.client.options?.enableReadyCheck === false;
   }
 
   /**

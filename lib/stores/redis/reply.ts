@@ -23,9 +23,15 @@ export function failureIn(reply: unknown): Error | undefined {
   if (!Array.isArray(reply)) return replyError(`something unexpected (${typeof reply})`);
   for (const part of reply as readonly unknown[]) {
     if (typeof part === 'string') return replyError(part);
-    if (typeof part !== 'number') return replyError(`a list with something unexpected (${typeof part})`);
+    if (typeof part !== 'number' && !isNames(part))
+      return replyError(`a list with something unexpected (${typeof part})`);
   }
   return undefined;
+}
+
+/** Whether a part of a reply is the list of names that a heartbeat returns. */
+function isNames(part: unknown): boolean {
+  return Array.isArray(part) && part.every((name) => typeof name === 'string');
 }
 
 function replyError(message: string): Error {

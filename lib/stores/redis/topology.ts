@@ -18,9 +18,10 @@ export type ServerRole =
 
 type SlotRange = readonly [first: number, last: number, master: readonly [host: string, port: number]];
 
-/** Returns the role of a client's server. */
+/** Returns the role of a client's server. Without the right to INFO, only a node of a Cluster reports its slots. */
 export async function roleOf(client: StoreClient): Promise<ServerRole> {
-  const info = await (client as Scout).info();
+  const info = await (client as Scout).info().catch(() => undefined);
+  if (info === undefined) return slotsOf(client).then(() => ({ kind: 'node' }));
   if (/^cluster_enabled:1/m.test(info)) return { kind: 'node' };
   if (!/^(redis|server)_mode:sentinel/m.test(info)) return { kind: 'server' };
   return { kind: 'sentinel', master: /^master0:name=([^,]*),/m.exec(info)?.[1] };

@@ -36,7 +36,8 @@ export class Changes {
   /** Returns the last changes of a rule; of all rules without a name. */
   async history(rule: unknown): Promise<readonly HistoryEntry[]> {
     const records = await this.limits.rules.history(MOST_READ);
-    const isMeant = (record: RuleChangeRecord): boolean => rule === undefined || record.rule === rule;
+    const isMeant = (record: RuleChangeRecord): boolean =>
+      rule === undefined || record.rule === rule || record.loss !== undefined;
     return records
       .filter(isMeant)
       .slice(0, MOST_SHOWN)
@@ -65,6 +66,14 @@ export class Changes {
   async unset(request: DashboardRequest): Promise<{ version: number }> {
     const { rule, ...options } = this.changeOf(request, ['rule', 'version', 'reason']);
     return { version: await this.limits.rules.unset(text('rule', rule), this.by(request, options)) };
+  }
+
+  /** Ends a loss of live rules. */
+  async confirm(request: DashboardRequest, how: 'restore' | 'accept'): Promise<{ version: number }> {
+    const { reason } = this.changeOf(request, ['reason']);
+    const by = authorOf(request, this.options.author);
+    const author = { by, ...(reason !== undefined && { reason: text('reason', reason) }) };
+    return { version: await this.limits.rules[how](author) };
   }
 
   async reset(request: DashboardRequest): Promise<{ reset: boolean }> {

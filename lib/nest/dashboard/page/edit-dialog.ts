@@ -102,8 +102,9 @@ function field(id: string, label: string, input: HTMLElement): HTMLElement {
 }
 
 function messageOf(error: unknown): string {
-  const isStale = error instanceof RefusedError && error.status === 409;
   const { message } = error as Error;
+  // A conflict about no rule is a loss of live rules.
+  const isStale = error instanceof RefusedError && error.status === 409 && message.startsWith('rule ');
   return isStale
     ? `${message}\nSomeone else has changed the rule. Close this form and open it again.`
     : message;

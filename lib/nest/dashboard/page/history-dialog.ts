@@ -41,7 +41,8 @@ function rowOf(record: HistoryEntry): HTMLElement {
   return element('tr', {}, ...texts.map((text) => element('td', {}, element('bdi', {}, visible(text)))));
 }
 
-function changeOf({ fields, subject, expiresInMs }: HistoryEntry): string {
+function changeOf({ fields, subject, expiresInMs, loss }: HistoryEntry): string {
+  if (loss !== undefined) return `lost live rules ${loss}`;
   const of = subject === undefined ? '' : `${subject}: `;
   if (fields === undefined) return `${of}removed`;
   const set =

@@ -2,6 +2,7 @@ import type { Snapshot } from '../snapshot.js';
 import { announce, DenialReport, report } from './announcements.js';
 import { button, byId, setAttribute, setText } from './element.js';
 import { KeyedList } from './keyed-list.js';
+import { LossView } from './loss-view.js';
 import { Overview } from './overview.js';
 import { post } from './request.js';
 import { RulesTable } from './rules-table.js';
@@ -16,7 +17,7 @@ const STATES = {
   refused: 'No access',
 } as const;
 
-const views = [new Overview(), new TrafficChart(), new RulesTable()];
+const views = [new LossView(), new Overview(), new TrafficChart(), new RulesTable()];
 const denials = new DenialReport();
 const actions = new KeyedList<Snapshot['actions'][number]>(
   byId('actions'),

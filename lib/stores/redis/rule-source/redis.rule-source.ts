@@ -1,5 +1,7 @@
 import { readOptions, type OptionCheck } from '../../../contracts/options.js';
+import { RateLimitConfigError } from '../../../contracts/rate-limit-config.error.js';
 import { RateLimitConflictError } from '../../../contracts/rate-limit-conflict.error.js';
+import type { LuaModule } from '../../../contracts/lua-module.js';
 import {
   checkExpiry,
   MOST_LIVE_RULES,
@@ -7,7 +9,9 @@ import {
   tooManyRules,
   type RuleChange,
   type RuleChangeRecord,
+  type RuleLoss,
   type RuleSource,
+  type SourcedRule,
   type SourcedRules,
 } from '../../../contracts/rule-source.js';
 import { every } from '../../../contracts/timer.js';
@@ -19,6 +23,8 @@ import { firstConnection } from '../connection.js';
 import { Deadline } from '../deadline.js';
 import { REDIS, type RedisConnection } from '../redis-option.js';
 import { CurrentClient } from '../current-client.js';
+import beatRules from './beat-rules.lua.js';
+import confirmRules from './confirm-rules.lua.js';
 import loadRules from './load-rules.lua.js';
 import { changeText, fieldOf, readRecord, readRule, recordText } from './rule-text.js';
 import writeRule from './write-rule.lua.js';
@@ -52,6 +58,27 @@ const REPLICATED_MS = 700;
 /** Milliseconds after which a process finds a change whose message was lost. */
 const POLL_EVERY_MS = 500;
 
+/** Milliseconds for which the version in force outlives the last process that has applied it, and lost rules too. */
+const BEAT_KEPT_MS = 15_000;
+
+/** Milliseconds between two copies of the rules in force, while they are lost. */
+const KEEP_EVERY_MS = 5000;
+
+/** Why rules are lost, by the codes of rule-version.lua. */
+const LOSSES: Readonly<Record<string, string>> = {
+  absent: 'Redis has no version of live rules any more',
+  anew: 'the live rules in Redis were written anew, into an empty source',
+  older: 'Redis has an older version of the live rules',
+  other: 'Redis has other live rules with the same version',
+  changed: 'the live rules in Redis are not those that were written with their version',
+};
+
+/** A version, and the fields and values of its rules in turn. */
+interface VersionParts {
+  readonly version: string;
+  readonly parts: readonly string[];
+}
+
 /** A pipeline of ioredis, whose commands go to one server in one connection. */
 interface Pipeline {
   get(key: string): Pipeline;
@@ -62,7 +89,7 @@ interface Pipeline {
 /** The commands of ioredis that the source uses. */
 interface Commands {
   eval(lua: string, keys: number, ...args: (string | number)[]): Promise<unknown>;
-  get(key: string): Promise<string | null>;
+  set(key: string, value: string, unit: 'PX', milliseconds: number): Promise<unknown>;
   lrange(key: string, first: number, last: number): Promise<string[]>;
   pipeline(): Pipeline;
 }
@@ -85,7 +112,12 @@ export class RedisRuleSource implements RuleSource {
   private isSettled = false;
   /** The first connection, which all calls wait for. */
   private settling: Promise<void> | undefined;
-  private version: string | undefined;
+  /** The rules of the last version that was not lost. */
+  private inForce: VersionParts | undefined;
+  private loss: RuleLoss | undefined;
+  /** What the last load has found: the version, and why rules are lost. */
+  private found: string | undefined;
+  private keptAt = -Infinity;
 
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options: RedisRuleSourceOptions) {
@@ -95,17 +127,26 @@ export class RedisRuleSource implements RuleSource {
   }
 
   async load(): Promise<SourcedRules> {
-    const { name } = this;
-    const reply = await this.call((redis) =>
-      redis.eval(loadRules.text, 2, name, this.versionKey, MOST_LIVE_RULES),
-    );
-    const [version = '0', now, ...parts] = reply as string[];
-    this.version = version;
-    const fields = parts.filter((_part, index) => index % 2 === 0);
-    const entries = fields.flatMap(
-      (field, index) => readRule(field, parts[2 * index + 1]!, Number(now)) ?? [],
-    );
-    return { version, entries: entries.sort((one, other) => (one.version ?? 0) - (other.version ?? 0)) };
+    const [version, reason, now, policy, kept, ...parts] = (await this.run(
+      loadRules,
+      MOST_LIVE_RULES,
+    )) as string[] & [string, string, string, string, string];
+    this.found = foundOf(version, reason);
+    const stored = rulesOf(parts, Number(now));
+    if (reason === '') {
+      this.loss = undefined;
+      this.inForce = version === '' ? undefined : { version, parts };
+    } else {
+      if (kept !== '') this.inForce = keptParts(kept);
+      this.loss = { at: this.loss?.at ?? Number(now), reason: LOSSES[reason] ?? reason, stored };
+    }
+    const { inForce, loss } = this;
+    return {
+      version: loss ? `${inForce?.version} ${loss.reason}` : version,
+      entries: loss && inForce ? rulesOf(inForce.parts, Number(now)) : stored,
+      ...(loss && { loss }),
+      ...(policy !== '' && { evicting: policy }),
+    };
   }
 
   watch(changed: () => void): () => void {
@@ -123,16 +164,45 @@ export class RedisRuleSource implements RuleSource {
   async write(change: RuleChange): Promise<number> {
     checkExpiry(change);
     const { expiresInMs = 0, version = '', inherit, rule } = change;
-    const keys = [this.name, this.versionKey, this.historyKey];
     const values = [fieldOf(change), changeText(change), expiresInMs, version, inherit === 'reset' ? 1 : 0];
-    const reply = await this.call((redis) =>
-      redis.eval(writeRule.text, 3, ...keys, ...values, recordText(change), MOST_LIVE_RULES, MOST_RECORDS),
-    );
+    const reply = await this.run(writeRule, ...values, recordText(change), MOST_LIVE_RULES, MOST_RECORDS);
     const [outcome, current, replicas = '0'] = reply as [string, string, string?];
+    if (outcome === 'lost') throw new RateLimitConflictError(rule, 0, `${LOSSES[current]}; ${CONFIRM}`);
     if (outcome === 'conflict') throw new RateLimitConflictError(rule, Number(current), Number(version));
     if (outcome === 'full') throw tooManyRules();
-    if (replicas !== '0') await this.replicated(rule, current, replicas);
+    if (replicas !== '0') await this.replicated(`of rule "${rule}"`, current, replicas);
     return Number(current);
+  }
+
+  /** Stores the rules in force again. */
+  async restore(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number> {
+    if (this.loss && !this.inForce) {
+      throw new RateLimitConfigError([
+        'rules.restore: no process has the lost rules; set them again after rules.accept()',
+      ]);
+    }
+    return this.confirm(author, 'restored', JSON.stringify(this.inForce?.parts ?? []));
+  }
+
+  /** Puts the stored rules in force. */
+  accept(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number> {
+    return this.confirm(author, 'accepted', '');
+  }
+
+  private async confirm(
+    { by, reason }: Pick<RuleChange, 'by' | 'reason'>,
+    loss: 'restored' | 'accepted',
+    parts: string,
+  ): Promise<number> {
+    const record = JSON.stringify({ rule: '', by, reason, loss });
+    const reply = await this.run(confirmRules, parts, record, MOST_RECORDS);
+    const [outcome, version = '0', replicas = '0'] = reply as [string, string?, string?];
+    if (outcome === 'whole')
+      throw new RateLimitConflictError('', 0, 'no live rules are lost, or not any more');
+    if (outcome === 'unknown')
+      throw new RateLimitConflictError('', 0, 'another process has later rules; repeat it');
+    if (replicas !== '0') await this.replicated(loss, version, replicas);
+    return Number(version);
   }
 
   /**
@@ -140,19 +210,19 @@ export class RedisRuleSource implements RuleSource {
    *
    * @throws Error if no replica confirms it in time
    */
-  private async replicated(rule: string, version: string, replicas: string): Promise<void> {
+  private async replicated(what: string, version: string, replicas: string): Promise<void> {
     const results = await this.call((redis) =>
-      redis.pipeline().get(this.versionKey).wait(1, REPLICATED_MS).exec(),
+      redis.pipeline().get(this.keyOf('version')).wait(1, REPLICATED_MS).exec(),
     );
     // Without the right to WAIT, the result is an error.
     if (results?.[1]?.[1] !== 0) return;
     throw new Error(
-      `live rules: the change of rule "${rule}" applies as version ${version}, but none of ${replicas} replicas has confirmed it within ${REPLICATED_MS} ms: a failover now would lose it`,
+      `live rules: the change ${what} applies as version ${version}, but none of ${replicas} replicas has confirmed it within ${REPLICATED_MS} ms: a failover now would lose it`,
     );
   }
 
   async history(most: number): Promise<readonly RuleChangeRecord[]> {
-    const records = await this.call((redis) => redis.lrange(this.historyKey, 0, most - 1));
+    const records = await this.call((redis) => redis.lrange(this.keyOf('history'), 0, most - 1));
     return records.flatMap((record) => readRecord(record) ?? []);
   }
 
@@ -174,18 +244,32 @@ export class RedisRuleSource implements RuleSource {
     return this.opened;
   }
 
-  private get versionKey(): string {
-    return `${this.name}:version`;
+  private keyOf(name: string): string {
+    return `${this.name}:${name}`;
   }
 
-  private get historyKey(): string {
-    return `${this.name}:history`;
+  /** Runs a script, which gets the version in force first. */
+  private run({ needs, text }: LuaModule, ...args: (string | number)[]): Promise<unknown> {
+    const lua = [...needs.map((each) => each.text), text].join('\n');
+    const keys = [this.name, ...['version', 'history', 'inforce', 'kept'].map((name) => this.keyOf(name))];
+    return this.call((redis) => redis.eval(lua, keys.length, ...keys, this.inForce?.version ?? '', ...args));
   }
 
-  /** Calls back if the version is another, or cannot be read: the next `load` finds out why. */
+  /** Calls back if something else would be loaded, or cannot be read: the next `load` finds out why. */
   private async poll(changed: () => void): Promise<void> {
-    const version = await this.call((redis) => redis.get(this.versionKey)).catch(() => undefined);
-    if (version === undefined || (version ?? '0') !== this.version) changed();
+    const beat = (await this.run(beatRules, BEAT_KEPT_MS).catch(() => undefined)) as
+      [string, string] | undefined;
+    if (!beat || foundOf(...beat) !== this.found) changed();
+    if (this.loss) await this.keep().catch(() => undefined);
+  }
+
+  /** Keeps the rules in force for processes that start after the loss. */
+  private async keep(): Promise<void> {
+    const { inForce } = this;
+    if (!inForce || performance.now() - this.keptAt < KEEP_EVERY_MS) return;
+    const text = `${inForce.version}\n${JSON.stringify(inForce.parts)}`;
+    await this.call((redis) => redis.set(this.keyOf('kept'), text, 'PX', BEAT_KEPT_MS));
+    this.keptAt = performance.now();
   }
 
   /** Connects first, to the whole Cluster if the server is a node of one. */
@@ -209,4 +293,22 @@ export class RedisRuleSource implements RuleSource {
       this.settling = undefined;
     }
   }
+}
+
+const CONFIRM = 'confirm it with rules.restore() or rules.accept() before other changes';
+
+function foundOf(version: string, reason: string): string {
+  return `${version} ${reason}`;
+}
+
+function keptParts(text: string): VersionParts {
+  const [version = '', json = '[]'] = text.split('\n');
+  return { version, parts: JSON.parse(json) as string[] };
+}
+
+/** Reads rules, the oldest first. */
+function rulesOf(parts: readonly string[], now: number): readonly SourcedRule[] {
+  const fields = parts.filter((_part, index) => index % 2 === 0);
+  const rules = fields.flatMap((field, index) => readRule(field, parts[2 * index + 1]!, now) ?? []);
+  return rules.sort((one, other) => (one.version ?? 0) - (other.version ?? 0));
 }
