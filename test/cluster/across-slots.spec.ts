@@ -98,6 +98,15 @@ describe('a request by subjects on three nodes of a cluster', () => {
     expect((await peek(everywhere())).decisions.map(figures)).toEqual(fresh.decisions.map(figures));
   });
 
+  it('a peek across slots returns the decision of the request, whether a node denies or none', async () => {
+    const tight: On = [{ name: 'tight', window: '1h', limit: 1, algorithm: 'fixed-window' }, subjects[1]!];
+    for (let nth = 1; nth <= 3; nth++) {
+      const places = [...everywhere(), tight];
+      const peeked = await limiter.decide(hitsOn(limiter, places), { dryRun: true, peek: true });
+      expect(peeked.decisions.map(figures)).toEqual((await ask(places)).decisions.map(figures));
+    }
+  });
+
   it('a request across slots gets the same decision as on a single server, whatever came before', async () => {
     const single = new RateLimiter({ store: new MemoryStore({ clock: time.clock }), denyCache: false });
     const more: Rule[] = [

@@ -156,7 +156,7 @@ describe.each(SETUPS)('a limit in shadow mode, on $framework with $kind', ({ fra
     const { allowed, rule, decisions } = await service.peek('live', '127.0.0.1', { cost: 1 });
     expect({ allowed, rule }).toEqual({ allowed: true, rule: 'live' });
     expect(decisions).toMatchObject([
-      { rule: 'live', allowed: true, remaining: 1 },
+      { rule: 'live', allowed: true, remaining: 0 },
       { rule: 'live?', allowed: false, remaining: 0, shadow: true },
     ]);
   });

@@ -51,7 +51,7 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
       trial: { limit: 1 },
     });
     expect(await one.statuses()).toEqual([200, 200, 429]);
-    const { decisions } = await other.service.peek('local', '127.0.0.1');
+    const { decisions } = await other.service.peek('local', '127.0.0.1', { cost: 0 });
     expect(decisions).toMatchObject([
       { rule: 'local', allowed: true, remaining: 2 },
       { rule: 'local?', allowed: true, remaining: 1 },

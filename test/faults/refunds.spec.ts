@@ -29,7 +29,7 @@ describe('refunds while Redis cannot make them', () => {
 
   /** The test reads the counters in Redis, not the results of the limiter. */
   const remaining = async (asked: Rule | ConcurrencyRule) => {
-    const peeked = await limiter.peek(asked, 'ann');
+    const peeked = await limiter.peek(asked, 'ann', { cost: 0 });
     return peeked.source === 'redis' ? peeked.remaining : undefined;
   };
 

@@ -63,7 +63,7 @@ describe('a cost above the reservation', () => {
       );
       await reservation.settle(9);
       proxy.each(() => undefined);
-      const peek = () => limiter.peek(rule, 'ann');
+      const peek = () => limiter.peek(rule, 'ann', { cost: 0 });
       await until(async () => (await peek()).source === 'redis', 'Redis to decide', PATIENCE_MS);
       await until(async () => (await charged(rule)) === before + 7, 'the charge to be made', PATIENCE_MS);
       await limiter.close();
