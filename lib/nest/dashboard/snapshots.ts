@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { subjectForPrograms } from '../../rules/subject-digest.js';
 import { LiveFollower } from '../live/live-follower.js';
 import { MOST_RULES } from './collect/collector.js';
+import { LONGEST_FIGURES } from './collect/process-report.js';
 import { ProcessReports, type AllReports } from './collect/process-reports.js';
 import type { CountedElement } from './collect/space-saving.js';
 import { totalsOf, type RuleTotals } from './collect/totals.js';
@@ -105,7 +106,8 @@ const NO_TOTALS: RuleTotals = {
 
 function tooMany(uncounted: number): string {
   const rate = uncounted < 1 ? 'less than one' : Math.round(uncounted);
-  return `The figures of some rules are missing: a process counts ${MOST_RULES} rules. Results of others per second: ${rate}.`;
+  const most = `${MOST_RULES} rules, with ${LONGEST_FIGURES} characters of figures`;
+  return `The figures of some rules are missing: a process reports at most ${most}. Results of others per second: ${rate}.`;
 }
 
 /** A rule of programs, or of another version of the application. */
