@@ -87,6 +87,47 @@ describe('bad input for live rules', () => {
     expect(await rules.get('login')).toBeUndefined();
   });
 
+  it.each(EVERY_SOURCE)(
+    'an exception of 300 kB is taken nowhere, with the source in %s',
+    async (_name, open) => {
+      const { source, other } = open();
+      const { rules } = await start(source);
+      const long = 'x'.repeat(300_000);
+      const message = /got \d+ characters of JSON; allowed: at most 4096/;
+      await expect(rules.setException('api', long, 'deny', OPS)).rejects.toThrow(message);
+      await expect(rules.unsetException('api', long, OPS)).rejects.toThrow(message);
+      await expect(rules.unsetException('api', [long, long], OPS)).rejects.toThrow(message);
+      await expect(rules.unset(long, OPS)).rejects.toThrow(message);
+      expect(await rules.history()).toEqual([]);
+      await other.close?.();
+    },
+  );
+
+  it('an entry of a source that is too long, too deep or no JSON is rejected alone', async () => {
+    const cyclic: Record<string, unknown> = {};
+    cyclic['trial'] = cyclic;
+    const entries = [
+      { rule: 'login', subject: '203.0.113.7', fields: { plans: { pro: 'x'.repeat(300_000) } } },
+      ...[1, 2].map((nth) => ({ rule: 'api', subject: 'x'.repeat(300_000) + nth, fields: 'deny' as const })),
+      { rule: 'api', subject: 'ann', fields: cyclic },
+      { rule: 'api', subject: 'bob', fields: { limit: 3n } },
+      { rule: 'login', fields: { limit: 3 } },
+    ];
+    const app = await start({
+      load: async () => ({ version: 1, entries }),
+      watch: () => () => undefined,
+    });
+    expect(await app.policyOf('/login')).toContain('"login";q=3;');
+    expect(await app.codes()).toEqual(['RL_LIVE_RULE_REJECTED']);
+    const lines = app.logs.ours().filter(({ message }) => message.includes('RL_LIVE_RULE_REJECTED'));
+    expect(lines.map(({ message }) => message)).toEqual([
+      expect.stringContaining('live rule "login": got 300'),
+      expect.stringContaining('live rule "api": got 300'),
+      expect.stringContaining('live rule "api": got a value that JSON cannot hold'),
+      expect.stringContaining('live rule "api": got a value that JSON cannot hold'),
+    ]);
+  });
+
   it('an entry of a source whose time is over counts as no change', async () => {
     const entry = { rule: 'login', fields: { limit: 3 } };
     for (const expiresInMs of [0, -1, -86_400e3]) {
