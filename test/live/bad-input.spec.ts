@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { MemoryRuleSource, type NamedRule, type RuleSource, type RuleChangeRecord } from '../../lib/index.js';
+import { Warnings } from '../../lib/nest/warnings.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import { closeApps } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
@@ -108,7 +109,11 @@ describe('bad input for live rules', () => {
     cyclic['trial'] = cyclic;
     const entries = [
       { rule: 'login', subject: '203.0.113.7', fields: { plans: { pro: 'x'.repeat(300_000) } } },
-      ...[1, 2].map((nth) => ({ rule: 'api', subject: 'x'.repeat(300_000) + nth, fields: 'deny' as const })),
+      ...[1, 2].map((nth) => ({
+        rule: 'api',
+        subject: `${'x'.repeat(300_000)}${nth}`,
+        fields: 'deny' as const,
+      })),
       { rule: 'api', subject: 'ann', fields: cyclic },
       { rule: 'api', subject: 'bob', fields: { limit: 3n } },
       { rule: 'login', fields: { limit: 3 } },
@@ -126,6 +131,20 @@ describe('bad input for live rules', () => {
       expect.stringContaining('live rule "api": got a value that JSON cannot hold'),
       expect.stringContaining('live rule "api": got a value that JSON cannot hold'),
     ]);
+  });
+
+  it('subjects of a source that terminals obey are escapes in the log and in health', async () => {
+    const subject = 'a\u009b2J\u2028\u202eb';
+    const { app, logs } = await start({
+      load: async () => ({ version: 1, entries: [{ rule: 'login', subject, fields: 'deny' as const }] }),
+      watch: () => () => undefined,
+    });
+    const lines = logs.ours().filter(({ message }) => message.includes('RL_LIVE_RULE_REJECTED'));
+    expect(lines.map(({ message }) => message)).toEqual([
+      expect.stringContaining('a\\u009b2J\\u2028\\u202eb'),
+    ]);
+    const messages = [...app.get(Warnings).active.values(), ...logs.ours().map(({ message }) => message)];
+    expect(messages.join('')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
   });
 
   it('an entry of a source whose time is over counts as no change', async () => {
