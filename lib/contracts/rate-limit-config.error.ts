@@ -1,11 +1,11 @@
-import { shown } from './shown.js';
+import { escaped, shown } from './shown.js';
 
 const LONGEST = 10_000;
 
-/** Shortens long names: they may come from a client. */
+/** Shortens long names and escapes text: both may come from a client. */
 function shortened(problem: string): string {
   const text = problem.length > LONGEST ? `${problem.slice(0, LONGEST)}…` : problem;
-  return text.replace(/(\S{80})\S{120,}/g, '$1…');
+  return escaped(text).replace(/(\S{80})\S{120,}/g, '$1…');
 }
 
 /** Thrown for invalid rules and options: names each key, the value given and the values allowed. */

@@ -1,4 +1,5 @@
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import { shown } from './shown.js';
 
 /** The fields of a live rule, as JSON has them: a change of a rule contains only the fields that it changes. */
 export type LiveFields = Readonly<Record<string, unknown>>;
@@ -137,6 +138,39 @@ export const MOST_LIVE_RULES = 1000;
 
 /** Maximum number of records in the history of a source of this package. */
 export const MOST_RECORDS = 1000;
+
+/** Maximum length of the JSON of a change: its rule, subject and fields. */
+export const LONGEST_CHANGE = 4096;
+
+/** Maximum levels of lists and objects in a change: code that reads all of them needs a stack. */
+const MOST_LEVELS = 16;
+
+/** Returns why a change is none that a source may hold: it is too long, or JSON cannot hold it. */
+export function changeProblem(change: Pick<RuleChange, 'rule' | 'subject' | 'fields'>): string | undefined {
+  const { rule, subject, fields } = change;
+  const size = sizeOf([rule, subject, fields]);
+  if (size === undefined) {
+    return `live rule ${shown(rule)}: got a value that JSON cannot hold, such as a bigint, or one of more than ${MOST_LEVELS} levels, such as an object that contains itself; write numbers, strings, true, false, lists and objects of these`;
+  }
+  return size > LONGEST_CHANGE
+    ? `live rule ${shown(rule)}: got ${size} characters of JSON; allowed: at most ${LONGEST_CHANGE}`
+    : undefined;
+}
+
+/** Returns the length of the JSON of a value; `undefined` if there is none. */
+function sizeOf(value: readonly unknown[]): number | undefined {
+  if (hasMoreLevels(value, MOST_LEVELS + 1)) return undefined;
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return undefined;
+  }
+}
+
+function hasMoreLevels(value: unknown, most: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return most === 0 || Object.values(value).some((part) => hasMoreLevels(part, most - 1));
+}
 
 /** @throws RateLimitConfigError if a change would have ended when it is made, or at no time */
 export function checkExpiry({ rule, expiresInMs }: RuleChange): void {

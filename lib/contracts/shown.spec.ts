@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { shown, withoutPassword } from './shown.js';
+import { RateLimitConfigError } from './rate-limit-config.error.js';
+import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
+import { StoreFault } from './store-fault.js';
+import { escaped, shown, withoutPassword } from './shown.js';
 
 describe('shown', () => {
   it.each([
@@ -22,6 +25,29 @@ describe('shown', () => {
     const circle: { self?: unknown } = {};
     circle.self = circle;
     expect(shown(circle)).toBe('a value that JSON cannot hold');
+  });
+});
+
+describe('text of a client in logs and errors', () => {
+  const HOSTILE = 'ann\u009b2J\u2028\u202egnp.exe\r\n\u{e0041}\ud800é';
+  const VISIBLE = 'ann\\u009b2J\\u2028\\u202egnp.exe\\u000d\\u000a\\udb40\\udc41\\ud800é';
+
+  it('is on one line, without characters that a terminal obeys, and JSON reads it as it was', () => {
+    expect(escaped(HOSTILE)).toBe(VISIBLE);
+    expect(JSON.parse(`"${VISIBLE}"`)).toBe(HOSTILE);
+    expect(escaped(VISIBLE)).toBe(VISIBLE);
+  });
+
+  it('is escaped in values, configuration errors and errors of the store', () => {
+    const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+    expect(shown({ [HOSTILE]: HOSTILE })).not.toMatch(unsafe);
+    expect(new RateLimitConfigError([HOSTILE, 'b']).message.split('\n  - ')).toEqual([
+      'Rate limit configuration is wrong:',
+      VISIBLE,
+      'b',
+    ]);
+    expect(new StoreFault('other', 'ERR', HOSTILE).message).toBe(VISIBLE);
+    expect(new RateLimitStoreError('change', new Error(HOSTILE)).message).toContain(`(${VISIBLE})`);
   });
 });
 

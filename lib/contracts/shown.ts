@@ -5,6 +5,18 @@ const SECRET = /pass|secret|token|credential|^auth|^user(name)?$/i;
 
 const LONGEST = 80;
 
+/** Control and format characters, such as bidirectional controls; line separators; lone surrogates. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Returns text of clients and operators for a log or an error: on one line, with `\u202e` for what terminals obey. */
+export function escaped(text: string): string {
+  return text.replace(UNSAFE, (character) => character.split('').map(escapedUnit).join(''));
+}
+
+function escapedUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
 /** Formats a given value for a message: as JSON if possible, with passwords masked, at most 80 characters long. */
 export function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function';
@@ -14,7 +26,8 @@ export function shown(value: unknown): string {
   return short(typeof value === 'number' ? String(value) : printed(value));
 }
 
-function short(text: string): string {
+function short(given: string): string {
+  const text = escaped(given.slice(0, LONGEST + 1));
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 

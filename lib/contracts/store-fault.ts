@@ -1,4 +1,4 @@
-import { shown } from './shown.js';
+import { escaped, shown } from './shown.js';
 
 /**
  * The reason why Redis could not decide.
@@ -44,7 +44,7 @@ export class StoreFault extends Error {
     message: string,
     options: { readonly cause?: unknown; readonly server?: string } = {},
   ) {
-    super(message, options);
+    super(escaped(message), options);
     this.server = options.server ?? '';
   }
 }

@@ -1,4 +1,4 @@
-import { inspect } from 'node:util';
+import { shown } from '../contracts/shown.js';
 import type { Decision } from '../contracts/decision.js';
 import { didYouMean } from '../contracts/nearest.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -200,6 +200,6 @@ function checkListener(names: readonly string[], name: unknown, listener: unknow
 /** Emits a process warning with the error of a listener or of a meter. */
 export function warn(error: unknown): void {
   process.emitWarning(
-    error instanceof Error ? error : `A listener of RateLimitEvents or a meter failed: ${inspect(error)}`,
+    error instanceof Error ? error : `A listener of RateLimitEvents or a meter failed: ${shown(error)}`,
   );
 }

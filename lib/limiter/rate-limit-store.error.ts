@@ -1,3 +1,5 @@
+import { escaped } from '../contracts/shown.js';
+
 const MESSAGES: Readonly<Record<RateLimitStoreError['operation'], (reason: string) => string>> = {
   block: (reason) => notConfirmed('block', reason),
   reset: (reason) => notConfirmed('reset', reason),
@@ -22,7 +24,7 @@ export class RateLimitStoreError extends Error {
     readonly operation: 'block' | 'reset' | 'change' | 'read',
     cause: unknown,
   ) {
-    super(MESSAGES[operation](cause instanceof Error ? cause.message : String(cause)), { cause });
+    super(MESSAGES[operation](escaped(cause instanceof Error ? cause.message : String(cause))), { cause });
   }
 }
 

@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { escaped } from '../contracts/shown.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';
@@ -43,8 +44,9 @@ export class Warnings {
     const entry = `${code} ${about}`;
     if (this.logged.has(entry) || this.isOff(code)) return;
     this.logged.add(entry);
-    this.warned.set(code, message);
-    this.logger.warn(`${message} (${code}, see docs/warnings.md)`);
+    const text = escaped(message);
+    this.warned.set(code, text);
+    this.logger.warn(`${text} (${code}, see docs/warnings.md)`);
   }
 
   /**

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { escaped } from '../contracts/shown.js';
 import { readArguments } from './options.js';
 import { Progress } from './progress.js';
 import { htmlReport } from './report/html-report.js';
@@ -60,6 +61,6 @@ function nothingIn({
 }: Awaited<ReturnType<typeof simulate>>): string {
   const [first] = firstMalformed;
   const found = `no request in ${lines} lines: ${malformed} malformed, ${withoutSubject} without ${by}`;
-  const example = first ? `; the first malformed one is ${JSON.stringify(first.text)}` : '';
+  const example = first ? `; the first malformed one is ${escaped(JSON.stringify(first.text))}` : '';
   return `${found}${example}; check --format, --map and --by`;
 }

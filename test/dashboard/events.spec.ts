@@ -1,4 +1,4 @@
-import { get, type IncomingMessage, type Server } from 'node:http';
+import { Agent, get, request, type IncomingMessage, type Server } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';
@@ -40,6 +40,23 @@ describe.each(FRAMEWORKS)('the stream of the operations page on %s', (framework)
     streams[0]!.destroy();
     let status: number | undefined;
     while (status !== 200) status = (await open(port)).statusCode;
+  });
+
+  it('keeps no place for requests of monitors by HEAD, whose connections stay open', async () => {
+    const { port } = await startDashboard({ framework });
+    const agent = new Agent({ keepAlive: true });
+    const head = () =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const options = { host: '127.0.0.1', port, path: '/rate-limits/events', method: 'HEAD', agent };
+        request(options, (response) => resolve(response.resume()))
+          .on('error', reject)
+          .end();
+      });
+    const answers = await Promise.all(Array.from({ length: 20 }, head));
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual(answers.map(() => 200));
+    expect(answers[0]!.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+    expect((await open(port)).statusCode).toBe(200);
+    agent.destroy();
   });
 
   it('keeps no place for a page that is closed while a guard checks its request', async () => {

@@ -175,6 +175,18 @@ describe('an operations page without guards', () => {
     );
   });
 
+  it('does not start without RateLimitModule, and the error names the module and the fix', async () => {
+    const pages = [
+      RateLimitDashboardModule.forRoot(),
+      RateLimitDashboardModule.forRootAsync({ useFactory: () => ({}), guards: [AdminGuard] }),
+    ];
+    for (const page of pages) {
+      expect(await refusalToStart({ imports: [page] })).toContain(
+        'RateLimitDashboardModule: RateLimitModule is not imported; add RateLimitModule.forRoot() to the imports of the root module',
+      );
+    }
+  });
+
   it('does not start beside another page of the application', async () => {
     const second = RateLimitDashboardModule.forRoot({ path: '/other' });
     expect(await refusalToStart({ imports: [...imports, second] })).toContain(

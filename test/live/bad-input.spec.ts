@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { MemoryRuleSource, type NamedRule, type RuleSource, type RuleChangeRecord } from '../../lib/index.js';
+import { Warnings } from '../../lib/nest/warnings.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import { closeApps } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
@@ -85,6 +86,65 @@ describe('bad input for live rules', () => {
     const set = rules.set('login', { limit: 3 }, { ...OPS, expires: expires as '1h' });
     await expect(set).rejects.toThrow(/expires: got (?:"-1h"|"0s"|-5|0)/);
     expect(await rules.get('login')).toBeUndefined();
+  });
+
+  it.each(EVERY_SOURCE)(
+    'an exception of 300 kB is taken nowhere, with the source in %s',
+    async (_name, open) => {
+      const { source, other } = open();
+      const { rules } = await start(source);
+      const long = 'x'.repeat(300_000);
+      const message = /got \d+ characters of JSON; allowed: at most 4096/;
+      await expect(rules.setException('api', long, 'deny', OPS)).rejects.toThrow(message);
+      await expect(rules.unsetException('api', long, OPS)).rejects.toThrow(message);
+      await expect(rules.unsetException('api', [long, long], OPS)).rejects.toThrow(message);
+      await expect(rules.unset(long, OPS)).rejects.toThrow(message);
+      expect(await rules.history()).toEqual([]);
+      await other.close?.();
+    },
+  );
+
+  it('an entry of a source that is too long, too deep or no JSON is rejected alone', async () => {
+    const cyclic: Record<string, unknown> = {};
+    cyclic['trial'] = cyclic;
+    const entries = [
+      { rule: 'login', subject: '203.0.113.7', fields: { plans: { pro: 'x'.repeat(300_000) } } },
+      ...[1, 2].map((nth) => ({
+        rule: 'api',
+        subject: `${'x'.repeat(300_000)}${nth}`,
+        fields: 'deny' as const,
+      })),
+      { rule: 'api', subject: 'ann', fields: cyclic },
+      { rule: 'api', subject: 'bob', fields: { limit: 3n } },
+      { rule: 'login', fields: { limit: 3 } },
+    ];
+    const app = await start({
+      load: async () => ({ version: 1, entries }),
+      watch: () => () => undefined,
+    });
+    expect(await app.policyOf('/login')).toContain('"login";q=3;');
+    expect(await app.codes()).toEqual(['RL_LIVE_RULE_REJECTED']);
+    const lines = app.logs.ours().filter(({ message }) => message.includes('RL_LIVE_RULE_REJECTED'));
+    expect(lines.map(({ message }) => message)).toEqual([
+      expect.stringContaining('live rule "login": got 300'),
+      expect.stringContaining('live rule "api": got 300'),
+      expect.stringContaining('live rule "api": got a value that JSON cannot hold'),
+      expect.stringContaining('live rule "api": got a value that JSON cannot hold'),
+    ]);
+  });
+
+  it('subjects of a source that terminals obey are escapes in the log and in health', async () => {
+    const subject = 'a\u009b2J\u2028\u202eb';
+    const { app, logs } = await start({
+      load: async () => ({ version: 1, entries: [{ rule: 'login', subject, fields: 'deny' as const }] }),
+      watch: () => () => undefined,
+    });
+    const lines = logs.ours().filter(({ message }) => message.includes('RL_LIVE_RULE_REJECTED'));
+    expect(lines.map(({ message }) => message)).toEqual([
+      expect.stringContaining('a\\u009b2J\\u2028\\u202eb'),
+    ]);
+    const messages = [...app.get(Warnings).active.values(), ...logs.ours().map(({ message }) => message)];
+    expect(messages.join('')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
   });
 
   it('an entry of a source whose time is over counts as no change', async () => {

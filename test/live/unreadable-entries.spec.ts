@@ -8,6 +8,8 @@ import { startLiveApp } from './live-app.js';
 
 const BY = { by: 'ops' };
 
+const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+
 describe('live rules in Redis that another program has written', () => {
   let redis: Redis;
   let key: string;
@@ -31,6 +33,12 @@ describe('live rules in Redis that another program has written', () => {
     ['with JSON of nothing', 'old', '1 0 0 - null'],
     ['for a subject that is no JSON', 'login\nbob', '1 0 0 - {"fields":"deny"}'],
     ['for a subject in another form of JSON', 'login\n ["bob"]', '1 0 0 - {"fields":"deny"}'],
+    ['nested a hundred thousand times', 'login', `1 0 0 - {"fields":{"trial":${nested(100_000)}}}`],
+    ['nested a thousand times', 'login\n"203.0.113.7"', `1 0 0 - {"fields":{"trial":${nested(1000)}}}`],
+    ['for a subject nested ten thousand times', `login\n${nested(10_000)}`, '1 0 0 - {"fields":"deny"}'],
+    ['for a subject of 300 kB', `login\n"${'x'.repeat(300_000)}"`, '1 0 0 - {"fields":"deny"}'],
+    ['of 300 kB', 'search', `1 0 0 - {"fields":{"limit":"${'0'.repeat(300_000)}3"}}`],
+    ['of a rule whose name has 300 kB', 'r'.repeat(300_000), '1 0 0 - {"fields":{"limit":3}}'],
   ])('an unreadable entry %s is rejected alone, and changes apply', async (_, field, text) => {
     await redis.hset(hash(), field, text);
     const app = await start();
@@ -39,7 +47,9 @@ describe('live rules in Redis that another program has written', () => {
     expect(await app.policyOf('/login')).toContain('"login";q=3;');
     const other = await start();
     expect(await other.policyOf('/login')).toContain('"login";q=3;');
-    expect(app.logs.ours().filter(({ message }) => message.includes('which cannot be read'))).toHaveLength(1);
+    const lines = app.logs.ours().filter(({ message }) => message.includes('RL_LIVE_RULE_REJECTED'));
+    expect(lines.map(({ message }) => message.length < 1000)).toEqual([true]);
+    expect((await app.rules.get('login'))!.fields).toEqual({ limit: 3 });
     await redis.hdel(hash(), field);
     await app.rules.accept(BY); // What another program writes over the rules in force is a loss.
     await app.rules.set('login', { limit: 4 }, BY);
@@ -94,7 +104,8 @@ describe('live rules in Redis that another program has written', () => {
   it('the history omits records that cannot be read', async () => {
     const app = await start();
     await app.rules.set('login', { limit: 3 }, BY);
-    await redis.lpush(`${hash()}:history`, 'garbage', '1 1 null', '1 1 {');
+    const deep = `1 1 {"rule":"login","fields":{"trial":${nested(100_000)}}}`;
+    await redis.lpush(`${hash()}:history`, 'garbage', '1 1 null', '1 1 {', deep);
     expect((await app.rules.history()).map(({ rule }) => rule)).toEqual(['login']);
   });
 });

@@ -68,6 +68,14 @@ it('each right that the user lacks is logged as an error, whatever the first cau
   expect(levelsFor(causes)).toEqual(['warn', 'error', 'error', 'log']);
 });
 
+it('a server that an application has never seen fail does not decide again: its outage began before the start', () => {
+  report({ server: 'a:1', error: undefined });
+  expect(logs.ours()).toEqual([]);
+  expect(levelsFor([fault('timeout', 'TIMEOUT')], 'a:1')).toEqual(['warn', 'log']);
+  report({ server: 'a:1', error: undefined });
+  expect(logs.ours()).toHaveLength(2);
+});
+
 it('each server of a Cluster is logged separately', () => {
   report({ server: 'a:1', error: fault('connection', 'ECONNREFUSED') });
   expect(levelsFor([fault('connection', 'ECONNREFUSED')], 'b:1')).toEqual(['warn', 'log']);

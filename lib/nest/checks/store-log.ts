@@ -42,7 +42,8 @@ export function logStore(
     else noteOutage(server, faultOf(error, server));
   });
   const noteRecovery = (server: string): void => {
-    outages.delete(server);
+    // An application that shares connections may have started during the outage, and has logged none.
+    if (!outages.delete(server)) return;
     logger.log(`${nameOf(server)} decides again.`);
   };
   const noteOutage = (server: string, fault: StoreFault): void => {
@@ -60,6 +61,7 @@ export function logStore(
     const known = unstable.get(server);
     known?.stop();
     if (!known) {
+      outages.set(server, outages.get(server) ?? new Set());
       const { message } = faultOf(error, server);
       logger.warn(`Redis could not decide (${message}; ${FLAPS}); until it does, ${meanwhile()}.`);
     }

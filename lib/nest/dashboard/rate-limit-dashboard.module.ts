@@ -2,6 +2,7 @@ import {
   Controller,
   Inject,
   Module,
+  Optional,
   UseGuards,
   VERSION_NEUTRAL,
   type DynamicModule,
@@ -34,6 +35,22 @@ import { SubjectActions } from './subjects/subject-actions.js';
 
 const PATH = '/rate-limits';
 
+const PARTS = [
+  Changes,
+  EventStreams,
+  Previews,
+  ProcessReports,
+  RemainingPermits,
+  RuleViews,
+  Snapshots,
+  SubjectActions,
+] as const;
+
+// Without RateLimitModule, the constructor of the page names the fix: Nest would name a class of this package.
+for (const part of PARTS) {
+  for (let index = 0; index < part.length; index += 1) Optional()(part, undefined, index);
+}
+
 /**
  * Adds the operations page: live figures of all processes, the rules in force, and changes of rules and subjects. Import
  * it beside `RateLimitModule`.
@@ -45,11 +62,19 @@ const PATH = '/rate-limits';
  */
 @Module({})
 export class RateLimitDashboardModule implements OnModuleInit {
-  /** @internal */
+  /**
+   * @internal
+   * @throws RateLimitConfigError if RateLimitModule is not imported
+   */
   constructor(
     @Inject(DASHBOARD_GUARDED) private readonly isGuarded: boolean,
-    @Inject(Warnings) private readonly warnings: Warnings,
-  ) {}
+    @Optional() @Inject(Warnings) private readonly warnings: Warnings,
+  ) {
+    if ((warnings as Warnings | undefined) !== undefined) return;
+    throw new RateLimitConfigError([
+      'RateLimitDashboardModule: RateLimitModule is not imported; add RateLimitModule.forRoot() to the imports of the root module',
+    ]);
+  }
 
   /**
    * Imports the page with options.
@@ -112,18 +137,7 @@ function moduleOf(extras: RateLimitDashboardExtras, options: Provider): DynamicM
     module: RateLimitDashboardModule,
     imports,
     controllers: [controllerAt(path, guards)],
-    providers: [
-      options,
-      { provide: DASHBOARD_GUARDED, useValue: guards.length > 0 },
-      Changes,
-      EventStreams,
-      Previews,
-      ProcessReports,
-      RemainingPermits,
-      RuleViews,
-      Snapshots,
-      SubjectActions,
-    ],
+    providers: [options, { provide: DASHBOARD_GUARDED, useValue: guards.length > 0 }, ...PARTS],
   };
 }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 import type { EffectiveField, EffectiveRule } from '../live/live-rules.js';
 import { LiveState } from '../live/live-state.js';
@@ -19,14 +19,16 @@ export type RuleView = Pick<
 
 /** The rules that this process applies, with the origin of each field. */
 @Injectable()
-export class RuleViews {
+export class RuleViews implements OnModuleInit {
   private listed: { readonly at: number; readonly rules: readonly RuleView[] } | undefined;
 
   constructor(
     @Inject(RateLimitService) private readonly limits: RateLimitService,
     @Inject(LiveState) private readonly state: LiveState,
-  ) {
-    state.watch(() => (this.listed = undefined));
+  ) {}
+
+  onModuleInit(): void {
+    this.state.watch(() => (this.listed = undefined));
   }
 
   /** The rules by name. */

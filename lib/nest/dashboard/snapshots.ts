@@ -4,6 +4,7 @@ import { subjectForPrograms, subjectFromSource } from '../../rules/subject-diges
 import { LiveFollower } from '../live/live-follower.js';
 import { LiveState } from '../live/live-state.js';
 import { MOST_RULES } from './collect/collector.js';
+import { LONGEST_FIGURES } from './collect/process-report.js';
 import { ProcessReports, type AllReports } from './collect/process-reports.js';
 import type { CountedElement } from './collect/space-saving.js';
 import { totalsOf, type RuleTotals } from './collect/totals.js';
@@ -122,7 +123,8 @@ const NO_TOTALS: RuleTotals = {
 
 function tooMany(uncounted: number): string {
   const rate = uncounted < 1 ? 'less than one' : Math.round(uncounted);
-  return `The figures of some rules are missing: a process counts ${MOST_RULES} rules. Results of others per second: ${rate}.`;
+  const most = `${MOST_RULES} rules, with ${LONGEST_FIGURES} characters of figures`;
+  return `The figures of some rules are missing: a process reports at most ${most}. Results of others per second: ${rate}.`;
 }
 
 /** A rule of programs, or of another version of the application. */

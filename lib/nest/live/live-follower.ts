@@ -1,5 +1,4 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { isFields } from '../../contracts/fields.js';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { RuleLoss, RuleSource, SourcedRules } from '../../contracts/rule-source.js';
 import { shown } from '../../contracts/shown.js';
@@ -7,6 +6,7 @@ import { after, type Timer } from '../../contracts/timer.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
 import { Warnings } from '../warnings.js';
+import { checkedRules } from './checked-rules.js';
 import { inTime } from './in-time.js';
 import { LiveState } from './live-state.js';
 
@@ -78,7 +78,7 @@ export class LiveFollower {
   private async readOnce(): Promise<void> {
     this.retry?.stop();
     try {
-      const loaded = checked(await inTime(() => this.source!.load(), LOAD_MS));
+      const loaded = checkedRules(await inTime(() => this.source!.load(), LOAD_MS));
       if (this.isClosed) return;
       if (loaded.version !== this.version) this.state.apply(loaded);
       this.version = loaded.version;
@@ -87,7 +87,7 @@ export class LiveFollower {
         this.logger.log('The live rules can be read again.');
     } catch (error) {
       if (this.isClosed) return;
-      const reason = error instanceof Error ? error.message : shown(error);
+      const reason = reasonOf(error);
       const stays = this.version === undefined ? 'the rules in the code are' : 'the last live rules stay';
       this.warnings.warn(
         'RL_LIVE_RULES_UNREAD',
@@ -126,7 +126,7 @@ function watched(source: RuleSource, changed: () => void): () => void {
     stop = source.watch(changed);
   } catch (error) {
     throw new RateLimitConfigError([
-      `liveRules.watch: threw ${error instanceof Error ? error.message : shown(error)}; it must return a function that stops the reports`,
+      `liveRules.watch: threw ${reasonOf(error)}; it must return a function that stops the reports`,
     ]);
   }
   if (typeof stop === 'function') return stop as () => void;
@@ -139,32 +139,8 @@ function watched(source: RuleSource, changed: () => void): () => void {
   ]);
 }
 
-/** @throws Error if a source returns something else, whatever its type states */
-function checked(loaded: unknown): SourcedRules {
-  if (!isFields(loaded) || !isVersion(loaded['version']) || !Array.isArray(loaded['entries'])) {
-    throw new Error('`load` of the source returned no { version, entries: [{ rule, fields }] }');
-  }
-  const known = new Set<string>();
-  for (const entry of loaded['entries'] as unknown[]) {
-    if (!isFields(entry) || typeof entry['rule'] !== 'string') {
-      throw new Error('`load` of the source returned an entry without the name of a rule');
-    }
-    const { rule, subject, expiresInMs } = entry;
-    const of = `rule "${rule}"${subject === undefined ? '' : ` for subject ${JSON.stringify(subject)}`}`;
-    if (known.has(of)) throw new Error(`\`load\` of the source returned ${of} twice`);
-    known.add(of);
-    if (!isDuration(expiresInMs)) {
-      throw new Error(`\`load\` of the source returned another expiresInMs than milliseconds for ${of}`);
-    }
-  }
-  return loaded as unknown as SourcedRules;
-}
-
-function isVersion(version: unknown): boolean {
-  return typeof version === 'string' || (typeof version === 'number' && !Number.isNaN(version));
-}
-
-/** JSON of a database has `null` for what is absent. */
-function isDuration(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === 'number' && !Number.isNaN(value));
+/** Returns why a source failed, in one line. */
+function reasonOf(error: unknown): string {
+  if (error instanceof RateLimitConfigError) return error.problems.join('; ');
+  return error instanceof Error ? error.message : shown(error);
 }

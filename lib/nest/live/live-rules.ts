@@ -2,6 +2,7 @@ import { isFields } from '../../contracts/fields.js';
 import { FROM_ONE } from '../../contracts/options.js';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import {
+  changeProblem,
   MOST_RECORDS,
   type RuleChange,
   type RuleChangeRecord,
@@ -23,6 +24,7 @@ import {
   type SetOptions,
   type UnsetOptions,
 } from './change-options.js';
+import { checkedRules } from './checked-rules.js';
 import { inTime } from './in-time.js';
 import type { LiveRuleFields } from './live-rule-fields.js';
 import type { LiveFollower } from './live-follower.js';
@@ -33,9 +35,6 @@ const READ_MS = 1000;
 const WRITE_MS = 5000;
 const UNREAD = `no answer within ${READ_MS} ms`;
 const UNCONFIRMED = `no answer within ${WRITE_MS} ms`;
-
-/** Maximum length of the JSON of a change. */
-const LONGEST_CHANGE = 4096;
 
 /** A field of a rule with its value, and the layer that it comes from. */
 export interface EffectiveField {
@@ -136,7 +135,9 @@ export class LiveRules {
   /** Returns the live change of a rule, as the source holds it now; `undefined` if there is none. */
   async get(rule: string, subject?: SubjectValue): Promise<SourcedRule | undefined> {
     const { source } = this;
-    const { entries } = await bySource('read', () => inTime(() => source.load(), READ_MS, UNREAD));
+    const { entries } = await bySource('read', async () =>
+      checkedRules(await inTime(() => source.load(), READ_MS, UNREAD)),
+    );
     return entries.find((entry) => isSame(entry, { rule, subject }));
   }
 
@@ -213,6 +214,8 @@ export class LiveRules {
         'live rules: the source in `liveRules` cannot be written; change it where it is',
       ]);
     }
+    const wrong = changeProblem(change);
+    if (wrong !== undefined) throw new RateLimitConfigError([wrong]);
     if (change.fields !== undefined) this.check(change);
     const version = await bySource('change', () =>
       inTime(() => source.write!(change), WRITE_MS, UNCONFIRMED),
@@ -223,13 +226,7 @@ export class LiveRules {
 
   /** @throws RateLimitConfigError if the change does not fit its rule */
   private check(change: RuleChange): void {
-    const { rule, subject, fields } = change;
-    const size = sizeOf(rule, [rule, subject, fields]);
-    if (size > LONGEST_CHANGE) {
-      throw new RateLimitConfigError([
-        `live rule: got ${size} characters of JSON; allowed: at most ${LONGEST_CHANGE}`,
-      ]);
-    }
+    const { rule } = change;
     const held = this.state.changesOf(rule);
     const problems = this.state.problemsOf(rule, withChange(held, change));
     if (problems.length > 0) throw new RateLimitConfigError(problems);
@@ -262,17 +259,6 @@ function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, 
   }
   if (!isFields(change)) return change;
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;
-}
-
-/** @throws RateLimitConfigError if JSON cannot hold the change */
-function sizeOf(rule: string, change: readonly unknown[]): number {
-  try {
-    return JSON.stringify(change).length;
-  } catch {
-    throw new RateLimitConfigError([
-      `live rule "${rule}": got a value that JSON cannot hold, such as a bigint or an object that contains itself; write numbers, strings, true, false, lists and objects of these`,
-    ]);
-  }
 }
 
 function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChanges {

@@ -10,6 +10,7 @@ import { ApplicationConfig, ModulesContainer, SerializedGraph } from '@nestjs/co
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { keysOfRule, tooManyKeys } from '../../rules/most-keys.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { escaped } from '../../contracts/shown.js';
 import { InvalidValues } from '../request/invalid-values.js';
 import { warnOfLargeLog } from '../checks/large-log.js';
 import { addressProblem } from '../checks/address-needed.js';
@@ -114,7 +115,8 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
       const isCalled = kind === 'none' && methodRules(type, method).rules.length === 0;
       return this.book.later(() => this.routeOf(type, handler, method, isCalled ? 'unknown' : kind));
     } catch (error) {
-      const reason = error instanceof RateLimitConfigError ? error.problems.join('; ') : String(error);
+      const reason =
+        error instanceof RateLimitConfigError ? error.problems.join('; ') : escaped(String(error));
       this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong: ${reason}`);
       return this.routes.set(type, handler, [BROKEN]);
     }

@@ -1,12 +1,11 @@
-const LONGEST = 60;
+import { escaped } from '../../contracts/shown.js';
 
-/** Control and format characters, such as bidirectional controls; line separators; lone surrogates. */
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const LONGEST = 60;
 
 /** Returns text of a log with control and bidirectional characters as `\u202e`, at most 60 characters long. */
 export function printable(text: string, longest = LONGEST): string {
   const cut = text.length > longest ? `${text.slice(0, longest)}…` : text;
-  return cut.replace(UNSAFE, (character) => `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`);
+  return escaped(cut);
 }
 
 /** Formats a count: `1,234,567`. */

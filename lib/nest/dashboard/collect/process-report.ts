@@ -6,9 +6,11 @@ import type { DurationCounts } from './durations.js';
 import { RATE_S, type RuleCounts } from './rule-counts.js';
 
 /** Version of the form: a process ignores reports of another one, during a deploy. */
-const VERSION = 2;
-/** Maximum length of a report. */
-const LONGEST = 48 * 1024;
+const VERSION = 3;
+/** Maximum length of the figures of all rules, without their subjects. */
+export const LONGEST_FIGURES = 48 * 1024;
+/** Length that subjects can have however long the figures are. */
+const ROOM_FOR_SUBJECTS = 8 * 1024;
 const LISTS = ['allowed', 'denied', 'sources', 'servers', 'rules'];
 const MOST_ROUTES = 20;
 const MOST_SUBJECTS = 20;
@@ -55,7 +57,7 @@ export interface RuleReport {
   readonly rest: number;
 }
 
-/** Returns the report of this process. If it would be too long, the rules with the fewest requests are left out. */
+/** Returns the report of this process. Rules that it has no room for are left out; those with the most requests come first. */
 export function reportOf(
   process: ProcessIdentity,
   collector: Collector,
@@ -64,12 +66,14 @@ export function reportOf(
   const now = collector.clock() / 1000;
   const second = Math.floor(now) + 1;
   const rules: RuleReport[] = [];
-  let length = 0;
+  let room = LONGEST_FIGURES;
   let uncounted = collector.uncounted.sum(second, RATE_S);
   for (const report of Array.from(collector.rules, (each) => ruleReport(each, second)).sort(byRequests)) {
-    length += JSON.stringify(report).length;
-    if (length <= LONGEST) rules.push(report);
-    else uncounted += sum(report.allowed.slice(-RATE_S)) + sum(report.denied.slice(-RATE_S));
+    const { length } = JSON.stringify({ ...report, top: [] });
+    if (length <= room) {
+      rules.push(report);
+      room -= length;
+    } else uncounted += sum(report.allowed.slice(-RATE_S)) + sum(report.denied.slice(-RATE_S));
   }
   return {
     ...process,
@@ -81,7 +85,7 @@ export function reportOf(
     durations: collector.durations.before(second),
     sources: collector.sources.map((counts) => counts.sum(second, RATE_S)),
     servers: servers.slice(0, 100),
-    rules,
+    rules: withSubjects(rules, Math.max(room, ROOM_FOR_SUBJECTS)),
     uncounted,
   };
 }
@@ -113,6 +117,29 @@ function ruleReport([rule, counts]: [string, RuleCounts], second: number): RuleR
     top: elements.map(({ element, count, error, note }) => [element, count, error, note ?? null] as const),
     rest,
   };
+}
+
+/**
+ * Leaves out subjects that there is no room for. Every rule gets its first subject before any rule its second, so that
+ * clients with long subjects hide neither a rule nor the subjects of another.
+ */
+function withSubjects(rules: readonly RuleReport[], length: number): readonly RuleReport[] {
+  const listed = rules.map(({ rest }) => ({ top: [] as RuleReport['top'][number][], rest }));
+  let room = length;
+  for (let nth = 0; nth < MOST_SUBJECTS; nth += 1) {
+    for (const [index, { top }] of rules.entries()) {
+      const subject = top[nth];
+      if (!subject) continue;
+      const needed = JSON.stringify(subject).length + 1;
+      const list = listed[index]!;
+      if (needed > room) list.rest = Math.max(list.rest, subject[1]);
+      else {
+        list.top.push(subject);
+        room -= needed;
+      }
+    }
+  }
+  return rules.map((rule, index) => ({ ...rule, ...listed[index]! }));
 }
 
 function routesOf({ routes }: RuleCounts, second: number): RuleReport['routes'] {

@@ -56,10 +56,10 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
     @Inject(Responder) private readonly responder: Responder,
     @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(RATE_LIMIT_REDIS) redis: object | null,
-    @Inject(RATE_LIMIT_OPTIONS) { prefix = 'rl:' }: RateLimitModuleOptions,
+    @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions | undefined,
   ) {
     if (!redis) return;
-    this.records = new ProcessRecords(redis, `${prefix}{dashboard}`, this.identity.id);
+    this.records = new ProcessRecords(redis, `${options?.prefix ?? 'rl:'}{dashboard}`, this.identity.id);
   }
 
   onModuleInit(): void {

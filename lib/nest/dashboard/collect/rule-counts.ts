@@ -10,7 +10,6 @@ import { Seconds } from './seconds.js';
 export const RATE_S = 10;
 
 const MOST_ROUTES = 50;
-const LONGEST_HASHED = 256;
 
 /** Allowed and denied requests of one handler. */
 export interface RouteCounts {
@@ -48,11 +47,11 @@ export class RuleCounts {
     if (!allowed && shadow) this.wouldDeny.add(second);
     (allowed || shadow ? this.allowed : this.denied).add(second);
     const text = subjectText(hit.subject);
-    if (!allowed && text !== undefined) this.subjects.add(second, text, hit.route);
+    if (!allowed) this.subjects.add(second, text, hit.route);
     if (isDeniedElsewhere) return;
     const { cost, route, rule } = hit;
     const { resolved } = rule;
-    const subject = hashOfSubject(hit, text);
+    const subject = hashOf(text);
     this.traffic.add(now, { subject, route: this.routeHash(route), cost, isDenied: !allowed, resolved });
   }
 
@@ -63,7 +62,7 @@ export class RuleCounts {
    */
   refunded(now: number, hit: RuleHit, at: number | undefined): void {
     this.isRefunded = true;
-    const subject = hashOfSubject(hit, subjectText(hit.subject));
+    const subject = hashOf(subjectText(hit.subject));
     this.traffic.refund(now, { subject, route: this.routeHash(hit.route), at });
   }
 
@@ -91,8 +90,4 @@ export class RuleCounts {
     if (this.routeHashes.size < MOST_ROUTES) this.routeHashes.set(route, hash);
     return hash;
   }
-}
-
-function hashOfSubject({ subject }: RuleHit, text: string | undefined): number {
-  return hashOf(text ?? String(subject).slice(0, LONGEST_HASHED));
 }

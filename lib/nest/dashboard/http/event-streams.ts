@@ -59,6 +59,10 @@ export class EventStreams implements OnModuleDestroy {
       'x-accel-buffering': 'no',
       ...(response.req.httpVersionMajor === 1 && { connection: 'keep-alive' }), // HTTP/2 forbids it.
     });
+    if (response.req.method === 'HEAD') {
+      response.end();
+      return;
+    }
     response.write('retry: 1000\n\n');
     this.streams.set(response, { since: this.seconds, isCurrent: false });
     response.on('error', () => this.close(response));

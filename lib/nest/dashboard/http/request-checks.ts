@@ -42,8 +42,8 @@ const LONGEST_BODY = 16_384;
  *
  * @throws ForbiddenException
  */
-export function checkHost({ headers: { host = '' } }: DashboardRequest): void {
-  const name = String(host)
+export function checkHost(request: DashboardRequest): void {
+  const name = String(sentHost(request) ?? '')
     .replace(/:\d+$/, '')
     .replace(/^\[|\]$/g, '')
     .toLowerCase();
@@ -73,9 +73,9 @@ export function checkPeer({ raw, socket = raw?.socket }: DashboardRequest): void
  * @throws ForbiddenException
  */
 export function checkOrigin(request: DashboardRequest): void {
-  const { 'sec-fetch-site': site, origin, host } = request.headers;
+  const { 'sec-fetch-site': site, origin } = request.headers;
   const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none';
-  if (isForeign || (origin !== undefined && ![host, request.host].includes(hostOf(origin)))) {
+  if (isForeign || (origin !== undefined && !isOwn(origin, request))) {
     throw new ForbiddenException('A page of another origin has sent this request.');
   }
 }
@@ -103,10 +103,13 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4';
 }
 
-function hostOf(origin: string | string[]): string | undefined {
-  try {
-    return new URL(String(origin)).host;
-  } catch {
-    return undefined;
-  }
+/** The host that the client sent: HTTP/2 has it in a field of its own. */
+function sentHost({ headers }: DashboardRequest): string | string[] | undefined {
+  return headers['host'] ?? headers[':authority'];
+}
+
+/** Whether an origin is that of the page. One without a host, such as `null`, never is. */
+function isOwn(origin: string | string[], request: DashboardRequest): boolean {
+  const host = URL.canParse(String(origin)) && new URL(String(origin)).host;
+  return !!host && [sentHost(request), request.host].includes(host);
 }

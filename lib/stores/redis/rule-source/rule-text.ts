@@ -1,11 +1,13 @@
 import { isFields } from '../../../contracts/fields.js';
 import { shown } from '../../../contracts/shown.js';
-import type {
-  ExceptedSubject,
-  LiveException,
-  RuleChange,
-  RuleChangeRecord,
-  SourcedRule,
+import {
+  changeProblem,
+  LONGEST_CHANGE,
+  type ExceptedSubject,
+  type LiveException,
+  type RuleChange,
+  type RuleChangeRecord,
+  type SourcedRule,
 } from '../../../contracts/rule-source.js';
 
 /** Separates the name of a rule, which is printable, from the subject of an exception. */
@@ -65,7 +67,10 @@ export function readRecord(text: string): RuleChangeRecord | undefined {
   const [, version, at, json = ''] = /^(\d+) (\d+) (.*)$/s.exec(text) ?? [];
   const change = parsed(json);
   if (!isFields(change) || typeof change['rule'] !== 'string') return undefined;
-  return { ...(change as unknown as RuleChange), version: Number(version), at: Number(at) };
+  const made = change as unknown as RuleChange;
+  return changeProblem(made) === undefined
+    ? { ...made, version: Number(version), at: Number(at) }
+    : undefined;
 }
 
 type Named = Pick<SourcedRule, 'rule' | 'subject'>;
@@ -73,6 +78,7 @@ type Named = Pick<SourcedRule, 'rule' | 'subject'>;
 /** Reads the field of a change; `undefined` if it is not written as `fieldOf` does. */
 function readField(field: string): Named | undefined {
   const [rule = '', json] = field.split(BREAK);
+  if (field.length > LONGEST_CHANGE) return undefined;
   const subject = json === undefined ? undefined : (parsed(json) as ExceptedSubject | undefined);
   return fieldOf({ rule, subject }) === field ? { rule, subject } : undefined;
 }
@@ -82,7 +88,7 @@ function unreadable(field: string, text: string, named: Named = { rule: field })
   const { rule, subject } = named;
   const exception = subject === undefined ? '' : ` for subject ${JSON.stringify(subject)}`;
   const fix = 'replace it with rules.set() or remove it with rules.unset()';
-  const what = `live rule ${JSON.stringify(rule)}${exception}: got ${shown(text)}, which cannot be read; ${fix}`;
+  const what = `live rule ${shown(rule)}${exception}: got ${shown(text)}, which cannot be read; ${fix}`;
   return { ...named, fields: {}, unreadable: what };
 }
 
