@@ -26,7 +26,7 @@ describe('prefetched permits after a live change', () => {
       const { allowed, source } = await app.limits.consume('login', IP);
       return `${source} ${allowed ? 'allows' : 'denies'}`;
     };
-    const left = async () => (await app.limits.peek('login', IP, { cost: 0 })).remaining;
+    const left = async () => (await app.limits.usage(IP, ['login']))[0]!.remaining;
     return { ...app, ask, left };
   }
 
