@@ -29,7 +29,8 @@ describe('a share rule in four processes on one Redis', () => {
     const limiter = new RateLimiter({ store, prefix });
     for (const tenant of TENANTS) expect((await limiter.consume(rule, tenant)).allowed).toBe(true);
 
-    const task = { url: redisUrl(), prefix, rules: [rule], now: NOW, hits: 900, inFlight: 50 };
+    // No process alone asks for as many as there are.
+    const task = { url: redisUrl(), prefix, rules: [rule], now: NOW, hits: 180, inFlight: 50 };
     const counts = await herd.share({ ...task, tenants: TENANTS });
     const totals = TENANTS.map((_, index) => counts.reduce((sum, each) => sum + each[index]!, 0));
     // Each has taken one before.
