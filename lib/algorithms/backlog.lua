@@ -28,7 +28,10 @@ local function read_backlog(key, now, limit, window, time)
   end
   local ahead = instant - now
   if written then ahead = ahead - set_back(written) end
-  if ahead < 0 then return 0, 0 end
+  if ahead < 0 then
+    check_instant(instant)
+    return 0, 0
+  end
   if not written and ahead > time + SLACK then
     if time < 0 then fail_unrecognised(key, window) end
     -- The clock was set back by an unknown length: the whole capacity counts as used.

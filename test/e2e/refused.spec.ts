@@ -194,6 +194,20 @@ describe('one node of a Redis Cluster', () => {
   });
 });
 
+/** A rule of each algorithm whose state is a text. */
+const STRING_STATES: readonly Rule[] = [
+  { algorithm: 'gcra' },
+  { algorithm: 'gcra', burst: 2, overdraft: true },
+  { algorithm: 'token-bucket' },
+  { algorithm: 'token-bucket', refill: 'interval' },
+  { algorithm: 'token-bucket', warmUp: '10s' },
+  { algorithm: 'leaky-bucket' },
+  { algorithm: 'fixed-window' },
+  { algorithm: 'fixed-window', window: 'day' },
+  { algorithm: 'sliding-window-counter' },
+  { algorithm: 'sliding-window-cells' },
+].map((options) => ({ name: 'each', window: '1h', limit: 5, ...options }) as Rule);
+
 describe('keys with another type', () => {
   const rule: Rule = { name: 'log', window: '1m', limit: 5, algorithm: 'sliding-window-log' };
   let redis: Redis;
@@ -259,6 +273,25 @@ describe('keys with another type', () => {
       },
     ]);
   });
+
+  it.each(STRING_STATES)(
+    'a number that lost a digit is no empty counter, and is not overwritten: $algorithm',
+    async (each) => {
+      const prefix = uniquePrefix();
+      const store = new RedisStore({ redis: redisUrl(), timeout: 10_000 });
+      const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+      for (let nth = 1; nth <= 3; nth++) await limiter.consume(each, 'ann');
+      const [key] = (await redis.keys(`${prefix}{ann}*`)) as [string];
+      const damaged = (await redis.get(key))!.replace(/\d{16}/g, (instant) => instant.slice(0, -1));
+      await redis.set(key, damaged, 'KEEPTTL');
+      expect(await limiter.consume(each, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
+      expect(await redis.get(key)).toBe(damaged);
+      expect(await limiter.reset(each, 'ann')).toBe(true);
+      expect(await limiter.consume(each, 'ann')).toMatchObject({ allowed: true, source: 'redis' });
+      await limiter.close();
+      await store.close();
+    },
+  );
 
   it('keys that are not recognised never open the breaker, however many fail', async () => {
     const prefix = uniquePrefix();
