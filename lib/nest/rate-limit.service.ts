@@ -68,7 +68,7 @@ export interface ResetOptions {
  */
 export class RateLimitService extends RateLimiter {
   private readonly named = new Map<string, ProgramRule>();
-  private readonly ofRoutes = new WeakMap<RouteLimit, ProgramRule>();
+  private ofRoutes = new WeakMap<RouteLimit, ProgramRule>();
 
   /** @internal */
   constructor(
@@ -83,6 +83,7 @@ export class RateLimitService extends RateLimiter {
     super(options);
     live.watch(() => {
       this.named.clear();
+      this.ofRoutes = new WeakMap();
       this.rulesChanged();
     });
   }
@@ -290,15 +291,17 @@ export class RateLimitService extends RateLimiter {
     const changes = this.live.changesOf(name);
     const keyed = (compiled: CompiledRule, counter?: string): KeyedRule =>
       this.keyed(compiled, undefined, counter);
-    const live: Partial<LiveChange> & { fields: RuleFields } = changes
-      ? changeOf({ fields, by, keyed }, changes, this.live.exceptions)
-      : { fields };
-    const ofRule = (compiled: CompiledRule): KeyedRule =>
-      keyed(endingAt(live.until ?? Infinity, compiled), live.counter);
-    const declared = changes && new ProgramRule(fields, by, path, keyed);
-    const rule = new ProgramRule(live.fields, by, path, ofRule, live.exceptions, declared);
-    this.named.set(name, rule);
-    return rule;
+    let rule: ProgramRule | undefined;
+    for (const each of [...(changes ? [undefined] : []), ...this.live.replacedOf(name), changes]) {
+      const live: Partial<LiveChange> & { fields: RuleFields } = each
+        ? changeOf({ fields, by, keyed }, each, this.live.exceptions)
+        : { fields };
+      const ofRule = (compiled: CompiledRule): KeyedRule =>
+        keyed(endingAt(live.until ?? Infinity, compiled), live.counter);
+      rule = new ProgramRule(live.fields, by, path, ofRule, live.exceptions, rule);
+    }
+    this.named.set(name, rule!);
+    return rule!;
   }
 
   /** @throws RateLimitConfigError if there is no such route or rule, or its rules count by different subjects */
@@ -317,16 +320,14 @@ export class RateLimitService extends RateLimiter {
   private ofLimit(limit: RouteLimit): ProgramRule {
     const known = this.ofRoutes.get(limit);
     if (known) return known;
-    const rule = new ProgramRule(
-      limit.fields,
-      limit.fields.by ?? 'ip',
-      limit.path,
-      limit.keyed,
-      limit.exceptions,
-      limit.declared === limit ? undefined : this.ofLimit(limit.declared),
-    );
-    this.ofRoutes.set(limit, rule);
-    return rule;
+    let rule: ProgramRule | undefined;
+    const declared = limit.declared === limit ? [] : [limit.declared];
+    for (const each of [...declared, ...this.live.formsOf(limit), limit]) {
+      const { by = 'ip' } = each.fields;
+      rule = new ProgramRule(each.fields, by, each.path, each.keyed, each.exceptions, rule);
+    }
+    this.ofRoutes.set(limit, rule!);
+    return rule!;
   }
 }
 

@@ -3,7 +3,7 @@ import { algorithms } from '../../lib/algorithms/registry.js';
 import { MemoryRuleSource, type AlgorithmName, type NamedRule, type RuleSource } from '../../lib/index.js';
 import { closeApps } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
-import { startLiveApp } from './live-app.js';
+import { Pages, startLiveApp } from './live-app.js';
 
 /** All but those without a limit for each window: permits that are held, and a leaky bucket, which delays requests. */
 const ALGORITHMS = (Object.keys(algorithms) as AlgorithmName[]).filter(
@@ -92,6 +92,32 @@ describe('consumed permits after a live change', () => {
     expect(await remaining()).toBe(10);
     await app.rules.unset('login', OPS);
     expect(await remaining()).toBe(10);
+  });
+
+  it.each([
+    { title: 'programs', rule: 'login', counter: 'login', subject: IP },
+    {
+      title: 'a route',
+      rule: 'search',
+      counter: { route: [Pages, 'search'] as const, rule: 'search' },
+      subject: 'acme',
+    },
+  ])('a reset deletes the counters of windows that live changes have replaced, of $title', async (each) => {
+    const { rule, counter, subject } = each;
+    const app = await startLiveApp(new MemoryRuleSource(), options({ limit: 10, algorithm: 'gcra' }));
+    const windows = ['1d', '1w', '2d'] as const;
+    const visit = async (use: () => Promise<unknown>) => {
+      for (const window of windows) {
+        await app.rules.set(rule, { window, limit: 10 }, OPS);
+        await use();
+      }
+      await app.rules.unset(rule, OPS);
+    };
+    await visit(() => app.limits.consume(counter, subject, { cost: 4 }));
+    expect(await app.limits.reset(counter, subject)).toBe(true);
+    const left: number[] = [];
+    await visit(async () => left.push((await app.limits.peek(counter, subject, { cost: 0 })).remaining));
+    expect(left).toEqual([10, 10, 10]);
   });
 
   it('no other inherit is accepted than a reset', async () => {

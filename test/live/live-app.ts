@@ -11,7 +11,7 @@ import {
 import { startApp } from '../support/nest-app.js';
 
 @Controller()
-class Pages {
+export class Pages {
   @Get('page')
   page() {}
 

@@ -21,6 +21,9 @@ import {
 import { ExceptionCache } from './exception-cache.js';
 import { RejectedRules } from './rejected-rules.js';
 
+/** Maximum number of replaced changes of a rule whose counters are still known. */
+const MOST_REPLACED = 5;
+
 const UNKEYED = (): KeyedRule => new KeyedRule(() => []);
 
 /**
@@ -34,6 +37,8 @@ export class LiveState {
   readonly exceptions = new ExceptionCache();
   private held: readonly HeldRule[] = [];
   private inForce: ReadonlyMap<string, RuleChanges> = new Map();
+  /** The changes of each rule that others have replaced, the oldest first. */
+  private readonly replaced = new Map<string, readonly RuleChanges[]>();
   private readonly changesOfLimit = new WeakMap<RouteLimit, RuleChanges>();
   private expiry: Timer | undefined;
   private readonly listeners: (() => void)[] = [];
@@ -52,6 +57,16 @@ export class LiveState {
   /** The changes of a rule that are in force. */
   changesOf(rule: string): RuleChanges | undefined {
     return this.inForce.get(rule);
+  }
+
+  /** The changes of a rule that others have replaced in this process, the oldest first: the last five. */
+  replacedOf(rule: string): readonly RuleChanges[] {
+    return this.replaced.get(rule) ?? [];
+  }
+
+  /** A limit as those changes had it. */
+  formsOf({ name, declared }: RouteLimit): readonly RouteLimit[] {
+    return this.replacedOf(name).map((changes) => this.make(declared, changes));
   }
 
   /** All changes that are in force. */
@@ -122,6 +137,10 @@ export class LiveState {
       if (accepted) next.set(rule, accepted);
     }
     this.rejected.keep([...byRule.keys(), ...this.held.filter(isUnreadable).map(nameOf)]);
+    for (const [rule, changes] of this.inForce) {
+      if (next.get(rule) === changes) continue;
+      this.replaced.set(rule, [...this.replacedOf(rule), changes].slice(-MOST_REPLACED));
+    }
     this.inForce = next;
     this.routes.replace((limit) => this.current(limit));
     this.exceptions.turnOver();

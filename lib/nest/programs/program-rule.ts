@@ -29,7 +29,7 @@ export class ProgramRule {
   /**
    * @param by the option `by` of the rule; `undefined` if any subject is allowed
    * @param path the name of the rule in messages
-   * @param declared the rule in the code, if a live change has replaced it
+   * @param replaced the rule that a live change has replaced
    * @throws RateLimitConfigError if the rule is invalid
    */
   constructor(
@@ -38,7 +38,7 @@ export class ProgramRule {
     private readonly path: string,
     private readonly key: (rule: CompiledRule) => KeyedRule,
     private readonly exceptions?: Exceptions,
-    private readonly declared?: ProgramRule,
+    private readonly replaced?: ProgramRule,
   ) {
     this.subjectOf = programSubject(by, (fields['ipv6Prefix'] as number | undefined) ?? 64, path);
     this.dynamic = [...dynamicFields(fields), ...(fields['plan'] === undefined ? [] : ['plan'])];
@@ -57,7 +57,7 @@ export class ProgramRule {
 
   /**
    * Returns a hit for each key that the rule can have for a subject: its own, those of its plans and of the subject's
-   * exception, and those of the rule in the code.
+   * exception, and those of the rule in the code and of the live changes that were replaced.
    *
    * @param window the window of the counters, for a rule whose window is a function
    * @throws RateLimitConfigError if the subject is invalid, or the window is a function and none is given
@@ -70,7 +70,7 @@ export class ProgramRule {
   everyHit(subject: Subject, window?: Duration): readonly RuleHit[] {
     const hits = [
       ...this.everyKeyed(subject, window).flatMap((rule) => rule.hits(subject, 0)),
-      ...(this.declared?.everyHit(subject, window) ?? []),
+      ...(this.replaced?.everyHit(subject, window) ?? []),
     ];
     return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
   }
