@@ -59,6 +59,19 @@ describe.each(FRAMEWORKS)('a client that lies about its address to %s', (framewo
     expect(await knock(...claims)).toEqual([200, 429, 429]);
   });
 
+  it('clients behind one proxy are told apart by a function of the hop, but on Fastify not by a number', async () => {
+    const statuses: number[][] = [];
+    for (const trustProxy of [1, (_address: string, hop: number) => hop < 1]) {
+      const { knock, close } = await startDoor({}, { framework, trustProxy });
+      statuses.push(await knock(clientAt('10.0.0.1'), clientAt('10.0.0.2')));
+      await close();
+    }
+    expect(statuses).toEqual([
+      [200, framework === 'express' ? 200 : 429],
+      [200, 200],
+    ]);
+  });
+
   it('a client is counted by its connection when a trusted X-Forwarded-For is invalid', async () => {
     const { knock } = await startDoor({ limit: 3 }, { framework, trustProxy: true });
     const nonsense = [

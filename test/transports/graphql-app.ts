@@ -214,7 +214,8 @@ export async function startGraphql(
   function subscribe(text: string, ip = '203.0.113.1', client = clientOf(ip, true)) {
     const received: unknown[] = [];
     const errors: GraphqlError[] = [];
-    const state = { isClosed: false };
+    /** `isError`: whether the subscription ended with a message of the type `error`. */
+    const state = { isClosed: false, isError: false };
     const collect = (found: unknown): void =>
       void errors.push(...((Array.isArray(found) ? found : [found]) as GraphqlError[]));
     const stop = client.subscribe(
@@ -226,7 +227,7 @@ export async function startGraphql(
         },
         error: (error) => {
           collect(error);
-          state.isClosed = true;
+          state.isClosed = state.isError = true;
         },
         complete: () => (state.isClosed = true),
       },

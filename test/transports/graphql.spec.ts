@@ -164,6 +164,8 @@ describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
     await until(() => second.errors.length > 0, 'the denial');
     expect(second.codes()).toEqual(['TOO_MANY_REQUESTS']);
     expect(second.errors[0]!.extensions).toMatchObject({ violatedPolicies: ['stream'] });
+    await until(() => second.state.isClosed, 'the end of the denied subscription');
+    expect(second.state.isError).toBe(setup.title.startsWith('Mercurius'));
     const elsewhere = subscribe('subscription { ticks }', OTHER);
     await until(async () => {
       await publish();
