@@ -18,7 +18,6 @@ const START = Date.UTC(2030, 0, 1);
 const RULES = {
   ...Object.fromEntries(
     EXAMPLES.filter(
-      // A proportional rule decides like its algorithm, as long as its limit does not change.
       ({ bound, rule }) => / window$/.test(bound) && rule.window.endsWith('ms'),
     ).map(({ name, ruleFor }) => [name, ruleFor(LIMIT)]),
   ),

@@ -47,6 +47,20 @@ describe('the benches, quickly', () => {
     }
   }, 120_000);
 
+  (canCompare ? it : it.skip)(
+    'obedient gives clients of this package nearly their limit',
+    async () => {
+      const { rows } = await quickly('obedient');
+      expect(rows.length).toBeGreaterThan(6);
+      for (const { limiter, spreads, atOnce, spreadsDenied, atOnceDenied } of rows) {
+        if (!limiter.startsWith('this package')) continue;
+        expect(Math.min(spreads, atOnce)).toBeGreaterThanOrEqual(0.87);
+        expect(Math.max(spreadsDenied, atOnceDenied)).toBeLessThan(0.01);
+      }
+    },
+    120_000,
+  );
+
   it('algorithm-cost measures every algorithm', async () => {
     const { machine, rows } = await quickly('algorithm-cost');
     expect(machine).toEqual(expect.objectContaining({ redis: expect.stringMatching(/^\d+\./) }));
