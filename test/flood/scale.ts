@@ -1,4 +1,4 @@
-const isFull = process.env['FLOOD'] === 'full';
+export const isFull = process.env['FLOOD'] === 'full';
 
 /** Returns a number at full scale with `FLOOD=full`, otherwise a smaller one for CI. */
 export function scaled(all: number, inCi: number): number {
