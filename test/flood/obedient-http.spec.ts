@@ -57,7 +57,7 @@ describe('ten clients of two processes that obey the header RateLimit', () => {
       const answer = await send(ports[(allowed + client) % 2]!, { path: `/${algorithm}`, headers });
       if (answer.status === 200) allowed += 1;
       else denied += 1;
-      const [, r, t] = /;r=(\d+);t=(\d+)/.exec(answer.headers['ratelimit'] as string)!;
+      const [, r, t] = /;r=(\d+);t=(\d+)/.exec(answer.headers['ratelimit']!)!;
       await sleep(pace(Number(r), Number(t)));
     }
     const windows = (performance.now() - start) / (WINDOW * 1000);
