@@ -29,7 +29,10 @@ export class CircuitBreaker implements Caller {
     private readonly current: CurrentClient,
     private readonly faults: ClientFaults,
   ) {
-    current.watch((client) => client.on('ready', () => this.retry()));
+    current.watch((client) => {
+      client.on('ready', () => this.retry());
+      if (client.status === 'ready') this.retry(); // a Cluster that has replaced one of its nodes
+    });
   }
 
   /** @throws StoreFault if the server fails, or immediately if its circuit is open */
