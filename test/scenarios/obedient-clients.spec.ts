@@ -8,9 +8,16 @@ import { VirtualTime } from '../support/virtual-store.js';
 const WINDOWS = 20;
 const NAMES = DEFINITIONS.filter(({ leases }) => !leases).map(({ name }) => name);
 
+interface Quota {
+  readonly limit: number;
+  readonly window: number;
+  /** Number of clients, 3 by default. */
+  readonly clients?: number;
+}
+
 /** Limits and windows in seconds: at least 10 permits, and a permit a second or a burst worth 2 s. */
-const QUOTAS = [
-  { limit: 100, window: 60 },
+const QUOTAS: readonly Quota[] = [
+  { limit: 100, window: 60, clients: 100 },
   { limit: 1000, window: 10 },
   { limit: 100, window: 30 },
   { limit: 10, window: 10 },
@@ -36,13 +43,17 @@ const PACES = {
 };
 
 /** Plays independent clients that read `r` and `t`. Returns the parts of the limit they got, and of 429s. */
-async function play(rule: Rule, limit: number, window: number, pace: (r: number, t: number) => number) {
+async function play(
+  rule: Rule,
+  { limit, window, clients: count = 3 }: Quota,
+  pace: (r: number, t: number) => number,
+) {
   const time = new VirtualTime();
   const start = time.now;
   const store = new MemoryStore({ clock: time.clock });
   const limiter = new RateLimiter({ store });
-  const clients: Client[] = Array.from({ length: 3 }, (_, nth) => ({
-    at: start + Math.floor((nth * window * 1000) / 3) + 137 * nth,
+  const clients: Client[] = Array.from({ length: count }, (_, nth) => ({
+    at: start + Math.floor((nth * window * 1000) / count) + 137 * nth,
     name: `client ${nth}`,
   }));
   let [allowed, denied, elapsed] = [0, 0, 0];
@@ -67,10 +78,11 @@ async function play(rule: Rule, limit: number, window: number, pace: (r: number,
 describe('a client that follows the header RateLimit', () => {
   describe.each(Object.entries(PACES))('and %s', (_title, pace) => {
     it.each(NAMES)('gets nearly its whole limit and hardly any 429, with %s', async (algorithm) => {
-      for (const { limit, window } of QUOTAS) {
+      for (const quota of QUOTAS) {
+        const { limit, window } = quota;
         const queue = algorithm === 'leaky-bucket' ? { delayAfter: limit } : {};
         const rule = { algorithm, limit, window: `${window}s`, ...queue } as Rule;
-        const { share, denied } = await play(rule, limit, window, pace);
+        const { share, denied } = await play(rule, quota, pace);
         const least = leastOf(algorithm, window);
         expect({ limit, window, share, denied, isEnough: share >= least && denied < 0.01 }).toMatchObject({
           isEnough: true,
