@@ -41,7 +41,7 @@ export const serverFaults: readonly ServerFault[] = [
   {
     name: 'out of memory (noeviction)',
     ...FALLBACK,
-    make: ({ admin }) => admin.config('SET', 'maxmemory', '1mb'),
+    make: ({ admin }) => admin.config('SET', 'maxmemory', '1'), // A byte: no buffer that Redis frees makes room.
     heal: ({ admin }) => admin.config('SET', 'maxmemory', '0'),
   },
   {
