@@ -12,8 +12,12 @@ import {
 import type { Clock } from '../contracts/clock.js';
 import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
 
+/** Steps of the clock up to this length move no change. */
+const SLACK_MS = 1000;
+
 interface Held extends Omit<SourcedRule, 'expiresInMs'> {
   readonly version: number;
+  readonly at: number;
   readonly until: number;
 }
 
@@ -33,7 +37,7 @@ export class MemoryRuleSource implements RuleSource {
   constructor(private readonly clock: Clock = Date.now) {}
 
   async load(): Promise<SourcedRules> {
-    const now = this.clock();
+    const now = this.now();
     const valid = [...this.held.values()].filter(({ until }) => until > now);
     const entries = valid.map(({ until, ...entry }) => ({
       ...entry,
@@ -50,15 +54,18 @@ export class MemoryRuleSource implements RuleSource {
   async write(change: RuleChange): Promise<number> {
     const { rule, subject, fields, expiresInMs = Infinity, by, reason, inherit } = change;
     checkExpiry(change);
-    const now = this.clock();
-    for (const [key, { until }] of this.held) if (until <= now) this.held.delete(key);
+    const now = this.now();
     const key = JSON.stringify([rule, subject]);
-    const known = this.held.get(key);
+    const held = this.held.get(key);
+    const known = held && held.until > now ? held : undefined;
     const current = known?.version ?? 0;
     if (change.version !== undefined && change.version !== current) {
       throw new RateLimitConflictError(rule, current, change.version);
     }
-    if (fields !== undefined && !known && this.held.size >= MOST_LIVE_RULES) throw tooManyRules();
+    if (fields !== undefined && !held && this.held.size >= MOST_LIVE_RULES) {
+      for (const [ended, { until }] of this.held) if (until <= now) this.held.delete(ended);
+      if (this.held.size >= MOST_LIVE_RULES) throw tooManyRules();
+    }
     const version = ++this.version;
     const counter = inherit === 'reset' ? String(version) : known?.counter;
     const entry = { rule, subject, fields, by, reason, version, at: now };
@@ -72,5 +79,15 @@ export class MemoryRuleSource implements RuleSource {
 
   async history(most: number): Promise<readonly RuleChangeRecord[]> {
     return this.records.slice(0, most);
+  }
+
+  /** Reads the clock. If it was set back, changes keep the length that they had when they were made. */
+  private now(): number {
+    const now = this.clock();
+    for (const [key, change] of this.held) {
+      const by = change.at - now;
+      if (by > SLACK_MS) this.held.set(key, { ...change, at: now, until: change.until - by });
+    }
+    return now;
   }
 }

@@ -17,7 +17,7 @@ if ARGV[2] ~= '' then
   end
   local parts = cjson.decode(ARGV[2])
   for index = 1, #parts, 2 do
-    redis.call('HSET', rules, parts[index], parts[index + 1])
+    redis.call('HSET', rules, parts[index], moved(parts[index + 1]))
   end
 end
 return save(next_number(), ARGV[3], ARGV[4])

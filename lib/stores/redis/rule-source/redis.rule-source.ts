@@ -118,6 +118,8 @@ export class RedisRuleSource implements RuleSource {
   /** What the last load has found: the version, and why rules are lost. */
   private found: string | undefined;
   private keptAt = -Infinity;
+  /** The server's time at the last poll, in milliseconds since the epoch. */
+  private beatAt = -Infinity;
 
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options: RedisRuleSourceOptions) {
@@ -258,8 +260,12 @@ export class RedisRuleSource implements RuleSource {
   /** Calls back if something else would be loaded, or cannot be read: the next `load` finds out why. */
   private async poll(changed: () => void): Promise<void> {
     const beat = (await this.run(beatRules, BEAT_KEPT_MS).catch(() => undefined)) as
-      [string, string] | undefined;
-    if (!beat || foundOf(...beat) !== this.found) changed();
+      [string, string, string] | undefined;
+    const [version = '', reason = '', now] = beat ?? [];
+    // A clock that was set back: a rule that has ended in this process may go on.
+    const isSetBack = Number(now) < this.beatAt - 1000;
+    if (!beat || foundOf(version, reason) !== this.found || isSetBack) changed();
+    if (beat) this.beatAt = Number(now);
     if (this.loss) await this.keep().catch(() => undefined);
   }
 

@@ -47,7 +47,8 @@ export function readRule(field: string, text: string, now: number): SourcedRule 
   const [, version, end, made, counter, json = ''] = /^(\d+) (\d+) (\d+) (\S+) (.+)$/s.exec(text) ?? [];
   const stored = parsed(json);
   if (!named || !isFields(stored) || stored['fields'] === undefined) return unreadable(field, text, named);
-  const expiresInMs = Number(end) === 0 ? undefined : Number(end) - now;
+  // A rule that is made later than now is one whose clock was set back, and that Redis could not move.
+  const expiresInMs = Number(end) === 0 ? undefined : Number(end) - Math.max(now, Number(made));
   if (expiresInMs !== undefined && expiresInMs <= 0) return undefined;
   const { fields, by, reason } = stored as unknown as Stored;
   return {

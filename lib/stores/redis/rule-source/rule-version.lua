@@ -6,11 +6,18 @@
 --
 -- A version is "<number> <first> <count> <hash>": the server's time in microseconds, or one more than the last; the number
 -- of the first version, which is another if the rules were written into an empty source; the number of rules, and their
--- hash. The version in force is the last that any process has applied, with the time of its heartbeat in milliseconds.
+-- hash. It is stored with the time at which it was written, in milliseconds. The version in force is the last that any
+-- process has applied, with the time of its heartbeat.
+--
+-- If the clock was set back by more than a second since the rules were written, those that were made later than now are
+-- moved by the difference: they keep the length that they had.
 
 local rules, version_key, history, beat_key, kept_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- Steps of the clock up to this length move no rule.
+local SLACK_MS = 1000
 
 local function whole(number)
   return string.format('%.0f', number)
@@ -74,19 +81,47 @@ end
 -- The versions that there are: each may be nil.
 local known = { stored = stored, own = own, beat = beat }
 
+-- Returns: a number for the next version, higher than those that there are.
 local function next_number()
   local last = 0
   for _, version in pairs(known) do last = math.max(last, version.number) end
   return math.max(last + 1, time[1] * 1000000 + time[2])
 end
 
--- Stores the version of the rules as they are now, and its record. Returns: see write-rule.lua.
-local function save(number, record, most)
+-- Stores the version of the rules as they are now.
+local function save_version(number)
   local all = redis.call('HGETALL', rules)
   local first = number
   for _, version in pairs(known) do first = math.min(first, version.first) end
-  local version = table.concat({ whole(number), whole(first), #all / 2, hash_of(all) }, ' ')
+  local version = table.concat({ whole(number), whole(first), #all / 2, hash_of(all), whole(now) }, ' ')
   redis.call('SET', version_key, version)
+  stored = parsed_version(version)
+  known.stored = stored
+end
+
+-- Returns: a rule that was made before the clock was set back, moved by the difference.
+local function moved(rule)
+  local number, ends, made, rest = string.match(rule, '^(%d+) (%d+) (%d+)( .*)$')
+  local by = (tonumber(made) or 0) - now
+  if by <= SLACK_MS then return rule end
+  if ends ~= '0' then ends = whole(tonumber(ends) - by) end
+  return table.concat({ number, ends, whole(now) }, ' ') .. rest
+end
+
+-- Without memory or the right to write, the rules stay as they are, and this is tried again.
+local function move()
+  local all = redis.call('HGETALL', rules)
+  if #all == 0 or loss(all) ~= '' then return end
+  for index = 2, #all, 2 do all[index] = moved(all[index]) end
+  local reply = redis.pcall('HSET', rules, unpack(all))
+  if type(reply) == 'number' then save_version(next_number()) end
+end
+
+if stored and stored.at - now > SLACK_MS then move() end
+
+-- Stores the version of the rules as they are now, and its record. Returns: see write-rule.lua.
+local function save(number, record, most)
+  save_version(number)
   redis.call('LPUSH', history, table.concat({ whole(number), whole(now), record }, ' '))
   redis.call('LTRIM', history, 0, tonumber(most) - 1)
   redis.pcall('PUBLISH', rules .. ':changes', whole(number)) -- Without the right to publish, processes find the version.
