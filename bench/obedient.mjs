@@ -12,6 +12,7 @@ import express from 'express';
 import { rateLimit } from 'express-rate-limit';
 import { inject } from 'light-my-request';
 import { RateLimitModule } from '../dist/esm/index.js';
+import { algorithms } from '../dist/repository/registry.js';
 import { percent } from './columns.mjs';
 import { asked, machine, report } from './report.mjs';
 
@@ -91,14 +92,9 @@ const expressRateLimit = (standardHeaders) => () => {
 };
 
 const CONTESTANTS = [
-  ...[
-    'sliding-window-log',
-    'gcra',
-    'token-bucket',
-    'sliding-window-counter',
-    'sliding-window-cells',
-    'fixed-window',
-  ].map((algorithm) => ({ name: `this package, ${algorithm}`, open: ours(algorithm), read: READERS.draft })),
+  ...Object.values(algorithms)
+    .filter(({ name, leases }) => !leases && name !== 'leaky-bucket') // A leaky bucket delays requests instead.
+    .map(({ name }) => ({ name: `this package, ${name}`, open: ours(name), read: READERS.draft })),
   { name: 'express-rate-limit, draft-8', open: expressRateLimit('draft-8'), read: READERS.draft },
   { name: 'express-rate-limit, draft-7', open: expressRateLimit('draft-7'), read: READERS.draft7 },
   { name: 'express-rate-limit, draft-6', open: expressRateLimit('draft-6'), read: READERS.draft6 },

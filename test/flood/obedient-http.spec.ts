@@ -4,11 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { outsideJest } from '../packaging/run-command.js';
+import { DEFINITIONS } from '../support/examples.js';
 import { send } from '../support/http-client.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { isFull, PATIENCE_MS, scaled, tell } from './scale.js';
 
-const ALGORITHMS = ['sliding-window-log', 'gcra', 'sliding-window-counter', 'sliding-window-cells'];
+const ALGORITHMS = DEFINITIONS.filter(({ leases }) => !leases).map(({ name }) => name);
 const [LIMIT, WINDOW] = [50, 10];
 const CLIENTS = 10;
 const SECONDS = scaled(60, 12);
