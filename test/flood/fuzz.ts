@@ -29,6 +29,7 @@ export function fuzzOf(count: number, seed: number): Fuzz {
   let subject: Subject = '';
   while (hits.size < count) {
     subject = wildSubject(dice, subject);
+    if (subject === '') continue; // A program that passes none gets an error.
     const rule = dice.oneOf(rules);
     const cost = dice.oneOf([0, 1, dice.below(LIMIT), LIMIT]);
     hits.set(JSON.stringify([rule.name, rule.algorithm, subject]), { rule, subject, cost });
