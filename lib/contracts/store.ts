@@ -223,8 +223,8 @@ export interface SharedStore {
   isFollowed(counter: Counter): boolean;
   /** Records that a process is alive. Returns the number of live processes; 0 if the store is closed. */
   heartbeat(heartbeat: Heartbeat): Promise<number>;
-  /** Reports what a heartbeat finds besides the number of processes. */
-  watchHeartbeats?(watcher: HeartbeatWatcher): void;
+  /** Reports what a heartbeat finds besides the number of processes. Returns a function that ends the reports. */
+  watchHeartbeats?(watcher: HeartbeatWatcher): () => void;
   /** Reports with each heartbeat by how many milliseconds the clock of its server is ahead of that of the process. */
   watchClock?(compare: (aheadMs: number) => void): void;
   /**

@@ -27,11 +27,3 @@ export function callSafely<Argument>(
 
 /** A value, or a promise of it if it is not available yet. */
 export type MaybePromise<Value> = Value | Promise<Value>;
-
-/** Like `Promise.prototype.then`, but synchronous if the value is available already. */
-export function then<Value, Result>(
-  value: MaybePromise<Value>,
-  next: (value: Value) => MaybePromise<Result>,
-): MaybePromise<Result> {
-  return value instanceof Promise ? value.then(next) : next(value);
-}

@@ -26,18 +26,10 @@ export function after(delayMs: number, callback: () => void, keepsAlive = false)
   return { stop: () => clearTimeout(timer) };
 }
 
-/** Calls back repeatedly at an interval of any length, in milliseconds. It does not keep the process alive. */
+/** Calls back repeatedly at an interval of up to 24 days, in milliseconds. It does not keep the process alive. */
 export function every(intervalMs: number, callback: () => void): Timer {
-  if (intervalMs <= LONGEST_TIMER_MS) {
-    const timer = setInterval(callback, intervalMs).unref();
-    return { stop: () => clearInterval(timer) };
-  }
-  const repeat = (): void => {
-    timer = after(intervalMs, repeat);
-    callback();
-  };
-  let timer = after(intervalMs, repeat);
-  return { stop: () => timer.stop() };
+  const timer = setInterval(callback, intervalMs).unref();
+  return { stop: () => clearInterval(timer) };
 }
 
 /**

@@ -50,7 +50,7 @@ export abstract class HitLimiter {
   private readonly warned = new Set<string>();
   private readonly onRulesChanged: (() => void)[] = [];
   /** Absent for a store of one process. */
-  private readonly unwatch: (() => void) | undefined;
+  private readonly unwatch: () => void;
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
@@ -106,11 +106,15 @@ export abstract class HitLimiter {
     };
     this.leases = new Leases<Adjustment>(this.adjust);
     this.abandoned = new AbandonedRequests(this.adjust, store.clock);
-    this.unwatch = store.shared?.watch((change) => {
+    const unwatched = store.shared?.watch((change) => {
       this.events.storeChanged(change);
       this.waits.wakeAll();
     });
-    store.shared?.watchHeartbeats?.({ lostData: (server) => events.dataLost(server) });
+    const unheard = store.shared?.watchHeartbeats?.({ lostData: (server) => events.dataLost(server) });
+    this.unwatch = () => {
+      unwatched?.();
+      unheard?.();
+    };
     this.instances.start();
     if (!this.becomesReady()) void this.instances.beat();
   }
@@ -285,7 +289,7 @@ export abstract class HitLimiter {
     this.leases.close();
     if (this.store !== this.base) await this.store.close();
     await this.instances.stop();
-    this.unwatch?.(); // The store may outlive its limiters.
+    this.unwatch(); // The store may outlive its limiters.
   }
 
   private decideAndEmit(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<Decision> {

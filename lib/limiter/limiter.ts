@@ -14,7 +14,7 @@ import {
   type ReserveAheadOptions,
 } from './options.js';
 import { checkNames, checkReserved, costOf, namesOf, reserveOptionsOf } from './named-costs.js';
-import { checkOperation, refuseOthers, type Operation } from './operation.js';
+import { checkOperation, type Operation } from './operation.js';
 import type { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { confirmed } from './rate-limit-store.error.js';
@@ -186,13 +186,7 @@ export class Limiter extends HitLimiter {
    * @throws RateLimitStoreError if Redis did not confirm the block; it then applies to the fallback of this process
    *   only
    */
-  async block(
-    rule: BlockingRule,
-    subject: SubjectValue,
-    duration: Duration,
-    ...none: never[]
-  ): Promise<void> {
-    refuseOthers('block', none, 'a rule, a subject and a duration');
+  async block(rule: BlockingRule, subject: SubjectValue, duration: Duration): Promise<void> {
     const microseconds = parseDuration(duration);
     if (microseconds === undefined) {
       throw new RateLimitConfigError([
@@ -217,8 +211,7 @@ export class Limiter extends HitLimiter {
    * @throws RateLimitStoreError if Redis did not confirm the reset; it then applies to the fallback of this process
    *   only
    */
-  async reset(rules: Rules<AnyRule>, subject: SubjectValue, ...none: never[]): Promise<boolean> {
-    refuseOthers('reset', none, 'rules and a subject');
+  async reset(rules: Rules<AnyRule>, subject: SubjectValue): Promise<boolean> {
     const counters = this.hits('reset', rules, subject);
     const hadState = await confirmed('reset', () => this.store.reset(counters));
     return hadState.includes(true);

@@ -1,4 +1,4 @@
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 
@@ -50,14 +50,4 @@ export function checkOperation(operation: Operation, hits: readonly RuleHit[]): 
     const used = `rule "${rule.name}" uses ${rule.algorithm.name}`;
     throw new RateLimitConfigError([`${operation}() needs ${kind.needs}, but ${used}; use ${kind.instead}`]);
   }
-}
-
-/**
- * Rejects arguments that an operation does not read, such as the options of another one.
- *
- * @throws RateLimitConfigError if there are more arguments than the operation reads
- */
-export function refuseOthers(operation: string, others: readonly unknown[], allowed: string): void {
-  if (others.every((other) => other === undefined)) return;
-  throw new RateLimitConfigError([problem(`the last argument of ${operation}`, others.at(-1), allowed)]);
 }

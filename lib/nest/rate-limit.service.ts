@@ -165,13 +165,8 @@ export class RateLimitService extends RateLimiter {
     return super.hold(rule as ConcurrencyRule, subject, options);
   }
 
-  override block(
-    rule: OrRoute<BlockingRule>,
-    subject: SubjectValue,
-    duration: Duration,
-    ...none: never[]
-  ): Promise<void> {
-    return super.block(rule as BlockingRule, subject, duration, ...none);
+  override block(rule: OrRoute<BlockingRule>, subject: SubjectValue, duration: Duration): Promise<void> {
+    return super.block(rule as BlockingRule, subject, duration);
   }
 
   /**

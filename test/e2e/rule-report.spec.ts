@@ -1,5 +1,5 @@
 import { Controller, Get, Injectable, Module, type LoggerService } from '@nestjs/common';
-import { NestFactory, SerializedGraph } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
 import { describe, expect, it } from '@jest/globals';
 import { RateLimit, RateLimitModule, SkipRateLimit } from '../../lib/index.js';
 
@@ -31,8 +31,8 @@ class AppModule {}
 type Options = NonNullable<Parameters<typeof NestFactory.createApplicationContext>[1]>;
 
 /** The options' type is a class that Nest does not export. */
-const optionsOf = (logger: LoggerService | false): Options =>
-  Object.assign(Object.create(null) as Options, { logger, snapshot: true });
+const optionsOf = (logger: LoggerService): Options =>
+  Object.assign(Object.create(null) as Options, { logger });
 
 const LINES = [
   'GET /orders (OrdersController.list): "default" dynamic per 1m, sliding-window-log, by ip',
@@ -56,30 +56,5 @@ describe('the rules of the routes', () => {
     const app = await NestFactory.createApplicationContext(AppModule, optionsOf(logger));
     await app.close();
     expect(lines.toSorted()).toEqual(LINES.toSorted());
-  });
-
-  it('are guards of their methods in the graph of an application with snapshot: true', async () => {
-    const app = await NestFactory.create(AppModule, optionsOf(false));
-    await app.init();
-    const nodes = Object.values(app.get(SerializedGraph).toJSON().nodes);
-    await app.close();
-    const ours = nodes.flatMap(({ label, metadata }) =>
-      ('enhancers' in metadata ? (metadata.enhancers ?? []) : []).flatMap((each) =>
-        'name' in each && each.name.startsWith('RateLimit ') ? [{ label, ...each }] : [],
-      ),
-    );
-    const texts = LINES.map((line) => line.slice(line.indexOf(': ') + 2));
-    const at = (label: string, methodKey: string, nth: number) => ({
-      label,
-      methodKey,
-      subtype: 'guard',
-      name: `RateLimit ${texts[nth]}`,
-    });
-    expect(ours).toEqual([
-      at('Geocoder', 'find', 3),
-      at('OrdersController', 'list', 0),
-      at('OrdersController', 'create', 1),
-      at('OrdersController', 'create', 2),
-    ]);
   });
 });

@@ -39,6 +39,18 @@ export function extensionOf({ fields }: RouteLimit): RateLimitExtension {
   };
 }
 
+/** Returns a rule as text: `"default" 100 per 1m, sliding-window-log, by ip`. */
+export function textOf(limit: RouteLimit): string {
+  const { name, limit: permits, window, algorithm, by, scope } = extensionOf(limit);
+  return [
+    `"${name}" ${permits}${window === undefined ? '' : ` per ${window}`}`,
+    algorithm,
+    `by ${[by].flat().join(' and ')}`,
+    ...(scope === 'shared' ? ['shared'] : []),
+    ...(limit.isEnforced ? [] : ['not enforced']),
+  ].join(', ');
+}
+
 function sourceOf(by: unknown): string {
   if (typeof by === 'string') return by;
   return typeof by === 'object' && by !== null ? (by as { header: string }).header : 'custom';

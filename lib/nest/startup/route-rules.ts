@@ -6,7 +6,7 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import { ApplicationConfig, ModulesContainer, SerializedGraph } from '@nestjs/core';
+import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { keysOfRule, tooManyKeys } from '../../rules/most-keys.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
@@ -17,13 +17,13 @@ import { addressProblem } from '../checks/address-needed.js';
 import { handlerKind, type HandlerKind } from './handler-kind.js';
 import { handlerClasses, lineage, methodsOf } from './handler-classes.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
+import { textOf } from '../request/rate-limit-extension.js';
 import { RouteLimit, type KeyRule } from '../request/route-limit.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../transports/handler-interceptor.js';
 import { BROKEN } from './broken-limit.js';
 import { waitProblems } from '../checks/wait-check.js';
 import { RouteIds } from './route-ids.js';
-import { RuleReport } from './rule-report.js';
 import { isApplied, isController } from './applied-rules.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
 import { RuleBook, type Target } from '../rules/rule-book.js';
@@ -41,7 +41,6 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
   private readonly shared = new SharedRules();
   private readonly ids: RouteIds;
-  private readonly report: RuleReport;
   private readonly mistakes: RuleMistakes;
   /** The transports whose handlers all have the module's rules. */
   readonly ruled: ReadonlySet<TransportName>;
@@ -55,10 +54,8 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
     @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(Routes) private readonly routes: Routes,
     @Inject(ApplicationConfig) config: ApplicationConfig,
-    @Inject(SerializedGraph) graph: SerializedGraph,
   ) {
     this.ids = new RouteIds(config, modules, book.problems);
-    this.report = new RuleReport(this.logger, modules, graph);
     this.ruled = new Set(book.ruledTransports);
     this.mistakes = new RuleMistakes(warnings, book);
   }
@@ -166,7 +163,7 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
       if (limit && applied.includes(rule)) {
         counted.push(limit);
         this.mistakes.add(rule, owner);
-        this.report.add(identified, id, limit);
+        this.logger.debug(`${id === owner ? id : `${id} (${owner})`}: ${textOf(limit)}`);
       }
       return limit ?? [];
     });

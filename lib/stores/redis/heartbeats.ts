@@ -22,7 +22,7 @@ interface Beat {
 export class Heartbeats {
   /** The last heartbeat by key, and until when it is valid. */
   private readonly last = new Map<string, { readonly now: number; readonly until: number }>();
-  private readonly watchers: HeartbeatWatcher[] = [];
+  private readonly watchers = new Set<HeartbeatWatcher>();
 
   constructor(
     private readonly batches: Batches,
@@ -31,8 +31,9 @@ export class Heartbeats {
     private readonly now: CallClock,
   ) {}
 
-  watch(watcher: HeartbeatWatcher): void {
-    this.watchers.push(watcher);
+  watch(watcher: HeartbeatWatcher): () => void {
+    this.watchers.add(watcher);
+    return () => void this.watchers.delete(watcher);
   }
 
   /** @throws StoreFault if the server of the key fails; another server that fails is ignored */

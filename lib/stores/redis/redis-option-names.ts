@@ -1,3 +1,4 @@
+import { editsBetween } from '../../contracts/nearest.js';
 import type { RedisOptions } from 'ioredis';
 
 /** The options of ioredis 5 and 6. A misspelled option stops the application at start. */
@@ -89,18 +90,5 @@ export function closestRedisOption(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (Object.hasOwn(ALIASES, lower)) return ALIASES[lower];
   const exact = BY_LOWER_CASE.get(lower);
-  return exact ?? [...BY_LOWER_CASE].find(([known]) => isOneEditAway(lower, known))?.[1];
-}
-
-/** Whether two names differ by one letter that is added, removed, replaced, or swapped with the next one. */
-function isOneEditAway(given: string, known: string): boolean {
-  let same = 0;
-  while (same < given.length && given[same] === known[same]) same += 1;
-  const [rest, meant] = [given.slice(same), known.slice(same)];
-  const isSwapped =
-    rest.startsWith(meant[1] ?? ' ') && rest[1] === meant[0] && rest.slice(2) === meant.slice(2);
-  const [withoutFirst, meantWithoutFirst] = [rest.slice(1), meant.slice(1)];
-  return (
-    withoutFirst === meantWithoutFirst || withoutFirst === meant || rest === meantWithoutFirst || isSwapped
-  );
+  return exact ?? [...BY_LOWER_CASE].find(([known]) => editsBetween(lower, known) <= 1)?.[1];
 }

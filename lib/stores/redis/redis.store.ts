@@ -183,8 +183,8 @@ export class RedisStore implements BaseStore, SharedStore {
     return alive;
   }
 
-  watchHeartbeats(watcher: HeartbeatWatcher): void {
-    this.heartbeats.watch(watcher);
+  watchHeartbeats(watcher: HeartbeatWatcher): () => void {
+    return this.heartbeats.watch(watcher);
   }
 
   watchClock(compare: (aheadMs: number) => void): void {
