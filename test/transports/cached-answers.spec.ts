@@ -117,6 +117,13 @@ const CLIENTS: Readonly<Record<string, (app: App) => Promise<unknown>>> = {
   },
 };
 
+/** Nest 11 runs no interceptor of the application for gateways. */
+function clientsOf(place: string): string[] {
+  const isRun = (transport: string) =>
+    process.env['NEST_11'] === undefined || place === 'of a class' || !transport.startsWith('gateways');
+  return Object.keys(CLIENTS).filter(isRun);
+}
+
 async function remaining(app: TestApp): Promise<number> {
   const [login] = await app.app.get(RateLimitService).usage('everyone', ['login']);
   return login!.remaining;
@@ -125,7 +132,7 @@ async function remaining(app: TestApp): Promise<number> {
 describe.each(PLACES)("an interceptor $place answers instead of a handler with count: 'failures'", (each) => {
   afterEach(closeApps);
 
-  it.each(Object.keys(CLIENTS))('is a success, which is not counted: %s', async (transport) => {
+  it.each(clientsOf(each.place))('is a success, which is not counted: %s', async (transport) => {
     const app = await each.start();
     for (let request = 0; request < 3; request++) expect(await CLIENTS[transport]!(app)).toBe('cached');
     await until(async () => (await remaining(app)) === LIMIT, 'the refund of the successes');
