@@ -27,6 +27,7 @@ function routesOf(place, rulesOf) {
     const descriptor = Object.getOwnPropertyDescriptor(Routes.prototype, name);
     for (const rule of rulesOf(behave)) RateLimit(rule)(Routes.prototype, name, descriptor);
     Get(String(index))(Routes.prototype, name, descriptor);
+    Object.defineProperty(Routes.prototype, name, descriptor); // as compiled decorators do
   }
   Controller(place)(Routes);
   Object.defineProperty(Routes, 'name', { value: `Routes_${place.replace(/\W/g, '_')}` });
