@@ -17,9 +17,9 @@ const START = Date.UTC(2030, 0, 1);
 /** The algorithms that count in a window, and one with smaller cells. */
 const RULES = {
   ...Object.fromEntries(
-    EXAMPLES.filter(
-      ({ bound, rule }) => / window$/.test(bound) && rule.window.endsWith('ms'),
-    ).map(({ name, ruleFor }) => [name, ruleFor(LIMIT)]),
+    EXAMPLES.filter(({ bound, rule }) => / window$/.test(bound) && rule.window.endsWith('ms')).map(
+      ({ name, ruleFor }) => [name, ruleFor(LIMIT)],
+    ),
   ),
   'sliding-window-cells, 60 cells': { algorithm: 'sliding-window-cells', cells: 60 },
 };

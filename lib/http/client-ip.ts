@@ -15,6 +15,19 @@ export function ipSubject(ipv6Prefix = 64): (request: HttpRequest) => string | u
 }
 
 /**
+ * Returns a function that returns the canonical IP in a header; `undefined` if the header is missing or no IP address.
+ *
+ * @param name in lower case
+ * @param ipv6Prefix number of leading bits that are the network, an integer from 1 to 128
+ */
+export function headerIpSubject(name: string, ipv6Prefix = 64): (request: HttpRequest) => string | undefined {
+  return ({ headers }) => {
+    const value = headers !== undefined && Object.hasOwn(headers, name) ? headers[name] : undefined;
+    return canonicalIp(typeof value === 'string' ? value.trim() : undefined, ipv6Prefix);
+  };
+}
+
+/**
  * Returns the subject for a text that a program passes to a rule with `by: 'ip'`; `undefined` if it is no IP address. A
  * masked network, as in events (`2001:db8:1:2::/64`), is returned unchanged.
  */

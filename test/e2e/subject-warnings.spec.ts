@@ -209,6 +209,40 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     expect(linesWith(app, 'RL_HEADER_NEVER_SEEN')).toHaveLength(1);
   });
 
+  it('a warning names a header whose values are addresses, and the fix', async () => {
+    const app = await start([{}, { name: 'edge', by: 'cf-connecting-ip' }], {
+      framework,
+      trustProxy: 'loopback',
+    });
+    const send = (address: string) => app.get('/', { ...forwarded, 'cf-connecting-ip': address });
+    for (const address of ['2001:db8::1', '203.0.113.1']) await send(address);
+    expect(codesOf(app)).toEqual([]);
+    for (let nth = 1; nth <= 3; nth += 1) await send(`2001:db8::${nth}`);
+    expect(linesWith(app, 'RL_HEADER_IS_ADDRESS')).toEqual([
+      { level: 'warn', message: expect.stringContaining("Write by: { ip: 'cf-connecting-ip' }") },
+    ]);
+    expect(isWatching(app)).toBe(false);
+  });
+
+  it.each<[string, NonNullable<RouteRule['by']>, string[]]>([
+    [
+      'the rule reads its address',
+      { ip: 'cf-connecting-ip' },
+      ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8::4'],
+    ],
+    [
+      'one of its first values is none',
+      'cf-connecting-ip',
+      ['2001:db8::1', 'acme', '2001:db8::2', '2001:db8::3'],
+    ],
+  ])('no warning is logged about addresses in a header when %s', async (_title, by, values) => {
+    const app = await start([{ name: 'edge', by }], { framework });
+    for (const value of values) await app.get('/', { 'cf-connecting-ip': value });
+    expect(codesOf(app)).toEqual(
+      typeof by === 'string' ? expect.not.arrayContaining(['RL_HEADER_IS_ADDRESS']) : [],
+    );
+  });
+
   it('a warning reports that none of the first 1,000 requests had a user', async () => {
     const app = await start([{ by: 'user' }], { framework });
     for (let nth = 1; nth <= 1000; nth += 1) await app.get('/');

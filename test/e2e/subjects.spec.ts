@@ -38,6 +38,28 @@ describe.each(SETUPS)('the subject on $framework with $kind', ({ framework, kind
     expect(await knock(of('t1'), of('t2'), of('t1'))).toEqual([200, 200, 429]);
   });
 
+  it('a client with an IPv6 network does not get a limit for each of its addresses in a header', async () => {
+    const { knock } = await startDoor({ by: { ip: 'CF-Connecting-IP' } }, setup());
+    const of = (address: string) => clientAt('10.0.0.1', { 'cf-connecting-ip': address });
+    const network = ['2001:db8:1:2::1', '2001:db8:1:2::2', '[2001:db8:1:2::3]:443', ' 2001:DB8:1:2:0::4'].map(
+      of,
+    );
+    expect(await knock(...network, of('2001:db8:1:3::1'))).toEqual([200, 429, 429, 429, 200]);
+    expect(await knock(of('::ffff:1.2.3.4'), of('1.2.3.4'), of('1.2.3.5'))).toEqual([200, 429, 200]);
+    // No address is no subject: counted by the IP of the connection.
+    expect(await knock(of('unknown'), of('1.2.3.4, 5.6.7.8'), clientAt('10.0.0.1'))).toEqual([200, 429, 429]);
+  });
+
+  it('an address in a header is a part of a list, with its own prefix', async () => {
+    const by = ['x-tenant', { ip: 'true-client-ip' }] as const;
+    const { knock } = await startDoor({ by, ipv6Prefix: 48 }, setup());
+    const of = (name: string, address: string) =>
+      clientAt('10.0.0.1', { 'x-tenant': name, 'true-client-ip': address });
+    expect(
+      await knock(of('a', '2001:db8:1:2::1'), of('a', '2001:db8:1:9::1'), of('b', '2001:db8:1:2::1')),
+    ).toEqual([200, 429, 200]);
+  });
+
   it('one token counts as one client in every notation of the scheme', async () => {
     const { knock } = await startDoor({ by: 'authorization' }, setup());
     const tokens = ['Bearer t', 'bearer t', 'BEARER   t', 'Bearer u'];

@@ -113,6 +113,16 @@ describe('a wrong decorator stops the app with one message that', () => {
       { by: ['ip', 'apikey'] },
       `by: got ["ip","apikey"]: did you mean "api-key", or { header: "apikey" } for a header of that name?; allowed: ${ALLOWED.by}`,
     ],
+    [
+      'a header of all proxies as the address of the client',
+      { by: { ip: 'X-Forwarded-For' } },
+      `by: got {"ip":"X-Forwarded-For"}: write "ip", and name the trusted proxies in the framework: it reads this header, which a client can send too; allowed: ${ALLOWED.by}`,
+    ],
+    [
+      'two sources of one part',
+      { by: { ip: 'a-b', header: 'a' } },
+      `by: got {"ip":"a-b","header":"a"}; allowed: ${ALLOWED.by}`,
+    ],
     ['nobody to count', { by: [] }, `by: got []; allowed: ${ALLOWED.by}`],
     ['null for whom to count', { by: null }, `by: got null; allowed: ${ALLOWED.by}`],
     ['null among whom to count', { by: ['ip', null] }, `by: got ["ip",null]; allowed: ${ALLOWED.by}`],

@@ -41,6 +41,7 @@ export const serverFaults: readonly ServerFault[] = [
   {
     name: 'out of memory (noeviction)',
     ...FALLBACK,
+    stillDenies: true,
     make: ({ admin }) => admin.config('SET', 'maxmemory', '1'), // A byte: no buffer that Redis frees makes room.
     heal: ({ admin }) => admin.config('SET', 'maxmemory', '0'),
   },

@@ -16,7 +16,8 @@ export const ALLOWED = {
   name: '1 to 64 printable ASCII characters, and no duration such as "1m"',
   by:
     '"ip", "user", "api-key", "everyone", "authorization", "cookie", a header with a hyphen in its name, ' +
-    '{ header: "name" } for any other header (in a variable header:name), a function, or a list of these',
+    '{ header: "name" } for any other header (in a variable header:name), { ip: "name" } for a header with the IP ' +
+    'address of the client (ip:name), a function, or a list of these',
   allowList: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',
   rules: 'an object of rules by their names, such as { login: { limit: 5 } }',
   options:

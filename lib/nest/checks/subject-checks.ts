@@ -32,8 +32,10 @@ export class SubjectChecks {
   add(limit: RouteLimit): void {
     const { checks, needsAddress, sources, path, name, outcomeOfMissing } = limit;
     const { warnings } = this;
-    this.countsByAddress ||= needsAddress;
-    if (needsAddress) checks.add(this.address);
+    // A proxy that reports the address in a header of its own need not be trusted.
+    const isRead = needsAddress && sources.addressHeaders.length === 0;
+    this.countsByAddress ||= isRead;
+    if (isRead) checks.add(this.address);
     if (sources.user) {
       limit.checkMissing = (request) => this.user.seeMissing(request, path, outcomeOfMissing);
       if (warnings.isPending('RL_USER_AFTER_GUARD')) checks.add(this.user);
@@ -43,9 +45,13 @@ export class SubjectChecks {
         checks.add(entryOf(this.functions, reader, () => new UserCheck(warnings, reader)));
       }
     }
-    for (const header of sources.headers) {
-      if (!warnings.isPending('RL_HEADER_NEVER_SEEN', header)) continue;
-      checks.add(entryOf(this.headers, header, () => new HeaderCheck(warnings, header)));
+    for (const header of [...sources.headers, ...sources.addressHeaders]) {
+      const codes = ['RL_HEADER_NEVER_SEEN', 'RL_HEADER_IS_ADDRESS'] as const;
+      if (!codes.some((code) => warnings.isPending(code, header))) continue;
+      const isAddress = sources.addressHeaders.includes(header);
+      checks.add(
+        entryOf(this.headers, `${header} ${isAddress}`, () => new HeaderCheck(warnings, header, isAddress)),
+      );
     }
   }
 

@@ -3,7 +3,7 @@ import { ipSubjectOf } from '../../http/client-ip.js';
 import { EVERYONE, headerSubjectOf, userSubjectOf } from '../../http/subject.js';
 import { boundedList, boundedPart, type Subject } from '../../rules/subject.js';
 import { SubjectDigest, type SubjectValue } from '../../rules/subject-digest.js';
-import { headerOf } from '../rules/by.js';
+import { addressHeaderOf, headerOf } from '../rules/by.js';
 import type { By } from '../rules/route-rule.js';
 
 /** Returns the subject with which the guard counts requests of the client that a program's value identifies. */
@@ -72,7 +72,7 @@ function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
       isAnyText: true,
     };
   }
-  if (by === 'ip') return { allowed: 'an IP address', read: ip };
+  if (by === 'ip' || addressHeaderOf(by) !== undefined) return { allowed: 'an IP address', read: ip };
   if (by === 'user') return { allowed: 'the id of a user', read: userSubjectOf, isAnyText: true };
   if (by === 'everyone') return EVERYONE_READER;
   const header = headerOf(by);

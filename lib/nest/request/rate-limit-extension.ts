@@ -1,3 +1,4 @@
+import { addressHeaderOf, headerOf } from '../rules/by.js';
 import type { RouteLimit } from './route-limit.js';
 
 /** A rule of an operation: an element of its extension `x-rate-limit`. */
@@ -53,5 +54,5 @@ export function textOf(limit: RouteLimit): string {
 
 function sourceOf(by: unknown): string {
   if (typeof by === 'string') return by;
-  return typeof by === 'object' && by !== null ? (by as { header: string }).header : 'custom';
+  return headerOf(by) ?? addressHeaderOf(by) ?? 'custom';
 }

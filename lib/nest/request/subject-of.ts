@@ -1,8 +1,8 @@
 import { promised } from '../../contracts/thenable.js';
 import { boundedList, boundedPart, type Subject } from '../../rules/subject.js';
-import { ipSubject } from '../../http/client-ip.js';
+import { headerIpSubject, ipSubject } from '../../http/client-ip.js';
 import { EVERYONE, headerSubject, userSubject, userSubjectOf, type HttpRequest } from '../../http/subject.js';
-import { headerOf } from '../rules/by.js';
+import { addressHeaderOf, headerOf } from '../rules/by.js';
 import { WITHOUT_CLIENT, type Exchange } from './exchange.js';
 import type { By, SubjectResolver } from '../rules/route-rule.js';
 
@@ -74,8 +74,10 @@ function finderOf(by: By, ipv6Prefix: number, report: (value: unknown) => void):
       return bounded(userSubject);
     case 'everyone':
       return () => EVERYONE;
-    default:
-      return headerSubject(headerOf(by)!);
+    default: {
+      const header = addressHeaderOf(by);
+      return header === undefined ? headerSubject(headerOf(by)!) : headerIpSubject(header, ipv6Prefix);
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { isFields } from '../../contracts/fields.js';
 import type { OptionCheck } from '../../contracts/options.js';
 import { nearest } from '../../contracts/nearest.js';
 import type { By, SubjectResolver } from './route-rule.js';
@@ -24,7 +25,8 @@ const ALIASES: readonly (readonly [names: RegExp, keyword: (typeof KEYWORDS)[num
 export const BY: OptionCheck = {
   allowed:
     '"ip", "user", "api-key", "everyone", "authorization", "cookie", a header with a hyphen in its name, ' +
-    '{ header: "name" } for any other header (in a variable header:name), a function, or a list of these',
+    '{ header: "name" } for any other header (in a variable header:name), { ip: "name" } for a header with the IP ' +
+    'address of the client (ip:name), a function, or a list of these',
   accepts: (value) => partsOf(value).length > 0 && partsOf(value).every(isPart),
   fix: (value) => fixOf(partsOf(value).find((part) => !isPart(part))),
 };
@@ -35,8 +37,10 @@ export interface SubjectSources {
   readonly user: boolean;
   /** The functions of the application that return a part. */
   readonly functions: readonly SubjectResolver[];
-  /** The names of headers, in lower case. */
+  /** The names of headers whose values are parts, in lower case. */
   readonly headers: readonly string[];
+  /** The names of headers with the address of the client, in lower case. */
+  readonly addressHeaders: readonly string[];
 }
 
 export function sourcesOf(by: By | readonly By[]): SubjectSources {
@@ -46,12 +50,18 @@ export function sourcesOf(by: By | readonly By[]): SubjectSources {
     user: parts.includes('user'),
     functions: parts.filter((part) => typeof part === 'function') as SubjectResolver[],
     headers: parts.map(headerOf).filter((name) => name !== undefined),
+    addressHeaders: parts.map(addressHeaderOf).filter((name) => name !== undefined),
   };
 }
 
-/** The header that a part of `by` reads, in lower case. */
+/** The header that a part of `by` reads the address of the client from, in lower case. */
+export function addressHeaderOf(part: unknown): string | undefined {
+  return isFields(part) ? (part['ip'] as string | undefined)?.toLowerCase() : undefined;
+}
+
+/** The header whose value a part of `by` is, in lower case. */
 export function headerOf(part: unknown): string | undefined {
-  if (typeof part === 'object' && part !== null) return (part as { header: string }).header.toLowerCase();
+  if (isFields(part)) return (part['header'] as string | undefined)?.toLowerCase();
   if (part === 'api-key') return API_KEY_HEADER;
   return typeof part === 'string' && !isKeyword(part) ? part.toLowerCase() : undefined;
 }
@@ -62,11 +72,12 @@ export function countBySameSubject(one: unknown = 'ip', other: unknown = 'ip'): 
   return parts.length === others.length && parts.every((part, index) => isSamePart(part, others[index]));
 }
 
-/** Parses `by` from the text of a variable: commas separate a list, and `header:apikey` is a header. */
+/** Parses `by` from the text of a variable: commas separate a list, and `header:apikey` and `ip:true-client-ip` are headers. */
 export function byFromText(text: string): unknown {
   const parts = text.split(',').map((part) => {
     const name = part.trim();
-    return name.startsWith('header:') ? { header: name.slice('header:'.length) } : name;
+    const [, kind, header] = /^(header|ip):(.*)$/.exec(name) ?? [];
+    return kind === undefined ? name : { [kind]: header };
   });
   return parts.length === 1 ? parts[0] : parts;
 }
@@ -76,16 +87,22 @@ function partsOf(by: unknown): readonly unknown[] {
 }
 
 function isSamePart(one: unknown, other: unknown): boolean {
-  const header = headerOf(one);
-  return one === other || (header !== undefined && header === headerOf(other));
+  const isSame = (nameOf: (part: unknown) => string | undefined): boolean =>
+    nameOf(one) !== undefined && nameOf(one) === nameOf(other);
+  return one === other || isSame(headerOf) || isSame(addressHeaderOf);
 }
 
 function isPart(part: unknown): boolean {
   if (typeof part === 'function') return true;
   if (typeof part === 'string') return isKeyword(part) || isHeaderName(part);
-  if (typeof part !== 'object' || part === null || Object.keys(part).join() !== 'header') return false;
-  const { header } = part as { header: unknown };
-  return typeof header === 'string' && TOKEN.test(header);
+  const [[kind, header] = [], ...others] = isFields(part) ? Object.entries(part) : [];
+  if (others.length > 0 || typeof header !== 'string' || !TOKEN.test(header)) return false;
+  return kind === 'header' || (kind === 'ip' && !isChain(header));
+}
+
+/** Whether a header has the addresses of all proxies, of which a client can send any. */
+function isChain(header: unknown): boolean {
+  return typeof header === 'string' && /^(x-forwarded-for|forwarded)$/i.test(header);
 }
 
 function isKeyword(text: string): boolean {
@@ -100,6 +117,8 @@ function isHeaderName(text: string): boolean {
 }
 
 function fixOf(part: unknown): string | undefined {
+  if (isFields(part) && isChain(part['ip']))
+    return 'write "ip", and name the trusted proxies in the framework: it reads this header, which a client can send too';
   if (typeof part !== 'string') return undefined;
   const alias = ALIASES.find(([names]) => names.test(part))?.[1];
   if (alias !== undefined) return `write "${alias}", or a function of the ExecutionContext`;

@@ -31,6 +31,7 @@ export interface HeaderSource {
  * - `'api-key'`: the header `x-api-key`
  * - `'everyone'`: one counter for all requests
  * - a header whose name has a hyphen or is `'authorization'` or `'cookie'`; any other as `{ header: 'apikey' }`
+ * - `{ ip: 'cf-connecting-ip' }`: an IP address in a header that your proxy sets, counted as `'ip'` is
  * - a function of the request
  */
 export type By =
@@ -42,6 +43,7 @@ export type By =
   | 'cookie'
   | (`${string}-${string}` & {})
   | HeaderSource
+  | { readonly ip: string }
   | SubjectResolver;
 
 /** Handling of a request without the rule's subject: count it by its IP, allow it without this rule, or deny it. */
