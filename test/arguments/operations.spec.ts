@@ -97,11 +97,16 @@ describe.each(CASES)('$name on $kind refuses, with the value and what is allowed
     const wrong = [undefined, null, true, NaN, {}, [], [null], Symbol('x'), () => 1, new Map(), 5n];
     expect(await faults(wrong, (subject) => run(each.rule, subject, ...each.rest))).toEqual([]);
   });
+});
 
-  it('options that it would ignore', async () => {
+const WITH_OPTIONS = CASES.filter(({ name }) => name !== 'block' && name !== 'reset');
+
+describe.each(WITH_OPTIONS)('$name on $kind', ({ kind, rule, rest, call }) => {
+  it('refuses options that it would ignore', async () => {
     const unknown = [{ costs: 2 }, { count: 2 }, { timeout: 5 }, { limit: 5 }, { rules: ['x'] }];
-    const call = (options: unknown) => run(each.rule, 'ann', ...each.rest, options);
-    expect(await faults([...unknown, ...NO_OBJECTS], call)).toEqual([]);
+    const run = (options: unknown) =>
+      call(limiters.get(kind)!, rule as never, 'ann' as never, ...(rest as never[]), options as never);
+    expect(await faults([...unknown, ...NO_OBJECTS], run)).toEqual([]);
   });
 });
 

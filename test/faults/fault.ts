@@ -8,8 +8,8 @@ export interface Expected {
    * redis'` all of them; or `'either'`.
    */
   readonly deciding: 'fallback' | 'redis' | 'only redis' | 'either';
-  /** Whether Redis still denies until the breaker opens, which only a charge does. */
-  readonly stillDenies?: boolean;
+  /** Whether Redis still decides some hits until the breaker opens. */
+  readonly decidesSome?: boolean;
   /** How often the breaker opens: once, or any number of times. It closes when the fault is over. */
   readonly breaker: 'once' | 'any';
   /** Whether the fault starts before the applications, so that none of them counts the others. */
