@@ -1,5 +1,12 @@
 import type { Decision } from '../contracts/decision.js';
 
+declare global {
+  // As @types/node and TypeScript's own library declare it: projects with older ones have neither.
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol;
+  }
+}
+
 /** Reports permits that are garbage before they were released. */
 const dropped = new FinalizationRegistry<() => void>((report) => report());
 

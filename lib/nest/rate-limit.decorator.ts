@@ -110,7 +110,8 @@ function swappedFix(first: unknown, second: unknown): string {
   if (typeof second === 'string' && parseDuration(second) !== undefined)
     return `; write @RateLimit('${second}', ${first})`;
   if (typeof second !== 'number') return '';
-  return `, or a window with its unit and a limit: @RateLimit('${first}s', ${second})`;
+  const readings = [`@RateLimit('${second}s', ${first})`, `@RateLimit('${first}s', ${second})`];
+  return `, or a window with its unit and a limit: ${readings.join(' or ')}`;
 }
 
 /**

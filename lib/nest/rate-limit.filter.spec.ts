@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ArgumentsHost } from '@nestjs/common';
-import type { HttpAdapterHost } from '@nestjs/core';
+import { ApplicationConfig, type HttpAdapterHost } from '@nestjs/core';
 import { catchError, firstValueFrom, of, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
 import type { Responder } from './request/responder.js';
@@ -40,7 +40,11 @@ function filterOver(answers: unknown[], type = 'fastify'): RateLimitFilter {
     end: (_response: unknown, end: string) => answers.push({ end }),
   };
   const responder = { complete: (denial) => denial } as Pick<Responder, 'complete'>;
-  return new RateLimitFilter({ httpAdapter } as unknown as HttpAdapterHost, responder as Responder);
+  return new RateLimitFilter(
+    { httpAdapter } as unknown as HttpAdapterHost,
+    responder as Responder,
+    new ApplicationConfig(),
+  );
 }
 
 function host(type: string, client: unknown = {}): ArgumentsHost {

@@ -1,15 +1,19 @@
 import type { ServerResponse } from 'node:http';
 import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 import { Responder, type Denial } from './request/responder.js';
 import { answerDenial } from './transports/handler-filter.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
 import { RateLimitExceededException } from './rate-limit.exception.js';
 
+/** The metadata of `@Catch`. */
+const CAUGHT = '__filterCatchExceptions__';
+
 /**
  * Exception filter that responds to denied requests: over HTTP with status, body and headers, over WebSocket with the
- * event `exception`, to a message with an error.
+ * event `exception`, to a message with an error. A global filter of the application for exactly these exceptions responds
+ * instead.
  *
  * @example
  * `@UseFilters(RateLimitFilter)`
@@ -20,9 +24,14 @@ export class RateLimitFilter implements ExceptionFilter {
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Responder) private readonly responder: Responder,
+    @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
   ) {}
 
   catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {
+    const own = this.config
+      .getGlobalFilters()
+      .findLast((filter) => filter !== this && isFor(filter, exception));
+    if (own) return own.catch(exception, host) as void;
     if (host.getType() !== 'http') return answerDenial(exception, host);
     this.respond(exception, host.getArgByIndex<object>(1), host);
   }
@@ -57,6 +66,12 @@ export class RateLimitFilter implements ExceptionFilter {
     httpAdapter.setHeader(response, 'Content-Length', `${Buffer.byteLength(text)}`);
     httpAdapter.end(response, text);
   }
+}
+
+/** Whether a filter catches the class of an exception itself, rather than a class that it extends, or everything. */
+function isFor(filter: ExceptionFilter, exception: Denial): boolean {
+  const caught = Reflect.getMetadata(CAUGHT, filter.constructor) as unknown[] | undefined;
+  return caught?.includes(exception.constructor) === true;
 }
 
 /** Whether a handler has written to the raw response, which Nest 11 does not notice on Fastify. */

@@ -243,7 +243,7 @@ describe('a decorator', () => {
     [[100, '1m'], `got "1m" as argument 2; allowed: a rule; write @RateLimit('1m', 100)`],
     [
       [60, 5],
-      `got 5 as argument 2; allowed: a rule, or a window with its unit and a limit: @RateLimit('60s', 5)`,
+      `got 5 as argument 2; allowed: a rule, or a window with its unit and a limit: @RateLimit('5s', 60) or @RateLimit('60s', 5)`,
     ],
     [['login', 5], 'got 5 as argument 2; allowed: the name of a rule and an object of fields'],
     [['login', '1m', 5], 'got 5 as argument 3; allowed: the name of a rule and an object of fields'],

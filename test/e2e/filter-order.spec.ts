@@ -1,4 +1,14 @@
-import { Catch, Controller, Get, Module, UseFilters, type ArgumentsHost, type Type } from '@nestjs/common';
+import {
+  Catch,
+  Controller,
+  Get,
+  HttpException,
+  Module,
+  UseFilters,
+  type ArgumentsHost,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
 import { APP_FILTER, BaseExceptionFilter } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
@@ -18,6 +28,18 @@ class OwnFilter extends BaseExceptionFilter {
     OwnFilter.seen.push(exception);
     super.catch(exception, host);
   }
+}
+
+@Catch(RateLimitExceededException)
+class ExactFilter extends OwnFilter {}
+
+@Catch(HttpException)
+class HttpExceptionFilter extends OwnFilter {}
+
+function moduleOf(provider: Provider): Type {
+  @Module({ providers: [provider] })
+  class OfProvider {}
+  return OfProvider;
 }
 
 const own = { provide: APP_FILTER, useClass: OwnFilter };
@@ -67,6 +89,19 @@ describe.each(FRAMEWORKS)('the filter that answers a denied request, on %s', (fr
     ['of a module imported before', () => ({ imports: [module(OwnFilterModule), limits()] })],
   ])('RateLimitFilter handles a denied request instead of an APP_FILTER %s', async (_title, metadata) => {
     expect(await denied(metadata())).toEqual(BY_US);
+  });
+
+  it.each([
+    ['of the root module', (exact: Provider) => ({ imports: [limits()], providers: [exact] })],
+    ['of a module imported before', (exact: Provider) => ({ imports: [moduleOf(exact), limits()] })],
+    ['of a module imported after', (exact: Provider) => ({ imports: [limits(), moduleOf(exact)] })],
+  ])('an APP_FILTER %s for exactly this exception handles a denied request', async (_title, metadata) => {
+    expect(await denied(metadata({ provide: APP_FILTER, useClass: ExactFilter }))).toEqual(BY_OWN);
+  });
+
+  it('an APP_FILTER for HTTP exceptions does not handle a denied request', async () => {
+    const filter = { provide: APP_FILTER, useClass: HttpExceptionFilter };
+    expect(await denied({ imports: [limits()], providers: [filter] })).toEqual(BY_US);
   });
 
   it('an APP_FILTER of a module imported after RateLimitModule handles a denied request', async () => {

@@ -75,7 +75,7 @@ describe.each([
 
 describe.each([
   {
-    name: 'Nest 10, CommonJS, Express, without ioredis',
+    name: 'Nest 10, CommonJS, Express, without ioredis, with types of Node.js 20.3',
     fixtures: ['nest-11-cjs', 'nest-10-cjs'],
     resolution: ['--module', 'Node16', '--moduleResolution', 'Node16'],
     jestNeeds: [],

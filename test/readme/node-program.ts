@@ -37,7 +37,7 @@ export function runProgram(
   args: readonly string[] = [],
 ): NodeProgram {
   if (!existsSync(pathOf(file))) {
-    throw new Error(`${file} is not there: run "npm run build" and "npx nest build sample-app" first`);
+    throw new Error(`${file} is not there: run "npm run build" and "npx nest build" first`);
   }
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, NO_COLOR: '1', ...variables };
