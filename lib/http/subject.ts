@@ -19,9 +19,6 @@ export function userSubject({ user }: HttpRequest): string | undefined {
   return userSubjectOf(id) ?? userSubjectOf(sub) ?? userSubjectOf(userId) ?? userSubjectOf(_id);
 }
 
-/** Returns the hash of the header `x-api-key`. */
-export const apiKeySubject = headerSubject('x-api-key');
-
 /**
  * Returns a function that returns the subject in a header: the hash of its value; `undefined` if the header is missing
  * or empty. The values of a repeated header are joined with commas.
@@ -46,9 +43,6 @@ export function userSubjectOf(id: unknown): string | undefined {
   if (typeof id === 'object' && id !== null) return textOfObject(id);
   return Number.isFinite(id) || typeof id === 'bigint' ? String(id) : undefined;
 }
-
-/** Returns the subject for an API key in a rule with `by: 'api-key'`. */
-export const apiKeySubjectOf = headerSubjectOf('x-api-key');
 
 /** The subject of all requests in a rule with `by: 'everyone'`. */
 export const EVERYONE = 'everyone';

@@ -32,11 +32,13 @@ const TOO_LARGE_FOR_DEFAULT = `allowed without an algorithm: at most ${LARGEST_D
  * Checks a rule and compiles it for the stores.
  *
  * @param path the name of the rule in error messages
+ * @param weightName returns the name of a weight in `share` as subjects are counted
  * @throws RateLimitConfigError with all problems of the rule
  */
 export function compileRule(
   given: AnyRule,
   path = `rule "${given.name ?? DEFAULT_RULE_NAME}"`,
+  weightName = boundedPart,
 ): CompiledRule {
   const rule = readFields(given, checksOf(given.algorithm));
   const fields = { ...rule } as Readonly<Record<string, unknown>>;
@@ -49,10 +51,15 @@ export function compileRule(
       problems.push(`${path}.${field}: missing; allowed: ${checks[field]!.allowed}`);
   }
   if (problems.length > 0) throw new RateLimitConfigError(problems);
-  return compileChecked(rule, definition, path);
+  return compileChecked(rule, definition, path, weightName);
 }
 
-function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string): CompiledRule {
+function compileChecked(
+  rule: AnyRule,
+  definition: AnyDefinition,
+  path: string,
+  weightName: typeof boundedPart,
+): CompiledRule {
   const quota = quotaOf(rule, definition);
   const algorithm = definition.resolve?.(quota) ?? definition;
   const { limit, cost = 1, block } = rule;
@@ -75,7 +82,7 @@ function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string):
     stateName: stateNameOf(quota, algorithm),
     ...amounts,
     among: sharedAmounts(quota, algorithm),
-    bySubject: algorithm.bySubject?.(withBoundedNames(quota)) as CompiledRule['bySubject'],
+    bySubject: algorithm.bySubject?.(withWeights(quota, weightName)) as CompiledRule['bySubject'],
     cost,
     waitMs: (parseDuration((rule as ConcurrencyRule).wait) ?? 0) / 1000,
     queues: algorithm.queues === true,
@@ -84,7 +91,7 @@ function compileChecked(rule: AnyRule, definition: AnyDefinition, path: string):
     shadow: rule.mode === 'shadow',
     perInstance: rule.per === 'instance',
     onStoreError: rule.onStoreError,
-    trial: compileTrial(rule, path),
+    trial: compileTrial(rule, path, weightName),
   };
 }
 
@@ -125,21 +132,25 @@ function quotaOf(rule: AnyRule, definition: AnyDefinition): Quota {
 }
 
 /** Returns the rule with the names of weights as subjects are counted. */
-function withBoundedNames(quota: Quota): Quota {
+function withWeights(quota: Quota, nameOf: typeof boundedPart): Quota {
   const { share } = quota as Quota & { readonly share?: FairShare };
   if (!share?.weights) return quota;
-  const weights = Object.entries(share.weights).map(([name, weight]) => [boundedPart(name), weight]);
+  const weights = Object.entries(share.weights).map(([name, weight]) => [nameOf(name), weight]);
   return {
     ...quota,
     share: { ...share, weights: Object.fromEntries(weights) as FairShare['weights'] },
   } as Quota;
 }
 
-function compileTrial({ trial, ...live }: AnyRule, path: string): CompiledRule | undefined {
+function compileTrial(
+  { trial, ...live }: AnyRule,
+  path: string,
+  weightName: typeof boundedPart,
+): CompiledRule | undefined {
   if (trial === undefined) return undefined;
   const problems = fieldProblems((field) => `${path}.trial.${field}`, { ...trial }, TRIAL_FIELDS);
   if (problems.length > 0) throw new RateLimitConfigError(problems);
   const rule = { ...live, ...trial, mode: 'shadow' } as AnyRule;
   const { name: trialOf = DEFAULT_RULE_NAME } = live;
-  return { ...compileRule(rule, `${path}.trial`), name: `${trialOf}?`, trialOf };
+  return { ...compileRule(rule, `${path}.trial`, weightName), name: `${trialOf}?`, trialOf };
 }

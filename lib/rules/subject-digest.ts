@@ -3,14 +3,14 @@ import type { ExceptedSubject } from '../contracts/rule-source.js';
 import { boundedList, boundedPart, digestIn, headIn, partOfDigest, type Subject } from './subject.js';
 
 /**
- * Stands for a subject of more than 64 characters, or for such a part of a list, in events. Operations accept it instead
- * of the subject.
+ * Stands for a subject of more than 64 characters, for the value of a header, or for such a part of a list, in events.
+ * Operations accept it instead of the subject.
  *
  * @example
  * events.on('denied', ({ subjects: [subject] }) => limits.block('login', subject, '1h'));
  */
 export class SubjectDigest {
-  /** The first characters of the subject: at most 8. */
+  /** The first characters of the subject: at most 8, and none of a header. */
   readonly head: string;
   /** 128 bits of its SHA-256, in hex. */
   readonly digest: string;

@@ -55,8 +55,8 @@ export function digestIn(part: string): string | undefined {
   return part.startsWith(MARKER) ? part.slice(0, DIGEST_LENGTH) : undefined;
 }
 
-/** Returns the part that is a digest in hex and the first characters of its text; `undefined` for other values. */
-export function partOfDigest(hex: unknown, head: unknown): string | undefined {
+/** Returns the part that is a digest in hex and the first characters of its text, if known; `undefined` for other values. */
+export function partOfDigest(hex: unknown, head: unknown = ''): string | undefined {
   const isDigest = typeof hex === 'string' && /^[0-9a-f]{32}$/.test(hex);
   return isDigest && typeof head === 'string' && head.length <= LONGEST_HEAD
     ? MARKER + hex + head

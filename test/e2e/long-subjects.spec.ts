@@ -38,6 +38,14 @@ class Routes {
   @RateLimit('shared')
   @Get('shared')
   shared() {}
+
+  @RateLimit('key')
+  @Get('key')
+  key() {}
+
+  @RateLimit('keys')
+  @Get('keys')
+  keys() {}
 }
 
 type Options = RateLimitModuleOptions & { readonly registerGuard?: boolean };
@@ -46,6 +54,8 @@ const quota = { window: '1h', limit: 1, algorithm: 'gcra' } as const;
 const ON_DEMAND = {
   login: { ...quota, by: email, block: 'manual' },
   pair: { ...quota, by: [tenant, email] },
+  key: { ...quota, by: 'api-key', block: 'manual' },
+  keys: { ...quota, by: ['x-tenant', { header: 'apikey' }] },
   shared: { ...quota, limit: 8, by: email, share: { weights: { [ANN]: 3 } } },
 } as const satisfies RateLimitModuleOptions['onDemand'];
 
@@ -58,8 +68,8 @@ describe.each(SETUPS)('long subjects on $framework with $kind', ({ framework, ki
     const { app, get } = await startApp({ imports: [limits], controllers: [Routes], providers }, setup);
     const denied: EventSubject[] = [];
     app.get(RateLimitEvents).on('denied', ({ subjects }) => denied.push(...subjects));
-    const ask = async (path: string, query: Record<string, string>) =>
-      (await get(`/${path}?${new URLSearchParams(query).toString()}`)).status;
+    const ask = async (path: string, query: Record<string, string>, headers: Record<string, string> = {}) =>
+      (await get(`/${path}?${new URLSearchParams(query).toString()}`, headers)).status;
     return { limits: app.get(RateLimitService), ask, denied };
   }
 
@@ -86,6 +96,37 @@ describe.each(SETUPS)('long subjects on $framework with $kind', ({ framework, ki
     expect(await ask('pair', { tenant: 'acme', email: ANN })).toBe(200);
     await limits.block('login', digest, '1h');
     expect(await limits.peek('login', ANN)).toMatchObject({ allowed: false });
+  });
+
+  it('the client of an event of a rule by header is blocked and reset by the subject of the event', async () => {
+    const { limits, ask, denied } = await start();
+    const [secret, other] = [{ 'x-api-key': 'secret' }, { 'x-api-key': 'other' }];
+    expect([await ask('key', {}, secret), await ask('key', {}, secret)]).toEqual([200, 429]);
+    const [subject] = denied as [SubjectDigest];
+    expect(subject).toBeInstanceOf(SubjectDigest);
+    expect(JSON.stringify(subject)).not.toContain('secret');
+    expect(await limits.reset('key', subject)).toBe(true);
+    expect(await ask('key', {}, secret)).toBe(200);
+    await limits.reset('key', 'secret');
+    await limits.block('key', subject, '1h');
+    expect([await ask('key', {}, secret), await ask('key', {}, other)]).toEqual([429, 200]);
+    // A client that sends the digest is another client.
+    expect(await ask('key', {}, { 'x-api-key': `#${subject.digest}` })).toBe(200);
+    expect(await ask('key', {}, { 'x-api-key': subject.digest })).toBe(200);
+    expect(await limits.reset('key', subject.digest)).toBe(true); // the counter of that client
+    expect(await ask('key', {}, secret)).toBe(429);
+  });
+
+  it('an exception is set for the client of an event of a rule by a list of headers', async () => {
+    const { limits, ask, denied } = await start({ liveRules: new MemoryRuleSource() });
+    const headers = { 'x-tenant': 'acme', apikey: 'secret' };
+    expect([await ask('keys', {}, headers), await ask('keys', {}, headers)]).toEqual([200, 429]);
+    await limits.rules.setException('keys', denied[0]!, 'allow', { by: 'ops@example.com' });
+    expect(await ask('keys', {}, headers)).toBe(200);
+    await limits.rules.unsetException('keys', denied[0]!, { by: 'ops@example.com' });
+    expect(await ask('keys', {}, headers)).toBe(429);
+    await limits.rules.setException('keys', ['acme', 'secret'], 'allow', { by: 'ops@example.com' });
+    expect(await ask('keys', {}, headers)).toBe(200);
   });
 
   it('a client that sends the digest of another subject does not share its counter', async () => {

@@ -1,7 +1,7 @@
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { ipSubjectOf } from '../../http/client-ip.js';
 import { EVERYONE, headerSubjectOf, userSubjectOf } from '../../http/subject.js';
-import { boundedList, boundedPart, type Subject } from '../../rules/subject.js';
+import { boundedList, boundedPart, partOfDigest, type Subject } from '../../rules/subject.js';
 import { SubjectDigest, type SubjectValue } from '../../rules/subject-digest.js';
 import { addressHeaderOf, headerOf } from '../rules/by.js';
 import type { By } from '../rules/route-rule.js';
@@ -59,8 +59,7 @@ function readPart(given: unknown, { read, isAnyText = false }: PartReader): stri
   if (typeof given !== 'string' && !Number.isFinite(given)) {
     return isAnyText ? SubjectDigest.partOf(given) : undefined;
   }
-  const part = read(given as string | number);
-  return part === undefined ? part : boundedPart(part);
+  return read(given as string | number);
 }
 
 function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
@@ -68,21 +67,31 @@ function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
   if (by === undefined) {
     return {
       allowed: 'a string or a number',
-      read: (given) => ip(given) ?? (String(given) || undefined),
+      read: (given) => ip(given) ?? bounded(String(given)),
       isAnyText: true,
     };
   }
   if (by === 'ip' || addressHeaderOf(by) !== undefined) return { allowed: 'an IP address', read: ip };
-  if (by === 'user') return { allowed: 'the id of a user', read: userSubjectOf, isAnyText: true };
+  if (by === 'user') {
+    return { allowed: 'the id of a user', read: (given) => bounded(userSubjectOf(given)), isAnyText: true };
+  }
   if (by === 'everyone') return EVERYONE_READER;
   const header = headerOf(by);
   if (header === undefined) {
     return {
       allowed: 'what its function returns',
-      read: (given) => String(given) || undefined,
+      read: (given) => bounded(String(given)),
       isAnyText: true,
     };
   }
   const hash = headerSubjectOf(header);
-  return { allowed: `the value of the header ${header}`, read: (given) => hash(String(given)) };
+  return {
+    allowed: `the value of the header ${header}`,
+    read: (given) => partOfDigest(hash(String(given))),
+    isAnyText: true,
+  };
+}
+
+function bounded(text: string | undefined): string | undefined {
+  return text ? boundedPart(text) : undefined;
 }

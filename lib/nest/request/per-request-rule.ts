@@ -1,5 +1,4 @@
 import { readCount } from '../../contracts/count.js';
-import { isFields } from '../../contracts/fields.js';
 import { headerSubjectOf } from '../../http/subject.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
@@ -7,7 +6,7 @@ import type { KeyedRule } from '../../rules/keyed-rule.js';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import type { AnyRule } from '../../rules/rule.js';
-import { copyOfText } from '../../rules/subject.js';
+import { boundedPart, copyOfText, partOfDigest } from '../../rules/subject.js';
 import type { InvalidValues } from './invalid-values.js';
 import type { Exchange } from './exchange.js';
 import { headerOf } from '../rules/by.js';
@@ -37,7 +36,7 @@ export function dynamicFields(fields: RuleFields): (typeof DYNAMIC)[number][] {
  */
 export function sampleOf(fields: RuleFields, path: string): CompiledRule {
   const given = dynamicFields(fields);
-  if (given.length === 0) return compileRule(ruleOf(fields), path);
+  if (given.length === 0) return compileRule(ruleOf(fields), path, weightNameOf(fields));
   const ofOne = fields['share'] === undefined ? [] : given.filter((field) => field !== 'cost');
   if (ofOne.length > 0) {
     const fix = 'a value, since all subjects of a rule with share have one limit and window';
@@ -48,7 +47,7 @@ export function sampleOf(fields: RuleFields, path: string): CompiledRule {
   for (const sample of SAMPLES) {
     const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
     try {
-      return compileRule(ruleOf({ ...fields, ...values }), path);
+      return compileRule(ruleOf({ ...fields, ...values }), path, weightNameOf(fields));
     } catch (error) {
       refusal ??= error;
     }
@@ -98,7 +97,11 @@ export class PerRequestRule {
 
   private compile(resolved: Resolved): CompiledRule | 'skip' | 'unavailable' {
     try {
-      const rule = compileRule(ruleOf({ ...this.fields, ...resolved, cost: 0 }), this.path);
+      const rule = compileRule(
+        ruleOf({ ...this.fields, ...resolved, cost: 0 }),
+        this.path,
+        weightNameOf(this.fields),
+      );
       return (this.lastValid = { ...rule, resolved: copied(resolved) });
     } catch (error) {
       if (!(error instanceof RateLimitConfigError)) throw error;
@@ -139,17 +142,14 @@ function ruleOf(fields: RuleFields): AnyRule {
       Object.hasOwn(options, field) ||
       !Object.hasOwn(ROUTE_FIELDS, field),
   );
-  const rule = Object.fromEntries(own);
-  return { ...rule, ...counted(rule['share'], fields['by']) } as unknown as AnyRule;
+  return Object.fromEntries(own) as unknown as AnyRule;
 }
 
-/** Returns `share` with the names of weights as the guard counts them: it hashes the values of headers. */
-function counted(share: unknown, by: unknown): { readonly share?: unknown } {
+/** Returns the function that gives the names of weights in `share` as the guard counts them: it hashes the values of headers. */
+function weightNameOf({ by }: RuleFields): ((name: string) => string) | undefined {
   const header = Array.isArray(by) ? undefined : headerOf(by);
-  if (header === undefined || !isFields(share) || !isFields(share['weights'])) return {};
-  const hash = headerSubjectOf(header);
-  const weights = Object.entries(share['weights']).map(([name, weight]) => [hash(name) ?? name, weight]);
-  return { share: { ...share, weights: Object.fromEntries(weights) as object } };
+  const hash = header === undefined ? undefined : headerSubjectOf(header);
+  return hash && ((name) => partOfDigest(hash(name)) ?? boundedPart(name));
 }
 
 /** Returns the values without references to longer texts: they are kept, and may be parts of what a client sent. */

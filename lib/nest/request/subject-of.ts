@@ -1,5 +1,5 @@
 import { promised } from '../../contracts/thenable.js';
-import { boundedList, boundedPart, type Subject } from '../../rules/subject.js';
+import { boundedList, boundedPart, partOfDigest, type Subject } from '../../rules/subject.js';
 import { headerIpSubject, ipSubject } from '../../http/client-ip.js';
 import { EVERYONE, headerSubject, userSubject, userSubjectOf, type HttpRequest } from '../../http/subject.js';
 import { addressHeaderOf, headerOf } from '../rules/by.js';
@@ -76,9 +76,16 @@ function finderOf(by: By, ipv6Prefix: number, report: (value: unknown) => void):
       return () => EVERYONE;
     default: {
       const header = addressHeaderOf(by);
-      return header === undefined ? headerSubject(headerOf(by)!) : headerIpSubject(header, ipv6Prefix);
+      return header === undefined
+        ? hashed(headerSubject(headerOf(by)!))
+        : headerIpSubject(header, ipv6Prefix);
     }
   }
+}
+
+/** Returns a finder of the digest of a value: events have it as an object that operations accept. */
+function hashed(find: (request: HttpRequest) => string | undefined): Finder {
+  return (request) => partOfDigest(find(request));
 }
 
 function bounded(find: (request: HttpRequest) => string | undefined): Finder {

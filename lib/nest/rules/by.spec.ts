@@ -75,12 +75,23 @@ describe('`by`', () => {
   });
 
   it('lists the parts of a request that it reads', () => {
-    expect(sourcesOf(['ip', 'user', 'api-key', 'X-Tenant', { header: 'ApiKey' }, FUNCTION])).toEqual({
+    const all = [
+      'ip',
+      'user',
+      'api-key',
+      'X-Tenant',
+      { header: 'ApiKey' },
+      { ip: 'X-Edge' },
+      FUNCTION,
+    ] as const;
+    expect(sourcesOf(all)).toEqual({
       ip: true,
       user: true,
       functions: [FUNCTION],
       headers: ['x-api-key', 'x-tenant', 'apikey'],
+      addressHeaders: ['x-edge'],
     });
-    expect(sourcesOf('everyone')).toEqual({ ip: false, user: false, functions: [], headers: [] });
+    const none = { ip: false, user: false, functions: [], headers: [], addressHeaders: [] };
+    expect(sourcesOf('everyone')).toEqual(none);
   });
 });
