@@ -1,14 +1,17 @@
 #!/usr/bin/env node
-// npx nestjs-redis-rate-limit migrate [path] [--dry]
+// npx nestjs-redis-rate-limit migrate [path] [--dry-run] [--force]
 // npx nestjs-redis-rate-limit simulate <log>... --rule <rule>
 import type { RateLimitConfigError } from './contracts/rate-limit-config.error.js';
 
-const USAGE = `npx nestjs-redis-rate-limit migrate [path] [--dry]
+const USAGE = `npx nestjs-redis-rate-limit migrate [path] [--dry-run] [--force]
 
 Moves an application from @nestjs/throttler to nestjs-redis-rate-limit: modules, decorators and guards.
 
-  path    a folder or a tsconfig.json; default: the current folder
-  --dry   prints what would change, and writes nothing
+  path        a folder or a tsconfig.json; default: the current folder
+  --dry-run   prints what would change, and writes nothing
+  --force     also writes files with uncommitted changes
+
+Prints the limits of every route before and after; exits with 1 if one differs or cannot be computed.
 
 npx nestjs-redis-rate-limit simulate <log>... --rule <rule> [--rule <rule>]...
 
@@ -24,10 +27,15 @@ Replays access logs, and prints which requests each rule would have allowed, del
   --html           writes a report with charts to this file
   --max-clients    maximum number of clients and states in memory; default: 1000000`;
 
-/** Runs a command. Returns what to print; `undefined` if there is no such command. */
+/** Runs a command. Returns what to print; `undefined` if its arguments are wrong. */
 async function run(command: string | undefined, args: readonly string[]): Promise<string | undefined> {
   if (command === 'simulate') return (await import('./simulate/command.js')).simulateCommand(args);
-  if (command === 'migrate') return (await import('./migrate/command.js')).migrateCommand(args);
+  if (command === 'migrate') {
+    const { text, isSame } = await (await import('./migrate/command.js')).migrateCommand(args);
+    if (!isSame) process.exitCode = 1;
+    return text;
+  }
+  if (command !== undefined) console.error(`command: got "${command}"; allowed: migrate, simulate`);
   return undefined;
 }
 

@@ -1,75 +1,111 @@
 import type * as TsMorph from 'ts-morph';
+import { definitionOf } from './constants.js';
 import { durationFor } from './durations.js';
 import { fieldsOf, valuesOf } from './rules.js';
 import type { Source } from './source.js';
 
-/** Rewrites `@Throttle` and `@SkipThrottle`. */
+const BY_HAND = 'write @RateLimit, one for each throttler';
+
+/** Rewrites `@Throttle` and `@SkipThrottle`, also where a function composes decorators. */
 export function migrateDecorators(source: Source): void {
   const { m, file } = source;
-  for (const decorator of file.getDescendantsOfKind(m.SyntaxKind.Decorator)) {
-    if (decorator.wasForgotten()) continue;
-    const name = decorator.getCallExpression()?.getExpression();
-    const lines = source.is(name, 'Throttle')
-      ? throttle(source, decorator)
-      : source.is(name, 'SkipThrottle')
-        ? skip(source, decorator)
-        : undefined;
-    if (lines) decorator.replaceWithText(lines.join('\n'));
+  for (const call of file.getDescendantsOfKind(m.SyntaxKind.CallExpression)) {
+    if (call.wasForgotten()) continue;
+    const name = call.getExpression();
+    const isThrottle = source.is(name, 'Throttle');
+    if (!isThrottle && !source.is(name, 'SkipThrottle')) continue;
+    const calls = isThrottle ? throttle(source, call) : skip(source, call);
+    const decorator = call.getParentIfKind(m.SyntaxKind.Decorator);
+    if (typeof calls === 'string') source.mark(decorator ?? call, calls);
+    else if (decorator) replace(decorator, calls);
+    else if (calls.length === 1 || isListed(source, call)) call.replaceWithText(calls.join(', '));
+    else call.replaceWithText(`${source.need('applyDecorators', '@nestjs/common')}(${calls.join(', ')})`);
+  }
+  for (const each of file.getDescendantsOfKind(m.SyntaxKind.Identifier)) {
+    if (each.wasForgotten() || each.getFirstAncestorByKind(m.SyntaxKind.ImportDeclaration)) continue;
+    if (each.getFirstAncestor((node) => node.getText().startsWith('MIGRATE_BY_HAND('))) continue;
+    const isUsed = source.is(each, 'Throttle') || source.is(each, 'SkipThrottle');
+    if (isUsed) source.mark(each, `a decorator of throttler that is not called here; ${BY_HAND}`);
   }
 }
 
-/** Returns one `@RateLimit` for each throttler. */
-function throttle(source: Source, decorator: TsMorph.Decorator): string[] | undefined {
-  const { Node } = source.m;
-  const [options, ttl] = decorator.getArguments();
+function replace(decorator: TsMorph.Decorator, [first, ...others]: readonly string[]): void {
+  const place = decorator.getParentOrThrow() as TsMorph.ClassDeclaration;
+  const index = place.getDecorators().indexOf(decorator) + 1;
+  decorator.replaceWithText(`@${first}`);
+  const parts = others.map((each) => /^(\w+)\((.*)\)$/s.exec(each)!);
+  place.insertDecorators(
+    index,
+    parts.map(([, name, text]) => ({ name: name!, arguments: [text!] })),
+  );
+}
+
+/** Whether a call is an argument or an element, beside which there may be others. */
+function isListed({ m }: Source, call: TsMorph.CallExpression): boolean {
+  const parent = call.getParent();
+  if (m.Node.isArrayLiteralExpression(parent)) return true;
+  return m.Node.isCallExpression(parent) && parent.getExpression() !== call;
+}
+
+/** Returns one `RateLimit` for each throttler, or why it is left alone. */
+function throttle(source: Source, call: TsMorph.CallExpression): string[] | string {
+  const [options, ttl] = call.getArguments();
   if (options && ttl) {
-    source.leave(decorator, '@Throttle(limit, ttl) of throttler 4: its ttl is in seconds; taken as that');
+    source.leave(call, '@Throttle(limit, ttl) of throttler 4: its ttl is in seconds; taken as that');
     const window = durationFor(source, ttl).replace(/^'(\d+)ms'$/, "'$1s'");
     return /^'\d+s'$/.test(window)
       ? [rateLimit(source, [`limit: ${options.getText()}`, `window: ${window}`])]
-      : undefined;
+      : `@Throttle: its ttl is no literal; ${BY_HAND}`;
   }
-  const values = Node.isObjectLiteralExpression(options) ? valuesOf(source, options) : undefined;
-  const entries = [...(values ?? [])];
-  const parts = entries.map(([, each]) =>
-    Node.isObjectLiteralExpression(each) ? valuesOf(source, each) : undefined,
-  );
-  if (!values || parts.includes(undefined)) {
-    source.leave(
-      decorator,
-      '@Throttle: its argument is no literal; write @RateLimit, one for each throttler',
-    );
-    return undefined;
+  const values = literalOf(source, options);
+  const entries = [...(values ?? [])].map(([name, each]) => [name, literalOf(source, each)] as const);
+  if (!values || entries.some(([, each]) => each === undefined)) {
+    return `@Throttle: its argument is no literal, or has a name that is no constant; ${BY_HAND}`;
   }
-  return entries.flatMap(([name, each], index) => {
-    if (source.application.names?.has(name) === false) {
-      source.leave(each, `@Throttle: no throttler has the name "${name}", so it limited nothing; removed`);
-      return [];
-    }
-    const named = name === 'default' ? [] : [`name: '${name}'`];
-    return [rateLimit(source, [...named, ...fieldsOf(source, parts[index]!)])];
-  });
+  const { names } = source.application;
+  const unknown = entries.find(([name]) => names?.has(name) === false);
+  if (unknown) {
+    return `@Throttle: no throttler has the name "${unknown[0]}", so it limited nothing; remove it, or add the rule`;
+  }
+  return entries.map(([name, each]) => rateLimit(source, [...named(name), ...fieldsOf(source, each!)]));
 }
 
-/** Returns a `@SkipRateLimit` for the names that are skipped, and a `@RateLimit` for those that no longer are. */
-function skip(source: Source, decorator: TsMorph.Decorator): string[] | undefined {
+/** Returns the values of an object literal, or of a constant that is one and reads no other name. */
+function literalOf(source: Source, node: TsMorph.Node | undefined): Map<string, TsMorph.Node> | undefined {
   const { Node } = source.m;
-  const [options] = decorator.getArguments();
-  if (!options) return [`@${source.need('SkipRateLimit')}('default')`];
-  const values = Node.isObjectLiteralExpression(options) ? valuesOf(source, options) : undefined;
-  const flags = [...(values ?? [])].map(([name, value]) => [name, value.getText()] as const);
-  if (!values || flags.some(([, flag]) => flag !== 'true' && flag !== 'false')) {
-    source.leave(decorator, '@SkipThrottle: its argument is no literal; write @SkipRateLimit with the names');
-    return undefined;
+  if (Node.isObjectLiteralExpression(node)) return valuesOf(source, node);
+  let found = node && definitionOf(source.m, node);
+  while (Node.isAsExpression(found) || Node.isSatisfiesExpression(found)) found = found.getExpression();
+  const isAlone =
+    Node.isObjectLiteralExpression(found) &&
+    found
+      .getDescendants()
+      .filter((each) => Node.isIdentifier(each))
+      .every((each) => Node.isPropertyAssignment(each.getParent()) || source.helperOf(each) !== undefined);
+  return isAlone ? valuesOf(source, found as TsMorph.ObjectLiteralExpression) : undefined;
+}
+
+/** Returns a `SkipRateLimit` for the names that are skipped, and a `RateLimit` for those that no longer are. */
+function skip(source: Source, call: TsMorph.CallExpression): string[] | string {
+  const [options] = call.getArguments();
+  if (!options) return [`${source.need('SkipRateLimit')}('default')`];
+  const values = literalOf(source, options);
+  const flags = [...(values ?? [])].map(([name, value]) => [name, source.valueOf(value)] as const);
+  if (!values || flags.some(([, flag]) => typeof flag !== 'boolean')) {
+    return '@SkipThrottle: its argument is no literal; write @SkipRateLimit with the names';
   }
-  const skipped = flags.filter(([, flag]) => flag === 'true').map(([name]) => `'${name}'`);
-  const limited = flags.filter(([, flag]) => flag === 'false').map(([name]) => name);
+  const skipped = flags.filter(([, flag]) => flag).map(([name]) => `'${name}'`);
+  const limited = flags.filter(([, flag]) => !flag).map(([name]) => name);
   return [
-    ...(skipped.length > 0 ? [`@${source.need('SkipRateLimit')}(${skipped.join(', ')})`] : []),
-    ...limited.map((name) => rateLimit(source, name === 'default' ? [] : [`name: '${name}'`])),
+    ...(skipped.length > 0 ? [`${source.need('SkipRateLimit')}(${skipped.join(', ')})`] : []),
+    ...limited.map((name) => rateLimit(source, named(name))),
   ];
 }
 
+function named(name: string): string[] {
+  return name === 'default' ? [] : [`name: '${name}'`];
+}
+
 function rateLimit(source: Source, fields: readonly string[]): string {
-  return `@${source.need('RateLimit')}(${fields.length > 0 ? `{ ${fields.join(', ')} }` : '{}'})`;
+  return `${source.need('RateLimit')}(${fields.length > 0 ? `{ ${fields.join(', ')} }` : '{}'})`;
 }

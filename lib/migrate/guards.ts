@@ -1,6 +1,9 @@
 import type * as TsMorph from 'ts-morph';
 import type { Source } from './source.js';
 
+/** The name that `getRequestResponse` gets: the guard refuses hooks of throttler, which nothing calls. */
+const REQUEST_OF = 'requestOf';
+
 const DETAILS: Readonly<Record<string, string>> = {
   limit: 'decision.limit',
   ttl: 'decision.windowMs',
@@ -13,7 +16,6 @@ const DETAILS: Readonly<Record<string, string>> = {
 const OTHERS: Readonly<Record<string, string>> = {
   generateKey: 'write `subjectOf`, and the `scope` of the rule',
   handleRequest: 'write `shouldSkip`, `subjectOf` and `deny`',
-  getRequestResponse: 'the request of each transport is found without it; write `subjectOf`',
   getErrorMessage: 'write `deny`, or the option `body`',
   errorMessage: 'write `deny`, or the option `body`',
   headerPrefix: "write the option `headers`, such as headers: 'throttler'",
@@ -41,28 +43,43 @@ function migrateGuard(source: Source, type: TsMorph.ClassDeclaration): void {
   const members = [...type.getMethods(), ...type.getProperties()];
   for (const member of members) {
     const name = member.getName();
-    if (name === 'getTracker') migrateTracker(source, member);
+    if (name === 'getTracker') migrateTracker(source, type, member);
+    else if (name === 'getRequestResponse') rename(source, type, member as TsMorph.MethodDeclaration);
     else if (name === 'shouldSkip') override(member);
     else if (name === 'throwThrottlingException') migrateDenial(source, member);
-    else if (Object.hasOwn(OTHERS, name)) source.leave(member, `${name}: ${OTHERS[name]}`);
+    else if (Object.hasOwn(OTHERS, name)) source.mark(member, `${name}: ${OTHERS[name]}`);
   }
   for (const each of type.getConstructors())
-    source.leave(each, 'constructor: a guard has none here; inject into properties');
+    source.mark(each, 'constructor: a guard has none here; inject into properties');
+}
+
+/** The guard finds the request of each transport by itself: the method stays one of the class, which its tracker calls. */
+function rename(source: Source, type: TsMorph.ClassDeclaration, member: TsMorph.MethodDeclaration): void {
+  if (member.getText().includes('super.'))
+    return source.mark(member, 'getRequestResponse: it calls `super`; find the request of the context');
+  member.setHasOverrideKeyword(false);
+  for (const each of type.getDescendantsOfKind(source.m.SyntaxKind.Identifier)) {
+    if (each.getText() === 'getRequestResponse') each.replaceWithText(REQUEST_OF);
+  }
 }
 
 function migrateTracker(
   source: Source,
+  type: TsMorph.ClassDeclaration,
   member: TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration,
 ): void {
-  if (!source.m.Node.isMethodDeclaration(member))
-    return source.leave(member, 'getTracker: write `subjectOf`');
+  if (!source.m.Node.isMethodDeclaration(member)) return source.mark(member, 'getTracker: write `subjectOf`');
   const [request, context] = member.getParameters();
   const requestName = request?.getNameNode().getText();
   const contextName = context?.getName() ?? 'context';
   for (const parameter of member.getParameters()) parameter.remove();
   member.addParameter({ name: contextName, type: source.need('ExecutionContext', '@nestjs/common') });
   if (requestName) {
-    member.insertStatements(0, `const ${requestName} = ${contextName}.switchToHttp().getRequest();`);
+    const own = type.getMethod('getRequestResponse') ?? type.getMethod(REQUEST_OF);
+    const found = own
+      ? `this.${own.getName()}(${contextName}).req`
+      : `${contextName}.switchToHttp().getRequest()`;
+    member.insertStatements(0, `const ${requestName} = ${found};`);
   }
   for (const call of member.getDescendantsOfKind(source.m.SyntaxKind.CallExpression)) {
     if (call.wasForgotten() || call.getExpression().getText() !== 'super.getTracker') continue;
@@ -85,7 +102,7 @@ function migrateDenial(
     member.getText(),
   );
   if (!isPlain || callsSuper) {
-    return source.leave(member, 'throwThrottlingException: write deny(context, decision)');
+    return source.mark(member, 'throwThrottlingException: write deny(context, decision)');
   }
   for (const use of uses) use.replaceWithText(DETAILS[use.getName()]!);
   const context = member.getParameters()[0]?.getName() ?? '_context';
@@ -125,7 +142,7 @@ function migrateProviders(source: Source): void {
     if (each.wasForgotten() || !isGuardProvider(source, each)) continue;
     const list = each.getParentIfKind(m.SyntaxKind.ArrayLiteralExpression);
     if (!list) {
-      source.leave(
+      source.mark(
         each,
         "the provider of throttler's guard: remove it, since the module registers its own guard",
       );

@@ -1,27 +1,52 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type * as TsMorph from 'ts-morph';
+import { valueOf } from './constants.js';
 import { migrateDecorators } from './decorators.js';
 import { isGuardProvider, migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
-import { Source, THROTTLER, type Application } from './source.js';
+import { limitsAfter, limitsBefore, tableOf } from './limits.js';
+import { MARK, Source, THROTTLER, type Application } from './source.js';
+
+/** How to migrate. */
+export interface MigrateOptions {
+  /** Whether nothing is written. */
+  readonly dryRun: boolean;
+  /** Whether files with uncommitted changes are written as well. */
+  readonly force: boolean;
+}
+
+/** The lines to print, and whether every route has the limits that it had. */
+export interface Migration {
+  readonly lines: readonly string[];
+  readonly isSame: boolean;
+}
 
 /**
  * Moves the TypeScript files of a folder, or of a tsconfig.json, from `@nestjs/throttler` to this package.
  *
- * @param dry whether nothing is written
- * @returns the lines to print: each file that changes, and what is left alone in it
+ * @throws Error with `problems` if the path is wrong, or has uncommitted changes
  */
-export async function migrate(m: typeof TsMorph, path: string, dry: boolean): Promise<string[]> {
+export async function migrate(
+  m: typeof TsMorph,
+  path: string,
+  { dryRun, force }: MigrateOptions,
+): Promise<Migration> {
   const root = resolve(path);
   const project = open(m, root);
   const folder = statSync(root).isDirectory() ? root : dirname(root);
-  project.manipulationSettings.set({ quoteKind: m.QuoteKind.Single });
-  const files = project
-    .getSourceFiles()
-    .filter((file) => importsThrottler(file) && isWithin(folder, file.getFilePath()));
-  if (files.length === 0) return [`${path}: no file imports ${THROTTLER}.`];
+  if (!dryRun && !force) checkCommitted(folder, path);
+  project.manipulationSettings.set({
+    quoteKind: m.QuoteKind.Single,
+    indentationText: m.IndentationText.TwoSpaces,
+  });
+  const all = project.getSourceFiles().filter((file) => isWithin(folder, file.getFilePath()));
+  const files = all.filter(importsThrottler);
+  if (files.length === 0) return { lines: [`${path}: no file imports ${THROTTLER}.`], isSame: true };
   const application = look(m, files);
+  const sources = all.map((file) => new Source(m, file, application));
+  const before = limitsBefore(sources);
   const lines: string[] = [];
   let left = 0;
   for (const file of files) {
@@ -30,22 +55,40 @@ export async function migrate(m: typeof TsMorph, path: string, dry: boolean): Pr
     for (const step of [migrateModules, migrateDecorators, migrateGuards]) step(source);
     source.finish();
     const isChanged = file.getFullText() !== before;
-    if (isChanged) file.formatText({ indentSize: 2 });
     left += source.leftAlone.length;
     lines.push(`${isChanged ? 'changed' : 'unchanged'} ${relative(process.cwd(), file.getFilePath())}`);
     for (const each of source.leftAlone) lines.push(`  ${each}`);
   }
-  if (!dry) await project.save();
-  return [...lines, '', ...summary(files.length, left, dry)];
+  const table = tableOf(before, limitsAfter(sources));
+  if (!dryRun) await project.save();
+  const isSame = table.isSame && left === 0;
+  return {
+    lines: [...lines, '', ...table.lines, '', ...summary(files.length, left, dryRun, isSame)],
+    isSame,
+  };
 }
 
-function summary(files: number, left: number, dry: boolean): string[] {
-  const done = `Files with ${THROTTLER}: ${files}${dry ? ' (--dry: nothing is written)' : ''}. Left to you: ${left}.`;
+function summary(files: number, left: number, dryRun: boolean, isSame: boolean): string[] {
+  const done = `Files with ${THROTTLER}: ${files}${dryRun ? ' (--dry-run: nothing is written)' : ''}. Left to you: ${left}.`;
   return [
     done,
+    isSame
+      ? 'Every route has the limits that it had.'
+      : `Compare the routes marked "!", and replace each ${MARK}: until then the application does not compile.`,
     'Next: format the files, compile, and run `npm uninstall @nestjs/throttler`.',
     'docs/migration.md of nestjs-redis-rate-limit lists what changes.',
   ];
+}
+
+/** @throws Error with `problems` if a file of the folder has changes that git has not stored */
+function checkCommitted(folder: string, path: string): void {
+  const { status, stdout } = spawnSync('git', ['status', '--porcelain', '--', '.'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  if (status !== 0 || stdout.trim() === '') return; // no repository, or nothing to lose
+  const problem = `path: "${path}" has uncommitted changes; commit or stash them, or write --force`;
+  throw Object.assign(new Error(problem), { problems: [problem] });
 }
 
 function open(m: typeof TsMorph, path: string): TsMorph.Project {
@@ -87,7 +130,8 @@ function isWithin(folder: string, file: string): boolean {
 }
 
 function importsThrottler(file: TsMorph.SourceFile): boolean {
-  return file.getImportDeclarations().some((each) => each.getModuleSpecifierValue() === THROTTLER);
+  const declarations = [...file.getImportDeclarations(), ...file.getExportDeclarations()];
+  return declarations.some((each) => each.getModuleSpecifierValue() === THROTTLER);
 }
 
 /** Collects the facts about the application that one file cannot show. */
@@ -102,7 +146,7 @@ function look(m: typeof TsMorph, files: readonly TsMorph.SourceFile[]): Applicat
   application.hasGlobalGuard = objects.some(({ source, object }) => isGuardProvider(source, object));
   const throttlers = objects.filter(({ object }) => isThrottler(object));
   const names = throttlers.map(({ object }) => object.getProperty('name'));
-  const literals = names.map((name) => (name ? literalOf(m, name) : 'default'));
+  const literals = names.map((name) => (name ? nameIn(m, name) : 'default'));
   if (literals.length > 0 && !literals.includes(undefined)) application.names = new Set(literals as string[]);
   return application;
 }
@@ -113,7 +157,7 @@ function isThrottler(object: TsMorph.ObjectLiteralExpression): boolean {
   return isElement && object.getProperty('ttl') !== undefined && object.getProperty('limit') !== undefined;
 }
 
-function literalOf(m: typeof TsMorph, property: TsMorph.Node): string | undefined {
-  const value = m.Node.isPropertyAssignment(property) ? property.getInitializer() : undefined;
-  return m.Node.isStringLiteral(value) ? value.getLiteralText() : undefined;
+function nameIn(m: typeof TsMorph, property: TsMorph.Node): string | undefined {
+  const value = valueOf(m, m.Node.isPropertyAssignment(property) ? property.getInitializer() : undefined);
+  return typeof value === 'string' ? value : undefined;
 }

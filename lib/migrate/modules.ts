@@ -1,6 +1,9 @@
 import type * as TsMorph from 'ts-morph';
-import { fieldsOf, textOf, valuesOf } from './rules.js';
+import { byHand, fieldsOf, textOf, valuesOf } from './rules.js';
 import type { Source } from './source.js';
+
+const NO_LITERAL =
+  'the options are not a literal with `throttlers`, each a literal; write `rules` of RateLimitModule';
 
 const STORAGES =
   /^Throttler(Storage)?Redis(Service|Storage)?$|^RedisThrottlerStorage$|^ThrottlerStorageRedisService$/;
@@ -18,7 +21,7 @@ export function migrateModules(source: Source): void {
   }
   for (const method of file.getDescendantsOfKind(m.SyntaxKind.MethodDeclaration)) {
     if (method.wasForgotten() || method.getName() !== 'createThrottlerOptions') continue;
-    migrateFactory(source, method);
+    if (!migrateFactory(source, method)) continue;
     method.rename('createRateLimitOptions');
     method.removeReturnType();
     const type = method.getParentIfKind(m.SyntaxKind.ClassDeclaration);
@@ -30,7 +33,7 @@ export function migrateModules(source: Source): void {
 function migrateRoot(source: Source, call: TsMorph.CallExpression): void {
   const [options] = call.getArguments();
   const text = options ? optionsOf(source, options) : ["headers: 'throttler'", "body: 'nest'"];
-  if (!text) return;
+  if (!text) return source.mark(call, NO_LITERAL);
   call.replaceWithText(
     `${source.need('RateLimitModule')}.forRoot(${objectOf([...text, ...extras(source)])})`,
   );
@@ -40,7 +43,7 @@ function migrateAsync(source: Source, call: TsMorph.CallExpression): void {
   const { m } = source;
   const [options] = call.getArguments();
   const values = m.Node.isObjectLiteralExpression(options) ? valuesOf(source, options) : undefined;
-  if (!values) return source.leave(call, 'forRootAsync: its argument is no object literal');
+  if (!values) return source.mark(call, 'forRootAsync: its argument is no object literal');
   const factory = values.get('useFactory');
   if (factory && !migrateFactory(source, factory)) return;
   for (const extra of extras(source)) {
@@ -60,9 +63,12 @@ function migrateFactory(source: Source, factory: TsMorph.Node): boolean {
   const { m } = source;
   const returned = returnedBy(source, factory);
   const found = returned.map((each) => ({ each, options: optionsOf(source, each) }));
-  if (found.length === 0)
-    source.leave(factory, 'the factory returns no literal; write its options as those of RateLimitModule');
-  if (found.length === 0 || found.some(({ options }) => !options)) return false;
+  if (found.length === 0 || found.some(({ options }) => !options)) {
+    const why = 'the factory returns no literal; write its options as those of RateLimitModule';
+    for (const each of returned.length > 0 ? returned : []) source.mark(each, why);
+    if (returned.length === 0 && !m.Node.isMethodDeclaration(factory)) source.mark(factory, why);
+    return false;
+  }
   for (const { each, options } of found) {
     const needsParentheses = m.Node.isArrowFunction(each.getParent());
     each.replaceWithText(needsParentheses ? `(${objectOf(options!)})` : objectOf(options!));
@@ -94,7 +100,6 @@ function optionsOf(source: Source, given: TsMorph.Node): string[] | undefined {
   const values = Node.isObjectLiteralExpression(given) ? valuesOf(source, given) : undefined;
   const throttlers = values?.get('throttlers');
   if (!values || !Node.isArrayLiteralExpression(throttlers)) {
-    source.leave(given, 'the options are not a literal with `throttlers`; write `rules` of RateLimitModule');
     return undefined;
   }
   return withRules(source, throttlers, values);
@@ -109,16 +114,10 @@ function withRules(
   let sendsHeaders = true;
   for (const each of throttlers.getElements()) {
     const options = source.m.Node.isObjectLiteralExpression(each) ? valuesOf(source, each) : undefined;
-    if (!options) {
-      source.leave(each, 'a throttler that is no object literal');
-      return undefined;
-    }
+    if (!options) return undefined;
     const name = options.get('name');
-    const key = !name
-      ? 'default'
-      : source.m.Node.isStringLiteral(name)
-        ? keyOf(name.getLiteralText())
-        : `[${name.getText()}]`;
+    const known = name === undefined ? 'default' : source.valueOf(name);
+    const key = typeof known === 'string' ? keyOf(known) : `[${name!.getText()}]`;
     rules.push(`${key}: ${objectOf(fieldsOf(source, options))}`);
     if (options.get('setHeaders')?.getText() === 'false') sendsHeaders = false;
   }
@@ -140,8 +139,7 @@ function redisOf(source: Source, storage: TsMorph.Node | undefined): string | un
   if (!storage) return undefined;
   const isOurs = source.m.Node.isNewExpression(storage) && STORAGES.test(storage.getExpression().getText());
   if (isOurs) return storage.getArguments()[0]?.getText() ?? "'redis://localhost:6379'";
-  source.leave(storage, 'storage: write `redis` with the URL, the ioredis options or the client');
-  return undefined;
+  return byHand(source, storage, 'storage: write `redis` with the URL, the ioredis options or the client');
 }
 
 function bodyOf(source: Source, message: TsMorph.Node | undefined): string {
@@ -155,11 +153,8 @@ function bodyOf(source: Source, message: TsMorph.Node | undefined): string {
     const given = message.getParameters().length === 1 ? 'context' : '';
     return `body: (_decision, context) => ({ statusCode: 429, message: (${textOf(source, message)})(${given}) })`;
   }
-  source.leave(
-    message,
-    'errorMessage: write body: (decision, context) => ({ statusCode: 429, message: ... })',
-  );
-  return `body: 'nest' /* TODO errorMessage: ${textOf(source, message).replaceAll('*/', '* /')} */`;
+  const why = 'errorMessage: write body: (decision, context) => ({ statusCode: 429, message: ... })';
+  return `body: ${byHand(source, message, why)}`;
 }
 
 function objectOf(fields: readonly string[]): string {

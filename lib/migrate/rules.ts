@@ -5,6 +5,8 @@ import type { Source } from './source.js';
 const KEY_GENERATOR =
   "generateKey: a rule's counter is that of its subject (`by`) and its route; `scope: 'shared'` counts all routes together";
 
+const NO_FUNCTION = 'blockDuration: `block` of a rule is no function';
+
 const REQUEST = 'context.switchToHttp().getRequest()';
 
 /** Returns the named values of an object literal; `undefined` if it has anything else, such as a spread. */
@@ -15,9 +17,11 @@ export function valuesOf(
   const { Node } = source.m;
   const values = new Map<string, TsMorph.Node>();
   for (const property of object.getProperties()) {
-    if (Node.isPropertyAssignment(property))
-      values.set(nameOf(source, property), property.getInitializerOrThrow());
-    else if (Node.isShorthandPropertyAssignment(property))
+    if (Node.isPropertyAssignment(property)) {
+      const name = nameOf(source, property);
+      if (name === undefined) return undefined;
+      values.set(name, property.getInitializerOrThrow());
+    } else if (Node.isShorthandPropertyAssignment(property))
       values.set(property.getName(), property.getNameNode());
     else if (Node.isMethodDeclaration(property)) values.set(property.getName(), property);
     else return undefined;
@@ -25,9 +29,13 @@ export function valuesOf(
   return values;
 }
 
-function nameOf({ m }: Source, property: TsMorph.PropertyAssignment): string {
+/** Returns the name of a property; `undefined` if it is computed from anything but constants. */
+function nameOf(source: Source, property: TsMorph.PropertyAssignment): string | undefined {
+  const { Node } = source.m;
   const node = property.getNameNode();
-  return m.Node.isStringLiteral(node) ? node.getLiteralText() : node.getText();
+  if (Node.isIdentifier(node)) return node.getText();
+  const name = source.valueOf(Node.isComputedPropertyName(node) ? node.getExpression() : node);
+  return name === undefined ? undefined : String(name);
 }
 
 /** Returns the fields of a rule for the options of a throttler, as source. */
@@ -38,8 +46,7 @@ export function fieldsOf(source: Source, values: ReadonlyMap<string, TsMorph.Nod
   if (of('limit')) fields.push(`limit: ${textOf(source, of('limit')!)}`);
   if (of('blockDuration')) {
     const block = durationFor(source, of('blockDuration')!);
-    if (block.includes('=>'))
-      source.leave(of('blockDuration')!, 'blockDuration: `block` of a rule is no function');
+    if (block.includes('=>')) fields.push(`block: ${byHand(source, of('blockDuration')!, NO_FUNCTION)}`);
     else fields.push(`block: ${block}`);
   }
   if (of('getTracker')) fields.push(`by: ${trackerOf(source, of('getTracker')!)}`);
@@ -50,10 +57,15 @@ export function fieldsOf(source: Source, values: ReadonlyMap<string, TsMorph.Nod
     fields.push(`skipIf: ${of('skipIf') ? textOf(source, of('skipIf')!) : `(context) => ${skips[0]}`}`);
   if (skips.length === 2) fields.push(`skipIf: (context) => ${skips.join(' || ')}`);
   if (of('generateKey')) {
-    source.leave(of('generateKey')!, KEY_GENERATOR);
-    fields.push(`/* TODO ${of('generateKey')!.getParentOrThrow().getText().replaceAll('*/', '* /')} */`);
+    fields.push(`scope: ${byHand(source, of('generateKey')!, KEY_GENERATOR)}`);
   }
   return fields;
+}
+
+/** Returns an expression that does not compile, with the code that has to be changed by hand. */
+export function byHand(source: Source, node: TsMorph.Node, why: string): string {
+  source.leave(node, why);
+  return source.marked(textOf(source, node), why);
 }
 
 /** Returns a function expression for a method of an object literal. */

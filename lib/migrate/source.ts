@@ -1,7 +1,11 @@
 import type * as TsMorph from 'ts-morph';
+import { HELPERS, valueOf } from './constants.js';
 
 export const THROTTLER = '@nestjs/throttler';
 const PACKAGE = 'nestjs-redis-rate-limit';
+
+/** Calls of this name do not compile: code that has to be changed by hand. */
+export const MARK = 'MIGRATE_BY_HAND';
 
 /** Names that are types, which must not be imported as values with `isolatedModules`. */
 const TYPES = new Set(['Decision', 'ExecutionContext']);
@@ -44,6 +48,33 @@ export class Source {
   need(name: string, from = PACKAGE): string {
     this.needed.set(from, (this.needed.get(from) ?? new Set()).add(name));
     return name;
+  }
+
+  /** The name of throttler's helper that a node is, such as `minutes`. */
+  helperOf(node: TsMorph.Node): string | undefined {
+    return Object.keys(HELPERS).find((name) => this.is(node, name));
+  }
+
+  /** The value of a constant expression. */
+  valueOf(node: TsMorph.Node | undefined) {
+    return valueOf(this.m, node, (each) => this.helperOf(each));
+  }
+
+  /** Reports code that has to be changed by hand, and marks it so that it does not compile. */
+  mark(node: TsMorph.Node, why: string): void {
+    const { Node } = this.m;
+    this.leave(node, why);
+    const type = node.getParentIfKind(this.m.SyntaxKind.ClassDeclaration);
+    if (Node.isDecorator(node)) node.replaceWithText(`@${this.marked(node.getText().slice(1), why)}`);
+    else if (type) {
+      const index = type.getMembers().findIndex((member) => member.getPos() === node.getPos());
+      type.insertProperty(index, { name: MARK, initializer: this.marked('', why) });
+    } else node.replaceWithText(this.marked(node.getText(), why));
+  }
+
+  /** Returns code that does not compile, with the reason. */
+  marked(text: string, why: string): string {
+    return `${MARK}(${[text, JSON.stringify(why)].filter(Boolean).join(', ')})`;
   }
 
   /** Reports code that has to be changed by hand. */
@@ -93,4 +124,12 @@ export class Source {
     if (known) known.addNamedImports(namedImports);
     else this.file.addImportDeclaration({ moduleSpecifier: from, namedImports });
   }
+}
+
+/** Whether a class extends one of a name, also through classes of the project. */
+export function isSubclassOf(type: TsMorph.ClassDeclaration, name: string): boolean {
+  const base = type.getExtends()?.getExpression().getText();
+  if (base === undefined) return false;
+  const parent = type.getBaseClass();
+  return base === name || (parent !== undefined && parent !== type && isSubclassOf(parent, name));
 }

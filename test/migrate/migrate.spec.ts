@@ -43,6 +43,16 @@ function migrate(path: string, ...options: string[]): Promise<string> {
   return runScript('dist/esm/cli.js', 'migrate', path, ...options);
 }
 
+/** Migrates an application, and returns what was printed and the exit code. */
+async function attempt(path: string, ...options: string[]): Promise<{ printed: string; exitCode: number }> {
+  try {
+    return { printed: await migrate(path, ...options), exitCode: 0 };
+  } catch (error) {
+    const { stdout, stderr, code } = error as { stdout: string; stderr: string; code: number };
+    return { printed: stdout + stderr, exitCode: code };
+  }
+}
+
 function textIn(path: string): string {
   return readdirSync(path)
     .filter((name) => name.endsWith('.ts'))
@@ -63,6 +73,9 @@ async function answers(path: string, requests: readonly unknown[]): Promise<unkn
     await runScript('test/migrate/run-app.mjs', join(path, 'app.module.js'), JSON.stringify(requests)),
   );
 }
+
+/** Apollo answers a GET only with such a header. */
+const PREFLIGHT = { 'apollo-require-preflight': 'yes' };
 
 const repeated = (times: number, path: string, headers = {}) =>
   Array.from({ length: times }, () => [path, headers]);
@@ -92,13 +105,36 @@ describe.each([
       ...repeated(1, '/orders', { 'x-skip': 'yes' }),
     ],
     denied: 3,
+    isKnown: false,
   },
-])('migrate: $what', ({ name, requests, denied }) => {
+  {
+    name: 'composed',
+    what: 'computed names, constants of other files, and decorators in functions',
+    requests: [
+      ...repeated(4, '/computed'),
+      ...repeated(3, '/composed'),
+      ...repeated(3, '/constant'),
+      ...repeated(6, '/skipped'),
+    ],
+    denied: 3,
+  },
+  {
+    name: 'graphql',
+    what: 'a guard of GraphQL that finds the request and its tracker',
+    requests: [
+      ...repeated(3, '/graphql?query={order(id:"1")}', { 'x-tenant': 'ann', ...PREFLIGHT }),
+      ...repeated(3, '/graphql?query={order(id:"1")}', { 'x-tenant': 'bob', ...PREFLIGHT }),
+    ],
+    denied: 2,
+  },
+])('migrate: $what', ({ name, requests, denied, isKnown = true }) => {
   it('the migrated application compiles and answers each request as before', async () => {
     const path = application(name);
     const before = (await answers(path, requests)) as unknown[][];
     expect(before.filter(([, status]) => status === 429)).toHaveLength(denied);
-    expect(await migrate(path)).toContain('Left to you: 0.');
+    const { printed, exitCode } = await attempt(path);
+    expect(printed).toContain('Left to you: 0.');
+    expect([exitCode, printed.includes('   ! ')]).toEqual(isKnown ? [0, false] : [1, true]);
     expect(textIn(path)).not.toContain('@nestjs/throttler');
     expect(await answers(path, requests)).toEqual(before);
   });
@@ -134,30 +170,91 @@ describe('migrate', () => {
     expect(text).toContain("window: '1h', limit: 2");
   });
 
-  it('prints what it leaves alone, and why', async () => {
-    const printed = await migrate(application('by-hand'));
+  it('marks what it cannot translate where it is, so that the application does not compile', async () => {
+    const path = application('by-hand');
+    const { printed, exitCode } = await attempt(path);
     for (const line of [
       'the options are not a literal with `throttlers`',
       "generateKey: a rule's counter is that of its subject (`by`) and its route",
       'errorMessage: write body: (decision, context) =>',
-      '@Throttle: its argument is no literal',
       "headerPrefix: write the option `headers`, such as headers: 'throttler'",
       'generateKey: write `subjectOf`, and the `scope` of the rule',
+      '@Throttle: its argument is no literal, or has a name that is no constant',
+      '@Throttle: no throttler has the name "other", so it limited nothing',
+      'a decorator of throttler that is not called here',
       'it is still imported from @nestjs/throttler',
     ])
       expect(printed).toContain(line);
+    expect(exitCode).toBe(1);
+    const text = textIn(path);
+    expect(text).toContain('@MIGRATE_BY_HAND(Throttle(limitsOf()), "@Throttle: its argument is no literal');
+    expect(text).toContain(
+      '@MIGRATE_BY_HAND(Throttle({ other: { limit: 1, ttl: 1000 } }), "@Throttle: no throttler',
+    );
+    expect(text).toContain('MIGRATE_BY_HAND = MIGRATE_BY_HAND("headerPrefix: write the option');
+    await expect(answers(path, [])).rejects.toThrow("Cannot find name 'MIGRATE_BY_HAND'");
   });
 
-  it('with --dry prints the same and writes nothing', async () => {
+  it('prints the limits of every route before and after, and fails if one is not known', async () => {
+    const path = application('composed');
+    const file = join(path, 'app.module.ts');
+    const before = readFileSync(file, 'utf8');
+    expect((await migrate(path, '--dry-run')).split('\n').slice(3, 8)).toEqual([
+      '  route                    before                           after',
+      '  AuthController.computed  auth 3 per 1m, burst 100 per 1s  auth 3 per 1m, burst 100 per 1s',
+      '  AuthController.composed  auth 2 per 1m, burst 9 per 1s    auth 2 per 1m, burst 9 per 1s',
+      '  AuthController.constant  auth 2 per 1m, burst 100 per 1s  auth 2 per 1m, burst 100 per 1s',
+      '  AuthController.skipped   none                             none',
+    ]);
+    writeFileSync(file, before.replace('limit: LIMITS.login,', 'limit: Number(process.env.LIMIT),'));
+    expect(await attempt(path, '--dry-run')).toMatchObject({
+      printed: expect.stringMatching(/computed +auth unknown per 1m, .* ! not known\n/),
+      exitCode: 1,
+    });
+    writeFileSync(file, before.replace('@Throttle({ [AUTH]:', '@Throttle({ [process.env.NAME!]:'));
+    const { printed, exitCode } = await attempt(path);
+    expect([exitCode, printed.includes('a name that is no constant')]).toEqual([1, true]);
+  });
+
+  it('prints only changed places anew', async () => {
+    const path = application('composed');
+    await migrate(path);
+    expect(textIn(path)).toContain("computed(): string { return 'as    it was formatted' }");
+  });
+
+  it('refuses a folder with uncommitted changes, unless it is told', async () => {
+    const path = application('named');
+    await runCommand(path, 'git', 'init', '--quiet');
+    const before = textIn(path);
+    expect(await attempt(path)).toEqual({
+      printed: `path: "${path}" has uncommitted changes; commit or stash them, or write --force\n`,
+      exitCode: 1,
+    });
+    expect(textIn(path)).toBe(before);
+    expect(await migrate(path, '--dry-run')).toContain('(--dry-run: nothing is written)');
+    expect(await migrate(path, '--force')).toContain('Every route has the limits that it had.');
+  });
+
+  it('with --dry-run prints the same and writes nothing', async () => {
     const path = application('by-hand');
     const before = textIn(path);
-    expect(await migrate(path, '--dry')).toContain('errorMessage: write body');
+    expect((await attempt(path, '--dry-run')).printed).toContain('errorMessage: write body');
     expect(textIn(path)).toBe(before);
+  });
+
+  it.each([
+    [['migrate', '--dry'], 'option of migrate: got "--dry"; allowed: --dry-run, --force'],
+    [['migrate', 'a', 'b'], 'paths: got ["a","b"]; allowed: one folder or tsconfig.json'],
+    [['upgrade'], 'command: got "upgrade"; allowed: migrate, simulate'],
+  ])('names what is wrong with the arguments: %j', async (args, message) => {
+    await expect(runScript('dist/esm/cli.js', ...args)).rejects.toMatchObject({
+      stderr: expect.stringContaining(message),
+    });
   });
 
   it('prints how it is called if the command is unknown', async () => {
     await expect(runScript('dist/esm/cli.js', 'upgrade')).rejects.toMatchObject({
-      stdout: expect.stringContaining('npx nestjs-redis-rate-limit migrate [path] [--dry]'),
+      stdout: expect.stringContaining('npx nestjs-redis-rate-limit migrate [path] [--dry-run] [--force]'),
     });
   });
 });

@@ -14,7 +14,9 @@ const answers = [];
 for (const [path, headers = {}] of JSON.parse(requests)) {
   const response = await fetch(`${url}${path}`, { headers });
   const body = await response.text();
-  answers.push(response.status === 429 ? [path, 429, JSON.parse(body).message] : [path, response.status]);
+  if (path.startsWith('/graphql')) answers.push([path, body.includes('"errors"') ? 429 : response.status]);
+  else
+    answers.push(response.status === 429 ? [path, 429, JSON.parse(body).message] : [path, response.status]);
 }
 console.log(JSON.stringify(answers));
 await app.close();

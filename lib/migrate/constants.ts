@@ -1,0 +1,83 @@
+import type * as TsMorph from 'ts-morph';
+
+type Constant = string | number | boolean;
+
+/** Milliseconds of throttler's helpers. */
+export const HELPERS: Readonly<Record<string, number>> = {
+  seconds: 1000,
+  minutes: 60_000,
+  hours: 3_600_000,
+  days: 86_400_000,
+  weeks: 604_800_000,
+};
+
+/**
+ * Returns the value of an expression of literals, constants, members of enums and of constant objects, also from other
+ * files; `undefined` for anything else.
+ *
+ * @param helperOf returns the name of throttler's helper that a node is
+ */
+export function valueOf(
+  m: typeof TsMorph,
+  node: TsMorph.Node | undefined,
+  helperOf: (node: TsMorph.Node) => string | undefined = () => undefined,
+): Constant | undefined {
+  const { Node } = m;
+  const read = (each: TsMorph.Node | undefined): Constant | undefined => valueOf(m, each, helperOf);
+  if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node)) return node.getLiteralText();
+  if (Node.isNumericLiteral(node)) return node.getLiteralValue();
+  if (Node.isTrueLiteral(node) || Node.isFalseLiteral(node)) return Node.isTrueLiteral(node);
+  if (
+    Node.isParenthesizedExpression(node) ||
+    Node.isAsExpression(node) ||
+    Node.isSatisfiesExpression(node) ||
+    Node.isNonNullExpression(node)
+  )
+    return read(node.getExpression());
+  if (Node.isBinaryExpression(node)) return calculated(node, read(node.getLeft()), read(node.getRight()));
+  if (Node.isTemplateExpression(node)) {
+    const spans = node
+      .getTemplateSpans()
+      .map((span) => [read(span.getExpression()), span.getLiteral()] as const);
+    if (spans.some(([value]) => value === undefined)) return undefined;
+    return (
+      node.getHead().getLiteralText() +
+      spans.map(([value, text]) => `${value}${text.getLiteralText()}`).join('')
+    );
+  }
+  if (Node.isCallExpression(node)) {
+    const helper = helperOf(node.getExpression());
+    const count = helper === undefined ? undefined : read(node.getArguments()[0]);
+    return typeof count === 'number' ? count * (HELPERS[helper!] ?? NaN) : undefined;
+  }
+  if (!Node.isIdentifier(node) && !Node.isPropertyAccessExpression(node)) return undefined;
+  const type = node.getType();
+  if (type.isStringLiteral() || type.isNumberLiteral()) return type.getLiteralValue() as Constant;
+  if (type.isEnumLiteral()) return type.getLiteralValue() as Constant | undefined;
+  return read(definitionOf(m, node));
+}
+
+/** Returns the expression that a constant, or a property of a constant object, is defined by. */
+export function definitionOf({ Node }: typeof TsMorph, node: TsMorph.Node): TsMorph.Node | undefined {
+  const name = Node.isPropertyAccessExpression(node) ? node.getNameNode() : node;
+  const symbol = name.getSymbol();
+  for (const each of (symbol?.getAliasedSymbol() ?? symbol)?.getDeclarations() ?? []) {
+    const isConstant =
+      Node.isVariableDeclaration(each) &&
+      each.getVariableStatement()?.getDeclarationKindKeywords()[0]?.getText() === 'const';
+    if (isConstant || Node.isPropertyAssignment(each)) return each.getInitializer();
+    if (Node.isFunctionDeclaration(each)) return each;
+  }
+  return undefined;
+}
+
+function calculated(
+  node: TsMorph.BinaryExpression,
+  left: Constant | undefined,
+  right: Constant | undefined,
+): Constant | undefined {
+  if (typeof left !== 'number' || typeof right !== 'number') return undefined;
+  return { '*': left * right, '+': left + right, '-': left - right, '/': left / right }[
+    node.getOperatorToken().getText()
+  ];
+}
