@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { Catch, Inject, type ArgumentsHost, type ExceptionFilter, type Type } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 import { Responder, type Denial } from './request/responder.js';
 import { answerDenial } from './transports/handler-filter.js';
 import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
 import { RateLimitExceededException } from './rate-limit.exception.js';
+
+const DENIALS: readonly Type[] = [RateLimitExceededException, RateLimitUnavailableException];
 
 /** The metadata of `@Catch`. */
 const CAUGHT = '__filterCatchExceptions__';
@@ -28,12 +30,20 @@ export class RateLimitFilter implements ExceptionFilter {
   ) {}
 
   catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {
-    const own = this.config
-      .getGlobalFilters()
-      .findLast((filter) => filter !== this && isFor(filter, exception));
-    if (own) return own.catch(exception, host) as void;
+    const own = this.exactFilter(exception);
+    if (own) return own.catch(exception, host) as Observable<never> | void;
     if (host.getType() !== 'http') return answerDenial(exception, host);
     this.respond(exception, host.getArgByIndex<object>(1), host);
+  }
+
+  /**
+   * Returns the global filter of the application for this class of exceptions. A filter that is placed nearer responds
+   * itself, and so does a subclass: the filter that it calls may be one that calls it.
+   */
+  private exactFilter(exception: Denial): ExceptionFilter | undefined {
+    const globals = this.config.getGlobalFilters();
+    if (this.constructor !== RateLimitFilter || !globals.includes(this)) return undefined;
+    return globals.findLast((filter) => filter.constructor !== RateLimitFilter && isFor(filter, exception));
   }
 
   private respond(exception: Denial, response: object, host: ArgumentsHost): void {
@@ -68,10 +78,14 @@ export class RateLimitFilter implements ExceptionFilter {
   }
 }
 
-/** Whether a filter catches the class of an exception itself, rather than a class that it extends, or everything. */
+/** Whether a filter catches denials by their class or a subclass, rather than by a class that it extends, or everything. */
 function isFor(filter: ExceptionFilter, exception: Denial): boolean {
-  const caught = Reflect.getMetadata(CAUGHT, filter.constructor) as unknown[] | undefined;
-  return caught?.includes(exception.constructor) === true;
+  const caught = (Reflect.getMetadata(CAUGHT, filter.constructor) ?? []) as readonly Type[];
+  return caught.some(
+    (type) =>
+      exception instanceof type &&
+      DENIALS.some((denial) => type === denial || type.prototype instanceof denial),
+  );
 }
 
 /** Whether a handler has written to the raw response, which Nest 11 does not notice on Fastify. */

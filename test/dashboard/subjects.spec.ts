@@ -97,6 +97,22 @@ describe.each(FRAMEWORKS)('the subjects on the operations page, on %s', (framewo
     },
   );
 
+  it('API keys are masked to different texts, and can be reset and blocked', async () => {
+    const onDemand = { login: { window: '1h', limit: 1, by: 'api-key' } } as const;
+    const app = await startDashboard({ framework, limits: { onDemand, liveRules: new MemoryRuleSource() } });
+    const login = async (key: string) =>
+      (await app.send({ method: 'POST', path: '/login', headers: { 'x-api-key': key } })).status;
+    expect([await login('sk-live-1'), await login('sk-live-1')]).toEqual([200, 429]);
+    const { id, subject } = (await app.rule('login')).top[0]!;
+    expect(subject).toMatch(/^#[0-9a-f]{4}•••$/);
+    await app.change('subjects/reset', { rule: 'login', subject: id });
+    expect(await login('sk-live-1')).toBe(200);
+    const { status } = await app.change('subjects/block', { rule: 'login', subject: id, expires: '10m' });
+    expect([status, await login('sk-live-1'), await login('sk-live-2')]).toEqual([200, 429, 200]);
+    await app.change('subjects/reset', { rule: 'login', subject: id });
+    expect(await login('sk-live-1')).toBe(200);
+  });
+
   it('an id of another rule, of another application or of nothing names no subject', async () => {
     const app = await startDashboard({ framework });
     const other = await startDashboard({ framework });

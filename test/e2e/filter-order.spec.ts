@@ -3,18 +3,22 @@ import {
   Controller,
   Get,
   HttpException,
+  Injectable,
   Module,
   UseFilters,
   type ArgumentsHost,
+  type ExecutionContext,
   type Provider,
   type Type,
 } from '@nestjs/common';
-import { APP_FILTER, BaseExceptionFilter } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, BaseExceptionFilter } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   RateLimitExceededException,
   RateLimitFilter,
+  RateLimitGuard,
   RateLimitModule,
+  type Decision,
   type RateLimitModuleExtras,
 } from '../../lib/index.js';
 import { closeApps, FRAMEWORKS, startApp, type AppSetup } from '../support/nest-app.js';
@@ -32,6 +36,22 @@ class OwnFilter extends BaseExceptionFilter {
 
 @Catch(RateLimitExceededException)
 class ExactFilter extends OwnFilter {}
+
+/** Counts denied requests, and lets RateLimitFilter respond. */
+@Catch(RateLimitExceededException)
+class CountingFilter extends RateLimitFilter {
+  static denied = 0;
+
+  override catch(exception: Parameters<RateLimitFilter['catch']>[0], host: ArgumentsHost) {
+    CountingFilter.denied += 1;
+    return super.catch(exception, host);
+  }
+}
+
+@Catch(RateLimitExceededException)
+class OtherCountingFilter extends CountingFilter {}
+
+class QuotaException extends RateLimitExceededException {}
 
 @Catch(HttpException)
 class HttpExceptionFilter extends OwnFilter {}
@@ -97,6 +117,36 @@ describe.each(FRAMEWORKS)('the filter that answers a denied request, on %s', (fr
     ['of a module imported after', (exact: Provider) => ({ imports: [limits(), moduleOf(exact)] })],
   ])('an APP_FILTER %s for exactly this exception handles a denied request', async (_title, metadata) => {
     expect(await denied(metadata({ provide: APP_FILTER, useClass: ExactFilter }))).toEqual(BY_OWN);
+  });
+
+  it.each([[[CountingFilter]], [[CountingFilter, OtherCountingFilter]]])(
+    'a filter of the application that extends RateLimitFilter is called once, and responds: %p',
+    async (filters) => {
+      CountingFilter.denied = 0;
+      const providers = filters.map((useClass) => ({ provide: APP_FILTER, useClass }));
+      expect(await denied({ imports: [limits()], providers })).toEqual(BY_US);
+      expect(CountingFilter.denied).toBe(1);
+    },
+  );
+
+  it('RateLimitFilter on a controller responds, although a global filter is for exactly this exception', async () => {
+    const providers = [{ provide: APP_FILTER, useClass: ExactFilter }];
+    expect(await denied({ imports: [limits()], providers, controllers: [OurRoutes] })).toEqual(BY_US);
+  });
+
+  it('an APP_FILTER for exactly this exception handles a subclass of it, which a guard has thrown', async () => {
+    @Injectable()
+    class ThrowingGuard extends RateLimitGuard {
+      protected override deny(_context: ExecutionContext, decision: Decision): never {
+        throw new QuotaException(decision);
+      }
+    }
+    const providers = [
+      { provide: APP_FILTER, useClass: ExactFilter },
+      { provide: APP_GUARD, useClass: ThrowingGuard },
+    ];
+    const metadata = { imports: [limits({ registerGuard: false })], providers };
+    expect(await denied(metadata)).toEqual(BY_OWN);
   });
 
   it('an APP_FILTER for HTTP exceptions does not handle a denied request', async () => {

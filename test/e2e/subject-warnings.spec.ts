@@ -201,6 +201,16 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     expect(codesOf(app)).toEqual([]);
   });
 
+  it('a warning reports that clients share a counter when none of 1,000 requests has an IP in its header', async () => {
+    const app = await start([{ name: 'edge', by: { ip: 'x-client' } }], { framework });
+    for (let nth = 1; nth < 1000; nth += 1) await app.get('/', { 'x-client': 'unknown' });
+    expect(codesOf(app)).toEqual([]);
+    await app.get('/');
+    expect(linesWith(app, 'RL_HEADER_NEVER_SEEN')).toEqual([
+      { level: 'warn', message: expect.stringContaining('counts by the IP in the header "x-client"') },
+    ]);
+  });
+
   it('a warning reports a header that is missing from the first 1,000 requests', async () => {
     const app = await start([{}, { name: 'tenant', by: 'x-tenant' }], { framework });
     for (let nth = 1; nth < 1000; nth += 1) await app.get('/');

@@ -51,6 +51,12 @@ describe.each(SETUPS)('limits in microservices: $link, $kind', ({ link, kind }) 
     );
   });
 
+  it('a rule by the IP in a header stops the application, since messages have no headers', async () => {
+    await expect(startDepot({ overrides: { sum: { by: { ip: 'x-real-ip' } } } })).rejects.toThrow(
+      'rule "sum" of Depot.sum.by: got {"ip":"x-real-ip"}, but a message or an event has no client address',
+    );
+  });
+
   it('a function in `by` gives each sender a counter', async () => {
     const { send } = await startDepot();
     expect([await send('tenant', 'ada'), await send('tenant', 'grace')]).toEqual(['ada', 'grace']);

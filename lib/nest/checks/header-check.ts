@@ -25,7 +25,8 @@ export class HeaderCheck implements Check {
   see({ request }: Exchange, { path }: AppliedLimit): boolean {
     if (this.isDecided) return true;
     const value = request.headers?.[this.header];
-    return (this.isDecided = value ? this.seeValue(value, path) : this.seeNone(path));
+    const isFound = this.isAddress ? isAddress(value) : Boolean(value);
+    return (this.isDecided = isFound ? this.seeValue(value!, path) : this.seeNone(path));
   }
 
   private seeNone(path: string): boolean {
@@ -33,15 +34,15 @@ export class HeaderCheck implements Check {
     if (this.without < WITHOUT_HEADER) return false;
     this.warnings.warn(
       'RL_HEADER_NEVER_SEEN',
-      `${path} counts by the header "${this.header}", and none of ${WITHOUT_HEADER} requests had it. Correct ` +
-        'the name in `by`, or let the proxy pass the header on.',
+      `${path} counts by the ${this.isAddress ? 'IP in the ' : ''}header "${this.header}", and none of ${WITHOUT_HEADER} ` +
+        `requests had ${this.isAddress ? 'one' : 'it'}. Correct the name in \`by\`, or let the proxy pass the header on.`,
       this.header,
     );
     return true;
   }
 
   private seeValue(value: string | string[], path: string): boolean {
-    if (this.isAddress || canonicalIp(String(value)) === undefined) return true;
+    if (this.isAddress || !isAddress(value)) return true;
     this.addresses += 1;
     if (this.addresses < WITH_ADDRESS) return false;
     this.warnings.warn(
@@ -52,4 +53,8 @@ export class HeaderCheck implements Check {
     );
     return true;
   }
+}
+
+function isAddress(value: string | string[] | undefined): boolean {
+  return canonicalIp(value === undefined ? value : String(value).trim()) !== undefined;
 }

@@ -47,13 +47,14 @@ export class Wiring {
       if (hasInterceptors(type)) intercept(type);
       if (takesStreamCalls(prototype[name]!)) addStreamCallFilter(prototype[name]!);
       if (kind === 'connection') this.connections.limit(type);
-      if (kind === 'gateway' || kind === 'pattern') this.wireUnreached(isMixed ? prototype[name]! : type);
+      if (kind === 'gateway' || kind === 'pattern')
+        this.wireUnreached(isMixed ? prototype[name]! : type, type);
     }
   }
 
-  private wireUnreached(target: object): void {
+  private wireUnreached(target: object, type: Type): void {
     addGuard(target, this.guards);
-    if (this.registersFilter) addFilter(target);
+    if (this.registersFilter) addFilter(target, type);
   }
 
   private mayHaveRules(type: Type, name: string): boolean {

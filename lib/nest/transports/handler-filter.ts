@@ -34,10 +34,17 @@ const HANDLER_FILTER = new HandlerFilter();
 
 const FILTERS = '__exceptionFilters__';
 
-/** Adds the filter to a class or handler, after the filters of the application, before Nest reads which it has. */
-export function addFilter(target: object): void {
-  const present = (Reflect.getMetadata(FILTERS, target) as unknown[] | undefined) ?? [];
-  if (!present.includes(HANDLER_FILTER)) {
-    Reflect.defineMetadata(FILTERS, [HANDLER_FILTER, ...present], target);
-  }
+/**
+ * Adds the filter to a class or handler, after the filters of the application, before Nest reads which it has. Nest calls
+ * filters of a handler before those of its class, so a handler also gets those of its class.
+ */
+export function addFilter(target: object, type: object): void {
+  const present = filtersOf(target);
+  if (present.includes(HANDLER_FILTER)) return;
+  const ofClass = target === type ? [] : filtersOf(type);
+  Reflect.defineMetadata(FILTERS, [HANDLER_FILTER, ...ofClass, ...present], target);
+}
+
+function filtersOf(target: object): readonly unknown[] {
+  return (Reflect.getMetadata(FILTERS, target) as unknown[] | undefined) ?? [];
 }

@@ -6,7 +6,10 @@ const HIDDEN = '•••';
 /** Returns a subject with only its first and last characters: never its length, and at most a quarter of it. */
 export function masked(subject: SubjectValue): string {
   if (Array.isArray(subject)) return subject.map(masked).join(' | ');
-  if (subject instanceof SubjectDigest) return Array.from(subject.head).slice(0, 2).join('') + HIDDEN;
+  if (subject instanceof SubjectDigest) {
+    const { head, digest } = subject;
+    return (head === '' ? `#${digest.slice(0, 4)}` : Array.from(head).slice(0, 2).join('')) + HIDDEN;
+  }
   if (subject === EVERYONE || subject === '') return subject;
   const characters = Array.from(String(subject));
   const { length } = characters;
