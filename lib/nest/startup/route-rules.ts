@@ -33,6 +33,7 @@ import type { TransportName } from '../rules/transport-names.js';
 import { SharedRules } from '../rules/shared-rules.js';
 import { RuleMistakes } from '../checks/rule-mistakes.js';
 import { UnboundedRoutes } from '../checks/unbounded-routes.js';
+import { UnreadThrottles } from '../checks/unread-throttles.js';
 import { Warnings } from '../warnings.js';
 
 /** Compiles and checks the rules of every route at start. */
@@ -53,7 +54,7 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(Routes) private readonly routes: Routes,
-    @Inject(ApplicationConfig) config: ApplicationConfig,
+    @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
   ) {
     this.ids = new RouteIds(config, modules, book.problems);
     this.ruled = new Set(book.ruledTransports);
@@ -63,11 +64,17 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
   /** @throws RateLimitConfigError listing all problems of all rules */
   onModuleInit(): void {
     for (const rule of this.book.optionRules()) this.limitOf(rule, 'the module');
+    const throttles = new UnreadThrottles(this.modules, this.config);
     for (const { type, isController } of handlerClasses(this.modules)) {
       const { prototype } = type as { prototype: Record<string, Handler> };
       for (const method of methodsOf(type)) {
         const kind = handlerKind(type, method, isController);
-        this.checkAddresses(this.routeOf(type, prototype[method]!, method, kind), kind);
+        const route = this.routeOf(type, prototype[method]!, method, kind);
+        this.checkAddresses(route, kind);
+        const isLimited = kind !== 'none' && route.limits.length > 0;
+        const wrong =
+          isLimited && throttles.problemOf(prototype[method]!, lineage(type), `${type.name}.${method}`);
+        if (wrong) this.book.problems.add(wrong);
       }
     }
     this.book.checkNames();
