@@ -37,6 +37,7 @@ export function limitsBefore(sources: readonly Source[]): RouteLimits {
       );
     }
   }
+  if (all.size === 0) all.set(UNKNOWN, {});
   const guards = guardsOf(sources, 'ThrottlerGuard');
   return routes(sources, guards, guards.isGlobal, (source, places) => {
     const limits: Limits = new Map(all);
@@ -72,6 +73,7 @@ export function limitsAfter(sources: readonly Source[]): RouteLimits {
         all.set(name, limitIn(source, each, 'window'));
     }
   }
+  if (all.size === 0) all.set(UNKNOWN, {});
   const guards = guardsOf(sources, 'RateLimitGuard');
   return routes(sources, guards, registersGuard || guards.isGlobal, (source, places) => {
     const limits: Limits = new Map(all);
@@ -231,10 +233,11 @@ function entriesOf(
 }
 
 /** The calls of `forRoot` and `forRootAsync` of a module. */
-function callsOf({ m, file }: Source, module: string): TsMorph.CallExpression[] {
-  return file
-    .getDescendantsOfKind(m.SyntaxKind.CallExpression)
-    .filter((call) => new RegExp(`^${module}\\.forRoot(Async)?$`).test(call.getExpression().getText()));
+function callsOf(source: Source, module: string): TsMorph.CallExpression[] {
+  const name = source.localName(module) ?? module;
+  return source.file
+    .getDescendantsOfKind(source.m.SyntaxKind.CallExpression)
+    .filter((call) => [`${name}.forRoot`, `${name}.forRootAsync`].includes(call.getExpression().getText()));
 }
 
 /** The elements of the throttlers in a call; `undefined` if they are no literal. */
