@@ -2,7 +2,7 @@ import type * as TsMorph from 'ts-morph';
 import { definitionOf } from './constants.js';
 import { millisecondsIn, textOf } from './durations.js';
 import { valuesOf } from './rules.js';
-import { isSubclassOf, type Source } from './source.js';
+import { isSubclassOf, PACKAGE, THROTTLER, type Source } from './source.js';
 
 /** The decorators of handlers. */
 const HANDLERS =
@@ -41,13 +41,13 @@ export function limitsBefore(sources: readonly Source[]): RouteLimits {
   const guards = guardsOf(sources, 'ThrottlerGuard');
   return routes(sources, guards, guards.isGlobal, (source, places) => {
     const limits: Limits = new Map(all);
-    for (const { call } of decorated(source, places, 'Throttle')) {
+    for (const call of decorated(source, places, 'Throttle')) {
       for (const [name, each] of entriesOf(source, call.getArguments()[0])) {
         if (all.has(name) || name === UNKNOWN || all.has(UNKNOWN))
           overlay(limits, name, limitIn(source, each, 'ttl'));
       }
     }
-    const skips = decorated(source, places, 'SkipThrottle').map(({ call }) => call.getArguments()[0]);
+    const skips = decorated(source, places, 'SkipThrottle').map((call) => call.getArguments()[0]);
     for (const options of skips) {
       if (!options) limits.delete('default');
       for (const [name, flag] of options ? entriesOf(source, options) : []) {
@@ -78,11 +78,11 @@ export function limitsAfter(sources: readonly Source[]): RouteLimits {
   return routes(sources, guards, registersGuard || guards.isGlobal, (source, places) => {
     const limits: Limits = new Map(all);
     for (const place of places) {
-      for (const { call } of decorated(source, [place], 'SkipRateLimit')) {
+      for (const call of decorated(source, [place], 'SkipRateLimit')) {
         const names = call.getArguments().map((each) => source.valueOf(each));
         for (const name of names.length > 0 ? names : [...limits.keys()]) limits.delete(String(name));
       }
-      for (const { call } of decorated(source, [place], 'RateLimit')) {
+      for (const call of decorated(source, [place], 'RateLimit')) {
         const values = mapOf(source, call.getArguments()[0]);
         const name = String(values?.has('name') ? source.valueOf(values.get('name')) : 'default');
         if (!limits.has(name) && all.has(name)) limits.set(name, all.get(name)!);
@@ -151,13 +151,11 @@ function routes(
       for (const method of type.getMethods()) {
         if (!isHandler(source, method)) continue;
         const isGuarded = [type, method].some((place) =>
-          place
-            .getDecorators()
-            .some(
-              (each) =>
-                each.getName() === 'UseGuards' &&
-                each.getArguments().some((guard) => names.has(guard.getText())),
-            ),
+          callsAt(source, place).some(
+            (call) =>
+              call.getExpression().getText() === 'UseGuards' &&
+              call.getArguments().some((guard) => names.has(guard.getText())),
+          ),
         );
         const limits = isGlobal || isGuarded ? limitsOf(source, [type, method]) : new Map<string, Limit>();
         found.set(`${type.getName() ?? ''}.${method.getName()}`, inWords(limits));
@@ -168,25 +166,27 @@ function routes(
 }
 
 /** Whether a method has the decorator of a handler, or a function that composes one. */
-function isHandler({ m }: Source, method: TsMorph.MethodDeclaration): boolean {
-  return method.getDecorators().some((each) => {
-    if (HANDLERS.test(each.getName())) return true;
-    const callee = each.getCallExpression()?.getExpression();
-    const calls = callee && definitionOf(m, callee)?.getDescendantsOfKind(m.SyntaxKind.CallExpression);
-    return calls?.some((call) => HANDLERS.test(call.getExpression().getText())) === true;
-  });
+function isHandler(source: Source, method: TsMorph.MethodDeclaration): boolean {
+  return callsAt(source, method).some((call) => HANDLERS.test(call.getExpression().getText()));
+}
+
+/** The calls of the decorators of a class or method, and those in functions that compose them, in the order in which they run. */
+function callsAt({ m }: Source, place: Place): TsMorph.CallExpression[] {
+  return place
+    .getDecorators()
+    .toReversed()
+    .flatMap((decorator) => {
+      const call = decorator.getCallExpression();
+      const composed = call && definitionOf(m, call.getExpression());
+      return call ? [call, ...(composed?.getDescendantsOfKind(m.SyntaxKind.CallExpression) ?? [])] : [];
+    });
 }
 
 function inWords(limits: Limits): string {
-  const texts = Array.from(
-    limits,
-    ([name, { limit = UNKNOWN, window = UNKNOWN }]) => `${name} ${limit} per ${spelled(window)}`,
+  const texts = Array.from(limits, ([name, { limit = UNKNOWN, window = UNKNOWN }]) =>
+    name === UNKNOWN ? name : `${name} ${limit} per ${typeof window === 'number' ? textOf(window) : window}`,
   );
   return texts.toSorted().join(', ') || 'none';
-}
-
-function spelled(window: number | string): string {
-  return typeof window === 'number' ? textOf(window) : window;
 }
 
 function overlay(limits: Limits, name: string, limit: Limit): void {
@@ -266,29 +266,24 @@ function factoriesOf(source: Source, call: TsMorph.CallExpression): TsMorph.Node
   return (used?.getSymbol()?.getAliasedSymbol() ?? used?.getSymbol())?.getDeclarations() ?? [];
 }
 
-/** The calls of a decorator on a class and its method, also within functions that compose decorators. */
-function decorated(
-  source: Source,
-  places: readonly Place[],
-  name: string,
-): { readonly call: TsMorph.CallExpression }[] {
-  const { m } = source;
+/** The calls of a decorator on a class and its method. */
+function decorated(source: Source, places: readonly Place[], name: string): TsMorph.CallExpression[] {
   return places.flatMap((place) =>
-    place.getDecorators().flatMap((decorator) => {
-      const call = decorator.getCallExpression();
-      const callee = call?.getExpression();
-      if (!call || !callee) return [];
-      if (isCalled(callee, name)) return [{ call }];
-      return (definitionOf(m, callee)?.getDescendantsOfKind(m.SyntaxKind.CallExpression) ?? [])
-        .filter((each) => isCalled(each.getExpression(), name))
-        .map((each) => ({ call: each }));
-    }),
+    callsAt(source, place).filter((call) => isCalled(call.getExpression(), name)),
   );
 }
 
-/** Whether a node is the name of a decorator, or an alias of it in the imports of its file. */
+/** Whether a node is the name of a decorator in the imports of its file, also through a file that exports it again. */
 function isCalled(node: TsMorph.Node, name: string): boolean {
-  const imports = node.getSourceFile().getImportDeclarations();
-  const names = imports.flatMap((each) => each.getNamedImports()).filter((each) => each.getName() === name);
-  return names.some((each) => (each.getAliasNode()?.getText() ?? name) === node.getText());
+  const packages = [THROTTLER, PACKAGE];
+  return node
+    .getSourceFile()
+    .getImportDeclarations()
+    .some((each) => {
+      const found = each.getNamedImports().find((named) => named.getName() === name);
+      if (!found || (found.getAliasNode()?.getText() ?? name) !== node.getText()) return false;
+      if (packages.includes(each.getModuleSpecifierValue())) return true;
+      const others = each.getModuleSpecifierSourceFile()?.getExportDeclarations() ?? [];
+      return others.some((other) => packages.includes(other.getModuleSpecifierValue() ?? ''));
+    });
 }

@@ -2,7 +2,7 @@ import type * as TsMorph from 'ts-morph';
 import { HELPERS, valueOf } from './constants.js';
 
 export const THROTTLER = '@nestjs/throttler';
-const PACKAGE = 'nestjs-redis-rate-limit';
+export const PACKAGE = 'nestjs-redis-rate-limit';
 
 /** Calls of this name do not compile: code that has to be changed by hand. */
 export const MARK = 'MIGRATE_BY_HAND';

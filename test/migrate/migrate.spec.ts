@@ -216,6 +216,21 @@ describe('migrate', () => {
     expect([exitCode, printed.includes('a name that is no constant')]).toEqual([1, true]);
   });
 
+  it('does not take a route whose guard and limit are in a function for one without a limit', async () => {
+    const path = application('composed');
+    const file = join(path, 'app.module.ts');
+    const text = readFileSync(file, 'utf8');
+    const guarded = text
+      .replace('AuthGet, LIMITS', 'AuthGet, Guarded, LIMITS')
+      .replace("@AuthGet('composed')", "@Guarded(3)\n  @AuthGet('composed')")
+      .replace('providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],', '');
+    writeFileSync(file, guarded);
+    const { printed, exitCode } = await attempt(path, '--dry-run');
+    expect(printed).toMatch(/computed +none +none\n/);
+    expect(printed).toMatch(/composed +auth unknown per 1m, .* ! not known\n/);
+    expect(exitCode).toBe(1);
+  });
+
   it('prints only changed places anew', async () => {
     const path = application('composed');
     await migrate(path);
