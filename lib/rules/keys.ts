@@ -7,7 +7,7 @@ import { KeyedRule, HitCacheLimit } from './keyed-rule.js';
 import type { RuleHit } from './rule-hit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { CompiledRule } from './compiled-rule.js';
-import { copyOf, type Subject } from './subject.js';
+import { copyOf, copyOfText, type Subject } from './subject.js';
 
 /** Builds the keys of counters, and the hits of rules. */
 export class Keys {
@@ -65,17 +65,21 @@ export class Keys {
     cost: number,
   ): RuleHit {
     const { algorithm, shadow } = rule;
-    const owner = rule.bySubject ? rule.name : subject;
-    const key = keyOf(this.head, owner, tail);
+    // Nothing but copies from here on: a key that is not a copy keeps the string that the subject is a part of.
+    const copied = typeof subject === 'string' ? subject : subject.map(copyOfText);
+    const key = keyOf(this.head, rule.bySubject ? rule.name : copied, tail);
+    const kept = copyOf(copied, key, this.head.length);
     return {
       rule,
-      subject: copyOf(subject, key, this.head.length),
+      subject: kept,
       route,
       key,
       algorithm,
-      parameters: this.parametersOf(rule, subject),
+      parameters: this.parametersOf(rule, kept),
       block:
-        ofBlock === undefined ? undefined : { key: keyOf(this.head, owner, ofBlock), duration: rule.block! },
+        ofBlock === undefined
+          ? undefined
+          : { key: keyOf(this.head, rule.bySubject ? rule.name : kept, ofBlock), duration: rule.block! },
       cost,
       shadow,
       lease: algorithm.leases ? `${this.instance}-${++this.leases}` : undefined,

@@ -75,14 +75,14 @@ export function digest(kind: 'text' | 'tuple', text: string): string {
 }
 
 /**
- * Returns a copy of a subject. A subject is often a slice of a URL, a header or a body, which a cache would keep in memory
- * with the slice.
+ * Returns a copy of a subject, of a list as it is. A subject is often a slice of a URL, a header or a body, which a cache
+ * would keep in memory with the slice.
  *
  * @param key the key of the subject, a new string, of which a plain subject is a part
  * @param at where the subject is in the key
  */
 export function copyOf(subject: Subject, key: string, at: number): Subject {
-  if (typeof subject !== 'string') return subject.map(copyOfText);
+  if (typeof subject !== 'string') return subject;
   if (subject.length < SHORTEST_REFERENCE) return subject;
   const copy = key.slice(at, at + subject.length);
   return copy === subject ? copy : copyOfText(subject);

@@ -25,6 +25,9 @@ class Routes {
   email() {}
   hot() {}
   mixed() {}
+  list() {}
+  blocked() {}
+  shared() {}
   queue() {
     return new Promise(() => undefined); // Holds its permit until the client hangs up.
   }
@@ -35,6 +38,11 @@ decorate('parameter', Get('q/:tenant'), {
   by: (context) => requestOf(context).params.tenant,
 });
 decorate('query', Get('query'), { ...hour, limit: 1, by: (context) => requestOf(context).query.tenant });
+const tenant = (context) => requestOf(context).query.tenant;
+decorate('list', Get('list'), { ...hour, limit: 1, by: ['ip', tenant] });
+decorate('blocked', Get('blocked'), { ...hour, limit: 1, by: tenant, block: '1h' });
+const shared = { algorithm: 'gcra', limit: 600_000, share: {} };
+decorate('shared', Get('shared'), { ...hour, ...shared, by: tenant });
 decorate('address', Get('address'), { ...hour, limit: 1, by: 'ip' });
 decorate('header', Get('header'), { ...hour, limit: 1, by: (context) => lastHeader(requestOf(context)) });
 decorate('email', Post('email'), { ...hour, limit: 1, by: (context) => requestOf(context).body.email });

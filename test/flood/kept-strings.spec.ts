@@ -35,6 +35,14 @@ const KINDS: readonly (readonly [what: string, count: number, sent: (nth: number
     URLS,
     (nth) => ({ path: `/query?tenant=tenant-number-${nth}&pad=${pad}` }),
   ],
+  ...['list', 'blocked', 'shared'].map(
+    (path) =>
+      [
+        `a subject in the query of a long URL under the rule "${path}"`,
+        URLS,
+        (nth: number) => ({ path: `/${path}?tenant=tenant-number-${nth}&pad=${pad}` }),
+      ] as const,
+  ),
   [
     'an IP in a long X-Forwarded-For',
     URLS,

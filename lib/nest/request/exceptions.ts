@@ -10,7 +10,7 @@ export type ExceptionsBySubject = ReadonlyMap<string, SourcedRule>;
  * a route gets the rule of a subject with the first request of the subject.
  */
 export class Exceptions {
-  private readonly rules = new Map<string, KeyedRule | 'allow'>();
+  private readonly rules = new Map<SourcedRule, KeyedRule | 'allow'>();
 
   constructor(
     private readonly bySubject: ExceptionsBySubject,
@@ -19,13 +19,12 @@ export class Exceptions {
 
   /** The exception of a subject; `undefined` if it has none. */
   of(subject: Subject): KeyedRule | 'allow' | undefined {
-    const key = exceptionKey(subject);
-    const exception = this.bySubject.get(key);
+    const exception = this.bySubject.get(exceptionKey(subject));
     if (!exception) return undefined;
-    const known = this.rules.get(key);
+    const known = this.rules.get(exception);
     if (known) return known;
     const rule = this.ruleOf(exception);
-    this.rules.set(key, rule);
+    this.rules.set(exception, rule);
     return rule;
   }
 }
