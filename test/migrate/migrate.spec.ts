@@ -231,6 +231,19 @@ describe('migrate', () => {
     expect(exitCode).toBe(1);
   });
 
+  it.each([
+    [
+      "import * as throttler from '@nestjs/throttler';\nexport const used = throttler.Throttle;\n",
+      'imported as a whole',
+    ],
+    ["export { Throttle } from '@nestjs/throttler';\n", 'it exports names of @nestjs/throttler'],
+  ])('does not call a file done in which it finds no uses: %s', async (text, reason) => {
+    const path = application('composed');
+    writeFileSync(join(path, 'other.ts'), text);
+    const { printed, exitCode } = await attempt(path, '--dry-run');
+    expect([exitCode, printed.includes(reason)]).toEqual([1, true]);
+  });
+
   it('prints only changed places anew', async () => {
     const path = application('composed');
     await migrate(path);
