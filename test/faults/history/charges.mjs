@@ -41,7 +41,9 @@ export function byRedis({ rule, lines, fault, lostCalls, processes }) {
     }
     const surelyTo = Math.min(sentAt + windowMs, returned?.sentAt ?? Infinity);
     const windowEnd = windowEndOf(request);
-    const endsBy = returned ? Math.min(windowEnd, returnedBy(returned, lostCalls)) : windowEnd;
+    // A charge from before a step of the clock is not refunded.
+    const mayReturn = returned && !fault.isClockSet;
+    const endsBy = mayReturn ? Math.min(windowEnd, returnedBy(returned, lostCalls)) : windowEnd;
     const isReturned = endsBy < windowEnd;
     return { request, cost, surely: [answeredAt, surelyTo], possibly: [sentAt, endsBy], isReturned };
   });
