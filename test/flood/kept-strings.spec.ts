@@ -4,13 +4,13 @@ import { until } from '../support/redis/until.mjs';
 import { SmallProcess, type Sent } from './small-process.js';
 import { flood, PATIENCE_MS, scaled } from './scale.js';
 
-/** The process starts with 25 MB, and the strings of each test alone are as many again. */
-const HEAP_MB = 64;
-/** What a test may leave in the process, in MB: 2 kB for each subject, and what the first requests of a route load. */
-const MOST_LEFT_MB = 6;
-
 const URLS = scaled(16_000, 2000);
 const BODIES = scaled(3000, 300);
+
+/** What a test may leave in the process, in MB: 2 kB for each subject, and what the first requests of a route load. */
+const MOST_LEFT_MB = 2 + (2 * URLS) / 1000;
+/** The process starts with 25 MB; the strings of each test are 15 kB for each subject. */
+const HEAP_MB = scaled(160, 64);
 
 const pad = 'p'.repeat(15_000);
 const longMail = (nth: number): string => `${'e'.repeat(90_000)}${nth}@example.com`;
