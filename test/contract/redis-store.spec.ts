@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { EVERY_OPTION } from './every-rule.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
@@ -82,18 +83,46 @@ describe('a Redis store and keys with another type', () => {
     expect(await limiter.consume(rules, 'ann')).toMatchObject({ allowed: true, source: 'redis' });
   });
 
-  it.each(['fixed-window', 'sliding-window-counter', 'token-bucket', 'gcra'] as const)(
-    'a Redis store treats text that is not a state of %s as a fresh key',
-    async (algorithm) => {
+  const types = EVERY_OPTION.flatMap((option) =>
+    [['ann'], ['ann', 'bob']].map((subjects) => ({ rule: option, subjects, name: option.name })),
+  );
+
+  it.each(types)(
+    'is not overwritten, and expires, with a request for $subjects: $name',
+    async ({ rule: option, subjects }) => {
       const prefix = uniquePrefix();
-      const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
-      await redis.set(`${prefix}{ann}:default:${algorithm}`, 'not a state', 'PX', 60_000);
-      expect(await limiter.consume({ ...rule, algorithm } as Rule, 'ann')).toMatchObject({
-        allowed: true,
-        remaining: 1,
-      });
+      const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny', denyCache: false });
+      const ask = () => Promise.all(subjects.map((subject) => limiter.consume(option, subject)));
+      await limiter.consume(option, 'ann');
+      const [key, ...others] = await redis.keys(`${prefix}{ann}*`);
+      expect(others).toEqual([]);
+      await redis.multi().del(key!).hset(key!, 'owner', 'another application').exec();
+
+      const [ann, bob] = await ask();
+      expect(ann).toMatchObject({ allowed: false, source: 'fallback' });
+      if (bob) expect(bob).toMatchObject({ allowed: true, source: 'redis' });
+      expect(await redis.hgetall(key!)).toEqual({ owner: 'another application' });
+      expect(await redis.pttl(key!)).toBeGreaterThan(0);
+
+      await limiter.reset(option, 'ann');
+      expect((await ask())[0]).toMatchObject({ allowed: true, source: 'redis' });
     },
   );
+
+  it('the key of a block is not overwritten, and expires', async () => {
+    const prefix = uniquePrefix();
+    const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny', denyCache: false });
+    const login: Rule = { ...rule, name: 'login', block: '1m' };
+    const key = `${prefix}{ann}:login:block`;
+    for (let nth = 0; nth < 3; nth++) await limiter.consume(login, 'ann');
+    expect(await redis.type(key)).toBe('string');
+    await redis.multi().del(key).hset(key, 'owner', 'another application').exec();
+    expect(await limiter.consume(login, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
+    expect(await redis.type(key)).toBe('hash');
+    expect(await redis.pttl(key)).toBeGreaterThan(0);
+    await limiter.reset(login, 'ann');
+    expect(await limiter.consume(login, 'ann')).toMatchObject({ allowed: true, source: 'redis' });
+  });
 });
 
 describe('the clock of a Redis store', () => {

@@ -234,13 +234,13 @@ describe('keys with another type', () => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis could not decide a request \(.*: a key of the limiter holds a value of another type \(WRONGTYPE\); set another `prefix`\)/,
+          /^Redis could not decide a request \(.*: a key of the limiter holds a value that it did not write; reset the counter, or set another `prefix` \(INVALID_STATE\)\)/,
         ),
       },
     ]);
     expect(JSON.stringify(logs.ours())).not.toContain('ann');
     expect(await health()).toMatchObject({ status: 'up', degraded: true, servers: [{ server: '' }] });
-    expect((await health()).reason).toMatch(/WRONGTYPE/);
+    expect((await health()).reason).toMatch(/INVALID_STATE/);
   });
 
   it('a list that the limiter did not write is reported with the fix, and the fallback limits', async () => {

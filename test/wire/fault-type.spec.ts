@@ -41,7 +41,7 @@ describe('whatever a call to Redis fails by', () => {
 
   const FAULTS: Record<string, { code: string; begin: () => Promise<unknown> }> = {
     'a key of another type': {
-      code: 'WRONGTYPE',
+      code: 'INVALID_STATE',
       begin: () => admin.set('rl:{ann}:log:sliding-window-log2/3600000', 'x'),
     },
     'no memory': { code: 'OOM', begin: () => admin.config('SET', 'maxmemory', '1') },

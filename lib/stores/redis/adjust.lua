@@ -34,6 +34,7 @@ local function charge_once(rule, key, cost, name, kept_for)
   if get(name) then return nil end
   local _, _, _, _, state, expires_after = rule.step(key, now, cost, math.huge, nil, unpack(rule.parameters))
   if not state then return nil end
+  if not rule.save then check_new(key, expires_after) end
   put(name, '1', milliseconds(kept_for))
   return state, expires_after
 end

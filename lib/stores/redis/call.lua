@@ -85,9 +85,34 @@ local function when_full(main)
   end
 end
 
--- A GET fails if the value is no string; MGET returns false, see `check_new`.
+-- Returns: whether an error concerns the value of one key.
+local function is_of_key(failure)
+  local message = type(failure) == 'table' and failure.err or failure
+  return string.find(message, 'INVALID_STATE', 1, true) or string.find(message, 'WRONGTYPE', 1, true)
+end
+
+-- Fails the request: a key has a state that no algorithm wrote, or of another format. A state without an expiry gets one.
+local function fail_unrecognised(position, window)
+  local key = keys[position] or position
+  if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, math.ceil(window / 1000)) end
+  error({ err = 'INVALID_STATE' })
+end
+
+-- Returns: the reply of a command that reads the state of a key. Fails the request if the value is of another type.
+local function read_state(key, window, ...)
+  local state = redis.pcall(...)
+  if type(state) ~= 'table' or not state.err then return state end
+  if is_of_key(state) then fail_unrecognised(key, window) end
+  error(state)
+end
+
+-- A value that is no string is read as a text that no algorithm recognises by GET, and as false by MGET, see `check_new`.
 local function read_all()
-  if #keys == 1 then return { redis.call('GET', keys[1]) } end
+  if #keys == 1 then
+    local state = redis.pcall('GET', keys[1])
+    if type(state) == 'table' and not is_of_key(state) then error(state) end
+    return { type(state) == 'table' and '' or state }
+  end
   if #keys <= MOST_READ then return redis.call('MGET', unpack(keys)) end
   local all = {}
   for first = 1, #keys, MOST_READ do
@@ -103,30 +128,17 @@ local function get(position)
   return states[position]
 end
 
+-- Fails if the key of a new state has a value that is no string, so that it is not overwritten.
+local function check_new(position, expires_after)
+  if #keys > 1 and states[position] == false and redis.call('PTTL', keys[position]) ~= -2 then
+    fail_unrecognised(position, expires_after)
+  end
+end
+
 -- Returns: the state of a block that begins now: its end and the instant at which it was written (microseconds since the
 -- epoch), `end:written`.
 local function block_text(duration)
   return string.format(INTEGER, now + duration) .. ':' .. string.format(INTEGER, now)
-end
-
--- Fails the request: a key has a state that no algorithm wrote, or of another format. A state without an expiry gets one.
-local function fail_unrecognised(position, window)
-  local key = keys[position] or position
-  if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, math.ceil(window / 1000)) end
-  error({ err = 'INVALID_STATE' })
-end
-
--- Returns: whether an error concerns the value of one key.
-local function is_of_key(failure)
-  local message = type(failure) == 'table' and failure.err or failure
-  return string.find(message, 'INVALID_STATE', 1, true) or string.find(message, 'WRONGTYPE', 1, true)
-end
-
--- Fails if the key of a new state has a value that is no string, so that it is not overwritten.
-local function check_new(position)
-  if #keys > 1 and states[position] == false and redis.call('PTTL', keys[position]) ~= -2 then
-    error({ err = 'WRONGTYPE' })
-  end
 end
 
 local function put(position, state, expires_ms)

@@ -105,10 +105,21 @@ local function report_uncharged()
   end
 end
 
--- Fails before anything is saved if a new state would replace another value.
-local function check_all_new()
+-- Returns: whether a hit stores a state: an allowed one if no rule denies, and a denied one that counts as asked.
+local function stores_state(hit, denied)
+  return hit_state[hit] and hit_cost[hit] > 0 and not (denied and hit_allowed[hit])
+end
+
+local function begins_block(hit)
+  local block = hit_rule[hit].block
+  return block and block > 0 and hit_blocks[hit] and hit_cost[hit] > 0
+end
+
+-- Fails before anything is saved if a new state would replace a value that is no string.
+local function check_all_new(denied)
   for hit = 1, count do
-    if hit_allowed[hit] and hit_cost[hit] > 0 and not hit_rule[hit].save then check_new(hit_key[hit]) end
+    if stores_state(hit, denied) and not hit_rule[hit].save then check_new(hit_key[hit], hit_expiry[hit]) end
+    if begins_block(hit) then check_new(hit_block[hit], hit_rule[hit].block) end
   end
 end
 
@@ -127,8 +138,8 @@ end
 local function block_all()
   if is_full then return end
   for hit = 1, count do
-    local block = hit_rule[hit].block
-    if block and block > 0 and hit_blocks[hit] and hit_cost[hit] > 0 then
+    if begins_block(hit) then
+      local block = hit_rule[hit].block
       put(hit_block[hit], block_text(block), milliseconds(block))
     end
   end
@@ -176,7 +187,7 @@ end
 local function keep_asked()
   if is_full then return end
   for hit = 1, count do
-    if hit_state[hit] and not hit_allowed[hit] and hit_cost[hit] > 0 then
+    if stores_state(hit, true) then
       put(hit_key[hit], hit_state[hit], milliseconds(hit_expiry[hit]))
     end
   end
@@ -209,12 +220,12 @@ end
 local function decide_request()
   has_moved = false
   local denied = check_all()
+  check_all_new(denied)
   if denied or not (charge or peeks) then
     report_uncharged()
   elseif peeks then
     report_next_of_peek()
   else
-    check_all_new()
     charge_all(false)
     charge_all(true)
     if kept then write_receipts() end
