@@ -35,7 +35,7 @@ end
 -- Returns: the current time of a key; its clock, and the score of the next member (nil if the key does not exist); the
 -- instant of the last write; the clock before it was moved, since the server's clock was set back (otherwise nil).
 local function read_clock(key, now, lease)
-  local head = read_state(key, lease, 'ZRANGE', key, 0, 1, 'WITHSCORES')
+  local head = read_state(key, lease, pcall(redis.call, 'ZRANGE', key, 0, 1, 'WITHSCORES'))
   local clock = head[1]
   if not clock then return now, nil, nil, now end
   local offset = clock == '@0' and 0 or tonumber(string.match(clock, '^@(%d+)$'))

@@ -24,7 +24,7 @@ end
 
 -- Returns: instant and total of an entry; infinity for both past the end.
 local function entry(key, index)
-  local stored = read_state(key, log_window, 'LINDEX', key, index)
+  local stored = read_state(key, log_window, pcall(redis.call, 'LINDEX', key, index))
   if not stored then return math.huge, math.huge end
   return decode(key, stored)
 end

@@ -98,20 +98,21 @@ local function fail_unrecognised(position, window)
   error({ err = 'INVALID_STATE' })
 end
 
--- Returns: the reply of a command that reads the state of a key. Fails the request if the value is of another type.
-local function read_state(key, window, ...)
-  local state = redis.pcall(...)
-  if type(state) ~= 'table' or not state.err then return state end
-  if is_of_key(state) then fail_unrecognised(key, window) end
-  error(state)
+-- Returns: the reply of a call that reads the state of a key, of which pcall returned these two. Fails the request if the
+-- value is of another type.
+local function read_state(key, window, done, reply)
+  if done then return reply end
+  if is_of_key(reply) then fail_unrecognised(key, window) end
+  error(reply)
 end
 
 -- A value that is no string is read as a text that no algorithm recognises by GET, and as false by MGET, see `check_new`.
 local function read_all()
   if #keys == 1 then
-    local state = redis.pcall('GET', keys[1])
-    if type(state) == 'table' and not is_of_key(state) then error(state) end
-    return { type(state) == 'table' and '' or state }
+    local done, state = pcall(redis.call, 'GET', keys[1])
+    if not done and not is_of_key(state) then error(state) end
+    if not done then state = '' end
+    return { state }
   end
   if #keys <= MOST_READ then return redis.call('MGET', unpack(keys)) end
   local all = {}

@@ -3,7 +3,7 @@ import type { LuaModule } from '../../contracts/lua-module.js';
 import { modulesOf } from './script.js';
 
 /** Matches the commands in a `redis.call`: one, or one of two. Those in a `redis.pcall` are not required. */
-const CALLED = /\bredis\.call\((?:\w+ and )?'([A-Z]+)'(?: or '([A-Z]+)')?/g;
+const CALLED = /\bredis\.call(?:\(|, )(?:\w+ and )?'([A-Z]+)'(?: or '([A-Z]+)')?/g;
 
 const known = new WeakMap<LuaModule, readonly string[]>();
 
