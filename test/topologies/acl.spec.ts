@@ -101,7 +101,7 @@ it('the documented rights are those that the scripts of the store use, and no ot
     (name) => name.endsWith('.lua') && !name.includes('rule-source'),
   );
   const scripts = files.map((name) => readFileSync(new URL(name, lib), 'utf8')).join('\n');
-  const called = scripts.matchAll(/\b(?:redis\.p?call|run)\((?:\w+ and )?'(\w+)'(?: or '(\w+)')?/g);
+  const called = scripts.matchAll(/\b(?:redis\.p?call|run)(?:\(|, )(?:\w+ and )?'(\w+)'(?: or '(\w+)')?/g);
   const rights = [...called].flatMap(([, ...commands]) =>
     commands.filter((command) => command !== undefined).map((command) => `+${command.toLowerCase()}`),
   );
