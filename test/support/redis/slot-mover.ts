@@ -61,7 +61,8 @@ export class SlotMover {
     for (const redis of [this.source, this.target, ...this.others]) redis.disconnect();
   }
 
+  /** A MIGRATE that is repeated on a new connection would find the keys that it sent before; the source's are in use. */
   private async migrate(keys: string[]): Promise<void> {
-    await this.source.call('MIGRATE', this.to.host, this.to.port, '', 0, 5000, 'KEYS', ...keys);
+    await this.source.call('MIGRATE', this.to.host, this.to.port, '', 0, 5000, 'REPLACE', 'KEYS', ...keys);
   }
 }
