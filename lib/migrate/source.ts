@@ -83,18 +83,19 @@ export class Source {
     this.leftAlone.push(`${text.length > 60 ? `${text.slice(0, 57)}...` : text}\n    ${why}`);
   }
 
-  /** Removes imports that the migration made unused, and adds those that it needs. */
+  /** Removes imports that the migration made unused, adds those that it needs, and reports those that it cannot follow. */
   finish(): void {
     for (const each of this.file.getExportDeclarations()) {
       if (each.getModuleSpecifierValue() === THROTTLER) this.leave(each, `it exports names of ${THROTTLER}`);
     }
     for (const declaration of this.file.getImportDeclarations()) {
       const whole = declaration.getNamespaceImport() ?? declaration.getDefaultImport();
-      if (whole && declaration.getModuleSpecifierValue() === THROTTLER)
+      if (whole && declaration.getModuleSpecifierValue() === THROTTLER) {
         this.leave(
           declaration,
           'it is imported as a whole, so that its uses are not found; import the names',
         );
+      }
       for (const each of declaration.getNamedImports()) {
         const name = each.getAliasNode()?.getText() ?? each.getName();
         if (this.isMigrated(declaration, name) && !this.isUsed(name)) {

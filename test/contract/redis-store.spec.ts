@@ -88,7 +88,7 @@ describe('a Redis store and keys with another type', () => {
   );
 
   it.each(types)(
-    'is not overwritten, and expires, with a request for $subjects: $name',
+    'the key of a counter is not overwritten, and expires, with requests for $subjects: $name',
     async ({ rule: option, subjects }) => {
       const prefix = uniquePrefix();
       const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny', denyCache: false });
@@ -112,7 +112,7 @@ describe('a Redis store and keys with another type', () => {
   it('the key of a block is not overwritten, and expires', async () => {
     const prefix = uniquePrefix();
     const limiter = new RateLimiter({ store, prefix, onStoreError: 'deny', denyCache: false });
-    const login: Rule = { ...rule, name: 'login', block: '1m' };
+    const login = { ...rule, name: 'login', block: '1m' } as const satisfies Rule;
     const key = `${prefix}{ann}:login:block`;
     for (let nth = 0; nth < 3; nth++) await limiter.consume(login, 'ann');
     expect(await redis.type(key)).toBe('string');
@@ -120,6 +120,8 @@ describe('a Redis store and keys with another type', () => {
     expect(await limiter.consume(login, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
     expect(await redis.type(key)).toBe('hash');
     expect(await redis.pttl(key)).toBeGreaterThan(0);
+    await expect(limiter.block(login, 'ann', '1m')).rejects.toThrow(/a value that it did not write/);
+    expect(await redis.type(key)).toBe('hash');
     await limiter.reset(login, 'ann');
     expect(await limiter.consume(login, 'ann')).toMatchObject({ allowed: true, source: 'redis' });
   });

@@ -14,19 +14,23 @@ local MOST_TOTAL = 2 ^ 53 - 1
 -- The length of the window, for the expiry of a list that is not recognised.
 local log_window
 
--- Returns: instant and total of a stored entry.
+-- Returns: instant and total of a stored entry; infinity for both past the end.
 local function decode(key, stored)
+  if not stored then return math.huge, math.huge end
   if #stored ~= ENTRY_LENGTH then fail_unrecognised(key, log_window) end
   local instant, total = struct.unpack(ENTRY, stored)
   if instant > MOST_TOTAL or total > MOST_TOTAL then fail_unrecognised(key, log_window) end
   return instant, total
 end
 
--- Returns: instant and total of an entry; infinity for both past the end.
 local function entry(key, index)
-  local stored = read_state(key, log_window, pcall(redis.call, 'LINDEX', key, index))
-  if not stored then return math.huge, math.huge end
-  return decode(key, stored)
+  return decode(key, redis.call('LINDEX', key, index))
+end
+
+-- Returns: the last entry, which is read first: the key may have a value that is no list.
+local function last_entry(key, window)
+  log_window = window
+  return decode(key, read_state(key, window, pcall(redis.call, 'LINDEX', key, -1)))
 end
 
 -- Returns: the first index above `low` whose instant (field 1) or total (field 2) is at least `bound`.
@@ -67,8 +71,7 @@ end
 local function step(key, now, cost, max_wait, _, limit, window)
   if limit == 0 then return false, 0, -1, 0 end
 
-  log_window = window
-  local last_instant, last_total = entry(key, -1)
+  local last_instant, last_total = last_entry(key, window)
   if last_total == math.huge then return start(false, 0, now, cost, max_wait, limit, window) end
   if last_instant <= now - window then return start(true, 0, now, cost, max_wait, limit, window) end
   local latest = math.max(now, last_instant)
@@ -100,8 +103,7 @@ end
 -- Subtracts the cost from the request and from all later totals, unless there are too many of them.
 local function refund(key, now, cost, receipt, only_last, _, window)
   if only_last or receipt <= now then return nil end
-  log_window = window
-  local last_instant, last_total = entry(key, -1)
+  local last_instant, last_total = last_entry(key, window)
   if last_total == math.huge or set_back(last_instant) > 0 then return nil end
   local instant = receipt - window
   local index = first_reaching(key, 0, 1, instant)

@@ -10,6 +10,7 @@ local function block(...)
   begin_call(...)
   local block_key, key, duration = keys[1], keys[2], arguments[1]
   take_memory()
+  read_state(block_key, duration, pcall(redis.call, 'GET', block_key)) -- A value of another type is not overwritten.
   redis.call('SET', block_key, block_text(duration), 'PX', milliseconds(duration))
   if key then announce(key) end
   return 1

@@ -98,8 +98,8 @@ local function fail_unrecognised(position, window)
   error({ err = 'INVALID_STATE' })
 end
 
--- Returns: the reply of a call that reads the state of a key, of which pcall returned these two. Fails the request if the
--- value is of another type.
+-- Takes the results of a pcall that reads the state of a key, and returns the reply. If the key has a value of another type,
+-- the request fails.
 local function read_state(key, window, done, reply)
   if done then return reply end
   if is_of_key(reply) then fail_unrecognised(key, window) end

@@ -115,7 +115,7 @@ local function begins_block(hit)
   return block and block > 0 and hit_blocks[hit] and hit_cost[hit] > 0
 end
 
--- Fails before anything is saved if a new state would replace a value that is no string.
+-- Fails before anything is saved if a new state would replace a value that is no string; so does a peek at it.
 local function check_all_new(denied)
   for hit = 1, count do
     if stores_state(hit, denied) and not hit_rule[hit].save then check_new(hit_key[hit], hit_expiry[hit]) end
