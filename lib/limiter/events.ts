@@ -2,21 +2,25 @@ import { shown } from '../contracts/shown.js';
 import type { Decision } from '../contracts/decision.js';
 import { didYouMean } from '../contracts/nearest.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { readOptions, type OptionCheck } from '../contracts/options.js';
 import type { StoreChange } from '../contracts/store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
 import { callSafely } from '../contracts/thenable.js';
 import type { RuleHit } from '../rules/rule-hit.js';
-import type { EventSubject } from '../rules/subject-digest.js';
+import { oneOf } from '../rules/rule-fields.js';
+import { subjectForPrograms, type EventSubject } from '../rules/subject-digest.js';
 import { ServerStates } from './server-state.js';
 
 /** A request was decided. */
-export interface DecisionEvent {
+export interface DecisionEvent<Context = unknown> {
   /** The decision. */
   readonly decision: Decision;
   /** The subjects, one per result in `decision.decisions`; `''` for a request that was denied without being counted. */
   readonly subjects: readonly EventSubject[];
   /** Milliseconds that the decision took, the call to the store included. */
   readonly durationMs: number;
+  /** The `ExecutionContext` of the request; absent for an operation of a program. */
+  readonly context?: Context | undefined;
 }
 
 /** A call to the store failed. */
@@ -38,11 +42,9 @@ export interface BreakerEvent {
 }
 
 /** The events of a limiter by name. */
-export interface RateLimitEventMap {
-  /** Emitted for every decision, except those of `peek`. */
-  readonly decision: DecisionEvent;
-  /** Emitted for every denial. */
-  readonly denied: DecisionEvent;
+export interface RateLimitEventMap<Context = unknown> {
+  /** Emitted for every decision, except those of `peek`, before the handler is called. */
+  readonly decision: DecisionEvent<Context>;
   /** Emitted for every call that failed, or that the open circuit breaker stopped. */
   readonly storeError: StoreErrorEvent;
   /** Emitted when the circuit breaker of a server opens or closes. */
@@ -57,30 +59,33 @@ export interface RateLimitEventMap {
 /** Receives every decision. It must not throw. */
 export interface DecisionObserver {
   /** Receives the hits, one for each result; none for a request that was denied without being counted. */
-  decided(hits: readonly RuleHit[], decision: Decision, durationMs: number): void;
+  decided(hits: readonly RuleHit[], event: Omit<DecisionEvent, 'subjects'>): void;
   /** Receives the hits whose permits were refunded or released. */
   refunded(hits: readonly RuleHit[], decision: Decision): void;
 }
 
 /** A function that is called with every event of a name. It may be asynchronous. */
-export type RateLimitListener<Name extends keyof RateLimitEventMap> = (
-  event: RateLimitEventMap[Name],
+export type RateLimitListener<Name extends keyof RateLimitEventMap, Context = unknown> = (
+  event: RateLimitEventMap<Context>[Name],
 ) => unknown;
+
+const LISTENER_OPTIONS = { only: oneOf('denied') } satisfies Record<string, OptionCheck>;
 
 /**
  * Emits an event for every decision and for failures of the store. Events without a listener add no overhead.
+ * `RateLimitEvents<ExecutionContext>` declares the context of the requests of an application.
  *
  * @example
- * events.on('denied', ({ decision, subjects }) => console.warn(decision.rule, subjects));
+ * events.on('decision', ({ decision, subjects }) => console.warn(decision.rule, subjects), { only: 'denied' });
  */
-export class RateLimitEvents {
-  private readonly listeners: { [Name in keyof RateLimitEventMap]: Set<RateLimitListener<Name>> } = {
+export class RateLimitEvents<Context = unknown> {
+  private readonly listeners: { [Name in keyof RateLimitEventMap]: Set<RateLimitListener<Name, Context>> } = {
     decision: new Set(),
-    denied: new Set(),
     storeError: new Set(),
     breaker: new Set(),
     dataLost: new Set(),
   };
+  private readonly ofDenials = new Set<RateLimitListener<'decision', Context>>();
   private readonly servers = new ServerStates();
   /**
    * Whether decisions have a listener.
@@ -91,17 +96,29 @@ export class RateLimitEvents {
   private observer: DecisionObserver | undefined;
 
   /**
-   * Adds a listener for the events of a name. The listener is not awaited. If it throws or rejects, the
+   * Adds a listener for the events of a name. It is called synchronously and not awaited. If it throws or rejects, the
    * process emits a warning.
    *
+   * @param options for `'decision'`, `{ only: 'denied' }` leaves out requests that are allowed
    * @returns a function that removes the listener
-   * @throws RateLimitConfigError if the event is unknown, or the listener is not a function
+   * @throws RateLimitConfigError if the event or an option is unknown, or the listener is not a function
    */
-  on<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): () => void {
+  on<Name extends keyof RateLimitEventMap>(
+    name: Name,
+    listener: RateLimitListener<Name, Context>,
+    ...[options]: Name extends 'decision' ? [options?: { readonly only?: 'denied' | undefined }] : []
+  ): () => void {
     checkListener(Object.keys(this.listeners), name, listener);
-    this.listeners[name].add(listener);
+    const given = name === 'decision' ? readOptions('on', options, LISTENER_OPTIONS) : {};
+    const listeners = (given.only ? this.ofDenials : this.listeners[name]) as Set<
+      RateLimitListener<Name, Context>
+    >;
+    listeners.add(listener);
     this.follow();
-    return () => this.off(name, listener);
+    return () => {
+      listeners.delete(listener);
+      this.follow();
+    };
   }
 
   /** The servers whose circuit breaker is open: the last error by address. */
@@ -126,17 +143,28 @@ export class RateLimitEvents {
    * Sets the only observer of decisions; `undefined` removes it.
    *
    * @internal
+   * @returns whether there was none
    */
-  observe(observer: DecisionObserver | undefined): void {
+  observe(observer: DecisionObserver | undefined): boolean {
+    const isFirst = this.observer === undefined;
     this.observer = observer;
     this.follow();
+    return isFirst;
   }
 
-  /** @internal */
-  decided(event: DecisionEvent, hits: readonly RuleHit[] = []): void {
-    this.observer?.decided(hits, event.decision, event.durationMs);
-    this.emit('decision', event);
-    if (!event.decision.allowed) this.emit('denied', event);
+  /**
+   * @internal
+   * @param hits none for a request that was denied without being counted
+   */
+  decided(hits: readonly RuleHit[], event: Omit<DecisionEvent<Context>, 'subjects'>): void {
+    this.observer?.decided(hits, event);
+    const { decision } = this.listeners;
+    const denied = event.decision.allowed ? undefined : this.ofDenials;
+    if (decision.size + (denied?.size ?? 0) === 0) return;
+    const subjects = hits.length > 0 ? hits.map(({ subject }) => subjectForPrograms(subject)) : [''];
+    for (const listeners of [decision, denied ?? []]) {
+      for (const listener of listeners) callSafely(listener, { ...event, subjects }, warn);
+    }
   }
 
   /** @internal */
@@ -167,20 +195,16 @@ export class RateLimitEvents {
     this.emit('dataLost', { server });
   }
 
-  private off<Name extends keyof RateLimitEventMap>(name: Name, listener: RateLimitListener<Name>): void {
-    this.listeners[name].delete(listener);
-    this.follow();
-  }
-
   private follow(): void {
-    const { decision, denied } = this.listeners;
-    this.followsDecisions = this.observer !== undefined || decision.size + denied.size > 0;
+    const { listeners, ofDenials, observer } = this;
+    this.followsDecisions = observer !== undefined || listeners.decision.size + ofDenials.size > 0;
   }
 
-  private emit<Name extends keyof RateLimitEventMap>(name: Name, event: RateLimitEventMap[Name]): void {
-    for (const listener of this.listeners[name]) {
-      callSafely(listener, event, warn);
-    }
+  private emit<Name extends Exclude<keyof RateLimitEventMap, 'decision'>>(
+    name: Name,
+    event: RateLimitEventMap<Context>[Name],
+  ): void {
+    for (const listener of this.listeners[name]) callSafely(listener, event, warn);
   }
 }
 
@@ -199,7 +223,8 @@ function checkListener(names: readonly string[], name: unknown, listener: unknow
 
 /** Emits a process warning with the error of a listener or of a meter. */
 export function warn(error: unknown): void {
-  process.emitWarning(
-    error instanceof Error ? error : `A listener of RateLimitEvents or a meter failed: ${shown(error)}`,
-  );
+  const { message, stack } = error instanceof Error ? error : { message: shown(error), stack: '' };
+  // As text: Node accepts no error of another realm, such as those of a test in Jest.
+  const detail = stack ?? '';
+  process.emitWarning(`A listener of RateLimitEvents or a meter failed: ${message}`, { detail });
 }

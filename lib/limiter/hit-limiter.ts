@@ -9,7 +9,6 @@ import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import { Keys } from '../rules/keys.js';
 import type { RuleHit } from '../rules/rule-hit.js';
-import { subjectForPrograms } from '../rules/subject-digest.js';
 import { AbandonedRequests, type Adjusts } from './abandoned-requests.js';
 import { isPaid } from './charge.js';
 import { DecidedHit, decisionOf } from './decision.js';
@@ -128,10 +127,12 @@ export abstract class HitLimiter {
   decide(
     hits: readonly RuleHit[],
     options: Pick<DecideOptions, 'dryRun' | 'peek' | 'maxWait'> = NOW,
+    context?: unknown,
   ): MaybePromise<Decision> {
     const { dryRun = false } = options;
-    for (const { wait } of hits) if (wait && !dryRun) return this.decideLater(hits, waitOf(hits, wait));
-    if (this.events.followsDecisions && !dryRun) return this.decideAndEmit(hits, options);
+    for (const { wait } of hits)
+      if (wait && !dryRun) return this.decideLater(hits, waitOf(hits, wait), context);
+    if (this.events.followsDecisions && !dryRun) return this.decideAndEmit(hits, options, context);
     const results = this.store.decide(hits, options);
     return results instanceof Promise
       ? results.then((found) => decisionOf(hits, found, dryRun))
@@ -145,18 +146,18 @@ export abstract class HitLimiter {
    * @internal
    * @throws the signal's reason if it aborts
    */
-  async decideWaiting(hits: readonly RuleHit[], wait: Wait): Promise<Decision> {
+  async decideWaiting(hits: readonly RuleHit[], wait: Wait, context?: unknown): Promise<Decision> {
     const startedAt = performance.now();
     const decided = await this.waits.decide(hits, wait);
     const decision = decisionOf(decided.hits, decided.results, false);
-    return this.events.followsDecisions ? this.emitted(decided.hits, decision, startedAt) : decision;
+    return this.events.followsDecisions ? this.emitted(decided.hits, decision, startedAt, context) : decision;
   }
 
   /** Decides hits of rules that wait: at once with a delay if all rules can delay requests, else when they may pass. */
-  private decideLater(hits: readonly RuleHit[], wait: Wait): MaybePromise<Decision> {
-    if (!hits.every((hit) => hit.wait && hit.rule.queues)) return this.decideWaiting(hits, wait);
+  private decideLater(hits: readonly RuleHit[], wait: Wait, context: unknown): MaybePromise<Decision> {
+    if (!hits.every((hit) => hit.wait && hit.rule.queues)) return this.decideWaiting(hits, wait, context);
     const queued = hits.map((hit) => ({ ...hit, wait: undefined }));
-    return this.decide(queued, { maxWait: toMicroseconds(wait.timeoutMs) });
+    return this.decide(queued, { maxWait: toMicroseconds(wait.timeoutMs) }, context);
   }
 
   /**
@@ -292,17 +293,25 @@ export abstract class HitLimiter {
     this.unwatch(); // The store may outlive its limiters.
   }
 
-  private decideAndEmit(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<Decision> {
+  private decideAndEmit(
+    hits: readonly RuleHit[],
+    options: DecideOptions,
+    context: unknown,
+  ): MaybePromise<Decision> {
     const startedAt = performance.now();
     const results = this.store.decide(hits, options);
     return results instanceof Promise
-      ? results.then((found) => this.emitted(hits, decisionOf(hits, found, false), startedAt))
-      : this.emitted(hits, decisionOf(hits, results, false), startedAt);
+      ? results.then((found) => this.emitted(hits, decisionOf(hits, found, false), startedAt, context))
+      : this.emitted(hits, decisionOf(hits, results, false), startedAt, context);
   }
 
-  private emitted(hits: readonly RuleHit[], decision: Decision, startedAt: number): Decision {
-    const subjects = hits.map(({ subject }) => subjectForPrograms(subject));
-    this.events.decided({ decision, subjects, durationMs: performance.now() - startedAt }, hits);
+  private emitted(
+    hits: readonly RuleHit[],
+    decision: Decision,
+    startedAt: number,
+    context: unknown,
+  ): Decision {
+    this.events.decided(hits, { decision, durationMs: performance.now() - startedAt, context });
     return decision;
   }
 }

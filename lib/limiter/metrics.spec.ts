@@ -42,7 +42,7 @@ describe('recordMetrics', () => {
     (await instrument(name))?.dataPoints.map(({ attributes, value }) => ({ ...attributes, value }));
 
   const decided = (decision: Partial<Decision>, durationMs = 1) =>
-    events.decided({ decision: { decisions: [], ...decision } as Decision, subjects: [], durationMs });
+    events.decided([], { decision: { decisions: [], ...decision } as Decision, durationMs });
 
   it('counts decisions by rule, outcome and source, and never by subject', async () => {
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => 0 }) });

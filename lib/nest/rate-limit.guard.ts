@@ -192,7 +192,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
   private decide(applied: Applied, route: Route, exchange: Exchange): boolean | Promise<boolean> {
     if ('reason' in applied) return this.refusals.refuse(applied, exchange, this.denied);
     if (applied.length === 0) return true;
-    const decision = this.limiter.decide(applied);
+    const decision = this.limiter.decide(applied, undefined, exchange.context);
     return decision instanceof Promise
       ? decision.then((decided) => this.respond(decided, route, exchange))
       : this.respond(decision, route, exchange);

@@ -49,11 +49,6 @@ export interface RateLimitModuleOptions {
    */
   readonly body?: 'nest' | BodyFunction | undefined;
   /**
-   * Called with every decision on a request, including the results of rules in shadow mode and of trial
-   * limits. An error that it throws is logged and changes no decision.
-   */
-  readonly onDecision?: ((decision: Decision, context: ExecutionContext) => unknown) | undefined;
-  /**
    * Transports whose handlers all have the module's `rules`. In the others, only rules that a decorator names apply:
    * `'rpc'` is microservices, `'other'` is contexts of libraries, such as queue consumers.
    * @default ['http', 'graphql', 'ws']

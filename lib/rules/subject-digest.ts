@@ -7,7 +7,7 @@ import { boundedList, boundedPart, digestIn, headIn, partOfDigest, type Subject 
  * Operations accept it instead of the subject.
  *
  * @example
- * events.on('denied', ({ subjects: [subject] }) => limits.block('login', subject, '1h'));
+ * events.on('decision', ({ subjects: [subject] }) => limits.block('login', subject, '1h'), { only: 'denied' });
  */
 export class SubjectDigest {
   /** The first characters of the subject: at most 8, and none of a header. */

@@ -169,7 +169,6 @@ const WRONG: Record<string, readonly unknown[]> = {
   defaults: [5, 'x', [], { limt: 5 }, { name: 'x' }, new Map()],
   headers: [true, 'x', 5, {}, ['x'], [['legacy']]],
   body: [{}, 'x', null],
-  onDecision: [{}, 'x', null],
   prefix: [5, 'a b', null],
   onStoreError: ['Deny', true, null],
   health: [true, { fallbackIsUp: true }, { fallbackIsDown: 'true' }, []],

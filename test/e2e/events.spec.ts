@@ -17,8 +17,10 @@ class Watch {
 
   constructor(@Inject(RateLimitEvents) events: RateLimitEvents) {
     events.on('decision', ({ decision }) => this.seen.push(`decided by ${decision.source}`));
-    events.on('denied', ({ decision, subjects }) =>
-      this.seen.push(`${decision.rule} denied ${subjects.join()}`),
+    events.on(
+      'decision',
+      ({ decision, subjects }) => this.seen.push(`${decision.rule} denied ${subjects.join()}`),
+      { only: 'denied' },
     );
     events.on('storeError', ({ error }) => this.seen.push(`store: ${(error as Error).constructor.name}`));
     events.on('breaker', ({ state }) => this.seen.push(`breaker ${state}`));

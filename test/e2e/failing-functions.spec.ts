@@ -125,15 +125,11 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
   });
 
   it('a denial by an invalid value has Retry-After and is reported to operators', async () => {
-    const told: Decision[] = [];
-    const app = await start(
-      { limit: () => -1 },
-      { onStoreError: 'deny', onDecision: (each) => told.push(each) },
-    );
+    const app = await start({ limit: () => -1 }, { onStoreError: 'deny' });
     const emitted: Decision[] = [];
     const { events } = app.app.get(RateLimiter);
-    for (const name of ['decision', 'denied'] as const)
-      events.on(name, ({ decision }) => emitted.push(decision));
+    events.on('decision', ({ decision }) => emitted.push(decision));
+    events.on('decision', ({ decision }) => emitted.push(decision), { only: 'denied' });
     const answer = await app.get('/');
     expect(answer.status).toBe(503);
     expect(limitHeaders(answer)).toEqual({ 'retry-after': '1' });
@@ -146,7 +142,6 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
       fallback: 'deny',
     };
     expect(emitted).toMatchObject([denied, denied]);
-    expect(told).toMatchObject([denied]);
   });
 
   it.each([undefined, 'local', 'allow', 'deny'] as const)(

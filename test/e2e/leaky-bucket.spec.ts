@@ -46,11 +46,11 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     const limits = RateLimitModule.forRoot({
       rules: { queue: rule, ...more },
       prefix: uniquePrefix(),
-      onDecision: (decision) => decisions.push(decision),
     });
     const metadata = { imports: [limits], controllers: [Routes] };
     const app = await startApp(metadata, { framework, store: virtualStore(kind, time) });
     const service = app.app.get(RateLimitService);
+    service.events.on('decision', ({ decision, context }) => context && decisions.push(decision));
 
     async function nextDelay(): Promise<number> {
       const nth = decisions.length;

@@ -67,7 +67,7 @@ describe.each(SETUPS)('long subjects on $framework with $kind', ({ framework, ki
     const setup = { framework, store: virtualStore(kind, new VirtualTime()) };
     const { app, get } = await startApp({ imports: [limits], controllers: [Routes], providers }, setup);
     const denied: EventSubject[] = [];
-    app.get(RateLimitEvents).on('denied', ({ subjects }) => denied.push(...subjects));
+    app.get(RateLimitEvents).on('decision', ({ subjects }) => denied.push(...subjects), { only: 'denied' });
     const ask = async (path: string, query: Record<string, string>, headers: Record<string, string> = {}) =>
       (await get(`/${path}?${new URLSearchParams(query).toString()}`, headers)).status;
     return { limits: app.get(RateLimitService), ask, denied };

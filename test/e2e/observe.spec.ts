@@ -1,9 +1,9 @@
-import { Controller, Get } from '@nestjs/common';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { Controller, Get, type ExecutionContext } from '@nestjs/common';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import {
+  RateLimitEvents,
   RateLimitModule,
   RateLimitService,
-  type Decision,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
 import { limitHeaders } from '../support/http-client.js';
@@ -26,13 +26,17 @@ describe.each(SETUPS)('a limit in shadow mode, on $framework with $kind', ({ fra
   async function start(rules: NonNullable<RateLimitModuleOptions['rules']>) {
     const time = new VirtualTime();
     const seen: (readonly [rule: string, allowed: boolean, remaining: number])[][] = [];
-    const onDecision = ({ decisions }: Decision) =>
-      seen.push(decisions.map(({ rule, allowed, remaining }) => [rule, allowed, remaining] as const));
-    const limits = RateLimitModule.forRoot({ rules, prefix: uniquePrefix(), onDecision });
+    const limits = RateLimitModule.forRoot({ rules, prefix: uniquePrefix() });
     const { app, get } = await startApp(
       { imports: [limits], controllers: [Routes] },
       { framework, store: virtualStore(kind, time) },
     );
+    app.get(RateLimitEvents).on('decision', ({ decision, context }) => {
+      if (!context) return;
+      seen.push(
+        decision.decisions.map(({ rule, allowed, remaining }) => [rule, allowed, remaining] as const),
+      );
+    });
     const statuses = async (requests: number) => {
       const found: number[] = [];
       for (let nth = 1; nth <= requests; nth++) found.push((await get('/')).status);
@@ -162,25 +166,39 @@ describe.each(SETUPS)('a limit in shadow mode, on $framework with $kind', ({ fra
   });
 });
 
-describe.each(FRAMEWORKS)('onDecision on %s', (framework) => {
-  async function start(onDecision: RateLimitModuleOptions['onDecision']) {
-    const limits = RateLimitModule.forRoot({ rules: { live: { ...LIVE, limit: 1 } }, onDecision });
+describe.each(FRAMEWORKS)('listeners of decisions on %s', (framework) => {
+  async function start() {
+    const limits = RateLimitModule.forRoot({ rules: { live: { ...LIVE, limit: 1 } } });
     const app = await startApp({ imports: [limits], controllers: [Routes] }, { framework });
-    const statuses = [(await app.get('/')).status, (await app.get('/')).status];
-    return { statuses, errors: () => app.logs.ours().filter(({ level }) => level === 'error') };
+    const statuses = async () => [(await app.get('/')).status, (await app.get('/')).status];
+    const events: RateLimitEvents<ExecutionContext> = app.app.get(RateLimitEvents);
+    return { events, service: app.app.get(RateLimitService), statuses };
   }
 
-  it('onDecision receives denials with their request', async () => {
+  it('receive every decision with its request, and of programs without one', async () => {
     const seen: unknown[] = [];
-    const { statuses } = await start(({ allowed, source }, context) =>
-      seen.push([allowed, source, context.getHandler(), context.getClass()]),
-    );
-    expect(statuses).toEqual([200, 429]);
+    const { events, service, statuses } = await start();
+    events.on('decision', ({ decision, context }) => {
+      seen.push([decision.allowed, decision.source, context?.getHandler(), context?.getClass()]);
+    });
+    expect(await statuses()).toEqual([200, 429]);
+    await service.consume('live', '203.0.113.7');
     const { get } = Routes.prototype;
     expect(seen).toEqual([
       [true, 'memory', get, Routes],
       [false, 'memory', get, Routes],
+      [true, 'memory', undefined, undefined],
     ]);
+  });
+
+  it('receive only denials if they ask for no more, before the handler is called, until they are removed', async () => {
+    const seen: boolean[] = [];
+    const { events, statuses } = await start();
+    const remove = events.on('decision', ({ decision }) => seen.push(decision.allowed), { only: 'denied' });
+    expect(await statuses()).toEqual([200, 429]);
+    remove();
+    expect(await statuses()).toEqual([429, 429]);
+    expect(seen).toEqual([false]);
   });
 
   const failing: [string, () => unknown][] = [
@@ -188,13 +206,17 @@ describe.each(FRAMEWORKS)('onDecision on %s', (framework) => {
     ['rejects', async () => fail()],
   ];
   it.each(failing)(
-    'a request is not affected when onDecision %s, except for a log line',
-    async (_title, onDecision) => {
-      const { statuses, errors } = await start(onDecision);
-      expect(statuses).toEqual([200, 429]);
-      await until(() => errors().length === 2, 'two lines in the log');
-      const line = { level: 'error', message: '`onDecision` failed.' };
-      expect(errors()).toEqual([line, line]);
+    'a request is not affected when one %s, except for a warning of the process',
+    async (_title, listener) => {
+      const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+      const { events, statuses } = await start();
+      events.on('decision', listener);
+      expect(await statuses()).toEqual([200, 429]);
+      await until(() => warned.mock.calls.length === 2, 'two warnings');
+      const lines = warned.mock.calls.map(([message]) => message);
+      warned.mockRestore();
+      const line = 'A listener of RateLimitEvents or a meter failed: no metrics';
+      expect(lines).toEqual([line, line]);
     },
   );
 });

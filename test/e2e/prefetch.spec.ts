@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js';
+import { RateLimit, RateLimitEvents, RateLimitModule, RateLimitService } from '../../lib/index.js';
 import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';
@@ -29,16 +29,12 @@ describe.each(FRAMEWORKS)('two processes with prefetch on a route, on %s', (fram
     const prefix = uniquePrefix();
     const time = new VirtualTime();
     const sources: string[] = [];
-    const start = () =>
-      startApp(
-        {
-          imports: [
-            RateLimitModule.forRoot({ prefix, onDecision: ({ source }) => void sources.push(source) }),
-          ],
-          controllers: [Routes],
-        },
-        { framework, store: virtualStore('redis', time) },
-      );
+    const start = async () => {
+      const metadata = { imports: [RateLimitModule.forRoot({ prefix })], controllers: [Routes] };
+      const started = await startApp(metadata, { framework, store: virtualStore('redis', time) });
+      started.app.get(RateLimitEvents).on('decision', ({ decision }) => sources.push(decision.source));
+      return started;
+    };
     const [one, other] = [await start(), await start()];
     const { by, scope, ...rule } = EXPORT;
     const left = async () => (await other.app.get(RateLimitService).peek(rule, by, { cost: 0 })).remaining;

@@ -1,6 +1,6 @@
 import { Controller, Get, type ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimiter, RateLimitModule, type Decision } from '../../lib/index.js';
+import { RateLimit, RateLimitEvents, RateLimitModule } from '../../lib/index.js';
 import { clientAt, said, startDoor, userAs } from '../support/door-app.js';
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, SETUPS, startApp } from '../support/nest-app.js';
@@ -145,14 +145,14 @@ describe.each(FRAMEWORKS)('a request without subject on %s', (framework) => {
       get() {}
     }
     const told: string[] = [];
-    const onDecision = ({ rule }: Decision) => told.push(`onDecision: ${rule}`);
-    const metadata = { imports: [RateLimitModule.forRoot({ onDecision })], controllers: [Members] };
+    const metadata = { imports: [RateLimitModule.forRoot()], controllers: [Members] };
     const { app, get } = await startApp(metadata, { framework });
-    const { events } = app.get(RateLimiter);
-    for (const name of ['decision', 'denied'] as const) {
-      events.on(name, ({ decision: { rule } }) => told.push(`${name}: ${rule}`));
-    }
+    const events: RateLimitEvents<ExecutionContext> = app.get(RateLimitEvents);
+    events.on('decision', ({ decision: { rule }, context }) =>
+      told.push(`decision: ${rule} of ${context?.getClass().name}`),
+    );
+    events.on('decision', ({ decision: { rule } }) => told.push(`denied: ${rule}`), { only: 'denied' });
     expect((await get('/')).status).toBe(429);
-    expect(told).toEqual(['decision: member', 'denied: member', 'onDecision: member']);
+    expect(told).toEqual(['decision: member of Members', 'denied: member']);
   });
 });

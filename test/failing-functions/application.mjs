@@ -56,7 +56,6 @@ Module({
     RateLimitModule.forRoot({
       ...(redis && { redis, timeout: 10_000 }),
       prefix,
-      onDecision: inModule('onDecision'),
       body: inModule('body'),
     }),
   ],
@@ -66,7 +65,8 @@ Module({
 const app = await NestFactory.create(AppModule, { logger: false });
 await app.listen(0, '127.0.0.1');
 const events = app.get(RateLimitEvents);
-for (const name of ['decision', 'denied', 'storeError', 'breaker']) events.on(name, inModule(name));
+for (const name of ['decision', 'storeError', 'breaker']) events.on(name, inModule(name));
+events.on('decision', inModule('denied'), { only: 'denied' });
 recordMetrics(events, meter);
 
 const commands = {

@@ -12,7 +12,7 @@ const program = fileURLToPath(new URL('application.mjs', import.meta.url));
 const behaviours = Object.keys(BEHAVIOURS);
 
 /** Functions that the limiter does not await: a request continues whatever they do. */
-const NOT_AWAITED = /^(count|onDecision|decision|denied|storeError|breaker|counter|histogram)/;
+const NOT_AWAITED = /^(count|decision|denied|storeError|breaker|counter|histogram)/;
 
 /** Functions that create the body of a denial: the request is denied whatever they do. */
 const REFUSED = /^(body|denied)/;

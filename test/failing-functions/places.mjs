@@ -26,7 +26,6 @@ export const PLACES = {
     { ...RULE, count: () => behave() },
     { ...RULE, name: 'second', count: () => behave() },
   ],
-  onDecision: () => [RULE],
   body: () => [{ ...RULE, limit: 0 }],
   'body-without-subject': () => [{ ...RULE, by: () => undefined, onMissingSubject: 'deny' }],
   decision: () => [RULE],

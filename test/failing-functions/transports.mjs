@@ -180,7 +180,6 @@ const limits = (name) =>
   RateLimitModule.forRoot({
     ...(redis && { redis, timeout: LONGEST_MS }),
     prefix: `${prefix}${name}:`,
-    onDecision: inPlace('onDecision'),
     body: inPlace('body'),
     registerGuard: false,
   });
@@ -252,7 +251,8 @@ await ws.listen(0, '127.0.0.1');
 const wsHost = `127.0.0.1:${ws.getHttpServer().address().port}`;
 
 for (const each of [app, ws]) {
-  for (const name of ['decision', 'denied']) each.get(RateLimitEvents).on(name, inPlace(name));
+  each.get(RateLimitEvents).on('decision', inPlace('decision'));
+  each.get(RateLimitEvents).on('decision', inPlace('denied'), { only: 'denied' });
 }
 
 const tcp = ClientProxyFactory.create(tcpOptions);

@@ -18,7 +18,6 @@ import {
   SkipRateLimit,
 } from '../../dist/esm/index.js';
 
-const decisions = {};
 const events = {};
 const log = [];
 const count = (counts, source) => (counts[source] = (counts[source] ?? 0) + 1);
@@ -27,7 +26,7 @@ class Routes {
   limited() {}
   async report() {
     const { rateLimit: health } = await app.get(RateLimitHealth).isHealthy();
-    return { decisions, events, metrics: await decisionsMetered(), health, log };
+    return { events, metrics: await decisionsMetered(), health, log };
   }
 }
 Controller()(Routes);
@@ -43,10 +42,6 @@ const limits = RateLimitModule.forRoot({
   redis: process.argv[2],
   timeout: 200, // Long enough for a busy machine.
   rules: { default: { limit: 100, window: '1d', algorithm: 'sliding-window-log' } },
-  onDecision(decision, context) {
-    context.switchToHttp().getResponse().setHeader('x-source', decision.source);
-    count(decisions, decision.source);
-  },
 });
 class App {}
 Module({ imports: [limits], controllers: [Routes] })(App);
@@ -60,7 +55,10 @@ const meters = new MeterProvider({
   readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
 });
 recordMetrics(app.get(RateLimitEvents), meters.getMeter('outage'));
-app.get(RateLimitEvents).on('decision', ({ decision }) => count(events, decision.source));
+app.get(RateLimitEvents).on('decision', ({ decision, context }) => {
+  context.switchToHttp().getResponse().setHeader('x-source', decision.source);
+  count(events, decision.source);
+});
 
 /** Returns the number of decisions of each source that OpenTelemetry exports. */
 async function decisionsMetered() {

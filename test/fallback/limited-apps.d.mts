@@ -5,7 +5,7 @@ export type Source = 'redis' | 'cache' | 'fallback';
 /** The response to a client. */
 export interface Answer {
   readonly status: number;
-  /** The source of the decision, as reported by `onDecision`. */
+  /** The source of the decision, as reported by the event `decision`. */
   readonly source: Source;
   /** The header `RateLimit-Policy`. */
   readonly policy: string | null;
@@ -16,8 +16,6 @@ export type Counts = Readonly<Partial<Record<Source, number>>>;
 
 /** The reports of an application since its start. */
 export interface Report {
-  /** Reported by `onDecision`. */
-  readonly decisions: Counts;
   /** Reported by the event `decision`. */
   readonly events: Counts;
   /** Reported by the counter of OpenTelemetry. */

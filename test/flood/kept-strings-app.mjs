@@ -81,7 +81,7 @@ Module({ imports: [limits, RateLimitDashboardModule.forRoot({ path: 'limits' })]
 const adapter = isFastify ? new FastifyAdapter({ trustProxy: 'loopback' }) : new ExpressAdapter();
 const app = await NestFactory.create(App, adapter, { logger: false, abortOnError: false });
 if (!isFastify) app.set('trust proxy', 'loopback');
-app.get(RateLimitEvents).on('denied', ({ subjects }) => void subjects);
+app.get(RateLimitEvents).on('decision', ({ subjects }) => void subjects, { only: 'denied' });
 await app.listen(0, '127.0.0.1');
 const server = app.getHttpServer();
 let open = 0;

@@ -187,7 +187,9 @@ describe.each(Object.entries(CONTEXTS))('messages with the context of %s', (_, c
   it('are dropped if they are denied events, so that the broker does not deliver them again', async () => {
     const { app, send, logs } = await startDepot();
     const denied: string[] = [];
-    app.get(RateLimiter).events.on('denied', ({ decision }) => denied.push(decision.rule));
+    app
+      .get(RateLimiter)
+      .events.on('decision', ({ decision }) => denied.push(decision.rule), { only: 'denied' });
     for (let nth = 1; nth <= 4; nth++) expect(await send('stored', nth)).toBeUndefined();
     expect(denied).toEqual(['stored', 'stored']);
     expect(depot.events).toBe(2);

@@ -121,7 +121,9 @@ describe.each(SETUPS)('limits in microservices: $link, $kind', ({ link, kind }) 
   it('a denied event is dropped, logged once, and emitted', async () => {
     const { emit, send, app, logs } = await startDepot();
     const denied: string[] = [];
-    app.get(RateLimiter).events.on('denied', ({ decision }) => denied.push(decision.rule));
+    app
+      .get(RateLimiter)
+      .events.on('decision', ({ decision }) => denied.push(decision.rule), { only: 'denied' });
     for (const parcel of [1, 2, 3, 4]) await emit('stored', parcel);
     await until(() => denied.length === 2, 'the denials');
     expect(await send('free')).toBe('free');

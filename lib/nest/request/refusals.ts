@@ -39,7 +39,7 @@ export class Refusals {
       throw withoutStack(() => new InternalServerErrorException());
     }
     const decision = reason === 'no-subject' ? withoutSubject(rule) : withoutLimit(rule);
-    this.limiter.events.decided({ decision, subjects: [''], durationMs: 0 });
+    this.limiter.events.decided([], { decision, durationMs: 0, context: exchange.context });
     await Promise.resolve();
     this.responder.respond(exchange, decision, []);
     const detail = `Rule "${rule}" counts by something that this request does not have.`;

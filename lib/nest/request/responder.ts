@@ -1,7 +1,6 @@
-import { Inject, Injectable, Logger, type ArgumentsHost, type ExecutionContext } from '@nestjs/common';
+import { Inject, Injectable, type ArgumentsHost, type ExecutionContext } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Decision } from '../../contracts/decision.js';
-import { callSafely } from '../../contracts/thenable.js';
 import { HEADER_FIELDS, rateLimitHeaders, type HeaderStyle } from '../../http/headers.js';
 import type { ProblemDetails } from '../../http/problem.js';
 import { RateLimitUnavailableException } from '../rate-limit-unavailable.exception.js';
@@ -23,11 +22,8 @@ interface Response {
 /** Reports a decision to the client: in the headers of the response and, for a denial, as an exception. */
 @Injectable()
 export class Responder {
-  private readonly logger = new Logger('RateLimit');
   private readonly styles: readonly HeaderStyle[];
   private readonly body: DenialBody;
-  /** Receives the decision of each request with its context. It must not throw. */
-  observer: ((context: ExecutionContext, decision: Decision) => void) | undefined;
 
   constructor(
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
@@ -38,12 +34,10 @@ export class Responder {
     this.styles = headers === false ? [] : typeof headers === 'string' ? [headers] : headers;
   }
 
-  /** Sets the headers of the response, and calls `onDecision`. */
+  /** Sets the headers of the response. */
   respond(exchange: Exchange, decision: Decision, styles = this.styles): void {
     const { response, context } = exchange;
     if (usage.isRead) recordUsage(context, decision);
-    if (this.options.onDecision) this.report(decision, context);
-    this.observer?.(context, decision);
     if (!response) {
       exchange.sendHeaders?.(decision, (all) => rateLimitHeaders(all, styles));
       return;
@@ -92,11 +86,6 @@ export class Responder {
     for (const [name, value] of rateLimitHeaders(decision, styles)) {
       httpAdapter.setHeader(response, name, value);
     }
-  }
-
-  private report(decision: Decision, context: ExecutionContext): void {
-    const failed = (error: unknown): void => this.logger.error('`onDecision` failed.', error);
-    callSafely((decided) => this.options.onDecision?.(decided, context), decision, failed);
   }
 }
 

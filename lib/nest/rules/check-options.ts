@@ -1,6 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
 import {
-  callable,
   FLAG,
   FROM_ONE,
   MILLISECONDS,
@@ -70,7 +69,6 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
     allowed: '"nest", or a function of the decision and the ExecutionContext',
     accepts: (value) => value === 'nest' || typeof value === 'function',
   },
-  onDecision: callable('of the decision and the ExecutionContext'),
   transports: {
     allowed: `a list of ${TRANSPORT_NAMES.map((name) => `"${name}"`).join(', ')}`,
     accepts: (value) =>

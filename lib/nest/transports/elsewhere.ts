@@ -89,7 +89,7 @@ export class Elsewhere {
     const applied = await route.apply(exchange);
     if ('reason' in applied) return this.refusals.refuse(applied, exchange, deny);
     if (applied.length === 0) return undefined;
-    const decision = await this.limiter.decide(applied);
+    const decision = await this.limiter.decide(applied, undefined, exchange.context);
     this.responder.respond(exchange, decision);
     if (!decision.allowed) return deny(exchange, decision);
     if (decision.delayMs > 0) await this.settlement.delay(exchange, decision);

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../../../contracts/decision.js';
 import type { RuleHit } from '../../../rules/rule-hit.js';
-import type { DecisionObserver } from '../../../limiter/events.js';
+import type { DecisionEvent, DecisionObserver } from '../../../limiter/events.js';
 import { CHART_S, RULE_CHART_S } from '../chart-lengths.js';
 import { Durations } from './durations.js';
 import { RATE_S, RuleCounts } from './rule-counts.js';
@@ -31,13 +31,17 @@ export class Collector implements DecisionObserver {
   constructor(readonly clock: () => number) {}
 
   /** Counts a decision of the limiter. */
-  decided(hits: readonly RuleHit[], decision: Decision, durationMs: number): void {
+  decided(
+    hits: readonly RuleHit[],
+    { decision, durationMs, context }: Omit<DecisionEvent<ExecutionContext>, 'subjects'>,
+  ): void {
     const now = this.clock();
     const second = Math.floor(now / 1000);
     (decision.allowed ? this.allowed : this.denied).add(second);
     this.durations.add(second, durationMs);
     this.sources[sourceOf(decision)]!.add(second);
     const { decisions } = decision;
+    const route = context && `${context.getClass().name}.${context.getHandler().name}`;
     const denials = decision.allowed ? 0 : enforcedDenials(decision);
     for (let index = 0; index < decisions.length; index += 1) {
       const result = decisions[index]!;
@@ -45,6 +49,8 @@ export class Collector implements DecisionObserver {
       const { trialOf } = hit?.rule ?? {};
       const counts = this.countsOf(trialOf ?? result.rule, second);
       if (!counts) continue;
+      if (route && trialOf === undefined)
+        counts.addRoute(second, route, result.allowed || result.shadow === true);
       if (!hit) counts.addUncounted(second);
       else if (trialOf === undefined) {
         const isDeniedElsewhere = denials > (result.allowed || result.shadow ? 0 : 1);
@@ -62,15 +68,6 @@ export class Collector implements DecisionObserver {
       this.rules.get(hit.rule.name)?.refunded(now, hit, this.countedAt.get(decision));
     }
   }
-
-  /** Counts the results of a request for its handler. */
-  readonly responded = (context: ExecutionContext, { decisions }: Decision): void => {
-    const second = Math.floor(this.clock() / 1000);
-    const route = `${context.getClass().name}.${context.getHandler().name}`;
-    for (const { rule, allowed, shadow } of decisions) {
-      this.rules.get(rule)?.addRoute(second, route, allowed || shadow === true);
-    }
-  };
 
   private countsOf(rule: string, second: number): RuleCounts | undefined {
     const known = this.rules.get(rule) ?? this.added(rule, second);

@@ -8,7 +8,6 @@ import { every, type Timer } from '../../../contracts/timer.js';
 import { RateLimitEvents } from '../../../limiter/events.js';
 import { ProcessRecords, type Question } from '../../../stores/redis/process-records.js';
 import type { RateLimitModuleOptions } from '../../rate-limit.options.js';
-import { Responder } from '../../request/responder.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from '../../tokens.js';
 import type { BreakerState } from '../snapshot.js';
 import { Collector } from './collector.js';
@@ -53,7 +52,6 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
 
   constructor(
     @Inject(RateLimitEvents) private readonly events: RateLimitEvents,
-    @Inject(Responder) private readonly responder: Responder,
     @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(RATE_LIMIT_REDIS) redis: object | null,
     @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions | undefined,
@@ -63,13 +61,11 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   }
 
   onModuleInit(): void {
-    if (this.responder.observer) {
+    if (!this.events.observe(this.collector)) {
       throw new RateLimitConfigError([
         'RateLimitDashboardModule: imported twice; allowed: one operations page in an application, with guards that tell its users apart',
       ]);
     }
-    this.events.observe(this.collector);
-    this.responder.observer = this.collector.responded;
     if (!this.records) return;
     this.events.on('breaker', ({ server }) => this.servers.add(server));
     this.timer = every(PUBLISHED_EVERY_MS, () => void this.publish());
@@ -79,7 +75,6 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   async onModuleDestroy(): Promise<void> {
     this.timer?.stop();
     this.events.observe(undefined);
-    this.responder.observer = undefined;
     await this.records?.remove().catch(() => undefined);
   }
 
