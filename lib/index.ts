@@ -56,7 +56,6 @@ export type {
   AnyOptions,
   AnyRule,
   Rule,
-  QueueRule,
   ConcurrencyRule,
   BlockingRule,
   RuleBase,
@@ -76,15 +75,12 @@ export type {
   RateLimiterOptions,
   ConsumeOptions,
   ReserveOptions,
-  AcquireOptions,
-  HoldOptions,
-  ReserveAheadOptions,
+  WaitOptions,
   RefundOptions,
 } from './limiter/options.js';
 export { SubjectDigest, type EventSubject, type SubjectValue } from './rules/subject-digest.js';
 export { Permit } from './limiter/permit.js';
 export { Reservation } from './limiter/reservation.js';
-export { ReservationAhead } from './limiter/reservation-ahead.js';
 
 // Live rules
 export { LiveRules, type EffectiveField, type EffectiveRule } from './nest/live/live-rules.js';

@@ -1,4 +1,5 @@
 import type { Algorithm, Next, MaxWait, Receipt, Step } from '../contracts/algorithm.js';
+import type { Duration } from '../contracts/duration.js';
 import type { OptionCheck } from '../contracts/options.js';
 import type { CalendarWindow } from './calendar-length.js';
 import type { Example } from './example.js';
@@ -13,6 +14,7 @@ export interface Quota {
   readonly calendar?: CalendarWindow | undefined;
   /** Permits that a request takes by default. */
   readonly cost?: number;
+  readonly maxWait?: Duration;
 }
 
 /** The parameters of an algorithm: integers, with durations in microseconds. */
@@ -116,6 +118,8 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
   readonly lone?: string;
   /** Whether the algorithm can allow a request with a delay. */
   readonly queues?: boolean;
+  /** Whether it delays the requests that it allows, up to `maxWait` of the rule. */
+  readonly delays?: boolean;
   /** Whether the algorithm supports calendar windows. */
   readonly calendar?: boolean;
 }

@@ -30,7 +30,7 @@ describe('the examples of the algorithms', () => {
   it.each(DEFINITIONS)('of $name use each of its options', (definition) => {
     const used = definition.examples.flatMap(({ rule }) => Object.keys(rule(QUOTA)));
     const options = Object.keys(definition.options).filter(
-      (option) => !['prefetch', 'wait', 'share'].includes(option),
+      (option) => !['prefetch', 'share'].includes(option),
     );
     expect(used).toEqual(expect.arrayContaining(options));
   });

@@ -59,7 +59,7 @@ describe('requests that wait in acquire', () => {
     await settle();
     store.isGone = true;
     report(GONE);
-    const next = limiter.acquire(two, 'ann', { timeoutMs: 1000 });
+    const next = limiter.acquire(two, 'ann', { maxWait: '1s' });
     expect([await first, await next]).toMatchObject([{ allowed: true }, { allowed: true }]);
     await limiter.close();
   });

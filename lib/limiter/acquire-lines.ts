@@ -64,9 +64,9 @@ export class AcquireLines {
    * @throws the signal's reason if it aborts
    */
   async decide(asked: readonly RuleHit[], wait: Wait): Promise<Decided> {
-    const { timeoutMs, signal, queues } = wait;
+    const { maxWaitMs, signal, queues } = wait;
     const { changes } = this;
-    const until = performance.now() + timeoutMs;
+    const until = performance.now() + maxWaitMs;
     const hits = withoutBlocks(asked);
     const { key } = hits[0]!;
     const line = this.lines.get(key) ?? new Line();
@@ -76,7 +76,7 @@ export class AcquireLines {
     const isFirst = line.enter(turn);
     try {
       const isLate = !isFirst && !(await isOver(ahead, line, until, signal));
-      const leftMs = isFirst ? timeoutMs : until - performance.now();
+      const leftMs = isFirst ? maxWaitMs : until - performance.now();
       if (isLate) return await this.decideLate(hits, line, optionsOf(queues, leftMs));
       return await this.decideFirst(hits, line, leftMs, wait, changes);
     } finally {

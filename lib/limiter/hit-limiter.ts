@@ -157,7 +157,7 @@ export abstract class HitLimiter {
   private decideLater(hits: readonly RuleHit[], wait: Wait, context: unknown): MaybePromise<Decision> {
     if (!hits.every((hit) => hit.wait && hit.rule.queues)) return this.decideWaiting(hits, wait, context);
     const queued = hits.map((hit) => ({ ...hit, wait: undefined }));
-    return this.decide(queued, { maxWait: toMicroseconds(wait.timeoutMs) }, context);
+    return this.decide(queued, { maxWait: toMicroseconds(wait.maxWaitMs) }, context);
   }
 
   /**

@@ -5,20 +5,12 @@ import { LONGEST_WAIT_MS, maxWaitOf } from './acquire-lines.js';
 import { HitLimiter } from './hit-limiter.js';
 import type { Cost } from '../rules/cost.js';
 import type { SubjectValue } from '../rules/subject-digest.js';
-import {
-  ACQUIRE_OPTIONS,
-  RESERVE_AHEAD_OPTIONS,
-  type AcquireOptions,
-  type ConsumeOptions,
-  type HoldOptions,
-  type ReserveAheadOptions,
-} from './options.js';
+import { millisecondsOf, WAIT_OPTIONS, type ConsumeOptions, type WaitOptions } from './options.js';
 import { checkNames, checkReserved, costOf, namesOf, reserveOptionsOf } from './named-costs.js';
-import { checkOperation, type Operation } from './operation.js';
+import { checkDelays, checkOperation, type Operation } from './operation.js';
 import type { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { confirmed } from './rate-limit-store.error.js';
-import { ReservationAhead } from './reservation-ahead.js';
 import { Reservation } from './reservation.js';
 import type { ReserveArguments, RuleNames, Rules, SettledCost } from './rules-by-name.js';
 import { settlementOf } from './settlement.js';
@@ -26,7 +18,7 @@ import { RuleCache } from '../rules/rule-cache.js';
 import type { RuleHit } from '../rules/rule-hit.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
-import type { BlockingRule, ConcurrencyRule, QueueRule, Rule, AnyRule } from '../rules/rule.js';
+import type { BlockingRule, ConcurrencyRule, Rule, AnyRule } from '../rules/rule.js';
 
 /**
  * A rule for the trial of the store at start, because the rules of programs are not known before their first
@@ -79,7 +71,14 @@ export class Limiter extends HitLimiter {
    * For several rules, it needs `cost` by rule name, or `settles`: the rule that `settle(n)` and a number in `cost`
    * concern. The other rules take their own cost.
    *
-   * @throws RateLimitConfigError if a rule, the cost or a name is invalid, or several rules have neither
+   * With `maxWait`, also permits that are available only later, after `delayMs` of the reservation, are charged; it does
+   * not wait for them.
+   *
+   * @throws RateLimitConfigError if a rule or an option is invalid, several rules have neither, or a rule has no
+   *   permits that come later
+   * @example
+   * const reservation = await limits.reserve(mails, tenant, { maxWait: '1m' });
+   * if (reservation.allowed) await queue.add(mail, { delay: reservation.delayMs });
    */
   async reserve<
     Name extends string = never,
@@ -94,7 +93,9 @@ export class Limiter extends HitLimiter {
     const hits = this.hits('reserve', rules, subject, read.cost);
     const names = namesOf(hits);
     checkReserved(names, read);
-    const decision = await this.decide(hits);
+    const maxWaitMs = millisecondsOf(read.maxWait) ?? 0;
+    if (maxWaitMs > 0) checkDelays('reserve', hits);
+    const decision = await this.decide(hits, maxWaitMs > 0 ? { maxWait: maxWaitOf(maxWaitMs) } : undefined);
     return new Reservation(decision, {
       names,
       settles: read.settles,
@@ -106,72 +107,54 @@ export class Limiter extends HitLimiter {
 
   /**
    * Waits for the end of a block and for permits, and takes them. Returns a denial at once if the wait would exceed
-   * `timeoutMs`. A denial starts no block.
+   * `maxWait`. A denial starts no block.
    *
    * With `gcra`, `token-bucket` and `leaky-bucket`, permits are charged at once and the order is that of arrival across
    * processes; an aborted wait refunds its permits if no later request was charged. With the other algorithms, permits are
    * charged at the end of the wait, and the order is that of arrival within this process.
    *
-   * @throws RateLimitConfigError if the rule, the cost or `timeoutMs` is invalid
+   * @throws RateLimitConfigError if the rule or an option is invalid
    * @throws the reason of `signal` if it aborts
    */
-  async acquire(rule: Rule, subject: SubjectValue, options?: AcquireOptions): Promise<Decision> {
-    const { cost, timeoutMs = LONGEST_WAIT_MS, signal } = readOptions('acquire', options, ACQUIRE_OPTIONS);
+  async acquire(rule: Rule, subject: SubjectValue, options?: WaitOptions): Promise<Decision> {
+    const { cost, maxWait, signal } = readOptions('acquire', options, WAIT_OPTIONS);
     signal?.throwIfAborted();
     const hits = this.hits('acquire', rule, subject, cost);
     const current = (): readonly RuleHit[] => this.hits('acquire', rule, subject, cost);
-    const queues = hits[0]!.rule.queues;
+    const { queues, maxWaitMs = LONGEST_WAIT_MS } = hits[0]!.rule;
+    const longestMs = millisecondsOf(maxWait) ?? maxWaitMs;
     const waits = !queues || hits.some(({ block }) => block);
     const decision = waits
-      ? await this.decideWaiting(hits, { timeoutMs, signal, current, queues })
-      : await this.decide(hits, { maxWait: maxWaitOf(timeoutMs) });
+      ? await this.decideWaiting(hits, { maxWaitMs: longestMs, signal, current, queues })
+      : await this.decide(hits, { maxWait: maxWaitOf(longestMs) });
     if (decision.delayMs > 0) await this.delay(decision, signal);
     return decision;
-  }
-
-  /**
-   * Charges permits that may be available only later, and returns the delay until then, without waiting. Returns a denial
-   * if the delay would exceed `timeoutMs`.
-   *
-   * @throws RateLimitConfigError if the rule, the cost or `timeoutMs` is invalid
-   * @example
-   * const { allowed, delayMs } = await limits.reserveAhead(mails, tenant, { timeoutMs: 60_000 });
-   */
-  async reserveAhead(
-    rule: QueueRule,
-    subject: SubjectValue,
-    options?: ReserveAheadOptions,
-  ): Promise<ReservationAhead> {
-    const { cost, timeoutMs = LONGEST_WAIT_MS } = readOptions('reserveAhead', options, RESERVE_AHEAD_OPTIONS);
-    const hits = this.hits('reserveAhead', rule, subject, cost);
-    const decision = await this.decide(hits, { maxWait: maxWaitOf(timeoutMs) });
-    return new ReservationAhead(decision, () => this.refund(decision, { onlyLast: true }));
   }
 
   /**
    * Takes permits and holds them until they are released: at most `limit` at any time. Check `permit.allowed` before
    * the work starts.
    *
-   * With `timeoutMs`, it waits for permits that others hold, first come, first served across processes. While others
-   * wait, a hold without `timeoutMs` is denied. At most `queue` of the rule wait for one subject; beyond it, the hold is
+   * With `maxWait`, it waits for permits that others hold, first come, first served across processes. While others
+   * wait, a hold without it is denied. At most `queue` of the rule wait for one subject; beyond it, the hold is
    * denied at once.
    *
-   * @throws RateLimitConfigError if the rule, the cost or `timeoutMs` is invalid
+   * @throws RateLimitConfigError if the rule or an option is invalid
    * @throws the reason of `signal` if it aborts; nothing is held then
    * @example
-   * await using permit = await limits.hold(reports, user, { timeoutMs: 10_000, signal });
+   * await using permit = await limits.hold(reports, user, { maxWait: '10s', signal });
    */
-  async hold(rule: ConcurrencyRule, subject: SubjectValue, options?: HoldOptions): Promise<Permit> {
-    const { cost, timeoutMs: asked, signal } = readOptions('hold', options, ACQUIRE_OPTIONS);
+  async hold(rule: ConcurrencyRule, subject: SubjectValue, options?: WaitOptions): Promise<Permit> {
+    const { cost, maxWait, signal } = readOptions('hold', options, WAIT_OPTIONS);
     const hits = this.hits('hold', rule, subject, cost);
-    const timeoutMs = asked ?? hits[0]!.rule.waitMs;
-    if (timeoutMs === 0) {
+    const maxWaitMs = millisecondsOf(maxWait) ?? hits[0]!.rule.maxWaitMs ?? 0;
+    if (maxWaitMs === 0) {
       signal?.throwIfAborted();
       return this.watched(await this.decide(hits));
     }
     const waiting = hits.map((hit) => ({ ...hit, waits: true }));
     const current = (): readonly RuleHit[] => this.hits('hold', rule, subject, cost);
-    return this.watched(await this.decideWaiting(waiting, { timeoutMs, signal, current }));
+    return this.watched(await this.decideWaiting(waiting, { maxWaitMs, signal, current }));
   }
 
   private watched(decision: Decision): Permit {

@@ -3,8 +3,7 @@ import type { RuleHit } from '../rules/rule-hit.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 
 /** The operations of a limiter that take rules. */
-export type Operation =
-  'consume' | 'reserve' | 'hold' | 'acquire' | 'reserveAhead' | 'peek' | 'block' | 'reset';
+export type Operation = 'consume' | 'reserve' | 'hold' | 'acquire' | 'peek' | 'block' | 'reset';
 
 /** The rules that an operation supports. */
 interface Kind {
@@ -29,12 +28,13 @@ const KINDS: Partial<Record<Operation, Kind>> = {
     instead: 'consume() instead',
     accepts: ({ algorithm }) => algorithm.leases === true,
   },
-  acquire: { ...CHARGED, instead: 'hold() with timeoutMs instead' },
-  reserveAhead: {
-    needs: 'a rule whose algorithm can delay requests',
-    instead: 'gcra, token-bucket or leaky-bucket',
-    accepts: ({ queues }) => queues,
-  },
+  acquire: { ...CHARGED, instead: 'hold() with maxWait instead' },
+};
+
+const DELAYED: Kind = {
+  needs: 'a rule whose algorithm can delay requests',
+  instead: 'gcra, token-bucket or leaky-bucket',
+  accepts: ({ queues }) => queues,
 };
 
 /**
@@ -44,10 +44,22 @@ const KINDS: Partial<Record<Operation, Kind>> = {
  */
 export function checkOperation(operation: Operation, hits: readonly RuleHit[]): void {
   const kind = KINDS[operation];
-  if (!kind) return;
+  if (kind) checkKind(`${operation}()`, kind, hits);
+}
+
+/**
+ * Rejects rules that cannot charge permits which are available only later.
+ *
+ * @throws RateLimitConfigError if there is one
+ */
+export function checkDelays(operation: Operation, hits: readonly RuleHit[]): void {
+  checkKind(`${operation}() with maxWait`, DELAYED, hits);
+}
+
+function checkKind(operation: string, { needs, instead, accepts }: Kind, hits: readonly RuleHit[]): void {
   for (const { rule } of hits) {
-    if (kind.accepts(rule)) continue;
+    if (accepts(rule)) continue;
     const used = `rule "${rule.name}" uses ${rule.algorithm.name}`;
-    throw new RateLimitConfigError([`${operation}() needs ${kind.needs}, but ${used}; use ${kind.instead}`]);
+    throw new RateLimitConfigError([`${operation} needs ${needs}, but ${used}; use ${instead}`]);
   }
 }

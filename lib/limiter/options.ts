@@ -1,5 +1,7 @@
 import type { BaseStore } from '../contracts/store.js';
 import { readCount } from '../contracts/count.js';
+import { parseDuration, type Duration } from '../contracts/duration.js';
+import { durationOption } from '../contracts/option-checks.js';
 import { isFields } from '../contracts/fields.js';
 import { FLAG, FROM_ONE, refusal, type OptionCheck } from '../contracts/options.js';
 import type { CostByRule } from '../rules/cost.js';
@@ -58,14 +60,22 @@ export interface LimiterOptions extends Omit<RateLimiterOptions, 'fallback'> {
   readonly openFallback: () => BaseStore;
 }
 
-/** Options of an operation on one rule. */
-interface HitOptions {
+/** Options of `acquire` and `hold`. */
+export interface WaitOptions {
   /**
    * Permits that this request takes: an integer from 0 to 1,000,000,000. 0 takes none.
    *
    * @default `cost` of the rule
    */
   readonly cost?: number;
+  /**
+   * Longest wait: a duration up to 366 days, or `'0s'`. A request that would wait longer is denied at once.
+   *
+   * @default `maxWait` of the rule; without it, `acquire` has no limit, and `hold` decides at once
+   */
+  readonly maxWait?: Duration;
+  /** Ends the wait when it aborts. */
+  readonly signal?: AbortSignal;
 }
 
 /** Options of `consume` and `peek`. */
@@ -88,38 +98,13 @@ export interface ReserveOptions<Name extends string = string, Settled = Name> ex
    * @default the only rule
    */
   readonly settles?: Settled;
-}
-
-/** Options of `acquire`. */
-export interface AcquireOptions extends HitOptions {
   /**
-   * Longest wait in milliseconds, from 0. A request that would wait longer is denied at once.
+   * Charges permits that are available only later, at most after this duration, up to 366 days: `delayMs` of the
+   * reservation is the delay. Only for rules of `gcra`, `token-bucket` and `leaky-bucket`.
    *
-   * @default no limit
+   * @default '0s': permits that are available now
    */
-  readonly timeoutMs?: number;
-  /** Ends the wait when it aborts. */
-  readonly signal?: AbortSignal;
-}
-
-/** Options of `reserveAhead`. */
-export interface ReserveAheadOptions extends HitOptions {
-  /**
-   * Longest delay in milliseconds, from 0. Permits that would be available later are not charged.
-   * @default no limit
-   */
-  readonly timeoutMs?: number;
-}
-
-/** Options of `hold`. */
-export interface HoldOptions extends HitOptions {
-  /**
-   * Longest wait for permits that others hold, in milliseconds, from 0.
-   * @default `wait` of the rule; without it, the hold decides at once
-   */
-  readonly timeoutMs?: number;
-  /** Ends the wait when it aborts. */
-  readonly signal?: AbortSignal;
+  readonly maxWait?: Duration;
 }
 
 /** Options of `refund`. */
@@ -180,31 +165,29 @@ export const COSTS: OptionCheck = {
 /** The checks of the options of `consume` and `peek`. */
 export const CONSUME_OPTIONS = { cost: COSTS } satisfies Record<keyof ConsumeOptions, OptionCheck>;
 
+/** The check of the longest wait of an operation. */
+const MAX_WAIT: OptionCheck = {
+  ...durationOption,
+  allowed: `"0s", or ${durationOption.allowed}`,
+  accepts: (value) => value === '0s' || value === '0ms' || durationOption.accepts(value),
+};
+
 /** The checks of the options of `reserve`. */
 export const RESERVE_OPTIONS = {
   cost: COSTS,
   settles: { ...RULE_FIELDS.name, allowed: 'the name of one of the rules' },
+  maxWait: MAX_WAIT,
 } satisfies Record<keyof ReserveOptions, OptionCheck>;
 
-/** The checks of the options of `acquire`. */
-export const ACQUIRE_OPTIONS = {
+/** The checks of the options of `acquire` and `hold`. */
+export const WAIT_OPTIONS = {
   cost: RULE_FIELDS.cost,
-  timeoutMs: {
-    allowed: 'a number from 0, in milliseconds',
-    accepts: (value) => typeof value === 'number' && value >= 0,
-    read: readCount,
-  },
+  maxWait: MAX_WAIT,
   signal: {
     allowed: 'an AbortSignal',
     accepts: (value) => typeof (value as AbortSignal | null)?.throwIfAborted === 'function',
   },
-} satisfies Record<keyof AcquireOptions, OptionCheck>;
-
-/** The checks of the options of `reserveAhead`. */
-export const RESERVE_AHEAD_OPTIONS = {
-  cost: ACQUIRE_OPTIONS.cost,
-  timeoutMs: ACQUIRE_OPTIONS.timeoutMs,
-} satisfies Record<keyof ReserveAheadOptions, OptionCheck>;
+} satisfies Record<keyof WaitOptions, OptionCheck>;
 
 /** The checks of the options of `refund`. */
 export const REFUND_OPTIONS = {
@@ -222,4 +205,9 @@ function isNamed(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function isCostOrUnset(value: unknown): boolean {
   return value === undefined || RULE_FIELDS.cost.accepts(value);
+}
+
+/** Returns a longest wait in milliseconds; `undefined` if there is none. */
+export function millisecondsOf(maxWait: Duration | undefined): number | undefined {
+  return maxWait === undefined ? undefined : (parseDuration(maxWait) ?? 0) / 1000;
 }

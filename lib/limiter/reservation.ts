@@ -42,6 +42,11 @@ export class Reservation<Actual = number | CostByRule> {
     return this.decision.allowed;
   }
 
+  /** Milliseconds from the decision until the permits are available; 0 if they are, or if none were charged. */
+  get delayMs(): number {
+    return this.decision.delayMs;
+  }
+
   /**
    * Charges the actual cost: refunds the difference, or charges an overrun as debt, which is repaid from future
    * permits. Rules that are not named keep their charge. Only the first call of `settle` or `cancel` has an effect.
@@ -60,7 +65,8 @@ export class Reservation<Actual = number | CostByRule> {
   }
 
   /**
-   * Refunds the whole reservation.
+   * Refunds the whole reservation. If the permits come later, neither it nor a smaller `settle` refunds them once others
+   * are reserved behind them, whose delays are known already.
    *
    * @returns whether permits were refunded
    */

@@ -12,10 +12,17 @@ import { DecidedHit } from './decision.js';
  */
 export function settlementOf(decision: Decision, hits: readonly RuleHit[], actual: Cost): Adjustment[] {
   const charge = DecidedHit.chargeOf(decision);
+  const isDelayed = decision.delayMs > 0; // The delays of those behind it are known already.
   return hits.flatMap(({ rule }, nth): Adjustment[] => {
     const [charged] = charge?.take('refund', (_hit, index) => index === nth) ?? [];
     const difference = charged ? (costOfRule(actual, rule) ?? charged.cost) - charged.cost : 0;
     if (!charged || difference === 0) return [];
-    return [{ ...charged, kind: difference < 0 ? 'refund' : 'charge', cost: Math.abs(difference) }];
+    return [
+      {
+        ...charged,
+        kind: difference > 0 ? 'charge' : isDelayed ? 'refund-last' : 'refund',
+        cost: Math.abs(difference),
+      },
+    ];
   });
 }

@@ -22,7 +22,7 @@ describe('waits that share one signal', () => {
         waits.push(limiter.acquire(rule, subject, { signal }));
       }
       if (nth < 12) await limiter.hold(lease, subject);
-      waits.push(limiter.hold(lease, subject, { timeoutMs: 60_000, signal }));
+      waits.push(limiter.hold(lease, subject, { maxWait: '1m', signal }));
     }
     await new Promise((resolve) => setImmediate(resolve));
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);

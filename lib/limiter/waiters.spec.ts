@@ -10,7 +10,7 @@ it('a request that has waited in vain leaves nothing in the process', async () =
   const limiter = new RateLimiter({ store: new MemoryStore() });
   await limiter.hold(HELD, 'ann');
   const timers = jest.getTimerCount();
-  const waiting = limiter.hold(HELD, 'ann', { timeoutMs: 1000 });
+  const waiting = limiter.hold(HELD, 'ann', { maxWait: '1s' });
   await jest.advanceTimersByTimeAsync(1000);
   expect((await waiting).allowed).toBe(false);
   expect(jest.getTimerCount()).toBe(timers);

@@ -16,7 +16,7 @@ const GOLDEN_RATIO = 0.618_033_988_749;
 /** How long a request waits for its turn. */
 export interface Wait {
   /** Milliseconds, from 0. */
-  readonly timeoutMs: number;
+  readonly maxWaitMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Absent if the rules cannot change. */
   readonly current?: CurrentHits | undefined;
@@ -67,7 +67,7 @@ export class Waiters implements TurnFollower {
    */
   decide(hits: readonly RuleHit[], wait: Wait): Promise<Decided> {
     const request = new WaitingRequest(this.store, hits);
-    if (this.isClosed || wait.timeoutMs === 0) return request.decideNow();
+    if (this.isClosed || wait.maxWaitMs === 0) return request.decideNow();
     if (!this.isFollowing) {
       this.isFollowing = true;
       this.follow(this.base, this);
@@ -124,8 +124,8 @@ export class Waiters implements TurnFollower {
     if (end) this.ends.push(end);
   }
 
-  private async wait(request: WaitingRequest, { timeoutMs, signal, current }: Wait): Promise<Decided> {
-    const until = performance.now() + timeoutMs;
+  private async wait(request: WaitingRequest, { maxWaitMs, signal, current }: Wait): Promise<Decided> {
+    const until = performance.now() + maxWaitMs;
     const pause = new Pause();
     let { changes } = this;
     const keys = new Set(request.hits.map(({ key }) => key));

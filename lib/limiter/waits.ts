@@ -53,7 +53,7 @@ export class Waits {
 /** Returns the shortest wait of some hits: all of them are taken together. */
 export function waitOf(hits: readonly RuleHit[], { signal }: HitWait): Wait {
   return {
-    timeoutMs: Math.min(...hits.map(({ wait }) => wait?.timeoutMs ?? Infinity)),
+    maxWaitMs: Math.min(...hits.map(({ wait }) => wait?.maxWaitMs ?? Infinity)),
     signal: signal(),
     current: async () => (await Promise.all(hits.map(({ wait }) => wait?.current?.() ?? []))).flat(),
   };

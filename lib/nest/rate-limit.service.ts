@@ -9,21 +9,14 @@ import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { Cost } from '../rules/cost.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
-import type {
-  AcquireOptions,
-  ConsumeOptions,
-  HoldOptions,
-  RateLimiterOptions,
-  ReserveAheadOptions,
-} from '../limiter/options.js';
+import type { ConsumeOptions, RateLimiterOptions, WaitOptions } from '../limiter/options.js';
 import type { Operation } from '../limiter/operation.js';
 import type { Permit } from '../limiter/permit.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
-import type { ReservationAhead } from '../limiter/reservation-ahead.js';
 import type { Reservation } from '../limiter/reservation.js';
 import { checkTogether } from '../rules/rule-cache.js';
 import type { RuleHit } from '../rules/rule-hit.js';
-import type { AnyRule, BlockingRule, ConcurrencyRule, QueueRule, Rule } from '../rules/rule.js';
+import type { AnyRule, BlockingRule, ConcurrencyRule, Rule } from '../rules/rule.js';
 import { countBySameSubject } from './rules/by.js';
 import { warnOfLargeLog } from './checks/large-log.js';
 import { ProgramRule } from './programs/program-rule.js';
@@ -145,22 +138,14 @@ export class RateLimitService extends RateLimiter {
     );
   }
 
-  override acquire(rule: OrName<Rule>, subject: SubjectValue, options?: AcquireOptions): Promise<Decision> {
+  override acquire(rule: OrName<Rule>, subject: SubjectValue, options?: WaitOptions): Promise<Decision> {
     return super.acquire(rule as Rule, subject, options);
-  }
-
-  override reserveAhead(
-    rule: OrName<QueueRule>,
-    subject: SubjectValue,
-    options?: ReserveAheadOptions,
-  ): Promise<ReservationAhead> {
-    return super.reserveAhead(rule as QueueRule, subject, options);
   }
 
   override hold(
     rule: OrName<ConcurrencyRule>,
     subject: SubjectValue,
-    options?: HoldOptions,
+    options?: WaitOptions,
   ): Promise<Permit> {
     return super.hold(rule as ConcurrencyRule, subject, options);
   }

@@ -19,7 +19,7 @@ import {
 import type { CompiledPrefetch, CompiledRule } from './compiled-rule.js';
 import { stateNameOf } from './state-name.js';
 import { boundedPart } from './subject.js';
-import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type AnyRule, type ConcurrencyRule } from './rule.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
 
 const TRIAL_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
 
@@ -84,7 +84,7 @@ function compileChecked(
     among: sharedAmounts(quota, algorithm),
     bySubject: algorithm.bySubject?.(withWeights(quota, weightName)) as CompiledRule['bySubject'],
     cost,
-    waitMs: (parseDuration((rule as ConcurrencyRule).wait) ?? 0) / 1000,
+    maxWaitMs: rule.maxWait === undefined ? undefined : parseDuration(rule.maxWait)! / 1000,
     queues: algorithm.queues === true,
     prefetch: compilePrefetch(rule, algorithm, parameters, capacity, path),
     block: block === 'manual' ? 0 : parseDuration(block),

@@ -30,8 +30,8 @@ export interface CompiledRule extends Amounts {
   /** Returns the parameters of a subject by its text and `subjectNumber`, if all subjects of the rule have one state. */
   readonly bySubject?: ((subject: string, number: number) => Parameters) | undefined;
   readonly cost: number;
-  /** How long a request waits for its permits, in milliseconds; 0 if it does not. */
-  readonly waitMs: number;
+  /** Longest wait for permits, in milliseconds; absent without `maxWait`. */
+  readonly maxWaitMs?: number | undefined;
   /** Whether the algorithm can allow a request with a delay. */
   readonly queues: boolean;
   /** The prefetch, if the rule has one. */

@@ -54,6 +54,7 @@ export const RULE_FIELDS = {
   mode: oneOf('enforce', 'shadow'),
   per: oneOf('cluster', 'instance'),
   onStoreError: oneOf(...ON_STORE_ERROR),
+  maxWait: durationOption,
   trial: {
     allowed: 'an object with a limit, a window or both',
     accepts: (value) => isFields(value) && ('limit' in value || 'window' in value),

@@ -15,7 +15,7 @@ export interface RuleHit extends Hit {
 
 /** How long a request waits. */
 export interface HitWait {
-  readonly timeoutMs: number;
+  readonly maxWaitMs: number;
   /** Returns a signal that ends the wait. */
   readonly signal: () => AbortSignal | undefined;
   /** Returns the hits that the request would have if it arrived now. */

@@ -9,7 +9,7 @@ const WINDOW = 'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d"
 const ALGORITHMS = Object.keys(algorithms)
   .map((name) => `"${name}"`)
   .join(', ');
-const FIELDS = 'limit, cost, block, mode, per, onStoreError, trial';
+const FIELDS = 'limit, cost, block, mode, per, onStoreError, maxWait, trial';
 const BURST = 'an integer from 1 to 1000000000, or the time in which the limit adds them, such as "10s"';
 const sound = { name: 'login', limit: 5, window: '1m' };
 
@@ -54,8 +54,8 @@ describe('an invalid rule', () => {
       `rule "login".prefetch: got {"permits":2,"ttl":500}: write "500s" or "500ms" for its ttl; allowed: { permits: an integer from 2 to 1000000, ttl: ${WINDOW} }`,
     ],
     [
-      { algorithm: 'leaky-bucket', maxDelay: 250 },
-      `rule "login".maxDelay: got 250: write "250s" or "250ms"; allowed: ${WINDOW}`,
+      { algorithm: 'leaky-bucket', maxWait: 250 },
+      `rule "login".maxWait: got 250: write "250s" or "250ms"; allowed: ${WINDOW}`,
     ],
     [
       { algorithm: 'token-bucket', warmUp: 30 },

@@ -40,6 +40,13 @@ export interface RuleBase {
    */
   readonly onStoreError?: OnStoreError;
   /**
+   * Longest wait for permits, up to 366 days: of requests of a `concurrency` or `leaky-bucket` rule, of calls of a
+   * provider's method, and of `acquire` and `hold`. On other handlers than methods of providers, rules of the other
+   * algorithms cannot have it.
+   * @default `acquire`: no limit; `leaky-bucket`: the delay of the last permit in a full queue; otherwise none
+   */
+  readonly maxWait?: Duration;
+  /**
    * A second limit that is evaluated and reported as the rule `<name>?`, but not enforced.
    * @default no trial limit
    */
@@ -106,33 +113,25 @@ export type AnyOptions = {
 
 type None<Names extends PropertyKey> = Readonly<Partial<Record<Names, never>>>;
 
-/** The options that belong to one algorithm: of rules on methods of providers, any may have `wait`. */
-type ForeignOption = Exclude<keyof AnyOptions, 'wait'>;
-
 /** No window or a window, no lone option or that one alone, and no options of other algorithms. */
 type Chosen<Name extends AlgorithmName> = {
-  [Each in Name]: { readonly algorithm: Each } & None<Exclude<ForeignOption, keyof OptionsOf<Each>>> &
+  [Each in Name]: { readonly algorithm: Each } & None<Exclude<keyof AnyOptions, keyof OptionsOf<Each>>> &
     (
       | (Omit<OptionsOf<Each>, LoneOption<Each>> & None<LoneOption<Each>>)
       | (Pick<OptionsOf<Each>, LoneOption<Each>> & None<Exclude<keyof OptionsOf<Each>, LoneOption<Each>>>)
     );
 }[Name];
 
-type NoChoice = { readonly algorithm?: undefined } & None<ForeignOption>;
+type NoChoice = { readonly algorithm?: undefined } & None<keyof AnyOptions>;
 
 /** An algorithm with its options. Options of other algorithms do not compile. */
 export type AlgorithmChoice =
   NoChoice | Chosen<Exclude<AlgorithmName, LeaseName>> | (Chosen<LeaseName> & None<'window'>);
 
-type Choose<Name extends AlgorithmName> = RuleBase &
-  Chosen<Name> &
-  (Name extends LeaseName ? unknown : None<'wait'>);
+type Choose<Name extends AlgorithmName> = RuleBase & Chosen<Name>;
 
 /** A rule of the default algorithm. Options of other algorithms do not compile. */
-type DefaultRule = Windowed & RuleBase & NoChoice & None<'wait'>;
-
-/** A rule for `acquire`: its algorithm can allow a request with a delay. */
-export type QueueRule = Windowed & Choose<Having<{ readonly queues: true }>>;
+type DefaultRule = Windowed & RuleBase & NoChoice;
 
 /** A rule for `hold`: its permits are held until they are released. */
 export type ConcurrencyRule = Choose<LeaseName> & None<'window'>;

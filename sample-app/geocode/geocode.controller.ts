@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { RateLimitService, type QueueRule } from 'nestjs-redis-rate-limit';
+import { RateLimitService, type Rule } from 'nestjs-redis-rate-limit';
 import { Geocoder } from './geocoder.js';
 
 /** The limit of the geocoder, shared by all processes that call it. */
@@ -8,7 +8,7 @@ const GEOCODER = {
   algorithm: 'leaky-bucket',
   window: '1s',
   limit: 5,
-} satisfies QueueRule;
+} satisfies Rule;
 
 const ADDRESSES = Array.from({ length: 8 }, (_, index) => `${index + 1} Baker Street`);
 
@@ -24,7 +24,7 @@ export class GeocodeController {
   async geocode() {
     await Promise.all(
       ADDRESSES.map(async (address) => {
-        const { allowed } = await this.limits.acquire(GEOCODER, 'everyone', { timeoutMs: 10_000 });
+        const { allowed } = await this.limits.acquire(GEOCODER, 'everyone', { maxWait: '10s' });
         if (allowed) await this.geocoder.locate(address);
       }),
     );

@@ -4,8 +4,8 @@ import type { CompiledRule } from '../../lib/rules/compiled-rule.js';
 import { algorithmOf, RULE_FIELDS, type AnyDefinition } from '../../lib/rules/rule-fields.js';
 import { ruleOf, type RuleText } from '../../lib/simulate/rule-text.js';
 
-/** Options that change nothing here: one process decides, requests do not wait, and rules do not change. */
-const WITHOUT_EFFECT = ['prefetch', 'wait'];
+/** Options that change nothing here: one process decides, and rules do not change. */
+const WITHOUT_EFFECT = ['prefetch'];
 
 /** The fields of every rule that can be set, besides the limit and the window. */
 const COMMON = ['cost', 'block'];
@@ -17,10 +17,11 @@ export function definitionOf({ algorithm }: RuleText): AnyDefinition {
 
 /** Returns the names of the fields that a rule can have here, besides the algorithm. */
 export function fieldNames(rule: RuleText): readonly string[] {
-  const { options, leases = false } = definitionOf(rule);
+  const { options, leases = false, delays = false } = definitionOf(rule);
   const own = Object.keys(options).filter((name) => !WITHOUT_EFFECT.includes(name));
-  const unused = leases ? ['queue'] : []; // Without `wait`, no request is in the queue.
-  return [...(leases ? ['limit'] : ['limit', 'window']), ...own, ...COMMON].filter(
+  const unused = leases ? ['queue'] : []; // Without `maxWait`, no request is in the queue.
+  const longest = delays ? ['maxWait'] : []; // With other algorithms, no request waits here.
+  return [...(leases ? ['limit'] : ['limit', 'window']), ...own, ...longest, ...COMMON].filter(
     (name) => !unused.includes(name),
   );
 }

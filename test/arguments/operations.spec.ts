@@ -39,7 +39,6 @@ const OPERATIONS: Record<string, Operation> = {
   peek: operation('peek'),
   reserve: operation('reserve'),
   acquire: operation('acquire'),
-  reserveAhead: operation('reserveAhead'),
   hold: operation('hold', RULES.concurrency),
   block: operation('block', RULES.gcra, ['1m']),
   reset: operation('reset'),
@@ -125,8 +124,6 @@ describe.each(['memory', 'redis'] as const)('the limiter on %s', (kind) => {
     const reservation = await limiter().reserve(RULES.gcra, 'bob', { cost: text('100') });
     await reservation.settle(text('40'));
     expect(await limiter().peek(RULES.gcra, 'bob', { cost: 0 })).toMatchObject({ remaining: 950 });
-    const timeoutMs = text('0');
-    expect(await limiter().acquire(RULES.gcra, 'bob', { timeoutMs })).toMatchObject({ allowed: true });
   });
 
   it('refuses an actual cost that is none', async () => {

@@ -45,7 +45,7 @@ class Routes {
   @Get('hostile')
   hostile() {}
 
-  @RateLimit({ name: 'export', algorithm: 'concurrency', limit: 2, wait: '1s' })
+  @RateLimit({ name: 'export', algorithm: 'concurrency', limit: 2, maxWait: '1s' })
   @Get('export')
   export() {}
 }

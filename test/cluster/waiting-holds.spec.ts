@@ -45,7 +45,7 @@ describe('holds that wait on a node of a cluster that is lost', () => {
     for (let nth = 0; nth < LIMIT; nth++) held.push(await limiter.hold(rule, subject));
     const counts = { inside: 0, most: 0, allowed: 0, denied: 0, sources: new Set<string>() };
     const waits = Array.from({ length: size }, async () => {
-      const permit = await limiter.hold(rule, subject, { timeoutMs: HOUR });
+      const permit = await limiter.hold(rule, subject, { maxWait: `${HOUR}ms` });
       counts.sources.add(permit.decision.source);
       if (!permit.allowed) return void (counts.denied += 1);
       counts.allowed += 1;
@@ -109,7 +109,7 @@ describe('holds that wait on a node of a cluster that is lost', () => {
     await until(async () => (await limiter.peek(rule, lost)).source === 'fallback', 'the fallback');
     for (let nth = 0; nth < LIMIT; nth++)
       expect(await limiter.hold(rule, lost)).toMatchObject({ allowed: true });
-    const ends = Array.from({ length: 5 }, () => limiter.hold(rule, lost, { timeoutMs: 50 }));
+    const ends = Array.from({ length: 5 }, () => limiter.hold(rule, lost, { maxWait: '50ms' }));
     for (const end of ends) expect(await end).toMatchObject({ allowed: false });
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { MemoryStore, RateLimiter, type BaseStore, type HitResult, type Rule } from '../../lib/index.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
@@ -62,7 +62,7 @@ describe.each(['memory', 'redis'] as const)('acquire for permits of a window, on
 
   it('is denied at once if the wait would exceed the timeout, also behind others', async () => {
     await limiter.acquire(slow, 'ann');
-    const denied = await limiter.acquire(slow, 'ann', { timeoutMs: 1000 });
+    const denied = await limiter.acquire(slow, 'ann', { maxWait: '1s' });
     expect(denied).toMatchObject({ allowed: false, remaining: 0 });
     expect(denied.retryAfterMs).toBeGreaterThan(3_500_000);
     const controller = new AbortController();
@@ -70,10 +70,10 @@ describe.each(['memory', 'redis'] as const)('acquire for permits of a window, on
     const first = limiter.acquire(slow, 'ann', { signal: controller.signal });
     const ended = expect(first).rejects.toThrow('hung up');
     await until(() => tries.length > 0 || kind === 'memory', 'the first to wait');
-    expect((await limiter.acquire(slow, 'ann', { timeoutMs: 1000 })).allowed).toBe(false);
+    expect((await limiter.acquire(slow, 'ann', { maxWait: '1s' })).allowed).toBe(false);
     controller.abort(new Error('hung up'));
     await ended;
-    expect((await limiter.acquire(slow, 'ann', { timeoutMs: 0 })).allowed).toBe(false);
+    expect((await limiter.acquire(slow, 'ann', { maxWait: '0s' })).allowed).toBe(false);
   });
 
   it('is denied at once if the cost can never fit, and ends behind others by its timeout or an abort', async () => {
@@ -91,7 +91,7 @@ describe.each(['memory', 'redis'] as const)('acquire for permits of a window, on
   it('is allowed if permits are free when its timeout ends while the reply for a request ahead is pending', async () => {
     const ten: Rule = { ...slow, name: 'ten', limit: 10 };
     const subjects = Array.from({ length: 11 }, () => 'ann');
-    const decisions = await Promise.all(subjects.map((ann) => limiter.acquire(ten, ann, { timeoutMs: 0 })));
+    const decisions = await Promise.all(subjects.map((ann) => limiter.acquire(ten, ann, { maxWait: '0s' })));
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10);
     expect(decisions.find(({ allowed }) => !allowed)!.retryAfterMs).toBeGreaterThan(3_500_000);
   });
@@ -114,7 +114,7 @@ describe.each(['memory', 'redis'] as const)('acquire for permits of a window, on
     const two = { ...slow, name: 'two', limit: 2 };
     const [never, next] = [limiter.acquire(two, 'ann', { cost: 3 }), limiter.acquire(two, 'ann')];
     expect(await never).toMatchObject({ allowed: false, retryAfterMs: null });
-    const last = limiter.acquire(two, 'ann', { timeoutMs: 5000 });
+    const last = limiter.acquire(two, 'ann', { maxWait: '5s' });
     expect([await next, await last]).toMatchObject([{ allowed: true }, { allowed: true }]);
   });
 
@@ -128,22 +128,81 @@ describe.each(['memory', 'redis'] as const)('acquire for permits of a window, on
   });
 });
 
-describe('reserveAhead', () => {
+describe('reserve with maxWait', () => {
+  const rule = { algorithm: 'gcra', limit: 1, window: '1s', burst: 1 } as const;
+  let store: MemoryStore;
+  let limiter: RateLimiter;
+
+  beforeEach(() => {
+    store = new MemoryStore({ clock: () => 1_700_000_040_000 });
+    limiter = new RateLimiter({ store });
+  });
+  afterEach(async () => {
+    await limiter.close();
+    await store.close();
+  });
+
+  const later = (cost = 1) => limiter.reserve(rule, 'ann', { cost, maxWait: '1h' });
+
   it('returns the delay of permits that it has charged, and refunds them when it is cancelled', async () => {
-    const store = new MemoryStore({ clock: () => 1_700_000_040_000 });
-    const limiter = new RateLimiter({ store });
-    const rule = { algorithm: 'gcra', limit: 1, window: '1s', burst: 1 } as const;
     const delays: number[] = [];
-    for (let nth = 0; nth < 3; nth++) delays.push((await limiter.reserveAhead(rule, 'ann')).delayMs);
+    for (let nth = 0; nth < 3; nth++) delays.push((await later()).delayMs);
     expect(delays).toEqual([0, 1000, 2000]);
-    const tooFar = await limiter.reserveAhead(rule, 'ann', { timeoutMs: 2999 });
+    const tooFar = await limiter.reserve(rule, 'ann', { maxWait: '2999ms' });
     expect([tooFar.allowed, tooFar.delayMs, await tooFar.cancel()]).toEqual([false, 0, false]);
-    const fourth = await limiter.reserveAhead(rule, 'ann', { timeoutMs: 3000 });
+    for (const options of [undefined, { maxWait: '0s' }] as const) {
+      expect(await limiter.reserve(rule, 'ann', options)).toMatchObject({ allowed: false, delayMs: 0 });
+    }
+    const fourth = await limiter.reserve(rule, 'ann', { maxWait: '3s' });
     expect(await fourth.cancel()).toBe(true);
-    const again = await limiter.reserveAhead(rule, 'ann');
-    const behind = await limiter.reserveAhead(rule, 'ann');
+    const again = await later();
+    const behind = await later();
     expect([again.delayMs, behind.delayMs]).toEqual([3000, 4000]);
     expect([await again.cancel(), await again.cancel()]).toEqual([false, false]); // one waits behind it
+  });
+
+  it('a smaller settlement of permits that come later refunds the rest unless others wait behind them', async () => {
+    const lending = { ...rule, burst: 3 } as const;
+    const reserve = () => limiter.reserve(lending, 'ann', { cost: 3, maxWait: '1h' });
+    await reserve();
+    const last = await reserve();
+    expect([last.delayMs, await last.settle(1)]).toEqual([3000, true]);
+    const first = await reserve();
+    const behind = await reserve();
+    expect([first.delayMs, behind.delayMs]).toEqual([4000, 7000]);
+    expect([await first.settle(1), await behind.settle(5)]).toEqual([false, true]);
+    expect((await reserve()).delayMs).toBe(12_000);
+  });
+
+  it('is an error with a rule whose permits do not come later, and names those that can', async () => {
+    const window = { name: 'mail', algorithm: 'fixed-window', limit: 1, window: '1m' } as const;
+    await expect(limiter.reserve(window, 'ann', { maxWait: '1m' })).rejects.toThrow(
+      'reserve() with maxWait needs a rule whose algorithm can delay requests, but rule "mail" uses fixed-window; use gcra, token-bucket or leaky-bucket',
+    );
+    expect(await limiter.reserve(window, 'ann', { maxWait: '0s' })).toMatchObject({ allowed: true });
+  });
+
+  it('charges several rules together, with the longest delay', async () => {
+    const slow = { ...rule, name: 'slow', window: '1m' } as const;
+    const reserve = () => limiter.reserve([rule, slow], 'ann', { cost: { slow: 1 }, maxWait: '1h' });
+    expect([(await reserve()).delayMs, (await reserve()).delayMs]).toEqual([0, 60_000]);
+    expect(await limiter.peek(rule, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 2000 });
+  });
+});
+
+describe('maxWait of a rule', () => {
+  it.each([
+    { algorithm: 'gcra', limit: 1, window: '1h', maxWait: '1m' },
+    { algorithm: 'fixed-window', limit: 1, window: '1h', maxWait: '1m' },
+  ] as const)('is the longest wait of acquire with $algorithm, unless the call has its own', async (rule) => {
+    const store = new MemoryStore({ clock: () => 1_700_000_040_000 });
+    const limiter = new RateLimiter({ store });
+    await limiter.consume(rule, 'ann');
+    expect(await limiter.acquire(rule, 'ann')).toMatchObject({ allowed: false });
+    const longer = new AbortController();
+    const waiting = limiter.acquire(rule, 'ann', { maxWait: '1d', signal: longer.signal });
+    longer.abort(new Error('it waited'));
+    await expect(waiting).rejects.toThrow('it waited');
     await limiter.close();
     await store.close();
   });

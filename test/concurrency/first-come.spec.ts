@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { QueueRule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { Herd, type Place } from './herd.js';
 
@@ -20,7 +20,7 @@ describe(`${PROCESSES} processes that wait for places of one rule`, () => {
 
   afterAll(() => herd.stop());
 
-  describe.each<[string, QueueRule]>([
+  describe.each<[string, Rule]>([
     ['token-bucket', { ...pace, algorithm: 'token-bucket', burst: 1 }],
     ['token-bucket that warms up', { ...pace, algorithm: 'token-bucket', warmUp: '50ms' }],
     ['gcra', { ...pace, algorithm: 'gcra', burst: 1 }],

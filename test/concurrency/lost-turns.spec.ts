@@ -67,7 +67,7 @@ describe('holds that wait while their turns are not reported', () => {
       expect(held).toMatchObject({ allowed: true });
       const served: string[] = [];
       const waits = [one, other, other, one].map(async ({ limiter }, nth) => {
-        const permit = await limiter.hold(rule, 'ann', { timeoutMs: LONG });
+        const permit = await limiter.hold(rule, 'ann', { maxWait: `${LONG}ms` });
         served.push(`${nth} ${permit.allowed} ${permit.decision.source}`);
         await permit.release();
       });

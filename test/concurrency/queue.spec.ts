@@ -148,7 +148,11 @@ describe('holds that give up at any moment', () => {
     let [inside, most, entries, gaveUp] = [0, 0, 0, 0];
     const visit = async (limiter: RateLimiter): Promise<void> => {
       const controller = new AbortController();
-      const options = { timeoutMs: 1 + draw(400), signal: controller.signal, cost: 1 + draw(3) };
+      const options = {
+        maxWait: `${1 + draw(400)}ms` as const,
+        signal: controller.signal,
+        cost: 1 + draw(3),
+      };
       if (draw(3) === 0) setTimeout(() => controller.abort(new Error('gone')), draw(300));
       const permit = await limiter.hold(rule, 'ann', options).catch(() => undefined);
       if (!permit?.allowed) {

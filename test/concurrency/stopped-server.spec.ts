@@ -32,7 +32,7 @@ describe('requests that wait when Redis stops', () => {
     const prefix = uniquePrefix();
     const [holder, limiter] = [open('local', prefix), open('local', prefix)];
     await holder.hold(reports, 'ann');
-    const waiting = [1, 2].map(() => limiter.hold(reports, 'ann', { timeoutMs: HOUR }));
+    const waiting = [1, 2].map(() => limiter.hold(reports, 'ann', { maxWait: `${HOUR}ms` }));
     const served: number[] = [];
     waiting.forEach((each, nth) => void each.then(() => served.push(nth)));
     await until(
@@ -51,7 +51,7 @@ describe('requests that wait when Redis stops', () => {
   it.each(['allow', 'deny'] as const)('holds end at once with the fallback %s', async (onStoreError) => {
     const limiter = open(onStoreError);
     await limiter.hold(reports, 'ann');
-    const hold = limiter.hold(reports, 'ann', { timeoutMs: HOUR });
+    const hold = limiter.hold(reports, 'ann', { maxWait: `${HOUR}ms` });
     await until(async () => !(await limiter.peek(reports, 'ann')).allowed, 'the hold to wait');
     await server.stop();
     expect((await hold).allowed).toBe(onStoreError === 'allow');
@@ -60,7 +60,7 @@ describe('requests that wait when Redis stops', () => {
   it.each(['local', 'allow'] as const)('acquire proceeds with the fallback %s', async (onStoreError) => {
     const limiter = open(onStoreError);
     await limiter.consume(batches, 'ann');
-    const acquire = limiter.acquire(batches, 'ann', { timeoutMs: 2 * HOUR });
+    const acquire = limiter.acquire(batches, 'ann', { maxWait: `${2 * HOUR}ms` });
     await limiter.peek(batches, 'ann');
     await server.stop();
     expect(await acquire).toMatchObject({ allowed: true, source: 'fallback' });
@@ -70,7 +70,7 @@ describe('requests that wait when Redis stops', () => {
     const limiter = open('deny');
     await limiter.consume(batches, 'ann');
     const abort = new AbortController();
-    const settings = { timeoutMs: 2 * HOUR, signal: abort.signal };
+    const settings = { maxWait: `${2 * HOUR}ms` as const, signal: abort.signal };
     const [first, second] = ['ann', 'bob'].map((name) => limiter.acquire(batches, name, settings));
     expect(await second).toMatchObject({ allowed: true });
     await server.stop();
@@ -83,7 +83,7 @@ describe('requests that wait when Redis stops', () => {
     const limiter = open('local');
     const held = await limiter.hold(reports, 'ann');
     const abort = new AbortController();
-    const hold = limiter.hold(reports, 'ann', { timeoutMs: HOUR, signal: abort.signal });
+    const hold = limiter.hold(reports, 'ann', { maxWait: `${HOUR}ms`, signal: abort.signal });
     const left = expect(hold).rejects.toThrow('gone');
     await until(async () => !(await limiter.peek(reports, 'ann')).allowed, 'the hold to wait');
     abort.abort(new Error('gone'));

@@ -96,7 +96,7 @@ export async function wait({ rules: [rule], hits, stay = 0 }, { url, prefix, sto
   };
   const limiter = open(Object.assign(Object.create(store), { decide }));
   await inTurns(hits, hits, async () => {
-    const permit = await limiter.hold(rule, 'everyone', { timeoutMs: 120_000 });
+    const permit = await limiter.hold(rule, 'everyone', { maxWait: '2m' });
     if (!permit.allowed) throw new Error('Was not let in');
     most = Math.max(most, await redis.incr(inside));
     if (stay > 0) await sleep(stay);

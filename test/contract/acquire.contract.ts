@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { RateLimitConfigError, type QueueRule, type Rule } from '../../lib/index.js';
+import { RateLimitConfigError, type Rule } from '../../lib/index.js';
 import { everyRule } from './every-rule.js';
 import type { Bench } from './limiter-bench.js';
 import { places } from './places.js';
@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 const quota = { limit: 1, window: '1h' } as const;
 
 /** One permit per hour and one at once, and when to retry after a timeout that is one millisecond too short. */
-const RULES: readonly { readonly algorithm: string; slow: QueueRule }[] = [
+const RULES: readonly { readonly algorithm: string; slow: Rule }[] = [
   { algorithm: 'token-bucket', slow: { ...quota, algorithm: 'token-bucket', burst: 1 } },
   { algorithm: 'gcra', slow: { ...quota, algorithm: 'gcra', burst: 1 } },
   { algorithm: 'leaky-bucket', slow: { ...quota, algorithm: 'leaky-bucket', queue: 0 } },
@@ -19,7 +19,7 @@ const FIVE_PER_100_MS = everyRule({ limit: 5, windowMs: 100 });
 
 export function acquireContract(bench: () => Bench): void {
   describe.each(RULES)('acquire with $algorithm', ({ slow }) => {
-    const quick: QueueRule = { ...slow, window: '20ms' };
+    const quick: Rule = { ...slow, window: '20ms' };
     const acquire = places();
 
     it('waits for the reported time, first come, first served', async () => {
@@ -37,17 +37,17 @@ export function acquireContract(bench: () => Bench): void {
       const { limiter } = bench();
       await limiter.acquire(slow, 'ann');
       const before = await limiter.peek(slow, 'ann');
-      const refused = await acquire(limiter, slow, { timeoutMs: HOUR - 1 }).answer;
+      const refused = await acquire(limiter, slow, { maxWait: `${HOUR - 1}ms` }).answer;
       expect(refused).toMatchObject({ allowed: false, retryAfterMs: 1, delayMs: 0 });
-      expect(await acquire(limiter, slow, { timeoutMs: 0 }).answer).toMatchObject({ allowed: false });
+      expect(await acquire(limiter, slow, { maxWait: '0s' }).answer).toMatchObject({ allowed: false });
       expect(await limiter.peek(slow, 'ann')).toEqual(before);
     });
 
     it('is allowed with a timeout equal to the wait, also after the reported retryAfter', async () => {
       const { limiter, goTo } = bench();
-      const isHad = async (timeoutMs: number) => {
+      const isHad = async (milliseconds: number) => {
         const { resetAfterMs } = await limiter.peek(slow, 'ann', { cost: 0 });
-        acquire(limiter, slow, { timeoutMs });
+        acquire(limiter, slow, { maxWait: `${milliseconds}ms` });
         return (await limiter.peek(slow, 'ann', { cost: 0 })).resetAfterMs > resetAfterMs;
       };
       await limiter.acquire(slow, 'ann');
@@ -103,8 +103,8 @@ export function acquireContract(bench: () => Bench): void {
       expect(await limiter.peek(slow, 'ann', { cost: 0 })).toMatchObject({ remaining: 1 });
     });
 
-    it.each([-1, NaN, '1s'])('rejects a timeout of %p', async (timeoutMs) => {
-      const asked = acquire(bench().limiter, slow, { timeoutMs: timeoutMs as number });
+    it.each([-1, 0, NaN, 60, '60', '-1s'])('rejects a longest wait of %p', async (maxWait) => {
+      const asked = acquire(bench().limiter, slow, { maxWait: maxWait as '1s' });
       await expect(asked.answer).rejects.toThrow(RateLimitConfigError);
     });
   });
@@ -112,7 +112,7 @@ export function acquireContract(bench: () => Bench): void {
   describe.each(RULES.filter(({ algorithm }) => algorithm !== 'leaky-bucket'))(
     'acquire with $algorithm and an overdraft',
     ({ slow }) => {
-      const lending = { ...slow, overdraft: true } as QueueRule;
+      const lending = { ...slow, overdraft: true } as Rule;
 
       it('accepts a cost above the burst, which later requests wait for', async () => {
         const { limiter, other, goTo } = bench();
@@ -121,15 +121,17 @@ export function acquireContract(bench: () => Bench): void {
           delayMs: 0,
         });
         expect(await other.consume(lending, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 3 * HOUR });
-        expect(await other.reserveAhead(lending, 'ann', { cost: 2 })).toMatchObject({ delayMs: 3 * HOUR });
-        expect(await limiter.reserveAhead(lending, 'ann')).toMatchObject({ delayMs: 5 * HOUR });
+        expect(await other.reserve(lending, 'ann', { cost: 2, maxWait: '1d' })).toMatchObject({
+          delayMs: 3 * HOUR,
+        });
+        expect(await limiter.reserve(lending, 'ann', { maxWait: '1d' })).toMatchObject({ delayMs: 5 * HOUR });
         goTo(6 * HOUR);
         expect(await limiter.consume(lending, 'ann')).toMatchObject({ allowed: true });
       });
 
       it('refunds a debt after the reservation is cancelled', async () => {
         const { limiter } = bench();
-        const reservation = await limiter.reserveAhead(lending, 'ann', { cost: 3 });
+        const reservation = await limiter.reserve(lending, 'ann', { cost: 3, maxWait: '1d' });
         await reservation.cancel();
         expect(await limiter.peek(lending, 'ann', { cost: 0 })).toMatchObject({
           remaining: 1,
@@ -153,7 +155,7 @@ export function acquireContract(bench: () => Bench): void {
       await limiter.block(blockable, 'ann', '50ms');
       const order: string[] = [];
       const waits = ['first', 'second'].map(async (name) => {
-        const { allowed } = await limiter.acquire(blockable, 'ann', { timeoutMs: 10_000 });
+        const { allowed } = await limiter.acquire(blockable, 'ann', { maxWait: '10s' });
         order.push(`${name}: ${allowed}`);
       });
       expect(await limiter.consume(blockable, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 50 });
@@ -166,16 +168,16 @@ export function acquireContract(bench: () => Bench): void {
     it('is denied at once if the block outlasts the timeout', async () => {
       const { limiter } = bench();
       await limiter.block(blockable, 'ann', '5s');
-      const refused = await limiter.acquire(blockable, 'ann', { timeoutMs: 4999 });
+      const refused = await limiter.acquire(blockable, 'ann', { maxWait: '4999ms' });
       expect(refused).toMatchObject({ allowed: false, retryAfterMs: 5000 });
-      const tooLarge = await limiter.acquire(blockable, 'ann', { cost: 100, timeoutMs: 4999 });
+      const tooLarge = await limiter.acquire(blockable, 'ann', { cost: 100, maxWait: '4999ms' });
       expect(tooLarge).toMatchObject({ allowed: false });
     });
 
     it('throws the reason of an abort during the block, and charges nothing', async () => {
       const { limiter, goTo } = bench();
       await limiter.block(blockable, 'ann', '1m');
-      const place = acquire(limiter, blockable as QueueRule);
+      const place = acquire(limiter, blockable, { maxWait: '1h' });
       await limiter.consume(blockable, 'ann');
       place.giveUp('hung up');
       await expect(place.answer).rejects.toThrow('hung up');
@@ -187,19 +189,19 @@ export function acquireContract(bench: () => Bench): void {
       const { limiter } = bench();
       const blocking: Rule = { ...rule, block: '1h' };
       await limiter.consume(blocking, 'ann', { cost: 5 });
-      expect(await limiter.acquire(blocking, 'ann', { timeoutMs: 1 })).toMatchObject({ allowed: false });
+      expect(await limiter.acquire(blocking, 'ann', { maxWait: '1ms' })).toMatchObject({ allowed: false });
       expect(await limiter.consume(blocking, 'ann', { cost: 0 })).toMatchObject({ allowed: true });
     });
   });
 
   describe.each(RULES)('acquire by a blocked subject with $algorithm', ({ slow }) => {
-    const blockable = { ...slow, block: 'manual' } as QueueRule & { block: 'manual' };
+    const blockable = { ...slow, block: 'manual' } as Rule & { block: 'manual' };
     const acquire = places();
 
     it('is allowed soon after a reset of the counter with its block', async () => {
       const { limiter } = bench();
       await limiter.block(blockable, 'ann', '1h');
-      const { answer } = acquire(limiter, blockable);
+      const { answer } = acquire(limiter, blockable, { maxWait: '2h' });
       await limiter.consume(blockable, 'ann'); // The request before it was sent earlier.
       await limiter.reset(blockable, 'ann');
       expect(await answer).toMatchObject({ allowed: true });

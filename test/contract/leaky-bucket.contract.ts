@@ -43,8 +43,8 @@ export function leakyBucketContract(bench: () => Bench): void {
       expect(await delaysOf(5, { ...rule, delayAfter: 3 }, bench())).toEqual([0, 0, 0, 0, 'no']);
     });
 
-    it('denies requests that would be delayed longer than maxDelay', async () => {
-      expect(await delaysOf(5, { ...rule, maxDelay: '2s' }, bench())).toEqual([0, 1000, 2000, 'no', 'no']);
+    it('denies requests that would be delayed longer than maxWait', async () => {
+      expect(await delaysOf(5, { ...rule, maxWait: '2s' }, bench())).toEqual([0, 1000, 2000, 'no', 'no']);
     });
 
     it('delays no request when the clock steps forward, and keeps the queue when it steps back', async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { QueueRule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
 import type { Bench } from './limiter-bench.js';
 import { places } from './places.js';
 
 const SECOND = 1000;
 const MINUTE = 60_000;
-const rule = { algorithm: 'leaky-bucket', limit: 1, window: '1m', queue: 5 } as const satisfies QueueRule;
+const rule = { algorithm: 'leaky-bucket', limit: 1, window: '1m', queue: 5 } as const satisfies Rule;
 
 export function leakyQueueContract(bench: () => Bench): void {
   describe('the queue of a leaky bucket with acquire', () => {
@@ -16,23 +16,24 @@ export function leakyQueueContract(bench: () => Bench): void {
       await limiter.consume(rule, 'ann', { cost: 2 });
       const before = await limiter.peek(rule, 'ann', { cost: 0 });
       expect(before).toMatchObject({ allowed: true, remaining: 4 });
-      const refused = await acquire(limiter, rule, { timeoutMs: 2 * MINUTE - 1 }).answer;
+      const refused = await acquire(limiter, rule, { maxWait: `${2 * MINUTE - 1}ms` }).answer;
       expect(refused).toMatchObject({ allowed: false, remaining: 4, delayMs: 0 });
       expect(await limiter.peek(rule, 'ann', { cost: 0 })).toEqual(before);
-      acquire(limiter, rule, { timeoutMs: 2 * MINUTE });
+      acquire(limiter, rule, { maxWait: '2m' });
       expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({
         remaining: 3,
         resetAfterMs: 3 * MINUTE,
       });
     });
 
-    it('is limited by the timeouts: queue and maxDelay apply only to requests', async () => {
+    it('waits as long as maxWait of the call, else of the rule, and is not limited by queue', async () => {
       const { limiter } = bench();
-      const short: QueueRule = { ...rule, queue: 1, maxDelay: '30s' };
+      const short: Rule = { ...rule, queue: 1, maxWait: '30s' };
       await limiter.consume(short, 'ann');
       expect(await limiter.consume(short, 'ann')).toMatchObject({ allowed: false });
+      expect(await acquire(limiter, short).answer).toMatchObject({ allowed: false });
       for (const minutes of [2, 3, 4]) {
-        acquire(limiter, short);
+        acquire(limiter, short, { maxWait: '1h' });
         expect(await limiter.peek(short, 'ann')).toMatchObject({
           remaining: 0,
           resetAfterMs: minutes * MINUTE,
@@ -44,7 +45,7 @@ export function leakyQueueContract(bench: () => Bench): void {
       const { limiter } = bench();
       const told: [boolean, number][] = [];
       for (let hit = 0; hit < 4; hit++) {
-        const place = acquire(limiter, { ...rule, delayAfter: 2 }, { timeoutMs: 0 });
+        const place = acquire(limiter, { ...rule, delayAfter: 2 }, { maxWait: '0s' });
         const { allowed, delayMs } = await place.answer;
         told.push([allowed, delayMs]);
       }

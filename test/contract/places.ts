@@ -1,5 +1,5 @@
 import { afterEach } from '@jest/globals';
-import type { AcquireOptions, Decision, QueueRule, RateLimiter } from '../../lib/index.js';
+import type { Decision, RateLimiter, Rule, WaitOptions } from '../../lib/index.js';
 
 /** A call of `acquire` that waits. */
 export interface Place {
@@ -10,11 +10,7 @@ export interface Place {
 }
 
 /** Calls `acquire` for ann. */
-export type Acquire = (
-  limiter: RateLimiter,
-  rule: QueueRule,
-  options?: Omit<AcquireOptions, 'signal'>,
-) => Place;
+export type Acquire = (limiter: RateLimiter, rule: Rule, options?: Omit<WaitOptions, 'signal'>) => Place;
 
 /** For a `describe`: aborts all waits at the end of each test. */
 export function places(): Acquire {

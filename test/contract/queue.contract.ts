@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { ConcurrencyRule, HoldOptions, Permit, RateLimiter } from '../../lib/index.js';
+import type { ConcurrencyRule, Permit, RateLimiter, WaitOptions } from '../../lib/index.js';
 import { until } from '../support/redis/until.mjs';
 import type { Bench } from './limiter-bench.js';
 
@@ -19,8 +19,8 @@ export function queueContract(bench: () => Bench): void {
       const it = bench();
       served = [];
       open = [it.limiter, it.other];
-      const join = (name: string, options: HoldOptions = {}, by = it.limiter, of = rule) => {
-        const held = by.hold(of, 'ann', { timeoutMs: LONG, ...options });
+      const join = (name: string, options: WaitOptions = {}, by = it.limiter, of = rule) => {
+        const held = by.hold(of, 'ann', { maxWait: `${LONG}ms`, ...options });
         held.then(
           ({ allowed }) => allowed && served.push(name),
           () => undefined,
@@ -85,7 +85,7 @@ export function queueContract(bench: () => Bench): void {
     it('is denied when its time is over, and leaves the queue', async () => {
       const { limiter, join, free, isServed } = queue();
       const both = await limiter.hold(rule, 'ann', { cost: 2 });
-      const late = await join('late', { timeoutMs: 20 });
+      const late = await join('late', { maxWait: '20ms' });
       expect(late.decision).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 30_000 });
       expect(await late.release()).toBe(false);
       const next = join('next');
@@ -167,9 +167,9 @@ export function queueContract(bench: () => Bench): void {
       await isServed('a');
     });
 
-    it.each([-1, NaN, '1s'])('is no hold with a timeout of %p', async (timeoutMs) => {
+    it.each([-1, NaN, 60])('is no hold with a longest wait of %p', async (maxWait) => {
       const { join } = queue();
-      await expect(join('a', { timeoutMs: timeoutMs as number })).rejects.toThrow('timeoutMs');
+      await expect(join('a', { maxWait: maxWait as unknown as '1s' })).rejects.toThrow('maxWait');
     });
 
     const queueOf = ([, other]: readonly RateLimiter[]) => ({ other: other! });

@@ -274,7 +274,7 @@ describe('the preview of a change', () => {
       expect((await rule(name)).noPreview).toContain(reason);
     }
     expect((await rule('default')).noPreview).toBeNull();
-    const waiting = whyNoPreview({ window: '1m', limit: 1, algorithm: 'leaky-bucket', wait: '1s' });
+    const waiting = whyNoPreview({ window: '1m', limit: 1, algorithm: 'concurrency', maxWait: '1s' });
     expect(waiting).toContain('its requests wait for permits');
     expect(await messageOf('default', { limit: -1 })).toEqual([
       422,

@@ -152,7 +152,7 @@ describe('the changes that are published', () => {
     const decision = await there.consume(rule, 'ann', { cost: 5 });
     await here.consume(rule, 'ann', { cost: 2 });
     await here.consume({ ...rule, name: 'other', mode: 'shadow' }, 'ann', { cost: 6 });
-    await here.acquire(rule, 'ann', { timeoutMs: 0 });
+    await here.acquire(rule, 'ann', { maxWait: '0s' });
     await here.peek(rule, 'ann');
     await there.refund(decision);
     expect(await published.take()).toEqual([]);

@@ -177,7 +177,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
   });
 
   it('with wait, a request waits for a permit, and gets it when another one is released', async () => {
-    const { get, service, untilHeld } = await start(setup, { wait: '1m' });
+    const { get, service, untilHeld } = await start(setup, { maxWait: '1m' });
     const [first, second] = [await service.hold('exports', CLIENT), await service.hold('exports', CLIENT)];
     const answers = [get('/held'), get('/held')];
     expect([first.allowed, second.allowed, gate.inside]).toEqual([true, true, 0]);
@@ -191,7 +191,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
   });
 
   it('with wait, a request is denied when its time is over', async () => {
-    const { get, service, untilHeld } = await start(setup, { wait: '30ms' });
+    const { get, service, untilHeld } = await start(setup, { maxWait: '30ms' });
     const both = await service.hold('exports', CLIENT, { cost: 2 });
     const refused = await get('/held');
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '3600']);
@@ -200,7 +200,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
   });
 
   it('with wait, a request leaves the queue when its client disconnects', async () => {
-    const { port, service, untilHeld } = await start(setup, { wait: '1m', queue: 1 });
+    const { port, service, untilHeld } = await start(setup, { maxWait: '1m', queue: 1 });
     const both = await service.hold('exports', CLIENT, { cost: 2 });
     const isFull = (): Promise<boolean> =>
       service.hold('exports', CLIENT, { signal: AbortSignal.timeout(20) }).then(
@@ -221,7 +221,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
   });
 
   it('with wait, a request that waits is denied when the application closes', async () => {
-    const { app, get, service } = await start(setup, { wait: '1h' });
+    const { app, get, service } = await start(setup, { maxWait: '1h' });
     const both = await service.hold('exports', CLIENT, { cost: 2 });
     const answer = get('/held');
     await until(async () => (await service.peek('exports', CLIENT)).retryAfterMs! > 3600e3, 'it to wait');

@@ -112,9 +112,9 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     });
   });
 
-  it('a request is denied at once when its delay would exceed maxDelay', async () => {
+  it('a request is denied at once when its delay would exceed maxWait', async () => {
     const time = new VirtualTime();
-    const { ask, get } = await start({ ...SEARCH, maxDelay: '60ms' as const }, { time });
+    const { ask, get } = await start({ ...SEARCH, maxWait: '60ms' as const }, { time });
     for (const delay of [0, 50]) expect((await ask('/a')).delayMs).toBe(delay);
     expect(JSON.parse((await get('/b')).body)).toMatchObject({ status: 429, retryAfterMs: 40 });
     time.advance(40);

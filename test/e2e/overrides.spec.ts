@@ -133,7 +133,7 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     const metadata = await fromVariables({
       RATE_LIMIT__JOBS__QUEUE: '1',
       RATE_LIMIT__JOBS__DELAY_AFTER: '1',
-      RATE_LIMIT__JOBS__MAX_DELAY: '1s',
+      RATE_LIMIT__JOBS__MAX_WAIT: '1s',
     });
     const { get } = await startApp({ ...metadata, controllers: [Jobs] }, { framework });
     expect((await get('/')).headers['ratelimit-policy']).toBe('"jobs";q=2;w=7200');

@@ -27,7 +27,8 @@ describe.each(STORES)('operations of RateLimitService, with %s', (kind) => {
   it('acquire reserves a permit once and waits for it, or denies at once', async () => {
     const { limits } = await start();
     const calls = { name: 'calls', window: '1s', limit: 50, burst: 1, algorithm: 'gcra' } as const;
-    const acquire = (timeoutMs: number) => limits.acquire(calls, 'partner', { timeoutMs });
+    const acquire = (milliseconds: number) =>
+      limits.acquire(calls, 'partner', { maxWait: `${milliseconds}ms` });
     expect(await acquire(0)).toMatchObject({ allowed: true, delayMs: 0 });
     expect(await acquire(20)).toMatchObject({ allowed: true, delayMs: 20 });
     expect(await acquire(39)).toMatchObject({ allowed: false, retryAfterMs: 1 });

@@ -109,7 +109,7 @@ describe('an option that makes no sense stops the app with one message that', ()
       { ...RULE, algorithm: 'gcra', window: 'day' },
       `window: got "day": write "1d", or algorithm "fixed-window" for a calendar day; allowed: ${ALLOWED.window}`,
     ],
-    ['a delay of nonsense', { ...QUEUE, maxDelay: '1x' }, `maxDelay: got "1x"; allowed: ${ALLOWED.duration}`],
+    ['a delay of nonsense', { ...QUEUE, maxWait: '1x' }, `maxWait: got "1x"; allowed: ${ALLOWED.duration}`],
     [
       'a queue below nothing',
       { ...QUEUE, queue: -1 },

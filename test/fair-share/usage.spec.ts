@@ -91,8 +91,8 @@ describe.each(STORES)('usage of a rule with share, with %s', (kind) => {
     await expect(limits.hold('api', 'ann')).rejects.toThrow(
       'hold() needs a concurrency rule, but rule "api" uses gcra-fair-share; use consume() instead',
     );
-    await expect(limits.reserveAhead('api', 'ann')).rejects.toThrow(
-      'reserveAhead() needs a rule whose algorithm can delay requests, but rule "api" uses gcra-fair-share',
+    await expect(limits.reserve('api', 'ann', { maxWait: '1m' })).rejects.toThrow(
+      'reserve() with maxWait needs a rule whose algorithm can delay requests, but rule "api" uses gcra-fair-share',
     );
     await expect(limits.block('api', 'ann', '1m')).rejects.toThrow('rule "api".block: missing');
   });

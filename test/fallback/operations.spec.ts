@@ -1,18 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  RateLimitStoreError,
-  type ConcurrencyRule,
-  type QueueRule,
-  type RateLimiter,
-  type Rule,
-} from '../../lib/index.js';
+import { RateLimitStoreError, type ConcurrencyRule, type Rule, type RateLimiter } from '../../lib/index.js';
 import { until } from '../support/redis/until.mjs';
 import { Fleet } from './fleet.js';
 
 const rule: Rule = { limit: 8, window: '1m', algorithm: 'sliding-window-log' };
 const blocking = { ...rule, name: 'login', block: 'manual' } as const;
-const queue: QueueRule = { limit: 8, window: '8s', algorithm: 'gcra' };
+const queue: Rule = { limit: 8, window: '8s', algorithm: 'gcra' };
 const seats: ConcurrencyRule = { name: 'seats', algorithm: 'concurrency', limit: 8 };
 
 let fleet: Fleet;
@@ -85,7 +79,7 @@ describe('while the store cannot decide', () => {
   it('acquire waits for a permit of the share and denies a wait that is too long at once', async () => {
     const [one] = lost();
     const places = [];
-    for (let nth = 1; nth <= 3; nth++) places.push(await one.acquire(queue, 'ann', { timeoutMs: 0 }));
+    for (let nth = 1; nth <= 3; nth++) places.push(await one.acquire(queue, 'ann', { maxWait: '0s' }));
     expect(places.map(({ allowed, source }) => [allowed, source])).toEqual([
       [true, 'fallback'],
       [true, 'fallback'],

@@ -78,9 +78,9 @@ const FLOODS = {
   },
   'waits for a permit': async () => {
     await service.hold(held, short(0));
-    await waiting((subject, signal) => service.hold(held, subject, { signal, timeoutMs: 60_000 }));
+    await waiting((subject, signal) => service.hold(held, subject, { signal, maxWait: '1m' }));
   },
-  'waits that end without a permit': ofEach(() => service.hold(held, short(0), { timeoutMs: 1 })),
+  'waits that end without a permit': ofEach(() => service.hold(held, short(0), { maxWait: '1ms' })),
 };
 const ends = [];
 

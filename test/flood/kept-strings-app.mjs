@@ -58,7 +58,7 @@ decorate('mixed', Post('mixed'), {
   limit: 1,
   by: ['ip', (context) => requestOf(context).body.email],
 });
-const held = { algorithm: 'concurrency', limit: 1, lease: '1m', wait: '1m', queue: 10_000 };
+const held = { algorithm: 'concurrency', limit: 1, lease: '1m', maxWait: '1m', queue: 10_000 };
 decorate('queue', Get('queue'), { ...held, by: (context) => requestOf(context).query.tenant });
 Controller()(Routes);
 

@@ -162,7 +162,7 @@ describe('live rules', () => {
     [
       'login',
       { limt: 3 },
-      /live rule "login".limt: no such option of .*; allowed: limit, cost, block, algorithm, mode, trial, onStoreError, plans, window; did you mean "limit"\?/,
+      /live rule "login".limt: no such option of .*; allowed: limit, cost, block, algorithm, mode, maxWait, trial, onStoreError, plans, window; did you mean "limit"\?/,
     ],
     ['login', { limit: () => 3 }, /live rule "login".limit: got a function; a live change has values only/],
     ['login', { by: 'user' }, /live rule "login".by: only in the code; live changes have limit, window/],

@@ -20,7 +20,7 @@ beforeEach(() => {
 
 @Controller()
 class Reports {
-  @RateLimit({ ...HELD, name: 'report', cost: 8, wait: '1m' })
+  @RateLimit({ ...HELD, name: 'report', cost: 8, maxWait: '1m' })
   @Get('report')
   async report() {
     inside += 1;
@@ -52,8 +52,8 @@ describe.each(['Redis', 'memory'])('requests that wait with %s while their rule 
   it('a hold whose cost no longer fits is denied at once, and those behind it proceed', async () => {
     const { limits } = await start();
     const held = await limits.hold('jobs', 'everyone', { cost: 3 });
-    const large = limits.hold('jobs', 'everyone', { cost: 8, timeoutMs: 3600e3 });
-    const small = limits.hold('jobs', 'everyone', { cost: 2, timeoutMs: 3600e3 });
+    const large = limits.hold('jobs', 'everyone', { cost: 8, maxWait: '1h' });
+    const small = limits.hold('jobs', 'everyone', { cost: 2, maxWait: '1h' });
     expect((await limits.peek('jobs', 'everyone')).allowed).toBe(false);
     await limits.rules.set('jobs', { limit: 5 }, BY);
     expect(await large).toMatchObject({
@@ -68,7 +68,7 @@ describe.each(['Redis', 'memory'])('requests that wait with %s while their rule 
   it('a hold that waits gets the permits of a raised limit', async () => {
     const { limits } = await start();
     const held = await limits.hold('jobs', 'everyone', { cost: 10 });
-    const next = limits.hold('jobs', 'everyone', { timeoutMs: 3600e3 });
+    const next = limits.hold('jobs', 'everyone', { maxWait: '1h' });
     await limits.rules.set('jobs', { limit: 11 }, BY);
     expect((await next).allowed).toBe(true);
     await (await next).release();

@@ -55,7 +55,7 @@ describe.each(EVERY_REFERENCE)('the times reported by $name', (algorithm) => {
   });
 
   it('the full limit is available when reported and not before', () => {
-    // A queue with `maxDelay` can be full again shortly before it is empty.
+    // A queue with `maxWait` can be full again shortly before it is empty.
     const isExact = name !== 'leaky-bucket with a longest delay';
     expectNoLies(({ rule, hits }, tell) => {
       const reference = create(rule);

@@ -15,7 +15,7 @@ describe('the options of random timelines', () => {
   it.each(names)('random timelines have every option of %s in some rules, and omit it in others', (name) => {
     const rules = drawn(name);
     // See test/prefetch and test/concurrency.
-    const isOfStores = (option: string): boolean => !['prefetch', 'wait'].includes(option);
+    const isOfStores = (option: string): boolean => option !== 'prefetch';
     const own = Object.keys(algorithms[name].options).filter(isOfStores);
     for (const option of [...own, ...ofEveryRule]) {
       const having = rules.filter((rule) => option in rule).length;

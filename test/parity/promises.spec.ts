@@ -31,7 +31,7 @@ describe('guarantees of algorithms', () => {
       const quota = { ...quotaOf(rule), burst: rule.burst - 1 };
       const reference = new Reference(
         leakyBucket,
-        isHurried ? { ...quota, maxDelay: ms(rule.maxDelay / 1000) } : quota,
+        isHurried ? { ...quota, maxWait: ms(rule.maxDelay / 1000) } : quota,
       );
       const released: { at: number; cost: number }[] = [];
       for (const { at, cost } of hits) {

@@ -62,7 +62,7 @@ export const RATE_REFERENCES: readonly ReferenceUnderTest[] = [
     create: (rule) =>
       new Reference(leakyBucket, {
         ...{ limit: rule.limit, window: rule.window, queue: rule.burst - 1 },
-        ...{ delayAfter: undelayedOf(rule), maxDelay: ms(rule.maxDelay / 1000) },
+        ...{ delayAfter: undelayedOf(rule), maxWait: ms(rule.maxDelay / 1000) },
       }),
     capacity: (rule) => {
       const { limit, window, burst, maxDelay } = rule;

@@ -111,7 +111,7 @@ function leakyBucket(sketch: RuleSketch): AnyRule {
     window: ms(window / 1000),
     ...((sketch.burst !== undefined || waiting !== limit) && { queue: waiting }),
     ...(delayAfter !== undefined && { delayAfter: Math.min(delayAfter, waiting) }),
-    ...(maxDelay !== undefined && { maxDelay: ms(maxDelay / 1000) }),
+    ...(maxDelay !== undefined && { maxWait: ms(maxDelay / 1000) }),
   };
 }
 

@@ -23,17 +23,10 @@ describe('the controls of a rule', () => {
     const names = controlsOf(rule).map((control) => control.name);
     const definition = algorithms[name as AlgorithmName];
     const isLease = 'leases' in definition;
-    const without = [
-      'prefetch',
-      'wait',
-      'inherit',
-      'share',
-      'timeZone',
-      'anchor',
-      ...(isLease ? ['queue'] : []),
-    ];
+    const without = ['prefetch', 'inherit', 'share', 'timeZone', 'anchor', ...(isLease ? ['queue'] : [])];
     const own = Object.keys(definition.options).filter((option) => !without.includes(option));
-    expect(names).toEqual(['limit', ...(isLease ? [] : ['window']), ...own, 'cost', 'block']);
+    const longest = 'delays' in definition ? ['maxWait'] : [];
+    expect(names).toEqual(['limit', ...(isLease ? [] : ['window']), ...own, ...longest, 'cost', 'block']);
   });
 
   it.each(rules.map((rule) => [textOf(rule), rule] as const))(

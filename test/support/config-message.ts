@@ -28,13 +28,13 @@ export const ALLOWED = {
 } as const;
 
 const FIELDS =
-  'name, algorithm, limit, cost, block, mode, per, onStoreError, trial, by, scope, onMissingSubject, count, plans, plan, skipIf, allowList, ipv6Prefix, wait';
+  'name, algorithm, limit, cost, block, mode, per, onStoreError, maxWait, trial, by, scope, onMissingSubject, count, plans, plan, skipIf, allowList, ipv6Prefix';
 
 /** The fields of a rule on a route, by its algorithm. */
 export const FIELDS_OF = Object.fromEntries(
   Object.values(algorithms).map((algorithm) => {
     const window = 'leases' in algorithm ? [] : ['window'];
-    const options = Object.keys(algorithm.options).filter((option) => option !== 'wait');
+    const options = Object.keys(algorithm.options);
     return [algorithm.name, [FIELDS, ...options, ...window].join(', ')];
   }),
 ) as Record<AlgorithmName, string>;

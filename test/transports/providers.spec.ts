@@ -131,7 +131,7 @@ describe('@RateLimit on a method of a provider', () => {
   });
 });
 
-describe('`wait` on a method of a provider', () => {
+describe('`maxWait` on a method of a provider', () => {
   const quick = { window: '100ms', limit: 2 } as const;
   const RULES: readonly RateLimitModuleOptions['onDemand'][] = [
     { geocoder: { ...quick, algorithm: 'gcra', burst: 1 } },
@@ -146,7 +146,7 @@ describe('`wait` on a method of a provider', () => {
   class Patient {
     readonly found: string[] = [];
 
-    @RateLimit('geocoder', { wait: '1m' })
+    @RateLimit('geocoder', { maxWait: '1m' })
     async locate(address: string) {
       this.found.push(address);
       return address;
@@ -156,7 +156,7 @@ describe('`wait` on a method of a provider', () => {
   @Injectable()
   class Both {
     @RateLimit({ ...MINUTE, name: 'daily', limit: 3, by: 'everyone' })
-    @RateLimit({ ...quick, name: 'quick', algorithm: 'sliding-window-log', by: 'everyone', wait: '1m' })
+    @RateLimit({ ...quick, name: 'quick', algorithm: 'sliding-window-log', by: 'everyone', maxWait: '1m' })
     async locate() {
       return 'found';
     }
@@ -208,7 +208,7 @@ describe('`wait` on a method of a provider', () => {
   it('stops the application on a handler of requests, unless the rule is of concurrency', async () => {
     @Controller()
     class Orders {
-      @RateLimit('geocoder', { wait: '2s' })
+      @RateLimit('geocoder', { maxWait: '2s' })
       @Get()
       list() {}
     }
@@ -219,7 +219,7 @@ describe('`wait` on a method of a provider', () => {
       });
     expect(await refused({ ...MINUTE, limit: 1 })).toBe(
       configMessage(
-        'rule "geocoder" of Orders.list.wait: got "2s"; allowed: none on this handler, since only calls of provider methods ' +
+        'rule "geocoder" of Orders.list.maxWait: got "2s"; allowed: none on this handler, since only calls of provider methods ' +
           'wait for permits of a window; requests wait with algorithm "concurrency", or are delayed with "leaky-bucket"',
       ),
     );
@@ -230,23 +230,23 @@ describe('`wait` on a method of a provider', () => {
     @Injectable()
     class Mixed {
       @RateLimit({ name: 'held', limit: 1, algorithm: 'concurrency', by: 'everyone' })
-      @RateLimit('1m', 1, 'gcra', { wait: '2s', by: 'everyone' })
+      @RateLimit('1m', 1, 'gcra', { maxWait: '2s', by: 'everyone' })
       async locate() {}
     }
     const imports = [RateLimitModule.forRoot({})];
     expect(await refusalToStart({ imports, providers: [Mixed] })).toBe(
       configMessage(
-        'rule "default" of Mixed.locate.wait: got "2s"; allowed: none beside rule "held", whose permits are held: limit ' +
+        'rule "default" of Mixed.locate.maxWait: got "2s"; allowed: none beside rule "held", whose permits are held: limit ' +
           'another method, which calls this one',
       ),
     );
   });
 
   it('a wait without a unit stops the application', async () => {
-    const wait = String(2);
+    const maxWait = String(2);
     @Injectable()
     class Wrong {
-      @RateLimit({ ...MINUTE, limit: 1, by: 'everyone', wait })
+      @RateLimit({ ...MINUTE, limit: 1, by: 'everyone', maxWait })
       async locate() {}
     }
     const imports = [RateLimitModule.forRoot({})];

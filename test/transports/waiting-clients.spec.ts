@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const app of running.splice(0)) await app.close();
 });
 
-const WAITS = { by: 'everyone', wait: '1m' } as const;
+const WAITS = { by: 'everyone', maxWait: '1m' } as const;
 
 /** Follows the queue of an application: how many requests have joined it and left it. */
 function queueOf(app: INestApplication) {

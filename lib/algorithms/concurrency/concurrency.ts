@@ -21,12 +21,6 @@ export interface ConcurrencyOptions {
    * @default 1000
    */
   readonly queue?: number;
-  /**
-   * How long a request, or a `hold` without `timeoutMs`, waits for permits that others hold, up to 366 days. A client that
-   * disconnects leaves the queue.
-   * @default none
-   */
-  readonly wait?: Duration;
 }
 
 type ConcurrencyParameter = 'limit' | 'lease' | 'queue';
@@ -57,7 +51,7 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   bound: 'at a time',
   examples: concurrencyExamples,
   parameters: ['limit', 'lease', 'queue'],
-  options: { lease: durationOption, queue: integer(0, MOST_WAITING), wait: durationOption },
+  options: { lease: durationOption, queue: integer(0, MOST_WAITING) },
   check({ limit, cost = 1 }) {
     if (limit > MOST_HELD) return `limit is ${limit}; allowed: at most ${MOST_HELD} permits held at a time`;
     if (cost <= MOST_AT_ONCE) return undefined;

@@ -8,10 +8,10 @@ export const leakyBucketExamples: readonly Example[] = [
     rule: ({ limit }) => ({ queue: limit - 1, delayAfter: Math.floor(limit / 2) }),
   },
   {
-    variant: 'with maxDelay',
+    variant: 'with maxWait',
     rule: ({ limit, windowMs }) => ({
       queue: 2 * limit,
-      maxDelay: `${Math.max(1, Math.floor((windowMs / limit) * (limit - 1)))}ms`,
+      maxWait: `${Math.max(1, Math.floor((windowMs / limit) * (limit - 1)))}ms`,
     }),
   },
 ];

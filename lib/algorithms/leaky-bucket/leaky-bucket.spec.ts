@@ -33,8 +33,8 @@ describe('leaky-bucket, 1 per second with a queue of 3', () => {
     expect(delays(new Reference(leakyBucket, { ...quota, delayAfter: 2 }), 4)).toEqual([0, 0, 0, 1e6]);
   });
 
-  it('denies a request that would be delayed longer than maxDelay', () => {
-    const reference = new Reference(leakyBucket, { ...quota, maxDelay: '2s' });
+  it('denies a request that would be delayed longer than maxWait', () => {
+    const reference = new Reference(leakyBucket, { ...quota, maxWait: '2s' });
     expect(delays(reference, 3)).toEqual([0, 1e6, 2e6]);
     expect(reference.hit(0, 1)).toMatchObject({ allowed: false, retryAfter: 1e6 });
   });

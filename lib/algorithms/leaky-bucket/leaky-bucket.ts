@@ -1,8 +1,8 @@
-import { parseDuration, type Duration } from '../../contracts/duration.js';
+import { parseDuration } from '../../contracts/duration.js';
 import { isAhead, leave, read, write, type Backlog, type Pace } from '../backlog.js';
 import { capacityOf, capacityOption, checkRate, permitsOf, timePart, type Capacity } from '../burst.js';
 import type { AlgorithmDefinition } from '../definition.js';
-import { durationOption, integer } from '../../contracts/option-checks.js';
+import { integer } from '../../contracts/option-checks.js';
 import { extend, isLonger, minus, permitsIn, roundUp, spanOf, type Span } from '../rate.js';
 import { shareOf } from '../share.js';
 import { allow, deny, NEVER } from '../result.js';
@@ -22,11 +22,6 @@ export interface LeakyBucketOptions {
    * @default 0
    */
   readonly delayAfter?: number;
-  /**
-   * Longest delay of a request, up to 366 days. A request that would be delayed longer is denied.
-   * @default the delay of the last permit in a full queue
-   */
-  readonly maxDelay?: Duration;
 }
 
 type LeakyBucketParameter =
@@ -53,7 +48,7 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
     'delayAfterPart',
     'time',
   ],
-  options: { queue: capacityOption(0), delayAfter: integer(0, 1e9), maxDelay: durationOption },
+  options: { queue: capacityOption(0), delayAfter: integer(0, 1e9) },
   check(rule) {
     const { limit, delayAfter = 0 } = rule;
     const queue = permitsOf(rule.queue ?? limit, rule);
@@ -68,7 +63,7 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
     delayAfter: shareOf(delayAfter + 1, processes) - 1,
   }),
   compile(rule) {
-    const { limit, window, delayAfter = 0, maxDelay } = rule;
+    const { limit, window, delayAfter = 0, maxWait } = rule;
     // Every state has the instant at which it was written: the requests that wait may be further ahead than any time.
     const pace = { limit, window, time: -1 };
     if (limit === 0) {
@@ -76,7 +71,7 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
     }
     const atOnce = spanOf(delayAfter, limit, window);
     const places = spanOf(permitsOf(rule.queue ?? limit, rule), limit, window);
-    const heldTo = { whole: atOnce.whole + (parseDuration(maxDelay) ?? Infinity), part: atOnce.part };
+    const heldTo = { whole: atOnce.whole + (parseDuration(maxWait) ?? Infinity), part: atOnce.part };
     const longest = isLonger(places, heldTo) ? heldTo : places;
     return {
       ...pace,
@@ -88,6 +83,7 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
     };
   },
   queues: true,
+  delays: true,
 
   step(state, now, cost, parameters, maxWait = 0) {
     const { limit, window, capacity } = parameters;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectTimeline, type DecideOptions } from '../../../test/support/timeline.js';
 import { compileRule } from '../../rules/compile-rule.js';
-import { MemoryStore, RateLimiter, type QueueRule, type Rule } from '../../index.js';
+import { MemoryStore, RateLimiter, type Rule } from '../../index.js';
 import { Reference } from '../../../test/support/reference.js';
 import { tokenBucket } from './token-bucket.js';
 import { warmUp, type WarmUpState } from './warm-up.js';
@@ -253,11 +253,11 @@ describe('requests that wait for a bucket with a warm-up', () => {
   });
 
   it('can use acquire', async () => {
-    const rule: QueueRule = { algorithm: 'token-bucket', limit: 1000, window: '1s', warmUp: '10ms' };
+    const rule: Rule = { algorithm: 'token-bucket', limit: 1000, window: '1s', warmUp: '10ms' };
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => NOON / 1000 }) });
     const first = await limiter.acquire(rule, 'ann');
-    const second = await limiter.acquire(rule, 'ann', { timeoutMs: 3 });
-    const third = await limiter.acquire(rule, 'ann', { timeoutMs: 3 });
+    const second = await limiter.acquire(rule, 'ann', { maxWait: '3ms' });
+    const third = await limiter.acquire(rule, 'ann', { maxWait: '3ms' });
     expect([first.delayMs, second.delayMs, third.allowed, third.retryAfterMs]).toEqual([0, 3, false, 3]);
   });
 });

@@ -12,7 +12,7 @@ const FOR_REQUESTS =
  */
 export function waitProblems(isCall: boolean, limits: readonly RouteLimit[]): readonly string[] {
   const waiting = limits.filter(({ waits, isHeld }) => waits && !isHeld);
-  if (!isCall) return waiting.map((limit) => refusal(limit, FOR_REQUESTS));
+  if (!isCall) return waiting.filter(({ delays }) => !delays).map((limit) => refusal(limit, FOR_REQUESTS));
   const held = limits.find(({ isHeld }) => isHeld);
   if (!held) return [];
   const allowed = `none beside rule "${held.name}", whose permits are held: limit another method, which calls this one`;
@@ -20,5 +20,5 @@ export function waitProblems(isCall: boolean, limits: readonly RouteLimit[]): re
 }
 
 function refusal({ path, fields }: RouteLimit, allowed: string): string {
-  return problem(`${path}.wait`, fields.wait, allowed);
+  return problem(`${path}.maxWait`, fields.maxWait, allowed);
 }

@@ -10,7 +10,7 @@ type Value<Field> = Exclude<Field, (...args: never[]) => unknown>;
  */
 export type LiveRuleFields = {
   readonly [Name in 'limit' | 'window' | 'cost']?: Value<RouteRuleFields[Name]>;
-} & Pick<RouteRuleFields, 'block' | 'mode' | 'trial' | 'onStoreError' | 'plans'> &
+} & Pick<RouteRuleFields, 'block' | 'mode' | 'maxWait' | 'trial' | 'onStoreError' | 'plans'> &
   Partial<AnyOptions> & {
     /** The algorithm. Another algorithm starts new counters. */
     readonly algorithm?: AlgorithmName | undefined;

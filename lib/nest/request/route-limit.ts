@@ -1,5 +1,5 @@
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import { parseDuration } from '../../contracts/duration.js';
+import { algorithmOf } from '../../rules/rule-fields.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import type { RuleHit } from '../../rules/rule-hit.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
@@ -59,9 +59,11 @@ export class RouteLimit implements AppliedLimit {
   /** Whether the rule denies requests; a shadow rule does not. */
   readonly isEnforced: boolean;
   readonly isHeld: boolean;
-  /** Whether requests wait for permits that others hold. */
+  /** Whether the algorithm delays requests by itself, so that only calls of methods of providers wait for permits. */
+  readonly delays: boolean;
+  /** Whether requests wait for permits. */
   readonly waits: boolean;
-  private readonly waitMs: number;
+  private readonly maxWaitMs: number;
   readonly count: CountWhen;
   readonly isNamed: boolean;
   readonly checks = new Set<Check>();
@@ -118,8 +120,9 @@ export class RouteLimit implements AppliedLimit {
       this.sources.ip || allowList !== undefined || (by !== 'everyone' && onMissingSubject === 'ip');
     const sample = sampleOf(fields, this.path);
     this.isHeld = sample.algorithm.leases === true;
-    this.waitMs = (parseDuration(this.fields.wait) ?? 0) / 1000;
-    this.waits = this.waitMs > 0;
+    this.maxWaitMs = sample.maxWaitMs ?? 0;
+    this.delays = algorithmOf(this.fields['algorithm'] as string | undefined).delays === true;
+    this.waits = this.maxWaitMs > 0;
     this.count = count;
     if (dynamicFields(fields).length === 0) this.fixed = this.keyed(sample);
     else this.perRequest = new PerRequestRule(this.fields, this.path, this.keyed, invalid);
@@ -160,8 +163,9 @@ export class RouteLimit implements AppliedLimit {
     if (rule === 'skip') return NO_HITS;
     if (rule === 'unavailable') return { rule: this.name, reason: 'no-limit' };
     const applied = this.hits(await this.subjectIn(exchange), rule, exchange);
-    if (!this.waits || 'reason' in applied) return applied;
-    return waitingHits(applied, exchange, this.waitMs, async () => {
+    const waits = this.waits && !(this.delays && exchange.context.getType<string>() !== 'provider');
+    if (!waits || 'reason' in applied) return applied;
+    return waitingHits(applied, exchange, this.maxWaitMs, async () => {
       const now = await this.declared.newest.apply(exchange);
       return 'reason' in now ? [] : now;
     });

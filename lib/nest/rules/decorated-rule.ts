@@ -9,8 +9,8 @@ import type { ConfiguredDuration, PerRequest, RouteRuleFields } from './route-ru
  * states which of them can be combined.
  */
 export type DecoratedRule = object &
-  Omit<RouteRuleFields, 'window' | 'block' | 'wait'> &
-  Omit<AnyOptions, 'wait'> & {
+  Omit<RouteRuleFields, 'window' | 'block' | 'maxWait'> &
+  AnyOptions & {
     /**
      * Name in decisions, headers and overrides: 1 to 64 printable ASCII characters, and no duration such as `1m`.
      * @default 'default'
@@ -25,8 +25,8 @@ export type DecoratedRule = object &
     readonly window?: PerRequest<ConfiguredDuration | number>;
     /** How long a denial blocks the subject, or `'manual'`. */
     readonly block?: ConfiguredDuration | number;
-    /** How long a call of a provider's method, or a request of a `concurrency` rule, waits for permits. */
-    readonly wait?: ConfiguredDuration | number;
+    /** How long a call of a provider's method, or a request of `concurrency` or `leaky-bucket`, waits for permits. */
+    readonly maxWait?: ConfiguredDuration | number;
   };
 
 /**
@@ -46,20 +46,19 @@ type Unset = false;
 
 type AlgorithmOf<Given> = Given extends { readonly algorithm: infer Name } ? Name : Unset;
 
-type CheckedField<Given, Field extends keyof Given, Algorithm> =
-  Field extends Exclude<keyof AnyOptions, 'wait'>
-    ? CheckedOption<Given, Field, Algorithm>
-    : Field extends 'window'
-      ? Algorithm extends LeaseName
-        ? `${Algorithm} has no window`
-        : CheckedDuration<Given[Field], Algorithm extends CalendarName ? CalendarWindow : never>
-      : Field extends 'block' | 'wait'
-        ? CheckedDuration<Given[Field], Field extends 'block' ? 'manual' : never>
-        : Field extends 'algorithm'
-          ? KnownName<Given[Field]>
-          : Field extends keyof DecoratedRule
-            ? Given[Field]
-            : `a rule has no field ${Field & string}`;
+type CheckedField<Given, Field extends keyof Given, Algorithm> = Field extends keyof AnyOptions
+  ? CheckedOption<Given, Field, Algorithm>
+  : Field extends 'window'
+    ? Algorithm extends LeaseName
+      ? `${Algorithm} has no window`
+      : CheckedDuration<Given[Field], Algorithm extends CalendarName ? CalendarWindow : never>
+    : Field extends 'block' | 'maxWait'
+      ? CheckedDuration<Given[Field], Field extends 'block' ? 'manual' : never>
+      : Field extends 'algorithm'
+        ? KnownName<Given[Field]>
+        : Field extends keyof DecoratedRule
+          ? Given[Field]
+          : `a rule has no field ${Field & string}`;
 
 type CheckedOption<Given, Field extends keyof Given, Algorithm> = Algorithm extends AlgorithmName
   ? Field extends keyof OptionsOf<Algorithm>

@@ -13,6 +13,7 @@ const LIVE_FIELDS = [
   'block',
   'algorithm',
   'mode',
+  'maxWait',
   'trial',
   'onStoreError',
   'plans',

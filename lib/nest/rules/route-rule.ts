@@ -126,11 +126,12 @@ export interface RouteRuleFields extends Pick<RuleBase, 'mode' | 'per' | 'onStor
   /** Disables the rule for these IP addresses and CIDR ranges. */
   readonly allowList?: readonly string[];
   /**
-   * How long a call of a provider's method waits for permits, up to 366 days, instead of an exception at once. On other
-   * handlers, only a rule of `concurrency` waits. A client that disconnects waits no longer.
-   * @default none
+   * How long a request of a `concurrency` or `leaky-bucket` rule, or a call of a provider's method, waits for permits, up
+   * to 366 days. A client that disconnects waits no longer. On other handlers, rules of the other algorithms cannot have
+   * it.
+   * @default `leaky-bucket`: the delay of the last permit in a full queue; otherwise none
    */
-  readonly wait?: ConfiguredDuration;
+  readonly maxWait?: ConfiguredDuration;
   /**
    * Leading bits of an IPv6 address that form one subject: an integer from 1 to 128.
    * @default 64

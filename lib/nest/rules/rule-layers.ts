@@ -10,7 +10,6 @@ import {
   oneOf,
   RULE_FIELDS,
 } from '../../rules/rule-fields.js';
-import { durationOption } from '../../contracts/option-checks.js';
 import { isAllowList } from '../../http/allow-list.js';
 import { BY } from './by.js';
 
@@ -86,7 +85,7 @@ export function withoutLimit(rule: RuleFields): RuleFields {
 }
 
 /** The fields of a shared rule that a decorator may override, since they do not need another counter. */
-export const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'count', 'skipIf', 'wait'];
+export const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'count', 'skipIf', 'maxWait'];
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
@@ -130,7 +129,6 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
     accepts: isAllowList,
   },
   ipv6Prefix: integer(1, 128),
-  wait: durationOption,
 };
 
 /** Returns the fields of one layer of a rule, with values that were given as text converted. */

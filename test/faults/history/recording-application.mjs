@@ -72,7 +72,7 @@ async function lane(nth) {
 /** Waits for permits of a window. */
 async function waiter(rule) {
   while (isOn) {
-    await request([rule], EVERYBODY, 1, () => limits.acquire(rule, EVERYBODY, { timeoutMs: WAIT_MS }));
+    await request([rule], EVERYBODY, 1, () => limits.acquire(rule, EVERYBODY, { maxWait: `${WAIT_MS}ms` }));
     await sleep(PAUSE_MS);
   }
 }
@@ -102,7 +102,7 @@ async function watchHealth() {
 const load = [
   ...Array.from({ length: LANES }, (_, nth) => lane(nth)),
   ...Array.from({ length: WORKERS }, () => job(JOBS)),
-  ...Array.from({ length: HOLDERS }, () => job(QUEUED, { timeoutMs: WAIT_MS })),
+  ...Array.from({ length: HOLDERS }, () => job(QUEUED, { maxWait: `${WAIT_MS}ms` })),
   ...LINED.flatMap((rule) => Array.from({ length: WAITERS }, () => waiter(rule))),
   watchHealth(),
 ];
