@@ -8,6 +8,7 @@ import {
   UseInterceptors,
   type CanActivate,
   type MiddlewareConsumer,
+  type ModuleMetadata,
   type NestInterceptor,
   type Type,
 } from '@nestjs/common';
@@ -41,10 +42,11 @@ afterEach(closeApps);
 
 /** Starts an application and returns its warnings. */
 async function warnings(options: RateLimitModuleOptions, ...controllers: Type[]): Promise<string[]> {
-  const { logs } = await startApp(
-    { imports: [RateLimitModule.forRoot(options)], controllers },
-    { framework: 'express' },
-  );
+  return warningsOf({ imports: [RateLimitModule.forRoot(options)], controllers });
+}
+
+async function warningsOf(metadata: ModuleMetadata): Promise<string[]> {
+  const { logs } = await startApp(metadata, { framework: 'express' });
   return logs
     .ours()
     .filter(({ level }) => level === 'warn')
@@ -226,6 +228,25 @@ describe('a rule that limits nothing is one warning', () => {
     }
     expect(await warnings({}, Derived)).toEqual([
       expect.stringContaining('Derived.list overrides Base.list, whose @RateLimit does not apply to it.'),
+    ]);
+  });
+
+  it("on a provider's method that a subclass overrides, whoever makes the instance", async () => {
+    class Base {
+      @RateLimit({ ...ONE, by: 'everyone' })
+      async send() {}
+    }
+    @Injectable()
+    class Derived extends Base {
+      override async send() {}
+    }
+    class Made extends Base {
+      override async send() {}
+    }
+    const providers = [Derived, { provide: 'made', useFactory: () => new Made() }];
+    expect(await warningsOf({ imports: [RateLimitModule.forRoot({})], providers })).toEqual([
+      expect.stringContaining('Derived.send overrides Base.send, whose @RateLimit does not apply to it.'),
+      expect.stringContaining('Made.send overrides Base.send, whose @RateLimit does not apply to it.'),
     ]);
   });
 

@@ -284,6 +284,17 @@ describe('a method of a provider that cannot be limited stops the application', 
     );
   });
 
+  it('a generator stops the application, whose iteration would fail without a limit', async () => {
+    @Injectable()
+    class Mailer {
+      @RateLimit({ ...MINUTE, limit: 1 })
+      async *send() {
+        yield await Promise.resolve('sent');
+      }
+    }
+    expect(await refusal(Mailer)).toContain('@RateLimit on Mailer.send: the method is a generator');
+  });
+
   it('a method whose type does not show that it is synchronous fails at its first call', async () => {
     @Injectable()
     class Mailer {

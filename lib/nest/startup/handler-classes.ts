@@ -56,9 +56,11 @@ export function lineage(type: Type): Type[] {
 }
 
 function isDecorated(type: Type): boolean {
-  return (
-    lineage(type).some((each) => targetRules(each).rules.length > 0) ||
-    methodsOf(type).some((name) => methodRules(type, name).rules.length > 0)
+  // A method without rules may override one that has them.
+  return lineage(type).some(
+    (each) =>
+      targetRules(each).rules.length > 0 ||
+      methodsOf(each).some((name) => methodRules(each, name).rules.length > 0),
   );
 }
 

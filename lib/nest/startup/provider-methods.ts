@@ -142,13 +142,16 @@ function problemOf(type: Type, name: string, instance: object): string | undefin
   if (Object.hasOwn(instance, name)) {
     return `${path}: an instance has another function in place of the method, which is not limited; remove the property, or use RateLimitService.consume() in it`;
   }
-  if (handlerKind(type, name, false) === 'unknown' || mayBePromise(type, name)) return undefined;
+  if (handlerKind(type, name, false) === 'unknown') return undefined;
+  const kind = limitedMethod(type.prototype as object, name)?.method.constructor.name;
+  if (kind === 'AsyncGeneratorFunction' || kind === 'GeneratorFunction') {
+    return `${path}: the method is a generator, whose calls cannot be limited; limit an async method that returns the iterable, or use RateLimitService.consume() in it`;
+  }
+  if (kind === 'AsyncFunction' || mayBePromise(type, name)) return undefined;
   return `${path}: the method is synchronous, and a limit is not; make it async, or use RateLimitService.consume() in the method`;
 }
 
 function mayBePromise(type: Type, name: string): boolean {
-  const method = limitedMethod(type.prototype as object, name)?.method;
-  if (method?.constructor.name === 'AsyncFunction') return true;
   return MAY_BE_PROMISE.includes(Reflect.getMetadata('design:returntype', type.prototype as object, name));
 }
 
