@@ -64,8 +64,14 @@ export class Source {
   mark(node: TsMorph.Node, why: string): void {
     const { Node } = this.m;
     this.leave(node, why);
+    const parent = node.getParent();
     const type = node.getParentIfKind(this.m.SyntaxKind.ClassDeclaration);
-    if (Node.isDecorator(node)) node.replaceWithText(`@${this.marked(node.getText().slice(1), why)}`);
+    if (Node.isExportSpecifier(parent)) {
+      parent.replaceWithText(`${MARK} as ${parent.getAliasNode()?.getText() ?? parent.getName()}`);
+    } else if (Node.isShorthandPropertyAssignment(parent)) {
+      parent.replaceWithText(`${node.getText()}: ${this.marked(node.getText(), why)}`);
+    } else if (Node.isTypeQuery(parent)) node.replaceWithText(MARK);
+    else if (Node.isDecorator(node)) node.replaceWithText(`@${this.marked(node.getText().slice(1), why)}`);
     else if (type) {
       const index = type.getMembers().findIndex((member) => member.getPos() === node.getPos());
       type.insertProperty(index, { name: MARK, initializer: this.marked('', why) });

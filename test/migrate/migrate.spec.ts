@@ -289,3 +289,26 @@ describe('migrate', () => {
     });
   });
 });
+
+it('decorators that a file exports or hands on are marked, so that it does not compile without them', async () => {
+  const path = mkdtempSync(join(folder, 'exported-'));
+  const file = join(path, 'limits.ts');
+  writeFileSync(
+    file,
+    [
+      "import { Throttle, SkipThrottle as Skip } from '@nestjs/throttler';",
+      'export { Throttle as Limit, Skip };',
+      'export const kit = { Skip };',
+      'export type Decorator = typeof Throttle;',
+    ].join('\n'),
+  );
+  const { printed, exitCode } = await attempt(path);
+  expect([exitCode, printed]).toEqual([
+    1,
+    expect.stringContaining('a decorator of throttler that is not called'),
+  ]);
+  const text = readFileSync(file, 'utf8');
+  expect(text).toContain('export { MIGRATE_BY_HAND as Limit, MIGRATE_BY_HAND as Skip };');
+  expect(text).toContain('export const kit = { Skip: MIGRATE_BY_HAND(Skip, ');
+  expect(text).toContain('export type Decorator = typeof MIGRATE_BY_HAND;');
+});
