@@ -129,35 +129,3 @@ export {
 // Stores
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
 export type { Clock } from './contracts/clock.js';
-export type {
-  BaseStore,
-  Store,
-  Hit,
-  Counter,
-  Block,
-  DecideOptions,
-  PrefetchRequest,
-  HitResult,
-  Share,
-  Adjustment,
-  Once,
-  SharedStore,
-  StoreChange,
-  Follower,
-  HeartbeatWatcher,
-  TurnFollower,
-  Heartbeat,
-} from './contracts/store.js';
-export type { MaybePromise } from './contracts/thenable.js';
-export type {
-  Algorithm,
-  Parameters,
-  MaxWait,
-  Receipt,
-  Result,
-  SharePart,
-  Step,
-  Allowed,
-  Denied,
-  Next,
-} from './contracts/algorithm.js';

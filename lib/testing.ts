@@ -2,5 +2,3 @@
 export { RateLimitTesting, type ModuleBuilder } from './testing/rate-limit-testing.js';
 export { rateLimitMatchers, type ExpectedDenial, type MatcherResult } from './testing/matchers.js';
 export { testDecision } from './testing/test-decision.js';
-export { storeContract, type StoreContract } from './testing/store-contract.js';
-export { algorithmContract, type AlgorithmContract } from './testing/algorithm-contract.js';

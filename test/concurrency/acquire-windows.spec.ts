@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryStore, RateLimiter, type BaseStore, type HitResult, type Rule } from '../../lib/index.js';
+import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
+import type { BaseStore, HitResult } from '../../lib/store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { until } from '../support/redis/until.mjs';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { RateLimiter, type Clock, type Rule, type BaseStore, type SubjectValue } from '../../lib/index.js';
+import { RateLimiter, type Clock, type Rule, type SubjectValue } from '../../lib/index.js';
+import type { BaseStore } from '../../lib/store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { expectTimeline, type DecideOptions } from '../support/timeline.js';
 import { VirtualTime } from '../support/virtual-store.js';

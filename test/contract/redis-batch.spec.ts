@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore, type DecideOptions, type Rule, type Result } from '../../lib/index.js';
+import { MemoryStore, type Rule } from '../../lib/index.js';
+import type { DecideOptions, Result } from '../../lib/store.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
-import type { BaseStore } from '../../lib/index.js';
+import type { BaseStore } from '../../lib/store.js';
 import { pathOf, textOf } from '../readme/code-blocks.js';
 import { problemsOf } from '../readme/snippet-program.js';
 import { membersOf, tableOf } from '../readme/tables.js';

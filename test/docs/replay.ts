@@ -1,11 +1,5 @@
-import {
-  RateLimiter,
-  type Decision,
-  type ConcurrencyRule,
-  type Permit,
-  type Rule,
-  type BaseStore,
-} from '../../lib/index.js';
+import { RateLimiter, type Decision, type ConcurrencyRule, type Permit, type Rule } from '../../lib/index.js';
+import type { BaseStore } from '../../lib/store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import type { VirtualTime } from '../support/virtual-store.js';
 import type { Example, Row } from './example.js';

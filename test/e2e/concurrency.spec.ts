@@ -11,7 +11,8 @@ import {
   type PipeTransform,
 } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { RateLimitModule, RateLimitService, type NamedRule, type Store } from '../../lib/index.js';
+import { RateLimitModule, RateLimitService, type NamedRule } from '../../lib/index.js';
+import type { Store } from '../../lib/store.js';
 import { Gate } from '../support/gate.js';
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, SETUPS, startApp, type Framework } from '../support/nest-app.js';

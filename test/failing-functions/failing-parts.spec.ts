@@ -5,14 +5,8 @@ import { WebSocketGateway } from '@nestjs/websockets';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
-import {
-  MemoryStore,
-  RateLimit,
-  RateLimitGuard,
-  RateLimitModule,
-  type Adjustment,
-  type RuleSource,
-} from '../../lib/index.js';
+import { MemoryStore, RateLimit, RateLimitGuard, RateLimitModule, type RuleSource } from '../../lib/index.js';
+import type { Adjustment } from '../../lib/store.js';
 import { observed } from '../../lib/nest/transports/observed-iterator.js';
 import { Gate } from '../support/gate.js';
 import { closeApps, startApp } from '../support/nest-app.js';

@@ -1,14 +1,14 @@
-import {
-  MemoryStore,
-  type Adjustment,
-  type BaseStore,
-  type Counter,
-  type DecideOptions,
-  type Heartbeat,
-  type Hit,
-  type HitResult,
-  type SharedStore as Shared,
-} from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import type {
+  Adjustment,
+  BaseStore,
+  Counter,
+  DecideOptions,
+  Heartbeat,
+  Hit,
+  HitResult,
+  SharedStore as Shared,
+} from '../../lib/store.js';
 import { toMicroseconds } from '../../lib/contracts/clock.js';
 import { Heartbeats } from '../support/heartbeats.js';
 import { sharedBy } from '../support/shared-by.js';

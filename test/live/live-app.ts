@@ -6,8 +6,8 @@ import {
   RateLimitService,
   type RateLimitModuleOptions,
   type RuleSource,
-  type Store,
 } from '../../lib/index.js';
+import type { Store } from '../../lib/store.js';
 import { startApp } from '../support/nest-app.js';
 
 @Controller()

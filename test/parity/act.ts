@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Adjustment, DecideOptions, Hit, Store } from '../../lib/index.js';
+import type { Adjustment, DecideOptions, Hit, Store } from '../../lib/store.js';
 
 /** Performs a step on a store, and returns everything that the store returned: one result per hit or adjustment. */
 export type Act = (store: Store) => Promise<readonly unknown[]>;

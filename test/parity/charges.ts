@@ -1,4 +1,4 @@
-import type { Adjustment, Hit, Result } from '../../lib/index.js';
+import type { Adjustment, Hit, Result } from '../../lib/store.js';
 import { adjust, type Act } from './act.js';
 import type { AmendDeed } from './random-timeline.js';
 

@@ -1,4 +1,5 @@
-import type { AnyRule, Counter } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/index.js';
+import type { Counter } from '../../lib/store.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 
 /** Returns the counter of a rule under a key, whatever its state name is. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
-import { MemoryStore, type Result } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import type { Result } from '../../lib/store.js';
 import { foretellable } from './foretellable.js';
 import { FORWARD } from './forward-timeline.js';
 import { Play } from './play.js';

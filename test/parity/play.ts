@@ -1,4 +1,4 @@
-import type { DecideOptions, Hit, Store, Result } from '../../lib/index.js';
+import type { DecideOptions, Hit, Store, Result } from '../../lib/store.js';
 import { decide, nothing, silent, type Act } from './act.js';
 import { Charges, isDenied, MOST_OWED } from './charges.js';
 import { PlayedRules } from './played-rules.js';

@@ -1,4 +1,4 @@
-import type { Counter, Hit } from '../../lib/index.js';
+import type { Counter, Hit } from '../../lib/store.js';
 import { subjectNumber } from '../../lib/rules/key.js';
 import type { Timeline } from './random-timeline.js';
 import type { RuleSketch } from './rule-sketch.js';

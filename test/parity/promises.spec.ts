@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { gcra } from '../../lib/algorithms/gcra/gcra.js';
 import { leakyBucket } from '../../lib/algorithms/leaky-bucket/leaky-bucket.js';
 import { tokenBucket } from '../../lib/algorithms/token-bucket/token-bucket.js';
-import type { Result } from '../../lib/index.js';
+import type { Result } from '../../lib/store.js';
 import { Reference } from '../support/reference.js';
 import type { DrawnRule } from './drawn-rule.js';
 import { checkTimelines, EVERY_REFERENCE } from './every-reference.js';

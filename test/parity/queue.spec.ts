@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { concurrency } from '../../lib/algorithms/concurrency/concurrency.js';
-import type { Adjustment, BaseStore, Hit } from '../../lib/index.js';
+import type { Adjustment, BaseStore, Hit } from '../../lib/store.js';
 import { STILL_REAL } from '../contract/still-real.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { STORES, virtualStore, VirtualTime } from '../support/virtual-store.js';

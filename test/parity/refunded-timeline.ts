@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Receipt } from '../../lib/index.js';
+import type { Receipt } from '../../lib/store.js';
 import { unhurriedTimelines, type ForwardTimeline } from './forward-timeline.js';
 import type { ReferenceUnderTest } from './reference-under-test.js';
 

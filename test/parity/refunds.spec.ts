@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Receipt } from '../../lib/index.js';
+import type { Receipt } from '../../lib/store.js';
 import { checkTimelines, EVERY_REFERENCE } from './every-reference.js';
 import { receiptOf } from './refunded-timeline.js';
 import type { AnyReference } from './reference-under-test.js';

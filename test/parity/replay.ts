@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Store } from '../../lib/index.js';
+import type { Store } from '../../lib/store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import type { VirtualTime } from '../support/virtual-store.js';
 import { Play } from './play.js';

@@ -1,4 +1,4 @@
-import type { Result } from '../../lib/index.js';
+import type { Result } from '../../lib/store.js';
 import type { Deed } from './random-timeline.js';
 
 /** The kinds of events in a timeline. */

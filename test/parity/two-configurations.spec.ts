@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
-import { MemoryStore, type Hit, type HitResult } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import type { Hit, HitResult } from '../../lib/store.js';
 import { adjustmentOf } from '../../lib/contracts/undo.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import { FORWARD } from './forward-timeline.js';

@@ -1,12 +1,6 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
-import {
-  MemoryStore,
-  RateLimiter,
-  type Decision,
-  type Rule,
-  type BaseStore,
-  type SubjectValue,
-} from '../../lib/index.js';
+import { MemoryStore, RateLimiter, type Decision, type Rule, type SubjectValue } from '../../lib/index.js';
+import type { BaseStore } from '../../lib/store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { STORES, VirtualTime } from '../support/virtual-store.js';

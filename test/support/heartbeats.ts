@@ -1,4 +1,4 @@
-import type { Heartbeat } from '../../lib/index.js';
+import type { Heartbeat } from '../../lib/store.js';
 
 /** heartbeat.lua in TypeScript: counts the processes whose heartbeat has not expired. */
 export class Heartbeats {

@@ -1,4 +1,4 @@
-import type { SharedStore } from '../../lib/index.js';
+import type { SharedStore } from '../../lib/store.js';
 
 /** Makes a memory store look as if it were shared by several processes, which `heartbeat` counts. */
 export function sharedBy(heartbeat: SharedStore['heartbeat']): SharedStore & null {

@@ -1,4 +1,5 @@
-import { MemoryStore, type BaseStore } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import type { BaseStore } from '../../lib/store.js';
 import { RedisStore } from '../../lib/redis.js';
 import { redisUrl } from './redis/shared-redis.js';
 

@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { RateLimiter, type BaseStore } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/index.js';
+import type { BaseStore } from '../../lib/store.js';
 import { until } from '../support/redis/until.mjs';
 import { ADAPTERS, room, startGateway } from './gateway-app.js';
 import { desk, GRAPHQL, startGraphql } from './graphql-app.js';
