@@ -2,10 +2,10 @@ import type { AddressInfo, Server } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Transport, type TcpOptions } from '@nestjs/microservices';
-import { RATE_LIMIT_STORE, type BaseStore } from 'nestjs-redis-rate-limit';
+import { RATE_LIMIT_STORE } from 'nestjs-redis-rate-limit';
 import { AppModule } from './app.module.js';
 
-const PLACES: Partial<Record<BaseStore['source'], string>> = {
+const PLACES: Readonly<Record<string, string>> = {
   redis: 'in Redis, with every process that has the same REDIS_URL',
   memory: 'in the memory of this process; set REDIS_URL to count in Redis',
 };
@@ -39,7 +39,7 @@ async function bootstrap(): Promise<void> {
   await app.listen(port);
 
   const { port: bound } = new URL(await app.getUrl());
-  const { source } = app.get<BaseStore>(RATE_LIMIT_STORE);
+  const { source } = app.get<{ readonly source: string }>(RATE_LIMIT_STORE);
   const { port: messagesPort } = messages.unwrap<Server>().address() as AddressInfo;
   logger.log(`Messages: TCP port ${messagesPort}.`);
   logger.log(`http://localhost:${bound}/rate-limits shows the limits at work.`);

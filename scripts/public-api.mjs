@@ -124,21 +124,22 @@ export function typeTextOf(node) {
   return node.type ? node.type.getText() : checker.typeToString(checker.getTypeAtLocation(node));
 }
 
-/** The names in types that are declared in lib but not exported by the package. */
-export function hiddenNames(...nodes) {
-  const names = [];
+/** The symbols in types that are declared in lib but not exported by the package, by name. */
+export function hiddenIn(...nodes) {
+  const hidden = new Map();
   const visit = (node) => {
     if (ts.isTypeReferenceNode(node) || ts.isTypeQueryNode(node)) {
       const symbol = checker.getSymbolAtLocation(node.typeName ?? node.exprName);
       const isAlias = symbol.flags & ts.SymbolFlags.Alias;
-      const { name, declarations } = isAlias ? checker.getAliasedSymbol(symbol) : symbol;
-      const isParameter = ts.isTypeParameterDeclaration(declarations[0]);
-      if (isOurs(declarations[0]) && !isParameter && !exported.has(name)) names.push(name);
+      const found = isAlias ? checker.getAliasedSymbol(symbol) : symbol;
+      const [declaration] = found.declarations;
+      const isParameter = ts.isTypeParameterDeclaration(declaration);
+      if (isOurs(declaration) && !isParameter && !exported.has(found.name)) hidden.set(found.name, found);
     }
     ts.forEachChild(node, visit);
   };
   for (const node of nodes) if (node) visit(node);
-  return names;
+  return hidden;
 }
 
 /** The literals of a type such as `(typeof NAMES)[number]` or `keyof typeof names`; empty for any other type. */

@@ -1,7 +1,10 @@
-// Writes docs/reference.md: every export of lib/index.ts and of the files of the other subpaths with its doc comment, in the order of those files. Their `// Title` comments become headings. Fails if a doc comment is missing, or a type in a signature is not exported.
+// Writes docs/reference.md: every export of lib/index.ts and of the files of the other subpaths with its doc comment, in the order of those files. Their `// Title` comments become headings. Types in signatures that are not exported follow. Fails if a doc comment is missing.
 //
 //   node scripts/write-reference.mjs           writes the page
 //   node scripts/write-reference.mjs --print   prints it instead
+//   node scripts/write-reference.mjs --report  prints it without the comments: the report of the public API
+//
+// The report is in test/compiler/api-report.md, and changes only with the names and signatures of the package.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import prettier from 'prettier';
@@ -9,18 +12,26 @@ import ts from 'typescript';
 import * as api from './public-api.mjs';
 
 const PAGE = fileURLToPath(new URL('../docs/reference.md', import.meta.url));
+const REPORT = fileURLToPath(new URL('../test/compiler/api-report.md', import.meta.url));
+/** Whether comments are left out. */
+let isReport = process.argv.includes('--report');
 const INTRODUCTION = `# Reference
 
 Every export of the package, written from its types by \`npm run docs\`. A name with \`?\` is optional.`;
 
-const problems = [];
+const UNEXPORTED =
+  "These types are not exported. Where you need the name of one, reach it by index: `RateLimitModuleOptions['headers']`, `Parameters<RateLimitService['consume']>[2]`.";
+
+const problems = new Set();
+/** The documented symbols by name: those that are exported, and the types in their signatures. */
+const documented = new Map(api.exported);
 const code = (text) => `\`\`\`ts\n${text}\n\`\`\``;
 const linkTo = (title) =>
   `#${title
     .toLowerCase()
     .replace(/[^\w -]/g, '')
     .replaceAll(' ', '-')}`;
-const nameOf = (name) => (api.exported.has(name) ? `[\`${name}\`](${linkTo(name)})` : `\`${name}\``);
+const nameOf = (name) => (documented.has(name) ? `[\`${name}\`](${linkTo(name)})` : `\`${name}\``);
 
 const isMethod = ({ declarations: [node] }) => ts.isMethodDeclaration(node) || ts.isMethodSignature(node);
 /** The name in source code, such as `[Symbol.asyncDispose]`. */
@@ -29,22 +40,22 @@ const isOverride = ({ declarations: [node] }) => ts.hasOverrideModifier(node);
 
 /** The section of an exported name. */
 function describe(name) {
-  const symbol = api.exported.get(name);
+  const symbol = documented.get(name);
   const [node] = symbol.declarations;
   const text = [`### ${name}`, ...comment(symbol, name)];
   if (ts.isTypeAliasDeclaration(node)) return [...text, ...alias(symbol, node)];
-  if (ts.isFunctionDeclaration(node))
-    return [text[0], code(signature(symbol, name, 'lib')), ...text.slice(1)];
+  if (ts.isFunctionDeclaration(node)) return [text[0], code(signature(symbol, name)), ...text.slice(1)];
   if (ts.isInterfaceDeclaration(node)) return [...text, ...members(api.membersOf(symbol), name)];
   return ts.isClassDeclaration(node) ? [...text, ...classMembers(symbol, name)] : text;
 }
 
 /** A type that consists of names that are not exported is described by the values it allows. */
 function alias(symbol, node) {
+  noteInterfaces(node.type);
   const [literals, algorithms] = [api.literalsOf(symbol), api.algorithmsOf(symbol)];
   if (literals.length > 0)
     return [code(`type ${symbol.name} = ${literals.map((each) => `'${each}'`).join(' | ')};`)];
-  if (api.hiddenNames(node.type).length === 0) return [code(node.getText().replace('export ', ''))];
+  if (api.hiddenIn(node.type).size === 0) return [code(node.getText().replace('export ', ''))];
   return algorithms.length > 0 ? [`Algorithms: ${algorithms.map((each) => `\`${each}\``).join(', ')}.`] : [];
 }
 
@@ -56,9 +67,7 @@ function classMembers(symbol, name) {
   return [
     ...(constructor ? method(constructor, name, `new ${name}`) : []),
     ...members(own.filter(api.hasComment), name),
-    ...(overrides.length > 0
-      ? [code(overrides.map((each) => signature(each, each.name, name)).join('\n'))]
-      : []),
+    ...(overrides.length > 0 ? [code(overrides.map((each) => signature(each, each.name)).join('\n'))] : []),
   ];
 }
 
@@ -71,7 +80,7 @@ function members(all, owner) {
 
 function field(symbol, path) {
   const [node] = symbol.declarations;
-  noteHidden(path, node.type);
+  noteHidden(node.type);
   const type = api
     .typeTextOf(node)
     .replace(/ \| undefined$/, '')
@@ -83,12 +92,12 @@ function field(symbol, path) {
 }
 
 function method(symbol, owner, name) {
-  return [code(signature(symbol, name, owner)), ...comment(symbol, `${owner}.${symbol.name}`)];
+  return [code(signature(symbol, name)), ...comment(symbol, `${owner}.${symbol.name}`)];
 }
 
 /** Returns a signature without modifiers, with `?` for default values. */
-function signature({ declarations: [node] }, name, owner) {
-  noteHidden(`${owner}.${name}`, node.type, ...node.parameters.map(({ type }) => type));
+function signature({ declarations: [node] }, name) {
+  noteHidden(node.type, ...node.parameters.map(({ type }) => type));
   const parameters = node.parameters.map((each) => {
     const shown = ts.isIdentifier(each.name) ? each.name.text : 'options';
     const isOptional = each.questionToken || each.initializer;
@@ -103,7 +112,8 @@ function signature({ declarations: [node] }, name, owner) {
 /** Returns a doc comment as paragraphs; `@default` is written beside the type. */
 function comment(symbol, path) {
   const text = api.textOf(symbol);
-  if (text === '' && symbol.name !== '__constructor') problems.push(`${path}: no doc comment`);
+  if (text === '' && symbol.name !== '__constructor') problems.add(`${path}: no doc comment`);
+  if (isReport) return [];
   const tagged = (name) => api.tagsOf(symbol).filter((tag) => tag.name === name);
   const parameters = tagged('param').map((tag) => tag.text.replace(/^(\S+) (?:- )?/, '- `$1`: '));
   const throws = tagged('throws').map(
@@ -124,8 +134,8 @@ function flowing(text) {
 
 /** Returns a type with links to the exported names in it. */
 function linked(type) {
-  if (api.exported.has(type)) return nameOf(type);
-  const names = new Set(type.match(/\b[A-Z]\w+/g)?.filter((name) => api.exported.has(name)));
+  if (documented.has(type)) return nameOf(type);
+  const names = new Set(type.match(/\b[A-Z]\w+/g)?.filter((name) => documented.has(name)));
   return names.size > 0 ? `\`${type}\` (${[...names].map(nameOf).join(', ')})` : `\`${type}\``;
 }
 
@@ -134,8 +144,20 @@ function value(text) {
   return /^('[^']*'|[\d_]+|true|false|\w+\.\w+|\{[^}]*\})$/.test(text) ? `\`${text}\`` : flowing(text);
 }
 
-function noteHidden(path, ...types) {
-  for (const name of api.hiddenNames(...types)) problems.push(`${path}: ${name} is not exported`);
+/** The interfaces of which a type consists, also by types that are not exported: they have the fields. */
+function noteInterfaces(type, seen = new Set()) {
+  if (ts.isConditionalTypeNode(type) || ts.isMappedTypeNode(type) || ts.isIndexedAccessTypeNode(type)) return;
+  for (const [name, symbol] of api.hiddenIn(type)) {
+    const [node] = symbol.declarations;
+    if (seen.has(name)) continue;
+    seen.add(name);
+    if (ts.isInterfaceDeclaration(node)) documented.set(name, symbol);
+    else if (ts.isTypeAliasDeclaration(node)) noteInterfaces(node.type, seen);
+  }
+}
+
+function noteHidden(...types) {
+  for (const [name, symbol] of api.hiddenIn(...types)) documented.set(name, symbol);
 }
 
 function optionsOfAlgorithms() {
@@ -149,18 +171,43 @@ function optionsOfAlgorithms() {
   return ['## Options of algorithms', ...described];
 }
 
-const contents = [];
-const body = [];
-for (const { title, names } of api.sections()) {
-  contents.push(`- [${title}](${linkTo(title)}): ${names.map(nameOf).join(' ')}`);
-  body.push(`## ${title}`, ...names.flatMap(describe));
-  if (names.includes('AlgorithmName')) body.push(...optionsOfAlgorithms());
+/** The sections of the page. The types that are not exported come last. */
+function write() {
+  const contents = [];
+  const body = [];
+  const add = (title, names, ...more) => {
+    contents.push(`- [${title}](${linkTo(title)}): ${names.map(nameOf).join(' ')}`);
+    body.push(`## ${title}`, ...more, ...names.flatMap(describe));
+  };
+  for (const { title, names } of api.sections()) {
+    add(title, names);
+    if (names.includes('AlgorithmName')) body.push(...optionsOfAlgorithms());
+  }
+  const hidden = [...documented.keys()].filter((name) => !api.exported.has(name)).toSorted();
+  add('Types of options and values', hidden, UNEXPORTED);
+  return [contents.join('\n'), ...body];
 }
 
-const page = [INTRODUCTION, contents.join('\n'), ...body].join('\n\n');
-const text = await prettier.format(page, { ...(await prettier.resolveConfig(PAGE)), parser: 'markdown' });
-if (problems.length > 0) {
-  console.error([...new Set(problems)].join('\n'));
+async function page(introduction) {
+  let known;
+  let written;
+  do {
+    known = documented.size; // Describing a type may find others.
+    written = write();
+  } while (documented.size > known);
+  const text = [introduction, ...written].join('\n\n');
+  return prettier.format(text, { ...(await prettier.resolveConfig(PAGE)), parser: 'markdown' });
+}
+
+const TITLE_OF_REPORT = '# Public API\n\nThe names and signatures of the package, written by `npm run docs`.';
+const isPrinted = isReport || process.argv.includes('--print');
+const text = await page(isReport ? TITLE_OF_REPORT : INTRODUCTION);
+if (problems.size > 0) {
+  console.error([...problems].join('\n'));
   process.exitCode = 1;
-} else if (process.argv.includes('--print')) process.stdout.write(text);
-else writeFileSync(PAGE, text);
+} else if (isPrinted) process.stdout.write(text);
+else {
+  writeFileSync(PAGE, text);
+  isReport = true;
+  writeFileSync(REPORT, await page(TITLE_OF_REPORT));
+}

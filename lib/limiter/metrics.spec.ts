@@ -8,7 +8,8 @@ import {
   type Histogram,
   type MetricData,
 } from '@opentelemetry/sdk-metrics';
-import { MemoryStore, RateLimiter, type Decision, type Meter, type Rule } from '../index.js';
+import { MemoryStore, RateLimiter, type Decision, type Rule } from '../index.js';
+import type { Meter } from '../limiter/meter.js';
 import { RateLimitEvents } from './events.js';
 import { recordMetrics } from './metrics.js';
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Decision, DecisionSource } from '../../lib/index.js';
+import type { Decision } from '../../lib/index.js';
+import type { DecisionSource } from '../../lib/contracts/decision.js';
 
 /** A few callers that each send a request when the previous one is decided. Counts the decisions by their source. */
 export class Load {

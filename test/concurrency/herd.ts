@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { AnyRule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 
 export interface Task {
   url: string;

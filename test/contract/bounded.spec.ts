@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { compileRule } from '../../lib/rules/compile-rule.js';
-import type { AnyRule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import type { Counter, Store, Result } from '../../lib/store.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';

@@ -1,4 +1,4 @@
-import type { AnyRule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import { examplesFor, plainRules } from '../support/examples.js';
 
 const quota = { limit: 5, windowMs: 10_000 };

@@ -1,5 +1,6 @@
 import { afterEach } from '@jest/globals';
-import type { Decision, RateLimiter, Rule, WaitOptions } from '../../lib/index.js';
+import type { Decision, RateLimiter, Rule } from '../../lib/index.js';
+import type { WaitOptions } from '../../lib/limiter/options.js';
 
 /** A call of `acquire` that waits. */
 export interface Place {

@@ -1,4 +1,5 @@
-import type { AnyRule, Decision, RateLimiter } from '../../lib/index.js';
+import type { Decision, RateLimiter } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 
 /** Takes permits with a rule of any algorithm. Held permits are not released. */
 export async function take(

@@ -8,11 +8,8 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
-import {
-  RateLimitDashboardModule,
-  type RateLimitDashboardExtras,
-  type RateLimitDashboardOptions,
-} from '../../lib/dashboard.js';
+import { RateLimitDashboardModule, type RateLimitDashboardOptions } from '../../lib/dashboard.js';
+import type { RateLimitDashboardExtras } from '../../lib/nest/dashboard/dashboard.options.js';
 import type { Snapshot } from '../../lib/nest/dashboard/snapshot.js';
 import { startApp, type Framework } from '../support/nest-app.js';
 import type { Answer } from '../support/http-client.js';

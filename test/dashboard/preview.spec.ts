@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimitService, type AnyRule, type RouteRule } from '../../lib/index.js';
+import { RateLimitService, type RouteRule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import { whyNoPreview } from '../../lib/nest/dashboard/preview/no-preview.js';
 import { replayTraffic } from '../../lib/nest/dashboard/preview/replay-traffic.js';
 import { ReplayedRule } from '../../lib/nest/dashboard/preview/replayed-rule.js';

@@ -1,5 +1,5 @@
 import vm from 'node:vm';
-import type { AnyRule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import { textOf } from '../readme/code-blocks.js';
 
 /** A rule on a page, and the table below it with the decisions of the rule at each instant. */

@@ -11,7 +11,8 @@ import {
   type PipeTransform,
 } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { RateLimitModule, RateLimitService, type NamedRule } from '../../lib/index.js';
+import { RateLimitModule, RateLimitService } from '../../lib/index.js';
+import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import type { Store } from '../../lib/store.js';
 import { Gate } from '../support/gate.js';
 import { limitHeaders } from '../support/http-client.js';

@@ -17,13 +17,8 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import {
-  RateLimitModule,
-  RateLimitService,
-  type CountResult,
-  type CountWhen,
-  type NamedRule,
-} from '../../lib/index.js';
+import { RateLimitModule, RateLimitService, type CountResult } from '../../lib/index.js';
+import type { CountWhen, NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { Gate } from '../support/gate.js';
 import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
 import { onClosed } from '../support/on-closed.js';

@@ -19,8 +19,8 @@ import {
   RateLimitGuard,
   RateLimitModule,
   type Decision,
-  type RateLimitModuleExtras,
 } from '../../lib/index.js';
+import type { RateLimitModuleExtras } from '../../lib/nest/rate-limit.options.js';
 import { closeApps, FRAMEWORKS, startApp, type AppSetup } from '../support/nest-app.js';
 
 /** An application's filter for all exceptions, which records them and lets Nest respond. */

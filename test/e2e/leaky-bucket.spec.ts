@@ -1,7 +1,8 @@
 import type { Server } from 'node:http';
 import { Controller, Get, Param } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RateLimitModule, RateLimitService, type Decision, type NamedRule } from '../../lib/index.js';
+import { RateLimitModule, RateLimitService, type Decision } from '../../lib/index.js';
+import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
 import { askAndWait, type RawClient } from '../support/raw-client.js';

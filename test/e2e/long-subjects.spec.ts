@@ -9,9 +9,9 @@ import {
   RateLimitModule,
   RateLimitService,
   SubjectDigest,
-  type EventSubject,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
+import type { EventSubject } from '../../lib/rules/subject-digest.js';
 import { boundedPart } from '../../lib/rules/subject.js';
 import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ExternalContextCreator } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimitHealth, RateLimitModule, type NamedRule } from '../../lib/index.js';
+import { RateLimitHealth, RateLimitModule } from '../../lib/index.js';
+import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 
 const JOBS = { by: 'everyone' } as const;

@@ -5,10 +5,10 @@ import {
   RateLimitModule,
   RateLimitService,
   SkipRateLimit,
-  type NamedRule,
   type RouteRule,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
+import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { ALLOWED, configMessage } from '../support/config-message.js';
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
-import { RateLimiter, type RedisConnection } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/index.js';
+import type { RedisConnection } from '../../lib/stores/redis/redis-option.js';
 import { RedisStore } from '../../lib/redis.js';
 import { ClusterServers } from '../../lib/stores/redis/cluster-servers.js';
 import { connect, type StoreClient } from '../../lib/stores/redis/connection.js';

@@ -1,6 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimitModule, RateLimitService, type NamedRule } from '../../lib/index.js';
+import { RateLimitModule, RateLimitService } from '../../lib/index.js';
+import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';

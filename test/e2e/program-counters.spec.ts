@@ -7,8 +7,8 @@ import {
   type By,
   type RateLimitModuleOptions,
   type RouteRule,
-  type SubjectValue,
 } from '../../lib/index.js';
+import type { SubjectValue } from '../../lib/rules/subject-digest.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { STORES, virtualStore, VirtualTime, type StoreKind } from '../support/virtual-store.js';

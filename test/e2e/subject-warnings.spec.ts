@@ -9,14 +9,8 @@ import {
 import { APP_GUARD } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  RateLimit,
-  RateLimitGuard,
-  RateLimitModule,
-  Warnings,
-  type RouteRule,
-  type WarningsOption,
-} from '../../lib/index.js';
+import { RateLimit, RateLimitGuard, RateLimitModule, Warnings, type RouteRule } from '../../lib/index.js';
+import type { WarningsOption } from '../../lib/nest/warning-codes.js';
 import { Routes as KnownRoutes } from '../../lib/nest/request/routes.js';
 import { closeApps, FRAMEWORKS, startApp, type AppSetup, type TestApp } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';

@@ -8,9 +8,9 @@ import {
   RateLimitService,
   SubjectDigest,
   type By,
-  type EventSubject,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
+import type { EventSubject } from '../../lib/rules/subject-digest.js';
 import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';

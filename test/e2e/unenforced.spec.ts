@@ -17,9 +17,9 @@ import {
   RateLimitHealth,
   RateLimitModule,
   RateLimitService,
-  type RateLimitModuleExtras,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
+import type { RateLimitModuleExtras } from '../../lib/nest/rate-limit.options.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 
 const ONE = { window: '1m', limit: 1 } as const;

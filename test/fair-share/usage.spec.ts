@@ -1,13 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  RateLimit,
-  RateLimitModule,
-  RateLimitService,
-  Usage,
-  type AnyRule,
-  type RuleDecision,
-} from '../../lib/index.js';
+import { RateLimit, RateLimitModule, RateLimitService, Usage, type RuleDecision } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';

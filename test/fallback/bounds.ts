@@ -1,5 +1,5 @@
 import { ruleOf } from '../../lib/algorithms/example.js';
-import type { AnyRule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import { rulesOfOthers } from '../support/examples.js';
 
 /** A request that a rule has allowed: permits at an instant, in milliseconds. */

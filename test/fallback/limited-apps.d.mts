@@ -1,4 +1,4 @@
-import type { RateLimitHealthStatus } from '../../lib/index.js';
+import type { RateLimitHealthStatus } from '../../lib/nest/rate-limit.health.js';
 
 export type Source = 'redis' | 'cache' | 'fallback';
 

@@ -1,4 +1,5 @@
-import type { RateLimiter, AnyRule } from '../../lib/index.js';
+import type { RateLimiter } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import { examplesFor } from '../support/examples.js';
 
 /**

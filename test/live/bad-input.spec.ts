@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryRuleSource, type NamedRule, type RuleSource, type RuleChangeRecord } from '../../lib/index.js';
+import { MemoryRuleSource, type RuleSource, type RuleChangeRecord } from '../../lib/index.js';
+import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { Warnings } from '../../lib/nest/warnings.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import { closeApps } from '../support/nest-app.js';

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryRuleSource, type NamedRule } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/index.js';
+import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { closeApps } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';

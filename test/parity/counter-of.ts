@@ -1,4 +1,4 @@
-import type { AnyRule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import type { Counter } from '../../lib/store.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 

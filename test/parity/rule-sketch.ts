@@ -1,4 +1,5 @@
-import type { AlgorithmName, CalendarWindow } from '../../lib/index.js';
+import type { AlgorithmName } from '../../lib/index.js';
+import type { CalendarWindow } from '../../lib/algorithms/calendar-length.js';
 
 /** A random rule, which may be invalid. Durations are whole milliseconds, in microseconds. */
 export interface RuleSketch {

@@ -1,6 +1,6 @@
 import { ruleOf } from '../../lib/algorithms/example.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
-import type { AnyRule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import type { Capacity } from '../../lib/algorithms/burst.js';
 import type { RuleSketch } from './rule-sketch.js';
 import { ms } from '../support/milliseconds.js';

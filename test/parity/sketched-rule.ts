@@ -1,7 +1,7 @@
 import { NOMINAL_LENGTHS } from '../../lib/algorithms/calendar-length.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { CompiledRule } from '../../lib/rules/compiled-rule.js';
-import type { AnyRule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import type { RuleSketch } from './rule-sketch.js';
 import { isShared, sayable } from './sayable-rule.js';
 import { ms } from '../support/milliseconds.js';

@@ -1,7 +1,8 @@
 import type { AlgorithmDefinition } from '../../lib/algorithms/definition.js';
 import { ruleOf, type Example, type ExampleQuota } from '../../lib/algorithms/example.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
-import type { AnyRule, Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 
 type Definition = AlgorithmDefinition<object, unknown, string>;

@@ -1,4 +1,6 @@
-import { RateLimiter, type Clock, type RedisConnection } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/index.js';
+import type { Clock } from '../../lib/contracts/clock.js';
+import type { RedisConnection } from '../../lib/stores/redis/redis-option.js';
 import { RedisStore } from '../../lib/redis.js';
 import { redisUrl, uniquePrefix } from './redis/shared-redis.js';
 import { until } from './redis/until.mjs';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { RateLimitExceededException } from '../../lib/index.js';
-import { rateLimitMatchers, testDecision, type ExpectedDenial } from '../../lib/testing.js';
+import { rateLimitMatchers, testDecision } from '../../lib/testing.js';
+import type { ExpectedDenial } from '../../lib/testing/matchers.js';
 
 const denied = testDecision({ allowed: false, rule: 'login', retryAfterMs: 60_000 });
 const exception = new RateLimitExceededException(denied);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { Redis } from 'ioredis';
-import { MemoryStore, type Clock } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import type { Clock } from '../../lib/contracts/clock.js';
 import { RateLimitThrottlerStorage } from '../../lib/throttler.js';
 import { runScript } from '../docs/run-script.js';
 import { openRedisStore } from '../support/redis-store.js';

@@ -1,5 +1,6 @@
 import { afterAll, describe } from '@jest/globals';
-import { RateLimiter, type RedisConnection } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/index.js';
+import type { RedisConnection } from '../../lib/stores/redis/redis-option.js';
 import { RedisStore } from '../../lib/redis.js';
 import { storeContract } from '../contract/store-contract.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
