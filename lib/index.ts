@@ -16,9 +16,12 @@ export { RateLimitFilter } from './nest/rate-limit.filter.js';
 export { Warnings } from './nest/warnings.js';
 export { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from './nest/tokens.js';
 
+export type { RedisConnection } from './stores/redis/redis-option.js';
+
 // Fields of rules
 export type { RouteRule, By, SubjectResolver, CountResult } from './nest/rules/route-rule.js';
 export type { Duration } from './contracts/duration.js';
+export type { OnStoreError } from './rules/on-store-error.js';
 export type { AlgorithmName } from './algorithms/registry.js';
 export type { Rule, ConcurrencyRule } from './rules/rule.js';
 
@@ -26,7 +29,8 @@ export type { Rule, ConcurrencyRule } from './rules/rule.js';
 export { RateLimitService } from './nest/rate-limit.service.js';
 export { RateLimiter } from './limiter/rate-limiter.js';
 export type { RateLimiterOptions } from './limiter/options.js';
-export { SubjectDigest } from './rules/subject-digest.js';
+export type { RouteReference } from './nest/request/routes.js';
+export { SubjectDigest, type SubjectValue } from './rules/subject-digest.js';
 export { Permit } from './limiter/permit.js';
 export { Reservation } from './limiter/reservation.js';
 
@@ -66,3 +70,4 @@ export { RateLimitHealth, type RateLimitHealthResult } from './nest/rate-limit.h
 
 // Stores
 export { MemoryStore } from './stores/memory/memory.store.js';
+export type { Clock } from './contracts/clock.js';

@@ -16,12 +16,14 @@ import {
   RateLimitService,
   SkipRateLimit,
   type LiveRuleFields,
-  type SetOptions,
 } from 'nestjs-redis-rate-limit';
 import { AdminGuard } from './admin.guard.js';
 
 /** The body of a change: the fields, and why and how long they apply. */
-type Change = { readonly fields: LiveRuleFields } & Omit<SetOptions, 'by'>;
+type Change = { readonly fields: LiveRuleFields } & Omit<
+  Parameters<RateLimitService['rules']['set']>[2],
+  'by'
+>;
 
 /** Changes limits while the application runs. */
 @UseGuards(AdminGuard)
