@@ -1,5 +1,5 @@
 // Builds each subpath in `exports` of package.json from its file in lib/ (`./testing` from lib/testing.ts), as an ES
-// module and as CommonJS, with types and source maps. Code that several subpaths share is in a separate file, so that
+// module and as CommonJS, with types, and source maps of the ES modules. Code that several subpaths share is in a separate file, so that
 // no class exists twice. A package.json in dist/cjs states the module format; for dist/esm, the one at the root does.
 import { execFile } from 'node:child_process';
 import {
@@ -15,6 +15,7 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 import { publicTypes } from './public-types.mjs';
@@ -71,13 +72,33 @@ function output(input, extension) {
 async function bundleCode() {
   const input = entriesIn(join(root, 'lib'), '.ts');
   const code = await bundle(input, typescript());
+  // Maps of one format, without the sources: stack traces keep the lines of TypeScript.
   const of = (format) => ({
     ...output(input, '.js'),
     dir: join(scratch, format),
     format,
-    sourcemap: true,
+    sourcemap: format === 'esm',
+    sourcemapExcludeSources: true,
   });
   await Promise.all(FORMATS.map((format) => code.write({ ...of(format), dynamicImportInCjs: false })));
+  for (const file of filesIn(join(scratch, 'esm')).filter((name) => name.endsWith('.map'))) {
+    const path = join(scratch, 'esm', file);
+    writeFileSync(path, JSON.stringify(linesOf(JSON.parse(readFileSync(path, 'utf8')))));
+  }
+}
+
+/** Returns a source map with lines only, a fifth of the size: no columns, no names. */
+function linesOf(map) {
+  const lines = decode(map.mappings).map((segments) =>
+    segments
+      .filter(([, source, line], index) => {
+        const [, before, lineBefore] = segments[index - 1] ?? [];
+        return source !== undefined && (source !== before || line !== lineBefore);
+      })
+      .map((segment) => segment.slice(0, 4)),
+  );
+  const sources = map.sources.map((source) => source.replace('../', '')); // the build is one folder deeper
+  return { ...map, sources, names: [], mappings: encode(lines) };
 }
 
 /** The algorithms with their examples, for the benchmarks and scripts of this repository. Not published. */

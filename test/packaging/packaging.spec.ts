@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { Consumer } from './consumer.js';
-import { filesIn, packageRoot, packTarball } from './tarball.js';
+import { filesIn, packageRoot, packTarball, unpackedSize } from './tarball.js';
 
 jest.setTimeout(300_000);
 
@@ -30,11 +30,18 @@ afterAll(async () => {
   await rm(dirname(tarball), { recursive: true, force: true });
 });
 
+/** Returns the pages that messages of built files refer to. */
+async function pagesNamedIn(folder: string): Promise<readonly string[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.js'));
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
+  return [...new Set(texts.flatMap((text) => text.match(/docs\/[a-z-]+\.md/g) ?? []))];
+}
+
 describe('the tarball', () => {
   it('the tarball contains what a user needs and nothing else', async () => {
     const files = await filesIn(tarball);
     const built = /^dist\/(esm|cjs)\/(testing\/)?[\w.-]+[.](js|js[.]map|d[.]ts)$/;
-    const docs = /^docs\/(.+[.](md|svg|png)|grafana[.]json)$/;
+    const docs = /^docs\/[a-z-]+[.]md$/;
     expect(files.filter((file) => !built.test(file) && !docs.test(file)).sort()).toEqual([
       'CHANGELOG.md',
       'LICENSE',
@@ -46,10 +53,16 @@ describe('the tarball', () => {
     ]);
     for (const format of ['esm', 'cjs']) {
       for (const { file } of subpaths)
-        for (const ending of ['js', 'js.map', 'd.ts'])
+        for (const ending of ['js', 'd.ts', ...(format === 'esm' ? ['js.map'] : [])])
           expect(files).toContain(`dist/${format}/${file}.${ending}`);
     }
-    expect(files).toContain('docs/reference.md');
+    const named = await pagesNamedIn(join(packageRoot, 'dist/esm'));
+    expect(named.filter((page) => !files.includes(page))).toEqual([]);
+  });
+
+  it('the tarball has at most 700 kB, and 3 MB when it is unpacked', async () => {
+    expect((await stat(tarball)).size).toBeLessThanOrEqual(700_000);
+    expect(await unpackedSize(tarball)).toBeLessThanOrEqual(3_000_000);
   });
 });
 
@@ -129,10 +142,9 @@ describe.each([
   });
 
   it('the tarball shows lines of the TypeScript source in stack traces', async () => {
-    const stack = await consumer.run(`
-      const { MemoryStore } = require('nestjs-redis-rate-limit');
+    const stack = await consumer.run(`import('nestjs-redis-rate-limit').then(({ MemoryStore }) => {
       try { new MemoryStore({ maxKeys: 0 }); } catch (error) { console.log(error.stack); }
-    `);
+    })`);
     expect(stack).toMatch(/lib\/stores\/memory\/memory[.]store[.]ts:\d+:\d+/);
   });
 

@@ -22,3 +22,13 @@ export async function filesIn(tarball: string): Promise<string[]> {
     .split('\n')
     .map((path) => path.replace(/^package\//, ''));
 }
+
+/** Returns the size of all files in a tarball together, in bytes. */
+export async function unpackedSize(tarball: string): Promise<number> {
+  const list = await runCommand(packageRoot, 'tar', '-tzvf', tarball);
+  const sizes = list
+    .trim()
+    .split('\n')
+    .map((line) => Number(line.trim().split(/\s+/)[2]));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
