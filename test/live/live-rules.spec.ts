@@ -168,6 +168,7 @@ describe('live rules', () => {
     ['login', { by: 'user' }, /live rule "login".by: only in the code; live changes have limit, window/],
     ['login', { algorithm: 'concurrency', limit: 3 }, /a live change cannot turn a rule into concurrency/],
     ['login', { limit: 3n as unknown as number }, /live rule "login": got a value that JSON cannot hold/],
+    ['login', { maxWait: '1s' }, /live rule "login".maxWait: got "1s"; allowed: none, unless the rule/],
     ['login', {}, /live rule "login": got \{\}; allowed: an object with fields of a rule/],
     [
       'login',

@@ -163,7 +163,7 @@ export class RouteLimit implements AppliedLimit {
     if (rule === 'skip') return NO_HITS;
     if (rule === 'unavailable') return { rule: this.name, reason: 'no-limit' };
     const applied = this.hits(await this.subjectIn(exchange), rule, exchange);
-    const waits = this.waits && !(this.delays && exchange.context.getType<string>() !== 'provider');
+    const waits = this.waits && (this.isHeld || exchange.context.getType<string>() === 'provider');
     if (!waits || 'reason' in applied) return applied;
     return waitingHits(applied, exchange, this.maxWaitMs, async () => {
       const now = await this.declared.newest.apply(exchange);

@@ -58,7 +58,7 @@ export function withLayer(rule: RuleFields, layer: unknown, path: string): LiveR
   const algorithm = layer['algorithm'] ?? rule['algorithm'];
   const read = readLayer(layer, algorithm);
   problems.push(...fieldProblems((field) => `${path}.${field}`, read, LIVE_CHECKS, algorithm));
-  problems.push(...unknownPlans(rule, read, path));
+  problems.push(...unknownPlans(rule, read, path), ...unusedWait(rule, read, algorithm, path));
   if (problems.length > 0) return { fields: rule, problems };
   if (isHeld(algorithm) !== isHeld(rule['algorithm'])) {
     problems.push(
@@ -86,6 +86,19 @@ function unknownPlans(rule: RuleFields, layer: RuleFields, path: string): readon
   return Object.keys(named)
     .filter((name) => !known.includes(name))
     .map((name) => problem(`${path}.plans`, name, allowed) + didYouMean(name, known));
+}
+
+/** Requests of the other algorithms wait only where the code says so: on methods of providers. */
+function unusedWait(
+  rule: RuleFields,
+  layer: RuleFields,
+  algorithm: unknown,
+  path: string,
+): readonly string[] {
+  const { delays, leases } = algorithmOf(algorithm as string | undefined) ?? {};
+  if (layer['maxWait'] === undefined || rule['maxWait'] !== undefined || delays || leases) return [];
+  const allowed = 'none, unless the rule in the code has one, or is of concurrency or leaky-bucket';
+  return [problem(`${path}.maxWait`, layer['maxWait'], allowed)];
 }
 
 /** Whether a field of a rule belongs to the code: who is counted, and where. */
