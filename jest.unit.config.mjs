@@ -4,7 +4,7 @@ import fast from './jest.fast.config.mjs';
 /** The specs of test/e2e that find the most faults for their time. */
 const END_TO_END = [
   ...['block', 'count', 'dynamic', 'guard', 'headers', 'layers', 'leaky-bucket', 'observe'],
-  ...['on-demand', 'per-instance', 'refusal', 'scope', 'service', 'skip', 'subjects', 'thrown-denial'],
+  ...['on-demand', 'refusal', 'scope', 'service', 'skip', 'subjects', 'thrown-denial'],
 ];
 
 /** @type {import('jest').Config} */
