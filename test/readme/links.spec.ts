@@ -69,7 +69,9 @@ describe('the package', () => {
   it('says that pages which it has not are in the repository', () => {
     const { files } = JSON.parse(textOf('package.json')) as { files: string[] };
     expect(files.filter((file) => file.endsWith('.md') && !existsSync(pathOf(file)))).toEqual([]);
-    const elsewhere = targetsOf('README.md').filter(({ file }) => file.endsWith('.md') && !files.includes(file));
+    const elsewhere = targetsOf('README.md').filter(
+      ({ file }) => file.endsWith('.md') && !files.includes(file),
+    );
     expect(elsewhere).not.toEqual([]);
     expect(textOf('README.md')).toContain('Pages that the package does not contain are in the repository.');
   });
