@@ -2,6 +2,8 @@
 // http, stores -> contracts. What each folder may not import, and why.
 const SPEC = '[.]spec[.]ts$';
 const RUNNERS = '^lib/testing/(jest|vitest)[.]ts$';
+/** Parts that need Nest, and that an application may do without. */
+const BESIDE_NEST = 'transports|live|swagger|throttler|dashboard';
 const DRAWER = '((^|[/.-])(utils?|helpers?|common|misc)|(^|[/.])types)([./]|$)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -69,8 +71,8 @@ module.exports = {
       name: 'rule-sources-import-contracts-only',
       comment: 'A source holds changes of rules as data: what they mean is checked by those that apply them.',
       severity: 'error',
-      from: { path: '^lib/rule-sources/', pathNot: SPEC },
-      to: { path: '^lib/', pathNot: '^lib/(rule-sources|contracts)/' },
+      from: { path: '^lib/live/[^/]+[.]rule-source[.]ts$' },
+      to: { path: '^lib/', pathNot: '^lib/contracts/' },
     },
     {
       name: 'rules-import-algorithms-and-contracts-only',
@@ -109,7 +111,7 @@ module.exports = {
       comment:
         'The rules say which algorithms there are and which options each has. Types cost nothing at run time and may pass.',
       severity: 'error',
-      from: { path: '^lib/nest/', pathNot: SPEC },
+      from: { path: `^lib/(nest|${BESIDE_NEST})/`, pathNot: SPEC },
       to: { path: '^lib/algorithms/', dependencyTypesNot: ['type-only'] },
     },
     {
@@ -133,6 +135,22 @@ module.exports = {
       severity: 'error',
       from: { path: '^lib/nest/(checks|programs)/', pathNot: SPEC },
       to: { path: '^lib/nest/startup/' },
+    },
+    {
+      name: 'the-tools-of-nest-stay-apart',
+      comment:
+        'An application that uses one of them loads no other. Live rules are shown on the page, and do not know it.',
+      severity: 'error',
+      from: { path: '^lib/(swagger|throttler|dashboard)/', pathNot: SPEC },
+      to: { path: '^lib/(swagger|throttler|dashboard)/', pathNot: '^lib/$1/' },
+    },
+    {
+      name: 'nest-knows-no-tool',
+      comment:
+        'The page, the documents and the storage for throttler know the module, never the other way round.',
+      severity: 'error',
+      from: { path: '^lib/(nest|transports|live)/', pathNot: SPEC },
+      to: { path: '^lib/(swagger|throttler|dashboard)/' },
     },
     {
       name: 'nobody-imports-the-barrel',
@@ -177,9 +195,10 @@ module.exports = {
     },
     {
       name: 'nestjs-in-nest-only',
-      comment: 'The rest runs without Nest, and a new major of Nest can break one folder only.',
+      comment:
+        'The rest runs without Nest, and a new major of Nest breaks nest/ and what stands beside it only.',
       severity: 'error',
-      from: { path: '^lib/', pathNot: '^lib/nest/' },
+      from: { path: '^lib/', pathNot: `^lib/(nest|${BESIDE_NEST})/` },
       to: { path: '(^|/)@nestjs/' },
     },
     {
@@ -248,9 +267,9 @@ module.exports = {
       comment:
         'The operations page is bundled into a text and runs in a browser: it has only its own folder, the lengths of charts, and the types of what the server sends.',
       severity: 'error',
-      from: { path: '^lib/nest/dashboard/page/' },
+      from: { path: '^lib/dashboard/page/' },
       to: {
-        pathNot: ['^lib/nest/dashboard/page/', '^lib/nest/dashboard/chart-lengths.ts$'],
+        pathNot: ['^lib/dashboard/page/', '^lib/dashboard/chart-lengths.ts$'],
         dependencyTypesNot: ['type-only'],
       },
     },
@@ -258,8 +277,8 @@ module.exports = {
       name: 'the-server-imports-the-text-of-the-page',
       comment: 'The files of the page need a browser. The server has them as texts in page.embedded.ts.',
       severity: 'error',
-      from: { path: '^lib/', pathNot: '^lib/nest/dashboard/page/' },
-      to: { path: '^lib/nest/dashboard/page/' },
+      from: { path: '^lib/', pathNot: '^lib/dashboard/page/' },
+      to: { path: '^lib/dashboard/page/' },
     },
     {
       name: 'no-orphans',

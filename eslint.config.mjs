@@ -79,7 +79,7 @@ export default defineConfig(
   {
     files: ['lib/**/*.ts'],
     // The page of the dashboard runs in a browser.
-    ignores: ['**/*.spec.ts', 'lib/contracts/timer.ts', 'lib/nest/dashboard/page/*.ts'],
+    ignores: ['**/*.spec.ts', 'lib/contracts/timer.ts', 'lib/dashboard/page/*.ts'],
     rules: {
       // A timer of Node.js with a delay beyond 2^31 ms fires at once.
       'no-restricted-globals': ['error', ...TIMERS.map((name) => ({ name, message: TIMER_MESSAGE }))],

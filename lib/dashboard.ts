@@ -1,3 +1,3 @@
 // nestjs-redis-rate-limit/dashboard
-export { RateLimitDashboardModule } from './nest/dashboard/rate-limit-dashboard.module.js';
-export type { DashboardAction, RateLimitDashboardOptions } from './nest/dashboard/dashboard.options.js';
+export { RateLimitDashboardModule } from './dashboard/rate-limit-dashboard.module.js';
+export type { DashboardAction, RateLimitDashboardOptions } from './dashboard/dashboard.options.js';

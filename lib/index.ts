@@ -3,7 +3,7 @@ export { RateLimit, SkipRateLimit } from './nest/rate-limit.decorator.js';
 export { RateLimitId } from './nest/rate-limit-id.decorator.js';
 
 export { Usage } from './nest/usage.decorator.js';
-export { byArguments } from './nest/transports/provider.js';
+export { byArguments } from './transports/provider.js';
 
 // Module
 export { RateLimitModule } from './nest/rate-limit.module.js';
@@ -35,10 +35,10 @@ export { Permit } from './limiter/permit.js';
 export { Reservation } from './limiter/reservation.js';
 
 // Live rules
-export { LiveRules, type EffectiveRule } from './nest/live/live-rules.js';
-export type { LiveRuleFields } from './nest/live/live-rule-fields.js';
-export { FileRuleSource } from './rule-sources/file.rule-source.js';
-export { MemoryRuleSource } from './rule-sources/memory.rule-source.js';
+export { LiveRules, type EffectiveRule } from './live/live-rules.js';
+export type { LiveRuleFields } from './live/live-rule-fields.js';
+export { FileRuleSource } from './live/file.rule-source.js';
+export { MemoryRuleSource } from './live/memory.rule-source.js';
 export type {
   RuleSource,
   SourcedRule,

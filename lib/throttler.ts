@@ -1,2 +1,2 @@
 // nestjs-redis-rate-limit/throttler
-export { RateLimitThrottlerStorage, type ThrottlerRecord } from './nest/throttler/throttler-storage.js';
+export { RateLimitThrottlerStorage, type ThrottlerRecord } from './throttler/throttler-storage.js';

@@ -1,4 +1,4 @@
-// Writes the files of lib/nest/dashboard/page as texts in the module page.embedded.ts beside that folder, with the script
+// Writes the files of lib/dashboard/page as texts in the module page.embedded.ts beside that folder, with the script
 // compiled and bundled, so that the page is inside the built file. The module is not committed.
 import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,7 @@ import { rollup } from 'rollup';
 import { typescript } from './typescript-plugin.mjs';
 
 const script = fileURLToPath(import.meta.url);
-const folder = join(dirname(script), '../lib/nest/dashboard/page');
+const folder = join(dirname(script), '../lib/dashboard/page');
 const module = join(folder, '../page.embedded.ts');
 const files = readdirSync(folder).filter((name) => !name.endsWith('.spec.ts'));
 

@@ -9,7 +9,7 @@ import {
   type MetricData,
 } from '@opentelemetry/sdk-metrics';
 import { MemoryStore, RateLimiter, type Decision, type Rule } from '../index.js';
-import type { Meter } from '../limiter/meter.js';
+import type { Meter } from './meter.js';
 import { RateLimitEvents } from './events.js';
 import { recordMetrics } from './metrics.js';
 

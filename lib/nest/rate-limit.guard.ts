@@ -18,10 +18,10 @@ import { Routes, type Handler, type Route } from './request/routes.js';
 import { Settlement } from './request/settlement.js';
 import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
-import { Elsewhere } from './transports/elsewhere.js';
-import { answerable } from './transports/grpc-stream-call.js';
-import { httpExchange } from './transports/http.js';
-import { Transports } from './transports/transports.js';
+import { Elsewhere } from '../transports/elsewhere.js';
+import { answerable } from '../transports/grpc-stream-call.js';
+import { httpExchange } from '../transports/http.js';
+import { Transports } from '../transports/transports.js';
 import { Warnings } from './warnings.js';
 
 /** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */

@@ -4,7 +4,7 @@ import type { OnStoreError } from '../rules/on-store-error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { Rule } from '../rules/rule.js';
 import { faultOf } from '../stores/redis/fault.js';
-import { LiveFollower } from './live/live-follower.js';
+import { LiveFollower } from '../live/live-follower.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';

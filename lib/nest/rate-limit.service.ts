@@ -20,9 +20,9 @@ import type { AnyRule, BlockingRule, ConcurrencyRule, Rule } from '../rules/rule
 import { countBySameSubject } from './rules/by.js';
 import { warnOfLargeLog } from './checks/large-log.js';
 import { ProgramRule } from './programs/program-rule.js';
-import { changeOf } from './live/change-of-rule.js';
-import type { LiveRules } from './live/live-rules.js';
-import type { LiveState } from './live/live-state.js';
+import { changeOf } from '../live/change-of-rule.js';
+import type { LiveRules } from '../live/live-rules.js';
+import type { LiveState } from '../live/live-state.js';
 import { endingAt, type LiveChange, type RouteLimit } from './request/route-limit.js';
 import type { RouteReference, Routes } from './request/routes.js';
 import type { By } from './rules/route-rule.js';

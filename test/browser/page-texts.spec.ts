@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { counted, duration, percent, rate } from '../../lib/nest/dashboard/page/figures.js';
-import { bars, niceSteps } from '../../lib/nest/dashboard/page/scale.js';
-import { visible } from '../../lib/nest/dashboard/page/visible-text.js';
+import { counted, duration, percent, rate } from '../../lib/dashboard/page/figures.js';
+import { bars, niceSteps } from '../../lib/dashboard/page/scale.js';
+import { visible } from '../../lib/dashboard/page/visible-text.js';
 
 describe('the texts of the operations page', () => {
   it('show characters that are invisible or change the direction of text as escapes', () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { MemoryRuleSource } from '../../lib/index.js';
 import { RedisRuleSource } from '../../lib/redis.js';
-import type { Preview } from '../../lib/nest/dashboard/snapshot.js';
+import type { Preview } from '../../lib/dashboard/snapshot.js';
 import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';

@@ -2,9 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { RateLimiter, MemoryStore } from '../../lib/index.js';
-import { Collector } from '../../lib/nest/dashboard/collect/collector.js';
-import { reportOf } from '../../lib/nest/dashboard/collect/process-report.js';
-import { totalsOf } from '../../lib/nest/dashboard/collect/totals.js';
+import { Collector } from '../../lib/dashboard/collect/collector.js';
+import { reportOf } from '../../lib/dashboard/collect/process-report.js';
+import { totalsOf } from '../../lib/dashboard/collect/totals.js';
 
 const PROCESS = { id: 'p', host: 'h', pid: 1, since: 0 };
 const START = 1_700_000_000_000;

@@ -9,8 +9,8 @@ import {
 } from '@nestjs/common';
 import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { RateLimitDashboardModule, type RateLimitDashboardOptions } from '../../lib/dashboard.js';
-import type { RateLimitDashboardExtras } from '../../lib/nest/dashboard/dashboard.options.js';
-import type { Snapshot } from '../../lib/nest/dashboard/snapshot.js';
+import type { RateLimitDashboardExtras } from '../../lib/dashboard/dashboard.options.js';
+import type { Snapshot } from '../../lib/dashboard/snapshot.js';
 import { startApp, type Framework } from '../support/nest-app.js';
 import type { Answer } from '../support/http-client.js';
 

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { MemoryStore, RateLimiter, RateLimitModule, RateLimitService } from '../../lib/index.js';
-import { Collector } from '../../lib/nest/dashboard/collect/collector.js';
-import { reportOf } from '../../lib/nest/dashboard/collect/process-report.js';
-import { totalsOf } from '../../lib/nest/dashboard/collect/totals.js';
-import { subjectOfText, subjectText } from '../../lib/nest/dashboard/subjects/subject-text.js';
+import { Collector } from '../../lib/dashboard/collect/collector.js';
+import { reportOf } from '../../lib/dashboard/collect/process-report.js';
+import { totalsOf } from '../../lib/dashboard/collect/totals.js';
+import { subjectOfText, subjectText } from '../../lib/dashboard/subjects/subject-text.js';
 import { RateLimitDashboardModule } from '../../lib/dashboard.js';
-import type { Snapshot } from '../../lib/nest/dashboard/snapshot.js';
+import type { Snapshot } from '../../lib/dashboard/snapshot.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { FROM_PAGE } from './dashboard-app.js';
 

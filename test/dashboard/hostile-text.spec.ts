@@ -2,7 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js';
 import { RateLimitDashboardModule } from '../../lib/dashboard.js';
-import type { Snapshot } from '../../lib/nest/dashboard/snapshot.js';
+import type { Snapshot } from '../../lib/dashboard/snapshot.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 
 afterEach(closeApps);

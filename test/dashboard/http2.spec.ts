@@ -6,7 +6,7 @@ import type { INestApplication } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitModule } from '../../lib/index.js';
 import { RateLimitDashboardModule } from '../../lib/dashboard.js';
-import type { RateLimitDashboardExtras } from '../../lib/nest/dashboard/dashboard.options.js';
+import type { RateLimitDashboardExtras } from '../../lib/dashboard/dashboard.options.js';
 import { LogLines } from '../support/log-lines.js';
 import { AdminGuard, FROM_PAGE } from './dashboard-app.js';
 

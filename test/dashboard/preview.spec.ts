@@ -3,18 +3,13 @@ import type { ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitService, type RouteRule } from '../../lib/index.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
-import { whyNoPreview } from '../../lib/nest/dashboard/preview/no-preview.js';
-import { replayTraffic } from '../../lib/nest/dashboard/preview/replay-traffic.js';
-import { ReplayedRule } from '../../lib/nest/dashboard/preview/replayed-rule.js';
-import type { Preview } from '../../lib/nest/dashboard/snapshot.js';
-import type { AddedRequest, RecordedRequest } from '../../lib/nest/dashboard/preview/recorded-traffic.js';
-import {
-  hashOf,
-  isSampled,
-  RECORDED_MS,
-  TrafficRecord,
-} from '../../lib/nest/dashboard/preview/traffic-record.js';
-import { mergeTraffic, readTraffic, trafficText } from '../../lib/nest/dashboard/preview/traffic-text.js';
+import { whyNoPreview } from '../../lib/dashboard/preview/no-preview.js';
+import { replayTraffic } from '../../lib/dashboard/preview/replay-traffic.js';
+import { ReplayedRule } from '../../lib/dashboard/preview/replayed-rule.js';
+import type { Preview } from '../../lib/dashboard/snapshot.js';
+import type { AddedRequest, RecordedRequest } from '../../lib/dashboard/preview/recorded-traffic.js';
+import { hashOf, isSampled, RECORDED_MS, TrafficRecord } from '../../lib/dashboard/preview/traffic-record.js';
+import { mergeTraffic, readTraffic, trafficText } from '../../lib/dashboard/preview/traffic-text.js';
 import { closeApps } from '../support/nest-app.js';
 import { startDashboard } from './dashboard-app.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { mergeFrequent, SpaceSaving, type Frequent } from '../../lib/nest/dashboard/collect/space-saving.js';
+import { mergeFrequent, SpaceSaving, type Frequent } from '../../lib/dashboard/collect/space-saving.js';
 
 const SIZE = 8;
 

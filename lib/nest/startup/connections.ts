@@ -15,10 +15,10 @@ import { Observable } from 'rxjs';
 import { onAbort } from '../../contracts/abort.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { Guards } from './guards.js';
-import { CallContext } from '../transports/call-context.js';
-import { HANDLER_INTERCEPTOR } from '../transports/handler-interceptor.js';
-import { attach, type Denied } from '../transports/handshake-servers.js';
-import { connectingHeaders, connectionEnd, type SocketClient } from '../transports/ws.js';
+import { CallContext } from '../../transports/call-context.js';
+import { HANDLER_INTERCEPTOR } from '../../transports/handler-interceptor.js';
+import { attach, type Denied } from '../../transports/handshake-servers.js';
+import { connectingHeaders, connectionEnd, type SocketClient } from '../../transports/ws.js';
 
 /** A gateway, as Nest calls it with its server. */
 interface Gateway {

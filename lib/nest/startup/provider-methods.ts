@@ -12,8 +12,8 @@ import {
   type MethodLimiter,
 } from '../limited-method.js';
 import { methodRules } from '../rate-limit.decorator.js';
-import { Elsewhere } from '../transports/elsewhere.js';
-import { callExchange } from '../transports/provider.js';
+import { Elsewhere } from '../../transports/elsewhere.js';
+import { callExchange } from '../../transports/provider.js';
 import { isController } from './applied-rules.js';
 import { classOf, methodsOf } from './handler-classes.js';
 import { handlerKind } from './handler-kind.js';

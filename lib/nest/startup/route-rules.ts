@@ -20,7 +20,7 @@ import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { textOf } from '../request/rate-limit-extension.js';
 import { RouteLimit, type KeyRule } from '../request/route-limit.js';
 import { unreadVariables } from '../rules/overrides.js';
-import { isIntercepted } from '../transports/handler-interceptor.js';
+import { isIntercepted } from '../../transports/handler-interceptor.js';
 import { BROKEN } from './broken-limit.js';
 import { waitProblems } from '../checks/wait-check.js';
 import { RouteIds } from './route-ids.js';

@@ -14,7 +14,7 @@ import { handlerClasses, lineage, methodsOf, type HandlerClass } from './handler
 import { handlerKind, type HandlerKind } from './handler-kind.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { Routes, type Handler } from '../request/routes.js';
-import { isIntercepted } from '../transports/handler-interceptor.js';
+import { isIntercepted } from '../../transports/handler-interceptor.js';
 import { Warnings } from '../warnings.js';
 
 const IN_THE_METHOD = 'limit the call in the method with RateLimitService.consume()';

@@ -1,0 +1,106 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { Decision } from '../../contracts/decision.js';
+import type { RuleHit } from '../../rules/rule-hit.js';
+import type { DecisionEvent, DecisionObserver } from '../../limiter/events.js';
+import { CHART_S, RULE_CHART_S } from '../chart-lengths.js';
+import { Durations } from './durations.js';
+import { RATE_S, RuleCounts } from './rule-counts.js';
+import { Seconds } from './seconds.js';
+
+/** Maximum number of rules that are counted: programs may make up names. */
+export const MOST_RULES = 100;
+
+/** Sources in the order of `Collector.sources`. */
+export const SOURCES = ['store', 'cache', 'prefetched', 'fallback'] as const;
+
+/** Counts the decisions of this process, in bounded memory. */
+export class Collector implements DecisionObserver {
+  readonly allowed = new Seconds(CHART_S);
+  readonly denied = new Seconds(CHART_S);
+  readonly durations = new Durations(RATE_S);
+  readonly sources = SOURCES.map(() => new Seconds(RATE_S));
+  readonly rules = new Map<string, RuleCounts>();
+  /** Results of rules beyond the maximum number. */
+  readonly uncounted = new Seconds(RATE_S);
+  /** The second in which no rule could be removed. */
+  private fullIn = 0;
+  /** When decisions were counted whose permits may be refunded, in milliseconds since the epoch. */
+  private readonly countedAt = new WeakMap<Decision, number>();
+
+  /** @param clock milliseconds since the epoch */
+  constructor(readonly clock: () => number) {}
+
+  /** Counts a decision of the limiter. */
+  decided(
+    hits: readonly RuleHit[],
+    { decision, durationMs, context }: Omit<DecisionEvent<ExecutionContext>, 'subjects'>,
+  ): void {
+    const now = this.clock();
+    const second = Math.floor(now / 1000);
+    (decision.allowed ? this.allowed : this.denied).add(second);
+    this.durations.add(second, durationMs);
+    this.sources[sourceOf(decision)]!.add(second);
+    const { decisions } = decision;
+    const route = context && `${context.getClass().name}.${context.getHandler().name}`;
+    const denials = decision.allowed ? 0 : enforcedDenials(decision);
+    for (let index = 0; index < decisions.length; index += 1) {
+      const result = decisions[index]!;
+      const hit = hits[index];
+      const { trialOf } = hit?.rule ?? {};
+      const counts = this.countsOf(trialOf ?? result.rule, second);
+      if (!counts) continue;
+      if (route && trialOf === undefined)
+        counts.addRoute(second, route, result.allowed || result.shadow === true);
+      if (!hit) counts.addUncounted(second);
+      else if (trialOf === undefined) {
+        const isDeniedElsewhere = denials > (result.allowed || result.shadow ? 0 : 1);
+        counts.add(now, second, result, hit, isDeniedElsewhere);
+        if (counts.isRefunded && decision.allowed) this.countedAt.set(decision, now);
+      } else if (!result.allowed) counts.trialDeny.add(second);
+    }
+  }
+
+  /** Counts the refund of permits. */
+  refunded(hits: readonly RuleHit[], decision: Decision): void {
+    const now = this.clock();
+    for (const hit of hits) {
+      if (hit.rule.trialOf !== undefined) continue;
+      this.rules.get(hit.rule.name)?.refunded(now, hit, this.countedAt.get(decision));
+    }
+  }
+
+  private countsOf(rule: string, second: number): RuleCounts | undefined {
+    const known = this.rules.get(rule) ?? this.added(rule, second);
+    if (known) known.seen = second;
+    else this.uncounted.add(second);
+    return known;
+  }
+
+  private added(rule: string, second: number): RuleCounts | undefined {
+    if (this.rules.size >= MOST_RULES && !this.removeIdle(second)) return undefined;
+    const counts = new RuleCounts();
+    this.rules.set(rule, counts);
+    return counts;
+  }
+
+  /** Removes a rule that has decided nothing for as long as the page shows. Returns whether there is one. */
+  private removeIdle(second: number): boolean {
+    if (this.fullIn === second) return false;
+    for (const [rule, { seen }] of this.rules)
+      if (seen < second - RULE_CHART_S) return this.rules.delete(rule);
+    this.fullIn = second;
+    return false;
+  }
+}
+
+function enforcedDenials({ decisions }: Decision): number {
+  let denials = 0;
+  for (const { allowed, shadow } of decisions) if (!allowed && !shadow) denials += 1;
+  return denials;
+}
+
+function sourceOf({ source, allowed }: Decision): number {
+  if (source === 'fallback') return 3;
+  if (source !== 'cache') return 0;
+  return allowed ? 2 : 1;
+}

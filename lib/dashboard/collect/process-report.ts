@@ -1,0 +1,166 @@
+import { isFields } from '../../contracts/fields.js';
+import type { BreakerState } from '../snapshot.js';
+import { CHART_S, RULE_CHART_S } from '../chart-lengths.js';
+import type { Collector } from './collector.js';
+import type { DurationCounts } from './durations.js';
+import { RATE_S, type RuleCounts } from './rule-counts.js';
+
+/** Version of the form: a process ignores reports of another one, during a deploy. */
+const VERSION = 3;
+/** Maximum length of the figures of all rules, without their subjects. */
+export const LONGEST_FIGURES = 48 * 1024;
+/** Length that subjects can have however long the figures are. */
+const ROOM_FOR_SUBJECTS = 8 * 1024;
+const LISTS = ['allowed', 'denied', 'sources', 'servers', 'rules'];
+const MOST_ROUTES = 20;
+const MOST_SUBJECTS = 20;
+
+/** A process, in its reports. */
+export interface ProcessIdentity {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** The states of the circuit breakers by server. */
+export type ServerStates = readonly (readonly [server: string, state: BreakerState])[];
+
+/** What a process publishes once a second. Lists of seconds are empty if they have no requests. */
+export interface ProcessReport extends ProcessIdentity {
+  readonly version: typeof VERSION;
+  /** The second after the current one, which is the last in the lists, in seconds since the epoch. */
+  readonly second: number;
+  /** Length of the last 10 seconds until now, in seconds, since the current one is not over. */
+  readonly span: number;
+  readonly allowed: readonly number[];
+  readonly denied: readonly number[];
+  readonly durations: DurationCounts;
+  readonly sources: readonly number[];
+  readonly servers: ServerStates;
+  readonly rules: readonly RuleReport[];
+  /** Results of the last 10 seconds of rules that are not in `rules`, since there are too many. */
+  readonly uncounted: number;
+}
+
+/** What a process publishes of one rule. The counts without seconds are those of the last 10 seconds. */
+export interface RuleReport {
+  readonly rule: string;
+  readonly allowed: readonly number[];
+  readonly denied: readonly number[];
+  readonly wouldDeny: number;
+  readonly trialDeny: number;
+  readonly routes: readonly (readonly [route: string, allowed: number, denied: number])[];
+  readonly top: readonly (readonly [subject: string, count: number, error: number, route: string | null])[];
+  /** The largest count that a subject that is not in `top` can have. */
+  readonly rest: number;
+}
+
+/** Returns the report of this process. Rules that it has no room for are left out; those with the most requests come first. */
+export function reportOf(
+  process: ProcessIdentity,
+  collector: Collector,
+  servers: ServerStates,
+): ProcessReport {
+  const now = collector.clock() / 1000;
+  const second = Math.floor(now) + 1;
+  const rules: RuleReport[] = [];
+  let room = LONGEST_FIGURES;
+  let uncounted = collector.uncounted.sum(second, RATE_S);
+  for (const report of Array.from(collector.rules, (each) => ruleReport(each, second)).sort(byRequests)) {
+    const { length } = JSON.stringify({ ...report, top: [] });
+    if (length <= room) {
+      rules.push(report);
+      room -= length;
+    } else uncounted += sum(report.allowed.slice(-RATE_S)) + sum(report.denied.slice(-RATE_S));
+  }
+  return {
+    ...process,
+    version: VERSION,
+    second,
+    span: RATE_S - (second - now),
+    allowed: trimmed(collector.allowed.before(second, CHART_S)),
+    denied: trimmed(collector.denied.before(second, CHART_S)),
+    durations: collector.durations.before(second),
+    sources: collector.sources.map((counts) => counts.sum(second, RATE_S)),
+    servers: servers.slice(0, 100),
+    rules: withSubjects(rules, Math.max(room, ROOM_FOR_SUBJECTS)),
+    uncounted,
+  };
+}
+
+/** Returns the report in a text; `undefined` if it is none of this version. */
+export function readReport(text: string): ProcessReport | undefined {
+  try {
+    const report: unknown = JSON.parse(text);
+    return isFields(report) &&
+      report['version'] === VERSION &&
+      Number.isFinite(report['uncounted']) &&
+      LISTS.every((name) => Array.isArray(report[name]))
+      ? (report as unknown as ProcessReport)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function ruleReport([rule, counts]: [string, RuleCounts], second: number): RuleReport {
+  const { elements, rest } = counts.subjects.list(second, MOST_SUBJECTS);
+  return {
+    rule,
+    allowed: trimmed(counts.allowed.before(second, RULE_CHART_S)),
+    denied: trimmed(counts.denied.before(second, RULE_CHART_S)),
+    wouldDeny: counts.wouldDeny.sum(second, RATE_S),
+    trialDeny: counts.trialDeny.sum(second, RATE_S),
+    routes: routesOf(counts, second),
+    top: elements.map(({ element, count, error, note }) => [element, count, error, note ?? null] as const),
+    rest,
+  };
+}
+
+/**
+ * Leaves out subjects that there is no room for. Every rule gets its first subject before any rule its second, so that
+ * clients with long subjects hide neither a rule nor the subjects of another.
+ */
+function withSubjects(rules: readonly RuleReport[], length: number): readonly RuleReport[] {
+  const listed = rules.map(({ rest }) => ({ top: [] as RuleReport['top'][number][], rest }));
+  let room = length;
+  for (let nth = 0; nth < MOST_SUBJECTS; nth += 1) {
+    for (const [index, { top }] of rules.entries()) {
+      const subject = top[nth];
+      if (!subject) continue;
+      const needed = JSON.stringify(subject).length + 1;
+      const list = listed[index]!;
+      if (needed > room) list.rest = Math.max(list.rest, subject[1]);
+      else {
+        list.top.push(subject);
+        room -= needed;
+      }
+    }
+  }
+  return rules.map((rule, index) => ({ ...rule, ...listed[index]! }));
+}
+
+function routesOf({ routes }: RuleCounts, second: number): RuleReport['routes'] {
+  return Array.from(
+    routes,
+    ([route, { allowed, denied }]) =>
+      [route, allowed.sum(second, RATE_S), denied.sum(second, RATE_S)] as const,
+  )
+    .filter(([, allowed, denied]) => allowed + denied > 0)
+    .sort((one, other) => other[1] + other[2] - one[1] - one[2])
+    .slice(0, MOST_ROUTES);
+}
+
+function trimmed(counts: readonly number[]): readonly number[] {
+  return counts.some((count) => count > 0) ? counts : [];
+}
+
+function byRequests(one: RuleReport, other: RuleReport): number {
+  return sum(other.allowed) + sum(other.denied) - sum(one.allowed) - sum(one.denied);
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}

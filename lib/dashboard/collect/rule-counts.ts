@@ -1,0 +1,93 @@
+import type { RuleDecision } from '../../contracts/decision.js';
+import type { RuleHit } from '../../rules/rule-hit.js';
+import { RULE_CHART_S } from '../chart-lengths.js';
+import { hashOf, TrafficRecord } from '../preview/traffic-record.js';
+import { subjectText } from '../subjects/subject-text.js';
+import { DeniedSubjects } from './denied-subjects.js';
+import { Seconds } from './seconds.js';
+
+/** Number of seconds of which rates are the mean, including the current one. */
+export const RATE_S = 10;
+
+const MOST_ROUTES = 50;
+
+/** Allowed and denied requests of one handler. */
+export interface RouteCounts {
+  readonly allowed: Seconds;
+  readonly denied: Seconds;
+}
+
+/** What one process counts of one rule. */
+export class RuleCounts {
+  readonly allowed = new Seconds(RULE_CHART_S);
+  readonly denied = new Seconds(RULE_CHART_S);
+  readonly wouldDeny = new Seconds(RATE_S);
+  readonly trialDeny = new Seconds(RATE_S);
+  readonly subjects = new DeniedSubjects();
+  readonly routes = new Map<string, RouteCounts>();
+  readonly traffic = new TrafficRecord();
+  /** The second of the last result. */
+  seen = 0;
+  /** Whether permits of the rule have ever been refunded. */
+  isRefunded = false;
+  private readonly routeHashes = new Map<string | undefined, number>([[undefined, 0]]);
+
+  /**
+   * Counts the result of the rule for a request.
+   *
+   * @param isDeniedElsewhere whether another rule denied the request, so that this one did not count it
+   */
+  add(
+    now: number,
+    second: number,
+    { allowed, shadow }: RuleDecision,
+    hit: RuleHit,
+    isDeniedElsewhere: boolean,
+  ): void {
+    if (!allowed && shadow) this.wouldDeny.add(second);
+    (allowed || shadow ? this.allowed : this.denied).add(second);
+    const text = subjectText(hit.subject);
+    if (!allowed) this.subjects.add(second, text, hit.route);
+    if (isDeniedElsewhere) return;
+    const { cost, route, rule } = hit;
+    const { resolved } = rule;
+    const subject = hashOf(text);
+    this.traffic.add(now, { subject, route: this.routeHash(route), cost, isDenied: !allowed, resolved });
+  }
+
+  /**
+   * Records that the permits of a request were refunded.
+   *
+   * @param at when the request was counted; absent if that is unknown
+   */
+  refunded(now: number, hit: RuleHit, at: number | undefined): void {
+    this.isRefunded = true;
+    const subject = hashOf(subjectText(hit.subject));
+    this.traffic.refund(now, { subject, route: this.routeHash(hit.route), at });
+  }
+
+  /** Counts a request that was denied without being counted by the limiter. */
+  addUncounted(second: number): void {
+    this.denied.add(second);
+  }
+
+  addRoute(second: number, route: string, isAllowed: boolean): void {
+    const counts = this.routes.get(route) ?? this.addedRoute(route);
+    (isAllowed ? counts?.allowed : counts?.denied)?.add(second);
+  }
+
+  private addedRoute(route: string): RouteCounts | undefined {
+    if (this.routes.size >= MOST_ROUTES) return undefined;
+    const counts = { allowed: new Seconds(RATE_S), denied: new Seconds(RATE_S) };
+    this.routes.set(route, counts);
+    return counts;
+  }
+
+  private routeHash(route: string | undefined): number {
+    const known = this.routeHashes.get(route);
+    if (known !== undefined) return known;
+    const hash = hashOf(route!);
+    if (this.routeHashes.size < MOST_ROUTES) this.routeHashes.set(route, hash);
+    return hash;
+  }
+}

@@ -1,0 +1,115 @@
+import type { CanActivate, DynamicModule, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
+import { callable, FLAG, type OptionCheck } from '../contracts/options.js';
+import { isFields } from '../contracts/fields.js';
+import { oneOf } from '../rules/rule-fields.js';
+
+/** A button of the application on the page. */
+export interface DashboardAction {
+  /** Its name in the URL: letters, digits and hyphens. */
+  readonly id: string;
+  /** Its text. */
+  readonly label: string;
+  /** Called for a click. A text that it returns is shown. */
+  readonly run: () => unknown;
+}
+
+/** The options of the operations page that a factory can create. */
+export interface RateLimitDashboardOptions {
+  /**
+   * Whether the page shows subjects, such as IPs and user ids, or masks them.
+   *
+   * @default 'masked'
+   */
+  readonly subjects?: 'masked' | 'shown';
+  /**
+   * Whether the page can change nothing: no rules, no subjects, no actions.
+   *
+   * @default false
+   */
+  readonly readOnly?: boolean;
+  /**
+   * Returns the author of a change, for the history of live rules.
+   *
+   * @default the id of `request.user`, or `'operations page'`
+   */
+  readonly author?: (request: unknown) => string;
+  /**
+   * Buttons of the application.
+   *
+   * @default none
+   */
+  readonly actions?: readonly DashboardAction[];
+}
+
+/** Where the operations page is, and which guards protect it. */
+export interface RateLimitDashboardExtras {
+  /**
+   * Path of the page, without the global prefix.
+   *
+   * @default '/rate-limits'
+   */
+  readonly path?: string;
+  /**
+   * Guards of the page and of all its requests. Without guards, the application starts only outside production.
+   */
+  readonly guards?: readonly (Type<CanActivate> | CanActivate)[];
+  /** Modules with the dependencies of the guards. */
+  readonly imports?: ModuleMetadata['imports'];
+}
+
+/** The argument of `RateLimitDashboardModule.forRootAsync`. */
+export interface RateLimitDashboardAsyncOptions extends RateLimitDashboardExtras {
+  /** Dependencies of the factory. */
+  readonly inject?: FactoryProvider['inject'];
+  /** Creates the options. */
+  readonly useFactory: (
+    ...dependencies: never[]
+  ) => RateLimitDashboardOptions | Promise<RateLimitDashboardOptions>;
+}
+
+/** The modules that a dashboard imports. */
+export type Imports = NonNullable<DynamicModule['imports']>;
+
+/** Injection token of the options. */
+export const DASHBOARD_OPTIONS = Symbol.for('nestjs-redis-rate-limit:dashboard-options');
+
+/** Injection token of whether the page has guards. */
+export const DASHBOARD_GUARDED = Symbol.for('nestjs-redis-rate-limit:dashboard-guarded');
+
+const isAction = (value: unknown): boolean =>
+  isFields(value) &&
+  /^[\w-]{1,64}$/.test(String(value['id'])) &&
+  typeof value['label'] === 'string' &&
+  typeof value['run'] === 'function';
+
+/** The checks of the options. */
+export const DASHBOARD_OPTION_CHECKS = {
+  subjects: oneOf('masked', 'shown'),
+  readOnly: FLAG,
+  author: callable('of the request that returns a text'),
+  actions: {
+    allowed: "a list of { id: 'traffic', label: 'Send traffic', run: () => … }",
+    accepts: (value) => Array.isArray(value) && value.every(isAction),
+  },
+} satisfies Record<keyof RateLimitDashboardOptions, OptionCheck>;
+
+/** The checks of what Nest needs before a factory runs. */
+export const DASHBOARD_EXTRA_CHECKS = {
+  path: {
+    allowed: "a path such as '/rate-limits'",
+    accepts: (value) => typeof value === 'string' && /^\/?[\w.~-]+(\/[\w.~-]+)*\/?$/.test(value),
+  },
+  guards: {
+    allowed: 'a list of guards: classes, or objects with the method canActivate',
+    accepts: (value) => Array.isArray(value) && value.every(isGuard),
+  },
+  imports: { allowed: 'a list of modules', accepts: Array.isArray },
+} satisfies Record<keyof RateLimitDashboardExtras, OptionCheck>;
+
+function isGuard(value: unknown): boolean {
+  const { prototype, canActivate } = (value ?? {}) as {
+    prototype?: Partial<CanActivate>;
+    canActivate?: unknown;
+  };
+  return typeof (prototype?.canActivate ?? canActivate) === 'function';
+}

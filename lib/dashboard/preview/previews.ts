@@ -1,0 +1,150 @@
+import {
+  Inject,
+  Injectable,
+  ServiceUnavailableException,
+  UnprocessableEntityException,
+} from '@nestjs/common';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { sleep } from '../../contracts/timer.js';
+import type { ProcessRecords, Question } from '../../stores/redis/process-records.js';
+import { LiveState } from '../../live/live-state.js';
+import { changedFields, type RuleChanges } from '../../live/change-of-rule.js';
+import { Routes } from '../../nest/request/routes.js';
+import { RuleBook } from '../../nest/rules/rule-book.js';
+import type { RuleFields } from '../../nest/rules/rule-layers.js';
+import { ProcessReports } from '../collect/process-reports.js';
+import type { Preview } from '../snapshot.js';
+import { whyNoPreview } from './no-preview.js';
+import type { RecordedTraffic } from './recorded-traffic.js';
+import { replayTraffic } from './replay-traffic.js';
+import { ReplayedRule } from './replayed-rule.js';
+import { hashOf } from './traffic-record.js';
+import { mergeTraffic, readTraffic, trafficText } from './traffic-text.js';
+
+/** Processes look for questions once a second. */
+const LONGEST_WAIT_MS = 2500;
+/** Processes ask one after another. The page gives up after 15 seconds. */
+const LONGEST_QUEUE_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+/** Maximum number of rules that other processes are asked for, one after another. */
+const MOST_ASKED = 4;
+const BUSY = 'Other previews are being calculated; try again in 5 seconds.';
+
+/** Replays the requests of the last ten minutes, of all processes, with other fields of a rule. */
+@Injectable()
+export class Previews {
+  private asking: Promise<unknown> = Promise.resolve();
+  /** The requests of the other processes by rule, while they are asked for: previews of a rule share them. */
+  private readonly asked = new Map<string, Promise<readonly RecordedTraffic[]>>();
+
+  constructor(
+    @Inject(ProcessReports) private readonly processes: ProcessReports,
+    @Inject(LiveState) private readonly state: LiveState,
+    @Inject(Routes) private readonly routes: Routes,
+    @Inject(RuleBook) private readonly book: RuleBook,
+  ) {
+    processes.answer = (rule) => trafficText(this.recorded(rule));
+  }
+
+  /**
+   * Returns the effect of a live change.
+   *
+   * @throws RateLimitConfigError if it does not fit the rule
+   * @throws UnprocessableEntityException if the rule depends on more than what is recorded
+   */
+  async of(rule: string, fields: Readonly<Record<string, unknown>>): Promise<Preview> {
+    const change = { layer: { rule, fields, until: Infinity }, exceptions: [] };
+    const exceptions = this.state.changesOf(rule)?.exceptions ?? []; // They have to fit, as for the change itself.
+    const problems = this.state.problemsOf(rule, { ...change, exceptions });
+    if (problems.length > 0) throw new RateLimitConfigError(problems);
+    const rules = this.rulesOf(rule, change);
+    const others = await (this.asked.get(rule) ?? this.askOthers(rule));
+    const traffic = mergeTraffic([this.recorded(rule), ...others]);
+    return replayTraffic(traffic, (route) => rules.get(route), this.processes.collector.clock());
+  }
+
+  /** @throws ServiceUnavailableException if previews of too many rules wait */
+  private askOthers(rule: string): Promise<readonly RecordedTraffic[]> {
+    if (this.asked.size >= MOST_ASKED) throw new ServiceUnavailableException(BUSY);
+    const others = this.asking.then(() => this.ofOthers(rule)).finally(() => this.asked.delete(rule));
+    this.asking = others.catch(() => undefined); // There is one question at a time.
+    this.asked.set(rule, others);
+    return others;
+  }
+
+  /** The rule on each route, by the hash of the route; 0 if routes share its counters. */
+  private rulesOf(rule: string, change: RuleChanges): Map<number, ReplayedRule> {
+    const rules = new Map<number, ReplayedRule>();
+    const ofModule = this.book.namedRule(rule);
+    if (ofModule) {
+      const held = this.state.changesOf(rule);
+      rules.set(0, replayed(ofModule, held ? changedFields(ofModule, held) : ofModule, change));
+    }
+    for (const { name, declared, fields, id } of [...this.routes.all()].flat()) {
+      if (name !== rule) continue;
+      const hash = fields.scope === 'shared' ? 0 : hashOf(id);
+      rules.set(hash, replayed(declared.fields, fields, change));
+    }
+    return rules;
+  }
+
+  private recorded(rule: string): RecordedTraffic {
+    const { collector } = this.processes;
+    return collector.rules.get(rule)?.traffic.read(collector.clock()) ?? NOTHING;
+  }
+
+  /** @throws ServiceUnavailableException if a process does not answer: the preview would lack its requests */
+  private async ofOthers(rule: string): Promise<readonly RecordedTraffic[]> {
+    const { records, id: own } = this.processes;
+    const { reports } = await this.processes.all();
+    const ids = reports.map(({ id }) => id).filter((id) => id !== own);
+    if (!records || ids.length === 0) return [];
+    const answers = await this.answersOf(records, rule, ids).catch((error: unknown) => {
+      if (error instanceof ServiceUnavailableException) throw error;
+      throw new ServiceUnavailableException(`Redis cannot be read: ${(error as Error).message}`);
+    });
+    const traffic = answers.map((text) => (text === null ? undefined : readTraffic(text)));
+    if (!traffic.includes(undefined)) return traffic as RecordedTraffic[];
+    throw new ServiceUnavailableException('A process has not sent its requests; try again in 5 seconds.');
+  }
+
+  private async answersOf(
+    records: ProcessRecords,
+    rule: string,
+    ids: readonly string[],
+  ): Promise<readonly (string | null)[]> {
+    const question = await this.ask(records, rule);
+    const until = performance.now() + LONGEST_WAIT_MS;
+    try {
+      for (;;) {
+        const answers = await records.answers(question, ids);
+        if (!answers.includes(null) || performance.now() > until) return answers;
+        await sleep(LOOK_EVERY_MS);
+      }
+    } finally {
+      await records.close(question);
+    }
+  }
+
+  /** @throws ServiceUnavailableException if other processes ask for too long */
+  private async ask(records: ProcessRecords, rule: string): Promise<Question> {
+    const until = performance.now() + LONGEST_QUEUE_MS;
+    for (;;) {
+      const question = await records.ask(rule);
+      if (question) return question;
+      if (performance.now() > until) {
+        throw new ServiceUnavailableException(BUSY);
+      }
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+}
+
+const NOTHING: RecordedTraffic = { depth: 0, since: 0, requests: [] };
+
+/** @throws UnprocessableEntityException if the result depends on more than what is recorded */
+function replayed(declared: RuleFields, current: RuleFields, change: RuleChanges): ReplayedRule {
+  const reason = whyNoPreview(changedFields(declared, change));
+  if (reason !== undefined) throw new UnprocessableEntityException(reason);
+  return new ReplayedRule(declared, current, change);
+}

@@ -1,0 +1,151 @@
+import {
+  Controller,
+  Inject,
+  Module,
+  Optional,
+  UseGuards,
+  VERSION_NEUTRAL,
+  type DynamicModule,
+  type OnModuleInit,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
+import { readOptions } from '../contracts/options.js';
+import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { SkipRateLimit } from '../nest/rate-limit.decorator.js';
+import { Warnings } from '../nest/warnings.js';
+import { ProcessReports } from './collect/process-reports.js';
+import { DashboardController } from './dashboard.controller.js';
+import {
+  DASHBOARD_EXTRA_CHECKS,
+  DASHBOARD_GUARDED,
+  DASHBOARD_OPTION_CHECKS,
+  DASHBOARD_OPTIONS,
+  type RateLimitDashboardAsyncOptions,
+  type RateLimitDashboardExtras,
+  type RateLimitDashboardOptions,
+} from './dashboard.options.js';
+import { Changes } from './http/changes.js';
+import { EventStreams } from './http/event-streams.js';
+import { Previews } from './preview/previews.js';
+import { RuleViews } from './rule-views.js';
+import { Snapshots } from './snapshots.js';
+import { RemainingPermits } from './subjects/remaining-permits.js';
+import { SubjectActions } from './subjects/subject-actions.js';
+
+const PATH = '/rate-limits';
+
+const PARTS = [
+  Changes,
+  EventStreams,
+  Previews,
+  ProcessReports,
+  RemainingPermits,
+  RuleViews,
+  Snapshots,
+  SubjectActions,
+] as const;
+
+// Without RateLimitModule, the constructor of the page names the fix: Nest would name a class of this package.
+for (const part of PARTS) {
+  for (let index = 0; index < part.length; index += 1) Optional()(part, undefined, index);
+}
+
+/**
+ * Adds the operations page: live figures of all processes, the rules in force, and changes of rules and subjects. Import
+ * it beside `RateLimitModule`.
+ *
+ * Without guards, the application starts only outside production.
+ *
+ * @example
+ * RateLimitDashboardModule.forRoot({ path: '/rate-limits', guards: [AdminGuard] })
+ */
+@Module({})
+export class RateLimitDashboardModule implements OnModuleInit {
+  /**
+   * @internal
+   * @throws RateLimitConfigError if RateLimitModule is not imported
+   */
+  constructor(
+    @Inject(DASHBOARD_GUARDED) private readonly isGuarded: boolean,
+    @Optional() @Inject(Warnings) private readonly warnings: Warnings,
+  ) {
+    if ((warnings as Warnings | undefined) !== undefined) return;
+    throw new RateLimitConfigError([
+      'RateLimitDashboardModule: RateLimitModule is not imported; add RateLimitModule.forRoot() to the imports of the root module',
+    ]);
+  }
+
+  /**
+   * Imports the page with options.
+   *
+   * @throws RateLimitConfigError if an option is invalid
+   */
+  static forRoot(options: RateLimitDashboardOptions & RateLimitDashboardExtras = {}): DynamicModule {
+    const checks = { ...DASHBOARD_OPTION_CHECKS, ...DASHBOARD_EXTRA_CHECKS };
+    const read = readOptions('RateLimitDashboardModule.forRoot', options, checks);
+    return moduleOf(read, { provide: DASHBOARD_OPTIONS, useValue: read });
+  }
+
+  /**
+   * Imports the page with options that a factory creates. The path and the guards are beside the factory.
+   *
+   * @throws RateLimitConfigError if an option is invalid
+   */
+  static forRootAsync(options: RateLimitDashboardAsyncOptions): DynamicModule {
+    const checks = {
+      ...DASHBOARD_EXTRA_CHECKS,
+      inject: { allowed: 'a list', accepts: Array.isArray },
+      useFactory: {
+        allowed: 'a function',
+        accepts: (value: unknown) => typeof value === 'function',
+        isRequired: true,
+      },
+    };
+    const {
+      inject = [],
+      useFactory,
+      ...extras
+    } = readOptions('RateLimitDashboardModule.forRootAsync', options, checks);
+    const create = async (...dependencies: never[]): Promise<RateLimitDashboardOptions> =>
+      readOptions('RateLimitDashboardModule', await useFactory(...dependencies), DASHBOARD_OPTION_CHECKS);
+    return moduleOf(extras, { provide: DASHBOARD_OPTIONS, useFactory: create, inject });
+  }
+
+  /**
+   * @internal
+   * @throws RateLimitConfigError if the page has no guards in production
+   */
+  onModuleInit(): void {
+    if (this.isGuarded) return;
+    if (process.env['NODE_ENV'] === 'production') {
+      throw new RateLimitConfigError([
+        'RateLimitDashboardModule.guards: missing; allowed in production: a list of one guard or more',
+      ]);
+    }
+    this.warnings.warn(
+      'RL_DASHBOARD_OPEN',
+      'The operations page has no guards: every program of this machine, and a proxy on it, can read it and change ' +
+        'limits. Set `guards`; in production, the application does not start without them.',
+    );
+  }
+}
+
+function moduleOf(extras: RateLimitDashboardExtras, options: Provider): DynamicModule {
+  const { path = PATH, guards = [], imports = [] } = extras;
+  return {
+    module: RateLimitDashboardModule,
+    imports,
+    controllers: [controllerAt(path, guards)],
+    providers: [options, { provide: DASHBOARD_GUARDED, useValue: guards.length > 0 }, ...PARTS],
+  };
+}
+
+/** Operators need the page when a limit is wrong, so no rule applies to it. */
+function controllerAt(path: string, guards: NonNullable<RateLimitDashboardExtras['guards']>): Type {
+  class RateLimitDashboardController extends DashboardController {}
+  Controller({ path, version: VERSION_NEUTRAL })(RateLimitDashboardController);
+  UseGuards(...guards)(RateLimitDashboardController);
+  SkipRateLimit()(RateLimitDashboardController);
+  return RateLimitDashboardController;
+}

@@ -1,0 +1,133 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { SourcedRule } from '../contracts/rule-source.js';
+import { subjectForPrograms, subjectFromSource } from '../rules/subject-digest.js';
+import { LiveFollower } from '../live/live-follower.js';
+import { LiveState } from '../live/live-state.js';
+import { MOST_RULES } from './collect/collector.js';
+import { LONGEST_FIGURES } from './collect/process-report.js';
+import { ProcessReports, type AllReports } from './collect/process-reports.js';
+import type { CountedElement } from './collect/space-saving.js';
+import { totalsOf, type RuleTotals } from './collect/totals.js';
+import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from './dashboard.options.js';
+import { RuleViews, type RuleView } from './rule-views.js';
+import type { Snapshot, SnapshotLive, SnapshotLoss, SnapshotRule } from './snapshot.js';
+import { masked, shownSubject } from './subjects/masked.js';
+import { RemainingPermits } from './subjects/remaining-permits.js';
+import { subjectId } from './subjects/subject-ids.js';
+import { subjectOfText } from './subjects/subject-text.js';
+
+/** Makes what the page shows. */
+@Injectable()
+export class Snapshots {
+  constructor(
+    @Inject(ProcessReports) private readonly processes: ProcessReports,
+    @Inject(RuleViews) private readonly views: RuleViews,
+    @Inject(RemainingPermits) private readonly remaining: RemainingPermits,
+    @Inject(LiveFollower) private readonly live: LiveFollower,
+    @Inject(LiveState) private readonly state: LiveState,
+    @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
+  ) {}
+
+  /** Whether rules can be changed. */
+  get isLive(): boolean {
+    return this.live.source?.write !== undefined;
+  }
+
+  async make(): Promise<Snapshot> {
+    const all = await this.processes.all();
+    const at = this.processes.collector.clock();
+    const second = Math.floor(at / 1000) + 1;
+    const { rules, uncounted, ...totals } = totalsOf(all.reports, second);
+    const { readOnly = false, actions = [] } = this.options;
+    return {
+      at,
+      from: this.processes.records ? 'redis' : 'memory',
+      problem: all.problem ?? (uncounted > 0 ? tooMany(uncounted) : null),
+      readOnly,
+      live: this.isLive,
+      loss: this.lossOf(),
+      processes: all.reports.map(({ id, host, pid, since }) => {
+        return { id, host, pid, since, seenMs: all.seenMs.get(id) ?? 0 };
+      }),
+      ...totals,
+      rules: await this.rulesOf(rules, all),
+      actions: readOnly ? [] : actions.map(({ id, label }) => ({ id, label })),
+    };
+  }
+
+  private lossOf(): SnapshotLoss | null {
+    const { loss } = this.live;
+    if (!loss) return null;
+    const show = this.options.subjects === 'shown' ? shownSubject : masked;
+    const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive => ({
+      rule,
+      fields,
+      ...(subject !== undefined && { subject: show(subjectFromSource(subject)) }),
+    });
+    const { at, reason, stored } = loss;
+    return { at, reason, inForce: this.state.entries.map(shown), stored: stored.map(shown) };
+  }
+
+  private async rulesOf(
+    totals: ReadonlyMap<string, RuleTotals>,
+    { secret }: AllReports,
+  ): Promise<readonly SnapshotRule[]> {
+    const views = new Map(this.views.all().map((view) => [view.rule, view]));
+    const names = [...new Set([...views.keys(), ...totals.keys()])].sort();
+    const asked = names.flatMap((rule) =>
+      (totals.get(rule)?.top ?? []).map(({ element, note }) => ({ rule, subject: element, route: note })),
+    );
+    const permits = await this.remaining.of(asked);
+    let next = 0;
+    const editable = this.isLive && this.options.readOnly !== true;
+    return names.map((rule) => {
+      const view = views.get(rule);
+      const { top, ...figures } = totals.get(rule) ?? NO_TOTALS;
+      const subjects = top.map((each) => this.subjectOf(secret, rule, each, permits[next++] ?? null));
+      return {
+        ...(view ?? unknownRule(rule)),
+        editable: editable && view !== undefined,
+        ...figures,
+        top: subjects,
+      };
+    });
+  }
+
+  private subjectOf(
+    secret: string,
+    rule: string,
+    { element, count, error }: CountedElement,
+    remaining: number | null,
+  ): SnapshotRule['top'][number] {
+    const subject = subjectForPrograms(subjectOfText(element));
+    const isShown = this.options.subjects === 'shown';
+    return {
+      id: subjectId(secret, rule, element),
+      subject: isShown ? shownSubject(subject) : masked(subject),
+      denied: count,
+      error,
+      remaining,
+    };
+  }
+}
+
+const NO_TOTALS: RuleTotals = {
+  allowed: 0,
+  denied: 0,
+  wouldDeny: 0,
+  trialDeny: 0,
+  seconds: [],
+  byRoute: [],
+  top: [],
+};
+
+function tooMany(uncounted: number): string {
+  const rate = uncounted < 1 ? 'less than one' : Math.round(uncounted);
+  const most = `${MOST_RULES} rules, with ${LONGEST_FIGURES} characters of figures`;
+  return `The figures of some rules are missing: a process reports at most ${most}. Results of others per second: ${rate}.`;
+}
+
+/** A rule of programs, or of another version of the application. */
+function unknownRule(rule: string): RuleView {
+  return { rule, routes: [], fields: [], noPreview: null, shadow: false, change: null, exceptions: 0 };
+}

@@ -1,0 +1,67 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { hasFigures } from '../../contracts/decision.js';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import type { RuleHit } from '../../rules/rule-hit.js';
+import { RateLimitService } from '../../nest/rate-limit.service.js';
+import { subjectOfText } from './subject-text.js';
+
+/** Maximum number of counters that are read for a snapshot: in one call, so that pages cost Redis little time. */
+const MOST_READ = 50;
+
+/** A counter of which the permits are wanted. */
+export interface AskedCounter {
+  readonly rule: string;
+  /** See `subjectText`. */
+  readonly subject: string;
+  readonly route: string | undefined;
+}
+
+/**
+ * Reads how many permits subjects have left, without taking any. Of many counters, it reads those that were not read for
+ * the longest time.
+ */
+@Injectable()
+export class RemainingPermits {
+  private known = new Map<string, { readonly remaining: number | null; readonly read: number }>();
+  private reads = 0;
+
+  constructor(@Inject(RateLimitService) private readonly limits: RateLimitService) {}
+
+  /** Returns the permits of each counter; `null` if they are unknown or depend on the request. */
+  async of(counters: readonly AskedCounter[]): Promise<readonly (number | null)[]> {
+    const hits = counters.map((counter) => this.hitOf(counter));
+    const byKey = new Map(hits.flatMap((hit) => (hit ? [[hit.key, hit] as const] : [])));
+    this.known = new Map([...this.known].filter(([key]) => byKey.has(key)));
+    await this.read([...byKey.values()].sort((one, other) => this.readAt(one) - this.readAt(other)));
+    return hits.map((hit) => (hit ? (this.known.get(hit.key)?.remaining ?? null) : null));
+  }
+
+  private async read(hits: readonly RuleHit[]): Promise<void> {
+    const part = hits.slice(0, MOST_READ);
+    if (part.length === 0) return;
+    const { decisions } = await this.limits.decide(part, { dryRun: true });
+    this.reads += 1;
+    part.forEach(({ key }, index) => {
+      const decision = decisions[index]!;
+      const remaining = hasFigures(decision) ? decision.remaining : null;
+      this.known.set(key, { remaining, read: this.reads });
+    });
+  }
+
+  private readAt({ key }: RuleHit): number {
+    return this.known.get(key)?.read ?? 0;
+  }
+
+  private hitOf({ rule, subject, route }: AskedCounter): RuleHit | undefined {
+    try {
+      for (const each of this.limits.rulesNamed(rule)) {
+        if (each.dynamic.length > 0) continue;
+        const hit = each.hitsOf(subjectOfText(subject), 0).find((found) => found.rule.trialOf === undefined);
+        if (hit && hit.route === route) return hit;
+      }
+    } catch (error) {
+      if (!(error instanceof RateLimitConfigError)) throw error; // An exception that does not fit the rule.
+    }
+    return undefined;
+  }
+}

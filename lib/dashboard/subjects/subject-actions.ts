@@ -1,0 +1,103 @@
+import { Inject, Injectable, UnprocessableEntityException } from '@nestjs/common';
+import { parseDuration, type Duration } from '../../contracts/duration.js';
+import { durationOption } from '../../contracts/option-checks.js';
+import { problem } from '../../contracts/rate-limit-config.error.js';
+import type { RuleHit } from '../../rules/rule-hit.js';
+import { subjectForPrograms } from '../../rules/subject-digest.js';
+import { LiveFollower } from '../../live/live-follower.js';
+import type { ProgramRule } from '../../nest/programs/program-rule.js';
+import { RateLimitService } from '../../nest/rate-limit.service.js';
+import { ProcessReports } from '../collect/process-reports.js';
+import { subjectOfId } from './subject-ids.js';
+import { subjectOfText } from './subject-text.js';
+
+/** Maximum number of counters in one call. */
+const MOST_RESET = 40;
+const REASON = 'blocked on the operations page';
+
+/** A subject of a rule. */
+interface Found {
+  readonly rule: string;
+  readonly subject: ReturnType<typeof subjectOfText>;
+  readonly rules: readonly ProgramRule[];
+}
+
+/** Resets and blocks the subjects that the page lists. */
+@Injectable()
+export class SubjectActions {
+  constructor(
+    @Inject(RateLimitService) private readonly limits: RateLimitService,
+    @Inject(ProcessReports) private readonly processes: ProcessReports,
+    @Inject(LiveFollower) private readonly live: LiveFollower,
+  ) {}
+
+  /**
+   * Deletes the counters and blocks of a subject under a rule, on every route.
+   *
+   * @param id of the snapshot
+   * @throws UnprocessableEntityException if there is no such subject
+   * @throws RateLimitStoreError if Redis did not confirm the reset
+   */
+  async reset(rule: string, id: string, by: string): Promise<boolean> {
+    const { subject, rules } = await this.find(rule, id);
+    const hits = eachOnce(rules.flatMap((rule) => rule.everyHit(subject)));
+    let hadState = false;
+    for (let first = 0; first < hits.length; first += MOST_RESET) {
+      const found = await this.limits.resetHits(hits.slice(first, first + MOST_RESET));
+      hadState ||= found.includes(true);
+    }
+    return (await this.unexcept(rule, subject, by)) || hadState;
+  }
+
+  /**
+   * Blocks a subject under a rule, on every route: by the block of the rule, or by a live exception if the rule has none.
+   *
+   * @param id of the snapshot
+   * @throws UnprocessableEntityException if there is no such subject, or the rule cannot block it
+   * @throws RateLimitStoreError if Redis did not confirm the block
+   */
+  async block(rule: string, id: string, expires: string, by: string): Promise<void> {
+    const { subject, rules } = await this.find(rule, id);
+    if (!durationOption.accepts(expires)) {
+      throw new UnprocessableEntityException(problem('expires', expires, durationOption.allowed));
+    }
+    const microseconds = parseDuration(expires)!;
+    const hits = eachOnce(rules.flatMap((rule) => rule.hitsOf(subject, undefined))).filter(
+      (hit) => hit.block && hit.rule.trialOf === undefined,
+    );
+    for (const hit of hits) await this.limits.blockHit(hit, microseconds);
+    if (hits.length > 0) return;
+    if (!this.live.source?.write || !rules.every((each) => each.isPlain(subject))) {
+      throw new UnprocessableEntityException(
+        `Rule "${rule}" has no block. Set its field \`block\`, to "manual" if only the page shall block.`,
+      );
+    }
+    const expiring = { expires: expires as Duration, by, reason: REASON };
+    await this.limits.rules.setException(rule, subjectForPrograms(subject), 'deny', expiring);
+  }
+
+  private async find(rule: string, id: string): Promise<Found> {
+    const { secret } = await this.processes.all();
+    const text = subjectOfId(secret, rule, id);
+    const rules = this.limits.rulesNamed(rule);
+    if (text === undefined || rules.length === 0) {
+      throw new UnprocessableEntityException(`There is no such subject of rule "${rule}"; reload the page.`);
+    }
+    return { rule, subject: subjectOfText(text), rules };
+  }
+
+  /** Removes the exception that `block` has set. */
+  private async unexcept(rule: string, subject: Found['subject'], by: string): Promise<boolean> {
+    if (!this.live.source?.write) return false;
+    const excepted = subjectForPrograms(subject);
+    const held = await this.limits.rules.get(rule, excepted);
+    if (held?.reason !== REASON) return false;
+    await this.limits.rules.unsetException(rule, excepted, { by });
+    return true;
+  }
+}
+
+/** Each counter once. */
+function eachOnce(hits: readonly RuleHit[]): readonly RuleHit[] {
+  return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
+}

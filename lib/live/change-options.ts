@@ -1,0 +1,77 @@
+import { parseDuration, type Duration } from '../contracts/duration.js';
+import { durationOption } from '../contracts/option-checks.js';
+import { readOptions, type OptionCheck } from '../contracts/options.js';
+import type { RuleChange } from '../contracts/rule-source.js';
+import { oneOf } from '../rules/rule-fields.js';
+
+/** Who changes a rule, and why. */
+export interface UnsetOptions {
+  /** Author of the change, for the history: 1 to 256 characters. */
+  readonly by: string;
+  /** Reason of the change, for the history: up to 1,024 characters. */
+  readonly reason?: string;
+  /**
+   * The version of the live change that the author saw; 0 if there was none. With another version, the change is
+   * rejected.
+   *
+   * @default any version
+   */
+  readonly version?: number;
+}
+
+/** Who changes a rule, why, and for how long. */
+export interface SetOptions extends UnsetOptions {
+  /**
+   * How long the change applies, from 1 ms to 366 days. Every process lifts it, by the time of the source.
+   *
+   * @default until it is removed
+   */
+  readonly expires?: Duration;
+  /**
+   * `'reset'` starts new counters, so that at most the sum of both limits is allowed around the change. Otherwise another
+   * limit counts the permits that were consumed before; another window, `burst` or `queue` starts new counters by itself.
+   *
+   * @default consumed permits count
+   */
+  readonly inherit?: 'reset';
+}
+
+const text = (most: number, least = 0): OptionCheck => ({
+  allowed: `a text of ${least === 0 ? 'up to' : `${least} to`} ${most} characters`,
+  accepts: (value) => typeof value === 'string' && value.length >= least && value.length <= most,
+});
+
+const UNSET_OPTIONS = {
+  by: { ...text(256, 1), isRequired: true },
+  reason: text(1024),
+  version: {
+    allowed: 'an integer from 0: the version of the live rule, or 0 without one',
+    accepts: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+  },
+} satisfies Record<keyof UnsetOptions, OptionCheck>;
+
+const SET_OPTIONS = {
+  ...UNSET_OPTIONS,
+  expires: durationOption,
+  inherit: oneOf('reset'),
+} satisfies Record<keyof SetOptions, OptionCheck>;
+
+/** @throws RateLimitConfigError if an option is invalid */
+export function readSetOptions(what: string, given: SetOptions): Omit<RuleChange, 'rule' | 'fields'> {
+  const { expires, ...options } = readOptions(what, given, SET_OPTIONS);
+  return { ...options, expiresInMs: expires && Math.ceil(parseDuration(expires)! / 1000) };
+}
+
+/** @throws RateLimitConfigError if an option is invalid */
+export function readAuthor(
+  what: string,
+  given: Pick<RuleChange, 'by' | 'reason'>,
+): Pick<RuleChange, 'by' | 'reason'> {
+  const { version: _version, ...checks } = UNSET_OPTIONS;
+  return readOptions(what, given, checks);
+}
+
+/** @throws RateLimitConfigError if an option is invalid */
+export function readUnsetOptions(what: string, given: UnsetOptions): UnsetOptions {
+  return readOptions(what, given, UNSET_OPTIONS);
+}

@@ -1,0 +1,146 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import type { RuleLoss, RuleSource, SourcedRules } from '../contracts/rule-source.js';
+import { shown } from '../contracts/shown.js';
+import { after, type Timer } from '../contracts/timer.js';
+import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
+import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
+import { Warnings } from '../nest/warnings.js';
+import { checkedRules } from './checked-rules.js';
+import { inTime } from './in-time.js';
+import { LiveState } from './live-state.js';
+
+/** Milliseconds after which a source that has not loaded its rules counts as unreachable. */
+const LOAD_MS = 1000;
+
+/** Milliseconds between attempts to load rules that could not be loaded. */
+const RETRY_MS = 500;
+
+/** Follows the source of live rules: loads its rules at start and after each change. */
+@Injectable()
+export class LiveFollower {
+  private readonly logger = new Logger('RateLimit');
+  private stop: (() => void) | undefined;
+  private retry: Timer | undefined;
+  private reading: Promise<void> | undefined;
+  private isOutdated = false;
+  private isClosed = false;
+  private version: SourcedRules['version'] | undefined;
+  private lost: RuleLoss | undefined;
+
+  constructor(
+    @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
+    @Inject(LiveState) private readonly state: LiveState,
+    @Inject(Warnings) private readonly warnings: Warnings,
+  ) {}
+
+  get source(): RuleSource | undefined {
+    return this.options.liveRules;
+  }
+
+  /** What the source has lost; `undefined` if it holds the rules in force. */
+  get loss(): RuleLoss | undefined {
+    return this.lost;
+  }
+
+  /** Loads the rules, and follows their changes. Takes at most a second. */
+  async start(): Promise<void> {
+    const { source } = this;
+    if (!source) return;
+    await this.read();
+    this.stop = watched(source, () => void this.read());
+    void this.read(); // A change before that was not reported.
+  }
+
+  /** Loads the rules; once more if they change meanwhile. */
+  read(): Promise<void> {
+    this.isOutdated = true;
+    this.reading ??= this.readAll();
+    return this.reading;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.retry?.stop();
+    this.stop?.();
+    this.state.close();
+    await this.source?.close?.();
+  }
+
+  private async readAll(): Promise<void> {
+    while (this.isOutdated && !this.isClosed) {
+      this.isOutdated = false;
+      await this.readOnce();
+    }
+    this.reading = undefined; // At once: a call in between would wait for rules that were read before it.
+  }
+
+  private async readOnce(): Promise<void> {
+    this.retry?.stop();
+    try {
+      const loaded = checkedRules(await inTime(() => this.source!.load(), LOAD_MS));
+      if (this.isClosed) return;
+      if (loaded.version !== this.version) this.state.apply(loaded);
+      this.version = loaded.version;
+      this.report(loaded);
+      if (this.warnings.withdraw('RL_LIVE_RULES_UNREAD'))
+        this.logger.log('The live rules can be read again.');
+    } catch (error) {
+      if (this.isClosed) return;
+      const reason = reasonOf(error);
+      const stays = this.version === undefined ? 'the rules in the code are' : 'the last live rules stay';
+      this.warnings.warn(
+        'RL_LIVE_RULES_UNREAD',
+        `The live rules cannot be read (${reason}); until they can, ${stays} in force in this process.`,
+      );
+      this.retry = after(RETRY_MS, () => void this.read());
+    }
+  }
+
+  private report({ loss, evicting }: SourcedRules): void {
+    this.lost = loss;
+    if (loss) {
+      this.warnings.warn(
+        'RL_LIVE_RULES_LOST',
+        `Live rules were lost: ${loss.reason}. The last live rules stay in force, and no change is possible until an ` +
+          'operator confirms: rules.restore() stores them again, rules.accept() applies what the source holds.',
+      );
+    } else if (this.warnings.withdraw('RL_LIVE_RULES_LOST')) {
+      this.logger.log('The source holds the live rules in force again.');
+    }
+    if (evicting === undefined) this.warnings.withdraw('RL_LIVE_RULES_EVICTED');
+    else {
+      this.warnings.warn(
+        'RL_LIVE_RULES_EVICTED',
+        `The Redis of the live rules may delete them when its memory is full (maxmemory-policy ${evicting}). Set ` +
+          '`volatile-ttl` or another policy that keeps keys without an expiry, or use another Redis for live rules.',
+      );
+    }
+  }
+}
+
+/** @throws RateLimitConfigError if `watch` of the source throws, or returns no function */
+function watched(source: RuleSource, changed: () => void): () => void {
+  let stop: unknown;
+  try {
+    stop = source.watch(changed);
+  } catch (error) {
+    throw new RateLimitConfigError([
+      `liveRules.watch: threw ${reasonOf(error)}; it must return a function that stops the reports`,
+    ]);
+  }
+  if (typeof stop === 'function') return stop as () => void;
+  throw new RateLimitConfigError([
+    problem(
+      'the result of liveRules.watch',
+      stop,
+      'a function that stops the reports; `watch` itself is not async',
+    ),
+  ]);
+}
+
+/** Returns why a source failed, in one line. */
+function reasonOf(error: unknown): string {
+  if (error instanceof RateLimitConfigError) return error.problems.join('; ');
+  return error instanceof Error ? error.message : shown(error);
+}

@@ -1,0 +1,312 @@
+import { isFields } from '../contracts/fields.js';
+import { FROM_ONE } from '../contracts/options.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import {
+  changeProblem,
+  MOST_RECORDS,
+  type RuleChange,
+  type RuleChangeRecord,
+  type RuleLoss,
+  type RuleSource,
+  type SourcedRule,
+} from '../contracts/rule-source.js';
+import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
+import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
+import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../rules/subject-digest.js';
+import type { Routes } from '../nest/request/routes.js';
+import { originsOf } from '../nest/rules/rule-layers.js';
+import type { RuleBook } from '../nest/rules/rule-book.js';
+import { changedFields, type HeldRule, type RuleChanges } from './change-of-rule.js';
+import {
+  readAuthor,
+  readSetOptions,
+  readUnsetOptions,
+  type SetOptions,
+  type UnsetOptions,
+} from './change-options.js';
+import { checkedRules } from './checked-rules.js';
+import { inTime } from './in-time.js';
+import type { LiveRuleFields } from './live-rule-fields.js';
+import type { LiveFollower } from './live-follower.js';
+import type { LiveState } from './live-state.js';
+
+/** Milliseconds in which a source has to return what it holds, and to confirm a change. */
+const READ_MS = 1000;
+const WRITE_MS = 5000;
+const UNREAD = `no answer within ${READ_MS} ms`;
+const UNCONFIRMED = `no answer within ${WRITE_MS} ms`;
+
+/** A field of a rule with its value, and the layer that it comes from. */
+export interface EffectiveField {
+  /** Value of the field. */
+  readonly value: unknown;
+  /** Such as `rules.login`, `@RateLimit on LoginController.login`, `overrides.login.limit` or `live rule "login"`. */
+  readonly from: string;
+}
+
+/** A rule as this process applies it. */
+export interface EffectiveRule {
+  /** Name of the rule. */
+  readonly rule: string;
+  /** The route that the rule applies to; absent for the rule of the module's options. */
+  readonly route?: string;
+  /** Its fields by name, without those that have their default. */
+  readonly fields: Readonly<Record<string, EffectiveField>>;
+  /** Its live change. Absent if it has none. */
+  readonly live?: SourcedRule;
+  /** Its exceptions for single subjects. */
+  readonly exceptions: readonly SourcedRule[];
+}
+
+/**
+ * Changes the module's rules while the application runs, in every process within a second. Inject `RateLimitService` and
+ * use its `rules`. The module needs the option `liveRules`.
+ *
+ * @example
+ * await limits.rules.set('login', { limit: 3 }, { by: 'ops@example.com', reason: 'attack', expires: '1h' });
+ */
+export class LiveRules {
+  /** @internal */
+  constructor(
+    private readonly follower: LiveFollower,
+    private readonly state: LiveState,
+    private readonly book: RuleBook,
+    private readonly routes: Routes,
+  ) {}
+
+  /**
+   * Sets fields of a rule wherever it applies. They replace the fields of an earlier live change.
+   *
+   * @param rule name of a rule in the module's options or in a decorator
+   * @returns the version of the change
+   * @throws RateLimitConfigError if the rule, a field or an option is invalid; nothing is changed then
+   * @throws RateLimitConflictError if `version` is given and the rule has another one
+   */
+  async set(rule: string, fields: LiveRuleFields, options: SetOptions): Promise<number> {
+    const read = readSetOptions('rules.set', options);
+    return this.write({ ...read, rule, fields: stated(rule, fields) });
+  }
+
+  /**
+   * Removes the live change of a rule. Its exceptions stay.
+   *
+   * @throws RateLimitConfigError if an option is invalid
+   * @throws RateLimitConflictError if `version` is given and the rule has another one
+   */
+  async unset(rule: string, options: UnsetOptions): Promise<number> {
+    return this.write({ ...readUnsetOptions('rules.unset', options), rule, fields: undefined });
+  }
+
+  /**
+   * Gives one subject other fields of a rule, allows all its requests (`'allow'`) or denies them (`'deny'`).
+   *
+   * @param subject as programs pass it: an IP, a user id, an API key; for a list in `by`, a list in the same order
+   * @returns the version of the change
+   * @throws RateLimitConfigError if the rule, the subject, a field or an option is invalid; nothing is changed then
+   * @throws RateLimitConflictError if `version` is given and the exception has another one
+   */
+  async setException(
+    rule: string,
+    subject: SubjectValue,
+    exception: LiveRuleFields | 'allow' | 'deny',
+    options: SetOptions,
+  ): Promise<number> {
+    const read = readSetOptions('rules.setException', options);
+    checkSubject(rule, subject);
+    return this.write({ ...read, rule, subject, fields: stated(rule, exception) });
+  }
+
+  /**
+   * Removes the exception of a subject.
+   *
+   * @throws RateLimitConfigError if an option is invalid
+   * @throws RateLimitConflictError if `version` is given and the exception has another one
+   */
+  async unsetException(rule: string, subject: SubjectValue, options: UnsetOptions): Promise<number> {
+    checkSubject(rule, subject);
+    return this.write({
+      ...readUnsetOptions('rules.unsetException', options),
+      rule,
+      subject,
+      fields: undefined,
+    });
+  }
+
+  /** Returns the live change of a rule, as the source holds it now; `undefined` if there is none. */
+  async get(rule: string, subject?: SubjectValue): Promise<SourcedRule | undefined> {
+    const { source } = this;
+    const { entries } = await bySource('read', async () =>
+      checkedRules(await inTime(() => source.load(), READ_MS, UNREAD)),
+    );
+    return entries.find((entry) => isSame(entry, { rule, subject }));
+  }
+
+  /** Returns every rule as this process applies it, with the origin of each field. */
+  list(): readonly EffectiveRule[] {
+    const ofModule = this.book.optionRules().map((fields) => {
+      const rule = fields['name'] as string;
+      const changes = this.state.changesOf(rule);
+      const changed = changes ? changedFields(fields, changes) : fields;
+      return effective(rule, changed, changes);
+    });
+    const ofRoutes = [...this.routes.all()].flat().map(({ name, fields, owner }) => ({
+      ...effective(name, fields, this.state.changesOf(name)),
+      route: owner,
+    }));
+    return [...ofModule, ...ofRoutes];
+  }
+
+  /**
+   * Returns the last changes, the latest first: who, when, what and why. A source keeps 1,000.
+   *
+   * @param most maximum number of changes, an integer from 1; by default 100
+   */
+  async history(most = 100): Promise<readonly RuleChangeRecord[]> {
+    if (!FROM_ONE.accepts(most)) throw new RateLimitConfigError([problem('most', most, FROM_ONE.allowed)]);
+    const { source } = this;
+    if (!source.history)
+      throw new RateLimitConfigError(['rules.history: the source in `liveRules` has no history']);
+    const wanted = Math.min(most, MOST_RECORDS);
+    const records = await bySource('read', () => inTime(() => source.history!(wanted), READ_MS, UNREAD));
+    return records.slice(0, wanted);
+  }
+
+  /** What the source has lost, such as after FLUSHALL; `undefined` if it holds the rules in force. */
+  get loss(): RuleLoss | undefined {
+    return this.follower.loss;
+  }
+
+  /**
+   * Ends a loss: stores the rules in force again, with their ends, and returns the version after that.
+   *
+   * @throws RateLimitConfigError if an option is invalid, or no process has the lost rules
+   * @throws RateLimitConflictError if nothing is lost
+   */
+  async restore(options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    return this.confirm('restore', options);
+  }
+
+  /**
+   * Ends a loss: puts the rules that the source holds in force, and returns the version after that.
+   *
+   * @throws RateLimitConfigError if an option is invalid
+   * @throws RateLimitConflictError if nothing is lost
+   */
+  async accept(options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    return this.confirm('accept', options);
+  }
+
+  private async confirm(how: 'restore' | 'accept', options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    const author = readAuthor(`rules.${how}`, options);
+    const { source } = this;
+    if (!source[how]) {
+      throw new RateLimitConfigError([`rules.${how}: the source in liveRules reports no losses`]);
+    }
+    const version = await bySource('change', () => inTime(() => source[how]!(author), WRITE_MS, UNCONFIRMED));
+    await this.follower.read();
+    return version;
+  }
+
+  private async write(change: RuleChange): Promise<number> {
+    const { source } = this;
+    if (!source.write) {
+      throw new RateLimitConfigError([
+        'live rules: the source in `liveRules` cannot be written; change it where it is',
+      ]);
+    }
+    const wrong = changeProblem(change);
+    if (wrong !== undefined) throw new RateLimitConfigError([wrong]);
+    if (change.fields !== undefined) this.check(change);
+    const version = await bySource('change', () =>
+      inTime(() => source.write!(change), WRITE_MS, UNCONFIRMED),
+    );
+    await this.follower.read();
+    return version;
+  }
+
+  /** @throws RateLimitConfigError if the change does not fit its rule */
+  private check(change: RuleChange): void {
+    const { rule } = change;
+    const held = this.state.changesOf(rule);
+    const problems = this.state.problemsOf(rule, withChange(held, change));
+    if (problems.length > 0) throw new RateLimitConfigError(problems);
+  }
+
+  private get source(): RuleSource {
+    const { source } = this.follower;
+    if (source) return source;
+    throw new RateLimitConfigError([
+      "live rules: the module has no source; write liveRules: new RedisRuleSource({ redis: 'redis://…' })",
+    ]);
+  }
+}
+
+/** @throws RateLimitConfigError if it is no subject: a digest with the right fields may be from a client */
+function checkSubject(rule: string, subject: SubjectValue): void {
+  if (subjectFromProgram(subject) !== undefined) return;
+  throw new RateLimitConfigError([problem(`subject of rule "${rule}"`, subject, SUBJECT_ALLOWED)]);
+}
+
+/**
+ * Returns a change without the fields that are `undefined`, which JSON does not have.
+ *
+ * @throws RateLimitConfigError if there is no change: it would remove the one before
+ */
+function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, change: Change): Change {
+  if (change === undefined) {
+    const fix = 'an object with fields of a rule; to remove a live change, use unset() or unsetException()';
+    throw new RateLimitConfigError([problem(`live rule "${rule}"`, change, fix)]);
+  }
+  if (!isFields(change)) return change;
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;
+}
+
+function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChanges {
+  const { layer, exceptions } = held ?? { layer: undefined, exceptions: [] };
+  const entry =
+    change.fields === undefined ? undefined : { ...change, fields: change.fields, until: Infinity };
+  if (change.subject === undefined) return { layer: entry, exceptions };
+  const others = exceptions.filter((each) => !isSame(each, change));
+  return { layer, exceptions: entry ? [...others, entry] : others };
+}
+
+function isSame(
+  one: Pick<RuleChange, 'rule' | 'subject'>,
+  other: Pick<RuleChange, 'rule' | 'subject'>,
+): boolean {
+  return one.rule === other.rule && JSON.stringify(one.subject) === JSON.stringify(other.subject);
+}
+
+function effective(
+  rule: string,
+  fields: Readonly<Record<string, unknown>>,
+  changes: RuleChanges | undefined,
+): EffectiveRule {
+  const origins = originsOf(fields);
+  const entries = Object.entries(fields)
+    .filter(([field]) => field !== 'name')
+    .map(([field, value]) => [field, { value, from: origins[field] ?? 'the default' }] as const);
+  const live = changes?.layer;
+  return {
+    rule,
+    fields: Object.fromEntries(entries),
+    ...(live && { live: shown(live) }),
+    exceptions: (changes?.exceptions ?? []).map(shown),
+  };
+}
+
+function shown({ until, expiresInMs: _loaded, ...entry }: HeldRule): SourcedRule {
+  return until === Infinity
+    ? entry
+    : { ...entry, expiresInMs: Math.max(0, Math.ceil(until - performance.now())) };
+}
+
+/** @throws RateLimitStoreError if the source fails, unless it rejects a change */
+async function bySource<Result>(operation: 'change' | 'read', run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof RateLimitConfigError || error instanceof RateLimitConflictError) throw error;
+    throw new RateLimitStoreError(operation, error);
+  }
+}

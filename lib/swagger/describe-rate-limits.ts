@@ -1,0 +1,113 @@
+import type { INestApplication } from '@nestjs/common';
+import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
+import { RouteLimit } from '../nest/request/route-limit.js';
+import { Routes } from '../nest/request/routes.js';
+import { Guards } from '../nest/startup/guards.js';
+import { guardsOn } from '../nest/startup/handler-guard.js';
+import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
+import { OpenApiParts } from './openapi-parts.js';
+import { operationHandlers, operationsIn, type OperationHandler } from './operation-handlers.js';
+import { extensionOf } from '../nest/request/rate-limit-extension.js';
+
+/** A Nest application. */
+export type SwaggerApplication = INestApplication;
+
+/** A document of `SwaggerModule.createDocument`. */
+export interface OpenApiDocument {
+  /** Version of OpenAPI. */
+  readonly openapi: string;
+  /** The operations by path. */
+  readonly paths: object;
+  /** Gets the schema of the body of a denied request. */
+  components?: object;
+}
+
+type Responses = Record<string, { headers?: object; content?: object; description?: string; $ref?: string }>;
+
+/**
+ * Adds the rate limits to an OpenAPI document: to each operation with rules the response 429 (and 503 where
+ * `onStoreError` is `'deny'`), the headers, the schema of the body, and the rules as `x-rate-limit`. What the document
+ * has already is kept. An operation without the rate limit guard is not described, such as with `registerGuard: false`.
+ *
+ * @param app an initialized application: after `app.init()` or `app.listen()`, or in a document factory
+ * @param document is changed
+ * @returns the document
+ * @throws RateLimitConfigError if the application is not initialized
+ * @example
+ * const document = () => describeRateLimits(app, SwaggerModule.createDocument(app, config));
+ * SwaggerModule.setup('docs', app, document);
+ */
+export function describeRateLimits<Document extends OpenApiDocument>(
+  app: SwaggerApplication,
+  document: Document,
+): Document {
+  const routes = app.get(Routes, { strict: false });
+  const handlers = operationHandlers(app);
+  if (handlers.size > 0 && [...handlers.values()].every(({ type, handler }) => !routes.of(type, handler))) {
+    throw new RateLimitConfigError([
+      'describeRateLimits: the application is not initialized, so its rules are not known; write it in a document ' +
+        "factory, SwaggerModule.setup('docs', app, () => describeRateLimits(app, ...)), or call `await app.init()` before",
+    ]);
+  }
+  const guards = app.get(Guards, { strict: false });
+  const options = app.get<RateLimitModuleOptions>(RATE_LIMIT_OPTIONS, { strict: false });
+  const parts = new OpenApiParts(options, document.openapi.startsWith('3.0'));
+  let isLimited = false;
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const [method, operation] of operationsIn(item as object)) {
+      const found = handlers.get(`${method} ${path}`);
+      const isReached = found && isGuarded(found, guards);
+      const limits = isReached ? (routes.of(found.type, found.handler)?.limits ?? []) : [];
+      const enforced = limits
+        .filter((limit) => limit instanceof RouteLimit)
+        .filter(({ isEnforced }) => isEnforced);
+      if (enforced.length === 0) continue;
+      isLimited = true;
+      describe(operation, enforced, parts, options);
+    }
+  }
+  if (isLimited) addSchemas(document, parts);
+  return document;
+}
+
+/** Whether the rate limit guard runs for a handler: it is global, or a decorator adds it. */
+function isGuarded({ type, handler }: OperationHandler, guards: Guards): boolean {
+  return guards.hasOursGlobally || [type, handler].flatMap(guardsOn).some((guard) => guards.isOurs(guard));
+}
+
+function describe(
+  operation: Record<string, unknown>,
+  limits: readonly RouteLimit[],
+  parts: OpenApiParts,
+  { onStoreError = 'local' }: RateLimitModuleOptions,
+): void {
+  operation['x-rate-limit'] = limits.map(extensionOf);
+  const responses = (operation['responses'] ??= {}) as Responses;
+  for (const [status, response] of Object.entries(responses)) {
+    if (status.startsWith('2') && !response.$ref)
+      response.headers = { ...parts.headers, ...response.headers };
+  }
+  const names = limits.map(({ name }) => name);
+  responses['429'] = merged(parts.denied(names), responses['429']);
+  const denies = limits.some(({ fields }) => (fields.onStoreError ?? onStoreError) === 'deny');
+  if (denies) responses['503'] = merged(parts.unavailable(), responses['503']);
+}
+
+/** What the application has written about a response comes first. */
+function merged(ours: Record<string, unknown>, theirs: Responses[string] | undefined): Responses[string] {
+  if (theirs?.$ref) return theirs;
+  const { description, headers, content } = theirs ?? {};
+  return {
+    ...ours,
+    ...theirs,
+    description: description || String(ours['description']),
+    headers: { ...(ours['headers'] as object), ...headers },
+    content: content ?? (ours['content'] as object),
+  };
+}
+
+function addSchemas(document: OpenApiDocument, parts: OpenApiParts): void {
+  const components = (document.components ?? {}) as { readonly schemas?: object };
+  document.components = { ...components, schemas: { ...parts.schemas(), ...components.schemas } };
+}

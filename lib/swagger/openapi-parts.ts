@@ -1,0 +1,124 @@
+import type { HeaderStyle } from '../http/headers.js';
+import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
+
+type Parts = Record<string, unknown>;
+
+const INTEGER = { type: 'integer', minimum: 0 };
+const TEXT = { type: 'string' };
+
+const HEADERS: Readonly<Record<HeaderStyle, Readonly<Record<string, Parts>>>> = {
+  'draft-10': {
+    'RateLimit-Policy': {
+      description: 'The limits of the operation: `q` permits per `w` seconds.',
+      schema: TEXT,
+    },
+    RateLimit: { description: 'The permits that are left, `r`, until `t` seconds from now.', schema: TEXT },
+  },
+  'draft-7': {
+    'RateLimit-Policy': {
+      description: 'The limits of the operation, each with its window in seconds.',
+      schema: TEXT,
+    },
+    RateLimit: {
+      description: 'Limit, remaining permits, and seconds until the full limit is available.',
+      schema: TEXT,
+    },
+  },
+  'draft-6': {
+    'RateLimit-Policy': {
+      description: 'The limits of the operation, each with its window in seconds.',
+      schema: TEXT,
+    },
+    'RateLimit-Limit': { description: 'Permits per window.', schema: INTEGER },
+    'RateLimit-Remaining': { description: 'Permits that are left.', schema: INTEGER },
+    'RateLimit-Reset': { description: 'Seconds until the full limit is available.', schema: INTEGER },
+  },
+  legacy: limitHeaders('Unix time in seconds at which the full limit is available.'),
+  throttler: limitHeaders('Seconds until the full limit is available.'),
+};
+
+function limitHeaders(reset: string): Readonly<Record<string, Parts>> {
+  return {
+    'X-RateLimit-Limit': { description: 'Permits per window.', schema: INTEGER },
+    'X-RateLimit-Remaining': { description: 'Permits that are left.', schema: INTEGER },
+    'X-RateLimit-Reset': { description: reset, schema: INTEGER },
+  };
+}
+
+const RETRY_AFTER = { description: 'Seconds until the request would be allowed.', schema: INTEGER };
+
+/** Schema of the problem details that a denied request gets. */
+const PROBLEM = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'violated-policies', 'retryAfterMs'],
+  properties: {
+    type: { type: 'string', format: 'uri' },
+    title: TEXT,
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'The rules that denied the request, and how long to wait.' },
+    'violated-policies': {
+      type: 'array',
+      items: TEXT,
+      description: 'Names of the rules, the strictest first.',
+    },
+  },
+};
+
+const NEST_BODY = {
+  type: 'object',
+  required: ['statusCode', 'message', 'error'],
+  properties: { statusCode: { type: 'integer' }, message: TEXT, error: TEXT },
+};
+
+/** The schemas and responses of denied requests, by the options of the module. */
+export class OpenApiParts {
+  readonly headers: Readonly<Record<string, Parts>>;
+
+  /** @param isVersion30 whether the document is OpenAPI 3.0, where `null` is no type */
+  constructor(
+    private readonly options: RateLimitModuleOptions,
+    private readonly isVersion30: boolean,
+  ) {
+    const { headers = 'draft-10' } = options;
+    const styles: readonly HeaderStyle[] = headers === false ? [] : [headers].flat();
+    this.headers = Object.fromEntries(styles.flatMap((style) => Object.entries(HEADERS[style])));
+  }
+
+  /** The schemas by name, for `components.schemas`. */
+  schemas(): Parts {
+    const retryAfterMs = {
+      ...(this.isVersion30 ? { type: 'integer', nullable: true } : { type: ['integer', 'null'] }),
+      description: 'Milliseconds until the same request would be allowed; null if it never would.',
+    };
+    return this.options.body === 'nest'
+      ? { RateLimitError: NEST_BODY }
+      : { RateLimitProblem: { ...PROBLEM, properties: { ...PROBLEM.properties, retryAfterMs } } };
+  }
+
+  /** The response to a request that a rule denies. */
+  denied(rules: readonly string[]): Parts {
+    const names = rules.map((name) => `"${name}"`).join(', ');
+    return {
+      description: `Too many requests: denied by the rate limit ${names}.`,
+      headers: { 'Retry-After': RETRY_AFTER, ...this.headers },
+      content: typeof this.options.body === 'function' ? { 'application/json': {} } : this.content(),
+    };
+  }
+
+  /** The response while the limits cannot be checked. */
+  unavailable(): Parts {
+    return {
+      description: 'The rate limit cannot be checked at the moment.',
+      headers: { 'Retry-After': RETRY_AFTER },
+      content: this.content(),
+    };
+  }
+
+  private content(): Parts {
+    const [type, name] =
+      this.options.body === 'nest'
+        ? ['application/json', 'RateLimitError']
+        : ['application/problem+json', 'RateLimitProblem'];
+    return { [type]: { schema: { $ref: `#/components/schemas/${name}` } } };
+  }
+}

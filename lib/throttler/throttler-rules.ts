@@ -1,0 +1,66 @@
+import { LRUCache } from 'lru-cache';
+import type { Duration } from '../contracts/duration.js';
+import { readOptions } from '../contracts/options.js';
+import type { Rule } from '../rules/rule.js';
+import { THROTTLER_ARGUMENTS } from './throttler-arguments.js';
+
+/** Algorithm of a throttler: one that counts permits in a window. */
+export type ThrottlerAlgorithm =
+  'sliding-window-log' | 'sliding-window-counter' | 'sliding-window-cells' | 'fixed-window' | 'gcra';
+
+/** The rules of one throttler, with the limit and the times of one request. */
+export interface ThrottlerRules {
+  /** The rule that decides, and the shadow rule that measures the window since the first request. */
+  readonly all: readonly Rule[];
+  /** The rule that decides, without its block: a reset of it keeps the block. */
+  readonly counter: Rule;
+  /** The limit of both: an integer, at most that of a rule. */
+  readonly limit: number;
+  /** Whether a block ends before the counted requests expire. The storage of throttler deletes them then. */
+  readonly forgets: boolean;
+}
+
+/** The largest limit of a rule. */
+const UNLIMITED = 1_000_000_000;
+
+/** The limits of throttlers can be functions of the request: rules are compiled once for each combination of values. */
+export class ThrottlerRuleCache {
+  private readonly rules = new LRUCache<string, ThrottlerRules>({ max: 1000 });
+
+  constructor(private readonly algorithm: ThrottlerAlgorithm) {}
+
+  /**
+   * @param ttl milliseconds
+   * @param blockDuration milliseconds; 0 is `ttl`, as in throttler's guard
+   * @throws RateLimitConfigError if a number or the name is invalid
+   */
+  of(name: string, ttl: number, limit: number, blockDuration: number): ThrottlerRules {
+    const key = `${ttl} ${limit} ${blockDuration} ${name}`;
+    const known = this.rules.get(key);
+    if (known) return known;
+    readOptions('increment', { ttl, limit, blockDuration, throttlerName: name }, THROTTLER_ARGUMENTS);
+    const rules = this.make(name, ttl, Math.min(Math.floor(limit), UNLIMITED), blockDuration || ttl);
+    this.rules.set(key, rules);
+    return rules;
+  }
+
+  private make(name: string, ttl: number, limit: number, blockDuration: number): ThrottlerRules {
+    const { algorithm } = this;
+    const window = milliseconds(ttl);
+    const counter: Rule = { name, algorithm, limit, window };
+    const rule: Rule = { ...counter, block: milliseconds(blockDuration) };
+    const windowOf: Rule = {
+      name: `${name.slice(0, 56)}#window`,
+      algorithm: 'fixed-window',
+      limit: UNLIMITED,
+      window,
+      mode: 'shadow',
+    };
+    const all = algorithm === 'fixed-window' ? [rule] : [rule, windowOf];
+    return { all, counter, limit, forgets: blockDuration < ttl };
+  }
+}
+
+function milliseconds(value: number): Duration {
+  return `${Math.ceil(value)}ms`;
+}

@@ -1,0 +1,152 @@
+import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import type { Decision, Fallback } from '../contracts/decision.js';
+import { readOptions } from '../contracts/options.js';
+import type { BaseStore } from '../contracts/store.js';
+import { RateLimiter } from '../limiter/rate-limiter.js';
+import { MemoryStore } from '../stores/memory/memory.store.js';
+import { openRedisStore } from '../stores/redis/open-redis-store.js';
+import { UnlimitedStore } from '../stores/unlimited/unlimited.store.js';
+import { warnOfHeartbeats } from '../nest/checks/heartbeats.js';
+import { logForms, logStore, warnOfRefusals } from '../nest/checks/store-log.js';
+import { RateLimitUnavailableException } from '../nest/rate-limit-unavailable.exception.js';
+import { MEANWHILE } from '../nest/rules/rule-fallbacks.js';
+import { applicationName } from '../nest/startup/application-name.js';
+import { Warnings } from '../nest/warnings.js';
+import { ThrottlerRuleCache } from './throttler-rules.js';
+import {
+  THROTTLER_STORAGE_OPTIONS,
+  type RateLimitThrottlerStorageOptions,
+} from './throttler-storage.options.js';
+
+/** The result for one request, as `@nestjs/throttler` expects it from its storage. Times are in seconds, rounded up. */
+export interface ThrottlerRecord {
+  /** Requests in the window, including this one; `limit + 1` if it is denied. */
+  totalHits: number;
+  /** Seconds until the window that started with the first request ends. */
+  timeToExpire: number;
+  /** Whether the request is denied. */
+  isBlocked: boolean;
+  /** Seconds until the block ends; 0 without a block. */
+  timeToBlockExpire: number;
+}
+
+/**
+ * A storage for `@nestjs/throttler` 6 that counts exactly, in one call to Redis, with a fallback while Redis is down.
+ * Decorators and options of `@nestjs/throttler` stay unchanged.
+ *
+ * A store that is passed as `store` is closed with the application.
+ *
+ * @example
+ * ThrottlerModule.forRoot({
+ *   throttlers: [{ ttl: 60_000, limit: 100 }],
+ *   storage: new RateLimitThrottlerStorage({ redis: process.env.REDIS_URL }),
+ * });
+ */
+export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('RateLimit');
+  private readonly options: RateLimitThrottlerStorageOptions;
+  private readonly rules: ThrottlerRuleCache;
+  private readonly warnings = new Warnings({});
+  private opening: Promise<{ readonly store: BaseStore; readonly limiter: RateLimiter }> | undefined;
+
+  /** @throws RateLimitConfigError if an option is invalid */
+  constructor(options: RateLimitThrottlerStorageOptions = {}) {
+    this.options = readOptions('RateLimitThrottlerStorage', options, THROTTLER_STORAGE_OPTIONS);
+    this.rules = new ThrottlerRuleCache(this.options.algorithm ?? 'sliding-window-log');
+  }
+
+  /**
+   * Counts one request. Throttler's guard calls it.
+   *
+   * @param key the subject, as `generateKey` returns it
+   * @param ttl milliseconds above 0, up to 366 days
+   * @param limit requests per `ttl`, from 0; a fraction is rounded down, and above 1,000,000,000 counts as that
+   * @param blockDuration milliseconds, up to 366 days; 0 is `ttl`
+   * @param throttlerName name of the throttler
+   * @throws RateLimitConfigError if a number or the name is invalid
+   * @throws RateLimitUnavailableException if Redis cannot decide and `onStoreError` is `'deny'`
+   */
+  async increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    blockDuration: number,
+    throttlerName: string,
+  ): Promise<ThrottlerRecord> {
+    const { limiter } = await this.open();
+    const rules = this.rules.of(throttlerName, ttl, limit, blockDuration);
+    const decision = await limiter.consume(rules.all, key);
+    if (decision.fallback === 'deny') throw new RateLimitUnavailableException(decision);
+    const block = blockDuration || ttl;
+    // A first denial starts the block, which then ends before the counted requests would expire.
+    const startsBlock = rules.forgets && (decision.retryAfterMs ?? 0) >= block;
+    if (startsBlock && !decision.allowed) await limiter.reset(rules.counter, key).catch(() => false);
+    return recordOf(decision, ttl, rules.limit, block);
+  }
+
+  /** @internal */
+  async onApplicationBootstrap(): Promise<void> {
+    const { limiter } = await this.open();
+    await limiter.ready();
+  }
+
+  /** @internal */
+  async onApplicationShutdown(): Promise<void> {
+    if (!this.opening) return;
+    const { limiter, store } = await this.opening;
+    await limiter.close();
+    await store.close();
+  }
+
+  private open(): NonNullable<typeof this.opening> {
+    this.opening ??= this.openStore().then((store) => {
+      const {
+        prefix = 'throttler:',
+        application = applicationName(),
+        onStoreError = 'local',
+        instances = 1,
+      } = this.options;
+      const limiter = new RateLimiter({ store, prefix, application, onStoreError, instances });
+      warnOfHeartbeats(store.shared, { application, prefix }, this.warnings);
+      logStore(store.shared, limiter.events, () => MEANWHILE[onStoreError satisfies Fallback]);
+      return { store, limiter };
+    });
+    return this.opening;
+  }
+
+  private async openStore(): Promise<BaseStore> {
+    const { redis, store, timeout = 50 } = this.options;
+    if (process.env.RATE_LIMIT === 'off') {
+      this.logger.warn('RATE_LIMIT=off is set: every request is allowed and none is counted (RL_OFF)');
+      return new UnlimitedStore();
+    }
+    if (store) return store;
+    if (!redis) return new MemoryStore();
+    const opened = await openRedisStore({ redis, timeout });
+    logForms(opened);
+    warnOfRefusals(opened, (message) => this.warnings.warn('RL_CHANGES_UNREPORTED', message));
+    return opened;
+  }
+}
+
+function recordOf(
+  { allowed, decisions }: Decision,
+  ttl: number,
+  limit: number,
+  block: number,
+): ThrottlerRecord {
+  const [counter, window = counter] = decisions;
+  const { remaining, retryAfterMs, fallback } = counter!;
+  if (fallback === 'allow') {
+    return { totalHits: 0, timeToExpire: seconds(ttl), isBlocked: false, timeToBlockExpire: 0 };
+  }
+  // A denied request starts no window; in throttler's own storage, it would.
+  const timeToExpire = seconds(window!.resetAfterMs || ttl);
+  if (allowed) return { totalHits: limit - remaining, timeToExpire, isBlocked: false, timeToBlockExpire: 0 };
+  const timeToBlockExpire = seconds(Math.min(retryAfterMs ?? block, block));
+  return { totalHits: limit + 1, timeToExpire, isBlocked: true, timeToBlockExpire };
+}
+
+function seconds(milliseconds: number): number {
+  return Math.ceil(milliseconds / 1000);
+}

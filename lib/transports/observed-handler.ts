@@ -1,0 +1,87 @@
+import type { CallHandler, ExecutionContext } from '@nestjs/common';
+import { defer, finalize, map, mergeMap, tap, type Observable } from 'rxjs';
+import type { ResponseEnd } from '../http/response-end.js';
+import type { Exchange } from '../nest/request/exchange.js';
+import type { Finish } from '../nest/request/settlement.js';
+import { followStreamCall } from './grpc-stream-call.js';
+import type { HandlerStage } from './handler-interceptor.js';
+import { observed } from './observed-iterator.js';
+
+/** The end of a handler that has not failed, as that of a response. */
+export const SUCCESS: ResponseEnd = { statusCode: 200 };
+
+/** A handler that is observed until its Observable ends, and one of a subscription until its iterator ends. */
+export class ObservedHandler implements HandlerStage {
+  private end: ResponseEnd | undefined;
+  private readonly left: Finish[];
+
+  /**
+   * @param finish settles what the guard has charged
+   * @param begin decides the rules of the second stage, and returns what settles them
+   */
+  constructor(
+    private readonly exchange: Exchange,
+    finish: Finish | undefined,
+    private readonly begin: () => Promise<Finish | undefined>,
+  ) {
+    this.left = finish ? [finish] : [];
+  }
+
+  run(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    let end: ResponseEnd = 'cut-off';
+    let isFollowed = false;
+    this.exchange.startHandler();
+    const closed = isSubscription(context) ? this.exchange.closed() : undefined;
+    return defer(() => this.beginOnce()).pipe(
+      mergeMap(() => {
+        isFollowed = followStreamCall(context, (ended) => this.finish(ended));
+        return next.handle();
+      }),
+      map((value: unknown) => {
+        if (!isSubscription(context) || !isIterable(value)) return value;
+        isFollowed = true;
+        const ended = (error?: unknown): void => this.finish(error === undefined ? SUCCESS : failure(error));
+        return observed(value, ended, closed);
+      }),
+      tap({
+        error: (error) => {
+          end = failure(error);
+          isFollowed = false;
+        },
+        complete: () => (end = SUCCESS),
+      }),
+      finalize(() => {
+        if (!isFollowed) this.finish(end);
+      }),
+    );
+  }
+
+  private async beginOnce(): Promise<void> {
+    const late = await this.begin();
+    if (late) this.left.push(late);
+    if (this.end) this.finish(this.end); // the client has left meanwhile
+  }
+
+  private finish(end: ResponseEnd): void {
+    this.end = end;
+    for (const finish of this.left.splice(0)) void finish(end, this.exchange);
+  }
+}
+
+/** Whether the handler is that of a GraphQL subscription. */
+function isSubscription(context: ExecutionContext): boolean {
+  if (context.getType<string>() !== 'graphql') return false;
+  const info = context.getArgByIndex<{ readonly operation?: { readonly operation?: string } } | undefined>(3);
+  return info?.operation?.operation === 'subscription';
+}
+
+function isIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
+
+/** An error as the status of a response: its own, or 500. */
+export function failure(error: unknown): ResponseEnd {
+  const { getStatus } = (error ?? {}) as { readonly getStatus?: unknown };
+  const status: unknown = typeof getStatus === 'function' ? getStatus.call(error) : undefined;
+  return { statusCode: typeof status === 'number' && status >= 400 ? status : 500 };
+}
