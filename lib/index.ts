@@ -1,6 +1,6 @@
 // Decorators
 export { RateLimit, SkipRateLimit } from './nest/rate-limit.decorator.js';
-export { RateLimitId } from './nest/rate-limit-id.decorator.js';
+export { RateLimitId } from './nest/rate-limit.decorator.js';
 
 export { Usage } from './nest/usage.decorator.js';
 export { byArguments } from './transports/provider.js';
@@ -21,7 +21,7 @@ export type { RedisConnection } from './stores/redis/redis-option.js';
 // Fields of rules
 export type { RouteRule, By, SubjectResolver, CountResult } from './nest/rules/route-rule.js';
 export type { Duration } from './contracts/duration.js';
-export type { OnStoreError } from './rules/on-store-error.js';
+export type { OnStoreError } from './rules/rule.js';
 export type { AlgorithmName } from './algorithms/registry.js';
 export type { Rule, ConcurrencyRule } from './rules/rule.js';
 
@@ -30,13 +30,13 @@ export { RateLimitService } from './nest/rate-limit.service.js';
 export { RateLimiter } from './limiter/rate-limiter.js';
 export type { RateLimiterOptions } from './limiter/options.js';
 export type { RouteReference } from './nest/request/routes.js';
-export { SubjectDigest, type SubjectValue } from './rules/subject-digest.js';
+export { SubjectDigest, type SubjectValue } from './rules/subject.js';
 export { Permit } from './limiter/permit.js';
 export { Reservation } from './limiter/reservation.js';
 
 // Live rules
 export { LiveRules, type EffectiveRule } from './live/live-rules.js';
-export type { LiveRuleFields } from './live/live-rule-fields.js';
+export type { LiveRuleFields } from './live/change-options.js';
 export { FileRuleSource } from './live/file.rule-source.js';
 export { MemoryRuleSource } from './live/memory.rule-source.js';
 export type {
@@ -52,7 +52,7 @@ export { RateLimitConflictError } from './contracts/rate-limit-conflict.error.js
 // Decisions and errors
 export type { Decision, RuleDecision } from './contracts/decision.js';
 export { RateLimitExceededException } from './nest/rate-limit.exception.js';
-export { RateLimitUnavailableException } from './nest/rate-limit-unavailable.exception.js';
+export { RateLimitUnavailableException } from './nest/rate-limit.exception.js';
 export { RateLimitConfigError } from './contracts/rate-limit-config.error.js';
 export { RateLimitStoreError } from './limiter/rate-limit-store.error.js';
 export { StoreFault } from './contracts/store-fault.js';

@@ -2,7 +2,7 @@ import type { Next, MaxWait, Step } from '../contracts/algorithm.js';
 import type { Numbers } from './definition.js';
 import { extend, isDebt, minus, NO_TIME, permitsIn, roundUp, spanOf, type Span } from './rate.js';
 import { allow, deny } from './result.js';
-import { setBack, SLACK } from '../contracts/set-back.js';
+import { setBack, SLACK } from '../contracts/clock.js';
 
 /** The state of an algorithm that stores one instant, at which all permits are available again. */
 export interface Backlog {

@@ -1,6 +1,5 @@
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
-import { integer } from '../contracts/option-checks.js';
-import type { OptionCheck } from '../contracts/options.js';
+import { integer, type OptionCheck } from '../contracts/options.js';
 import type { Quota } from './definition.js';
 import { roundUp, spanOf } from './rate.js';
 import { shareOf } from './share.js';

@@ -1,9 +1,7 @@
-import { readCount } from '../contracts/count.js';
+import { readCount, type OptionCheck, durationOption, integer } from '../contracts/options.js';
 import { durationFix, type Duration } from '../contracts/duration.js';
-import type { OptionCheck } from '../contracts/options.js';
 import type { TakenAhead } from './definition.js';
 import { isFields } from '../contracts/fields.js';
-import { durationOption, integer } from '../contracts/option-checks.js';
 import { roundUp, spanOf } from './rate.js';
 
 /** Prefetched permits: a process takes them from Redis ahead of requests, and decides alone until they are used up. */

@@ -1,7 +1,7 @@
 import type { MaxWait, Step } from '../contracts/algorithm.js';
 import { isDebt, LONGEST } from './rate.js';
 import { allow, deny } from './result.js';
-import { setBack } from '../contracts/set-back.js';
+import { setBack } from '../contracts/clock.js';
 import type { Grid } from './window-grid.js';
 
 /** The windows that charges reach: all before the last are full. */

@@ -1,7 +1,7 @@
-import { readCount } from './count.js';
 import { isFields } from './fields.js';
 import { didYouMean } from './nearest.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import { DURATION_ALLOWED, durationFix, parseDuration } from './duration.js';
 
 /** The check of an option, with the allowed values in words for error messages. */
 export interface OptionCheck {
@@ -99,4 +99,28 @@ export function readOptions<Options extends object>(
   }
   if (problems.length > 0) throw new RateLimitConfigError(problems);
   return options;
+}
+
+/** Checks an integer from `least` to `most`, which may also be given as a string of digits. */
+export function integer(least: number, most: number): OptionCheck {
+  return {
+    allowed: `an integer from ${least} to ${most}`,
+    accepts: (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+    read: readCount,
+  };
+}
+
+/** Checks a duration. */
+export const durationOption = {
+  allowed: DURATION_ALLOWED,
+  accepts: (value) => parseDuration(value) !== undefined,
+  fix: durationFix,
+} as const satisfies OptionCheck;
+
+/**
+ * Converts a count given as a string of digits, as in environment variables and configuration files, to a number.
+ * Returns any other value unchanged, so that the check of the option can reject it.
+ */
+export function readCount(value: unknown): unknown {
+  return typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
 }

@@ -2,8 +2,7 @@ import { Get, Inject, Logger, Post, Req, Res } from '@nestjs/common';
 import { DASHBOARD_GUARDED } from './dashboard.options.js';
 import { Changes } from './http/changes.js';
 import { EventStreams } from './http/event-streams.js';
-import { failureOf } from './http/failure.js';
-import { rawResponse, jsonReply, send, type Reply } from './http/raw-response.js';
+import { failureOf, rawResponse, jsonReply, send, type Reply } from './http/raw-response.js';
 import {
   checkChange,
   checkHost,

@@ -4,7 +4,7 @@ import type { EffectiveField, EffectiveRule } from '../live/live-rules.js';
 import { LiveState } from '../live/live-state.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import { isLiveField } from '../nest/rules/live-layer.js';
-import { whyNoPreview } from './preview/no-preview.js';
+import { whyNoPreview } from './preview/replayed-rule.js';
 import type { SnapshotField, SnapshotRule } from './snapshot.js';
 
 /** Routes may be found later: the rules are listed again after this time, and after each live change. */

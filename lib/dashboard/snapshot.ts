@@ -1,3 +1,14 @@
+/** Number of seconds that the chart of the application shows. */
+export const CHART_S = 120;
+
+/** Number of seconds that charts of a rule show. */
+export const RULE_CHART_S = 60;
+
+/** Returns the start of the first second of a chart, in milliseconds since the epoch. The last one is the current second. */
+export function chartStart(now: number, length: number): number {
+  return (Math.floor(now / 1000) + 1 - length) * 1000;
+}
+
 /** `'open'`: the fallback decides; `'half-open'`: it does so, and the server is being tried. */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
@@ -86,7 +97,7 @@ export interface SnapshotSecond {
 }
 
 /** Sources of decisions: the store, cached denials, prefetched permits, and the fallback. */
-export interface SnapshotShares {
+interface SnapshotShares {
   readonly store: number;
   readonly cache: number;
   readonly prefetched: number;
@@ -139,7 +150,7 @@ export interface SnapshotField {
 }
 
 /** The live change of a rule. */
-export interface SnapshotChange {
+interface SnapshotChange {
   /** The version to state with the next change. */
   readonly version: number;
   readonly fields: Readonly<Record<string, unknown>>;

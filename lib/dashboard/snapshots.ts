@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { SourcedRule } from '../contracts/rule-source.js';
-import { subjectForPrograms, subjectFromSource } from '../rules/subject-digest.js';
+import { subjectForPrograms, subjectFromSource } from '../rules/subject.js';
 import { LiveFollower } from '../live/live-follower.js';
 import { LiveState } from '../live/live-state.js';
 import { MOST_RULES } from './collect/collector.js';
@@ -11,10 +11,8 @@ import { totalsOf, type RuleTotals } from './collect/totals.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from './dashboard.options.js';
 import { RuleViews, type RuleView } from './rule-views.js';
 import type { Snapshot, SnapshotLive, SnapshotLoss, SnapshotRule } from './snapshot.js';
-import { masked, shownSubject } from './subjects/masked.js';
+import { masked, shownSubject, subjectId, subjectOfText } from './subjects/masked.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
-import { subjectId } from './subjects/subject-ids.js';
-import { subjectOfText } from './subjects/subject-text.js';
 
 /** Makes what the page shows. */
 @Injectable()

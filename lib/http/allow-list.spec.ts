@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { allowListOf, isAllowList } from './allow-list.js';
+import { allowListOf, isAllowList } from './client-ip.js';
 
 describe('allowListOf', () => {
   const isAllowed = allowListOf([

@@ -2,7 +2,7 @@ import { toMicroseconds } from '../contracts/clock.js';
 import type { DecideOptions, HitResult, Store } from '../contracts/store.js';
 import { sleep } from '../contracts/timer.js';
 import { isDenied } from '../contracts/undo.js';
-import type { RuleHit } from '../rules/rule-hit.js';
+import type { RuleHit } from '../rules/compiled-rule.js';
 import { withCurrentRules } from './current-rules.js';
 import type { Wait } from './waiters.js';
 import type { Decided } from './waiting-request.js';

@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../contracts/thenable.js';
-import type { RuleHit } from '../rules/rule-hit.js';
+import type { RuleHit } from '../rules/compiled-rule.js';
 
 /** Returns the hits that a waiting request would have if it arrived now: a live change may have replaced its rules. */
 export type CurrentHits = () => MaybePromise<readonly RuleHit[]>;

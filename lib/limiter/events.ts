@@ -6,9 +6,9 @@ import { readOptions, type OptionCheck } from '../contracts/options.js';
 import type { StoreChange } from '../contracts/store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
 import { callSafely } from '../contracts/thenable.js';
-import type { RuleHit } from '../rules/rule-hit.js';
+import type { RuleHit } from '../rules/compiled-rule.js';
 import { oneOf } from '../rules/rule-fields.js';
-import { subjectForPrograms, type EventSubject } from '../rules/subject-digest.js';
+import { subjectForPrograms, type EventSubject } from '../rules/subject.js';
 import { ServerStates } from './server-state.js';
 
 /** A request was decided. */

@@ -5,13 +5,11 @@ import type { Adjustment, BaseStore, DecideOptions, Hit, Store } from '../contra
 import type { StoreCall } from '../contracts/store-fault.js';
 import type { MaybePromise } from '../contracts/thenable.js';
 import { Instances } from '../layers/fallback/instances.js';
-import type { CompiledRule } from '../rules/compiled-rule.js';
+import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import { Keys } from '../rules/keys.js';
-import type { RuleHit } from '../rules/rule-hit.js';
 import { AbandonedRequests, type Adjusts } from './abandoned-requests.js';
-import { isPaid } from './charge.js';
-import { DecidedHit, decisionOf } from './decision.js';
+import { isPaid, DecidedHit, decisionOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
 import { Leases } from './leases.js';
 import type { LimiterOptions, RefundOptions } from './options.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { sharedBy } from '../../test/support/shared-by.js';
 import { MemoryStore, RateLimitConfigError, RateLimiter, type Rule } from '../index.js';
-import type { SubjectValue } from '../rules/subject-digest.js';
+import type { SubjectValue } from '../rules/subject.js';
 import type { Store } from '../store.js';
 
 const rule: Rule = { algorithm: 'fixed-window', limit: 2, window: '1m' };

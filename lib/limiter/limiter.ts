@@ -3,20 +3,29 @@ import { readOptions } from '../contracts/options.js';
 import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { LONGEST_WAIT_MS, maxWaitOf } from './acquire-lines.js';
 import { HitLimiter } from './hit-limiter.js';
-import type { Cost } from '../rules/cost.js';
-import type { SubjectValue } from '../rules/subject-digest.js';
+import type { Cost, RuleHit, CompiledRule } from '../rules/compiled-rule.js';
+import type { SubjectValue } from '../rules/subject.js';
 import { millisecondsOf, WAIT_OPTIONS, type ConsumeOptions, type WaitOptions } from './options.js';
-import { checkNames, checkReserved, costOf, namesOf, reserveOptionsOf } from './named-costs.js';
-import { checkDelays, checkOperation, type Operation } from './operation.js';
+import {
+  checkNames,
+  checkReserved,
+  costOf,
+  namesOf,
+  reserveOptionsOf,
+  checkDelays,
+  checkOperation,
+  type Operation,
+  type ReserveArguments,
+  type RuleNames,
+  type Rules,
+  type SettledCost,
+} from './operation.js';
 import type { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { confirmed } from './rate-limit-store.error.js';
 import { Reservation } from './reservation.js';
-import type { ReserveArguments, RuleNames, Rules, SettledCost } from './rules-by-name.js';
-import { settlementOf } from './settlement.js';
+import { settlementOf } from './refund.js';
 import { RuleCache } from '../rules/rule-cache.js';
-import type { RuleHit } from '../rules/rule-hit.js';
-import type { CompiledRule } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import type { BlockingRule, ConcurrencyRule, Rule, AnyRule } from '../rules/rule.js';
 

@@ -9,9 +9,8 @@ import {
   type MetricData,
 } from '@opentelemetry/sdk-metrics';
 import { MemoryStore, RateLimiter, type Decision, type Rule } from '../index.js';
-import type { Meter } from './meter.js';
+import { type Meter, recordMetrics } from './metrics.js';
 import { RateLimitEvents } from './events.js';
-import { recordMetrics } from './metrics.js';
 
 const LOGIN: Rule = { name: 'login', algorithm: 'fixed-window', limit: 2, window: '1m' };
 const WATCHED: Rule = { ...LOGIN, name: 'watched', limit: 1, mode: 'shadow' };

@@ -2,7 +2,41 @@ import type { RuleDecision } from '../contracts/decision.js';
 import { callSafely } from '../contracts/thenable.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { warn, type RateLimitEvents } from './events.js';
-import type { GaugeCallback, Meter, MeterAttributes } from './meter.js';
+
+/** Attributes of a measurement. */
+type MeterAttributes = Record<string, string | number>;
+
+/** Options of an instrument. */
+interface InstrumentOptions {
+  /** One sentence on what is measured. */
+  readonly description: string;
+  /** Unit, such as `s`. */
+  readonly unit: string;
+  /** Bucket boundaries of a histogram. */
+  readonly advice?: { explicitBucketBoundaries: number[] };
+}
+
+/** Reports the values of a gauge when it is collected. */
+type GaugeCallback = (result: { observe(value: number, attributes: MeterAttributes): void }) => void;
+
+/** The methods of OpenTelemetry's `Meter` that `recordMetrics` calls. */
+export interface Meter {
+  /** Creates a counter. */
+  createCounter(
+    name: string,
+    options: InstrumentOptions,
+  ): { add(value: number, attributes: MeterAttributes): unknown };
+  /** Creates a histogram. */
+  createHistogram(
+    name: string,
+    options: InstrumentOptions,
+  ): { record(value: number, attributes: MeterAttributes): unknown };
+  /** Creates a gauge that is read when it is collected. */
+  createObservableGauge(
+    name: string,
+    options: InstrumentOptions,
+  ): { addCallback(callback: GaugeCallback): void; removeCallback(callback: GaugeCallback): void };
+}
 
 /** In seconds: finest around usual durations, with a boundary at the default timeout of 50 ms. */
 const DURATION_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];

@@ -1,12 +1,17 @@
 import type { BaseStore } from '../contracts/store.js';
-import { readCount } from '../contracts/count.js';
+import {
+  readCount,
+  durationOption,
+  FLAG,
+  FROM_ONE,
+  refusal,
+  type OptionCheck,
+} from '../contracts/options.js';
 import { parseDuration, type Duration } from '../contracts/duration.js';
-import { durationOption } from '../contracts/option-checks.js';
 import { isFields } from '../contracts/fields.js';
-import { FLAG, FROM_ONE, refusal, type OptionCheck } from '../contracts/options.js';
-import type { CostByRule } from '../rules/cost.js';
-import { PREFIX } from '../rules/key.js';
-import type { OnStoreError } from '../rules/on-store-error.js';
+import type { CostByRule } from '../rules/compiled-rule.js';
+import { PREFIX } from '../rules/keys.js';
+import type { OnStoreError } from '../rules/rule.js';
 import { RULE_FIELDS } from '../rules/rule-fields.js';
 
 /** The options of a `RateLimiter`. */

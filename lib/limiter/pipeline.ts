@@ -6,7 +6,7 @@ import { FallbackLayer } from '../layers/fallback/fallback.js';
 import type { Instances } from '../layers/fallback/instances.js';
 import { LocalShare } from '../layers/fallback/local-share.js';
 import { PrefetchLayer } from '../layers/prefetch/prefetch.js';
-import type { RuleHit } from '../rules/rule-hit.js';
+import type { RuleHit } from '../rules/compiled-rule.js';
 
 export interface PipelineOptions {
   readonly prefix: string;

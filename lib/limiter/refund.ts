@@ -2,10 +2,10 @@ import { checkDecision, type Decision } from '../contracts/decision.js';
 import { readOptions } from '../contracts/options.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { Adjustment, Hit } from '../contracts/store.js';
-import { isPaid } from './charge.js';
-import { DecidedHit } from './decision.js';
-import { checkNames } from './named-costs.js';
+import { isPaid, DecidedHit } from './decision.js';
+import { checkNames } from './operation.js';
 import { REFUND_OPTIONS, type RefundOptions } from './options.js';
+import { costOfRule, type Cost, type RuleHit } from '../rules/compiled-rule.js';
 
 /**
  * Returns the refunds of the permits that a decision charged, once.
@@ -36,4 +36,27 @@ function checkCharged(decision: unknown): void {
   throw new RateLimitConfigError([
     problem('decision', given, 'the object that the limiter returned, since a copy does not have its charge'),
   ]);
+}
+
+/**
+ * Returns the adjustments that change the charges of a decision to the actual cost, once. A rule that the cost does not
+ * name keeps its charge.
+ *
+ * @param hits the hits of the decision
+ */
+export function settlementOf(decision: Decision, hits: readonly RuleHit[], actual: Cost): Adjustment[] {
+  const charge = DecidedHit.chargeOf(decision);
+  const isDelayed = decision.delayMs > 0; // The delays of those behind it are known already.
+  return hits.flatMap(({ rule }, nth): Adjustment[] => {
+    const [charged] = charge?.take('refund', (_hit, index) => index === nth) ?? [];
+    const difference = charged ? (costOfRule(actual, rule) ?? charged.cost) - charged.cost : 0;
+    if (!charged || difference === 0) return [];
+    return [
+      {
+        ...charged,
+        kind: difference > 0 ? 'charge' : isDelayed ? 'refund-last' : 'refund',
+        cost: Math.abs(difference),
+      },
+    ];
+  });
 }

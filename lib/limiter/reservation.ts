@@ -2,8 +2,8 @@ import type { Decision } from '../contracts/decision.js';
 import { didYouMean } from '../contracts/nearest.js';
 import { readOptions } from '../contracts/options.js';
 import { shown } from '../contracts/shown.js';
-import type { Cost, CostByRule } from '../rules/cost.js';
-import { quoted } from './named-costs.js';
+import type { Cost, CostByRule } from '../rules/compiled-rule.js';
+import { quoted } from './operation.js';
 import { COSTS } from './options.js';
 
 const ACTUAL = { actual: { ...COSTS, isRequired: true } };

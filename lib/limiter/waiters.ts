@@ -1,6 +1,6 @@
-import { onAbort } from '../contracts/abort.js';
+import { onAbort } from '../contracts/timer.js';
 import type { BaseStore, Store, TurnFollower } from '../contracts/store.js';
-import type { RuleHit } from '../rules/rule-hit.js';
+import type { RuleHit } from '../rules/compiled-rule.js';
 import type { CurrentHits } from './current-rules.js';
 import { Pause } from './pause.js';
 import { WaitingList, type Waiter } from './waiting-list.js';

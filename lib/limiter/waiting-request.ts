@@ -1,7 +1,7 @@
 import type { HitResult, Store } from '../contracts/store.js';
 import { isDenied } from '../contracts/undo.js';
-import type { RuleHit } from '../rules/rule-hit.js';
-import { Charge } from './charge.js';
+import type { RuleHit } from '../rules/compiled-rule.js';
+import { Charge } from './decision.js';
 import { withCurrentRules, type CurrentHits } from './current-rules.js';
 
 const MICROSECONDS_PER_MS = 1000;

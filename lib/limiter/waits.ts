@@ -1,5 +1,5 @@
 import type { BaseStore, Store } from '../contracts/store.js';
-import type { HitWait, RuleHit } from '../rules/rule-hit.js';
+import type { HitWait, RuleHit } from '../rules/compiled-rule.js';
 import { AcquireLines } from './acquire-lines.js';
 import { Waiters, type Wait } from './waiters.js';
 import type { Decided } from './waiting-request.js';

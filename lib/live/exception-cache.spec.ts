@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { SourcedRule } from '../contracts/rule-source.js';
 import { sampleOf } from '../nest/request/per-request-rule.js';
-import { ExceptionCache } from './exception-cache.js';
+import { ExceptionCache } from './change-of-rule.js';
 
 const RULE = { name: 'login', window: '1m', limit: 5 };
 const EXCEPTIONS = ['203.0.113.7', '203.0.113.8'].map((subject): SourcedRule => {

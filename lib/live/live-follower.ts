@@ -1,14 +1,91 @@
+import { after, type Timer } from '../contracts/timer.js';
+import { isFields } from '../contracts/fields.js';
+import {
+  changeProblem,
+  type SourcedRule,
+  type SourcedRules,
+  type RuleLoss,
+  type RuleSource,
+} from '../contracts/rule-source.js';
+import { shown } from '../contracts/shown.js';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
-import type { RuleLoss, RuleSource, SourcedRules } from '../contracts/rule-source.js';
-import { shown } from '../contracts/shown.js';
-import { after, type Timer } from '../contracts/timer.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
 import { Warnings } from '../nest/warnings.js';
-import { checkedRules } from './checked-rules.js';
-import { inTime } from './in-time.js';
 import { LiveState } from './live-state.js';
+
+/**
+ * Returns the result of a source, which may hang.
+ *
+ * @param within milliseconds
+ * @param late the message of the error
+ * @throws Error if there is no result in time
+ */
+export function inTime<Result>(
+  ask: () => Promise<Result>,
+  within: number,
+  late = `no result within ${within} ms`,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = after(within, () => reject(new Error(late)));
+    Promise.resolve()
+      .then(ask)
+      .then(resolve, reject)
+      .finally(() => timer.stop());
+  });
+}
+
+/**
+ * Returns what a source has loaded. An entry that is too long or nested too deeply is unreadable, and the others apply.
+ *
+ * @throws Error if the source returned something else, whatever its type states
+ */
+export function checkedRules(loaded: unknown): SourcedRules {
+  if (!isFields(loaded) || !isVersion(loaded['version']) || !Array.isArray(loaded['entries'])) {
+    throw new Error('`load` of the source returned no { version, entries: [{ rule, fields }] }');
+  }
+  const known = new Set<string>();
+  const entries = (loaded['entries'] as unknown[]).map((entry) => {
+    if (!isFields(entry) || typeof entry['rule'] !== 'string') {
+      throw new Error('`load` of the source returned an entry without the name of a rule');
+    }
+    const readable = readableRule(entry as unknown as SourcedRule);
+    const { rule, subject } = readable;
+    const of = `rule "${rule}"${subject === undefined ? '' : ` for subject ${JSON.stringify(subject)}`}`;
+    if (known.has(of) && readable.unreadable === undefined)
+      throw new Error(`\`load\` of the source returned ${of} twice`);
+    known.add(of);
+    if (!isDuration(entry['expiresInMs'])) {
+      throw new Error(`\`load\` of the source returned another expiresInMs than milliseconds for ${of}`);
+    }
+    return readable;
+  });
+  return { ...(loaded as unknown as SourcedRules), entries };
+}
+
+/** If the subject is too long, the entry has a name that no rule has. */
+function readableRule(entry: SourcedRule): SourcedRule {
+  const unreadable = changeProblem(entry);
+  if (unreadable === undefined) return entry;
+  const { rule, subject } = entry;
+  const isNamed = changeProblem({ rule, subject, fields: undefined }) === undefined;
+  return {
+    rule: isNamed ? rule : shown([rule, subject]),
+    subject: isNamed ? subject : undefined,
+    fields: {},
+    unreadable,
+  };
+}
+
+function isVersion(version: unknown): boolean {
+  return typeof version === 'string' || (typeof version === 'number' && !Number.isNaN(version));
+}
+
+/** JSON of a database has `null` for what is absent. */
+function isDuration(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'number' && !Number.isNaN(value));
+}
 
 /** Milliseconds after which a source that has not loaded its rules counts as unreachable. */
 const LOAD_MS = 1000;

@@ -12,7 +12,7 @@ import {
 } from '../contracts/rule-source.js';
 import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
 import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
-import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../rules/subject-digest.js';
+import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../rules/subject.js';
 import type { Routes } from '../nest/request/routes.js';
 import { originsOf } from '../nest/rules/rule-layers.js';
 import type { RuleBook } from '../nest/rules/rule-book.js';
@@ -23,11 +23,9 @@ import {
   readUnsetOptions,
   type SetOptions,
   type UnsetOptions,
+  type LiveRuleFields,
 } from './change-options.js';
-import { checkedRules } from './checked-rules.js';
-import { inTime } from './in-time.js';
-import type { LiveRuleFields } from './live-rule-fields.js';
-import type { LiveFollower } from './live-follower.js';
+import { checkedRules, inTime, type LiveFollower } from './live-follower.js';
 import type { LiveState } from './live-state.js';
 
 /** Milliseconds in which a source has to return what it holds, and to confirm a change. */

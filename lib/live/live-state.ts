@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { Warnings } from '../nest/warnings.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { SourcedRules } from '../contracts/rule-source.js';
 import { after, type Timer } from '../contracts/timer.js';
@@ -17,9 +18,36 @@ import {
   type ChangedRule,
   type HeldRule,
   type RuleChanges,
+  ExceptionCache,
 } from './change-of-rule.js';
-import { ExceptionCache } from './exception-cache.js';
-import { RejectedRules } from './rejected-rules.js';
+
+/** Reports live rules of the source that do not fit: once, until the source holds other ones. */
+@Injectable()
+export class RejectedRules {
+  private readonly reasons = new Map<string, string>();
+
+  constructor(@Inject(Warnings) private readonly warnings: Warnings) {}
+
+  reject(rule: string, problems: readonly string[]): void {
+    const reason = problems.join('; ');
+    if (this.reasons.get(rule) === reason) return;
+    this.accept(rule);
+    this.reasons.set(rule, reason);
+    const stays =
+      'The last live rule that was right, or the rule in the code, stays in force in this process';
+    this.warnings.warn('RL_LIVE_RULE_REJECTED', `${reason}. ${stays}; correct the rule in the source.`, rule);
+  }
+
+  accept(rule: string): void {
+    this.reasons.delete(rule);
+    this.warnings.withdraw('RL_LIVE_RULE_REJECTED', rule);
+  }
+
+  /** Forgets the rules that the source does not hold any more. */
+  keep(rules: readonly string[]): void {
+    for (const rule of this.reasons.keys()) if (!rules.includes(rule)) this.accept(rule);
+  }
+}
 
 /** Maximum number of replaced changes of a rule whose counters are still known. */
 const MOST_REPLACED = 5;

@@ -1,8 +1,7 @@
 import type * as TsMorph from 'ts-morph';
 import { definitionOf } from './constants.js';
-import { durationFor } from './durations.js';
+import { durationFor, type Source } from './source.js';
 import { fieldsOf, valuesOf } from './rules.js';
-import type { Source } from './source.js';
 
 const BY_HAND = 'write @RateLimit, one for each throttler';
 

@@ -1,8 +1,7 @@
 import type * as TsMorph from 'ts-morph';
 import { definitionOf } from './constants.js';
-import { millisecondsIn, textOf } from './durations.js';
+import { millisecondsIn, textOf, isSubclassOf, PACKAGE, THROTTLER, type Source } from './source.js';
 import { valuesOf } from './rules.js';
-import { isSubclassOf, PACKAGE, THROTTLER, type Source } from './source.js';
 
 /** The decorators of handlers. */
 const HANDLERS =

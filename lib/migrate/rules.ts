@@ -1,6 +1,5 @@
 import type * as TsMorph from 'ts-morph';
-import { durationFor } from './durations.js';
-import type { Source } from './source.js';
+import { durationFor, type Source } from './source.js';
 
 const KEY_GENERATOR =
   "generateKey: a rule's counter is that of its subject (`by`) and its route; `scope: 'shared'` counts all routes together";

@@ -4,8 +4,7 @@ import { ApplicationConfig, type HttpAdapterHost } from '@nestjs/core';
 import { catchError, firstValueFrom, of, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
 import type { Responder } from './request/responder.js';
-import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
-import { RateLimitExceededException } from './rate-limit.exception.js';
+import { RateLimitUnavailableException, RateLimitExceededException } from './rate-limit.exception.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 
 const denied = {

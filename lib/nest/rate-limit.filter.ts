@@ -3,9 +3,8 @@ import { Catch, Inject, type ArgumentsHost, type ExceptionFilter, type Type } fr
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 import { Responder, type Denial } from './request/responder.js';
-import { answerDenial } from '../transports/handler-filter.js';
-import { RateLimitUnavailableException } from './rate-limit-unavailable.exception.js';
-import { RateLimitExceededException } from './rate-limit.exception.js';
+import { answerDenial } from '../transports/handler-interceptor.js';
+import { RateLimitUnavailableException, RateLimitExceededException } from './rate-limit.exception.js';
 
 const DENIALS: readonly Type[] = [RateLimitExceededException, RateLimitUnavailableException];
 

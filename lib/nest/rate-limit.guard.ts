@@ -8,10 +8,10 @@ import {
 import type { Decision } from '../contracts/decision.js';
 import { problem } from '../contracts/rate-limit-config.error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
-import { checkForeignHooks, checkInjected } from './checks/foreign-hooks.js';
+import { checkForeignHooks, checkInjected } from './checks/module-check.js';
 import type { Applied } from './request/applied-limit.js';
 import type { Exchange, SubjectHook } from './request/exchange.js';
-import { InvalidValues } from './request/invalid-values.js';
+import { InvalidValues, Warnings } from './warnings.js';
 import { Refusals } from './request/refusals.js';
 import { Responder } from './request/responder.js';
 import { Routes, type Handler, type Route } from './request/routes.js';
@@ -20,9 +20,7 @@ import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
 import { Elsewhere } from '../transports/elsewhere.js';
 import { answerable } from '../transports/grpc-stream-call.js';
-import { httpExchange } from '../transports/http.js';
-import { Transports } from '../transports/transports.js';
-import { Warnings } from './warnings.js';
+import { httpExchange, Transports } from '../transports/transports.js';
 
 /** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */
 const COUNTED = Symbol.for('nestjs-redis-rate-limit:counted');

@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { BaseStore } from '../contracts/store.js';
-import type { OnStoreError } from '../rules/on-store-error.js';
+import type { OnStoreError, Rule } from '../rules/rule.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
-import type { Rule } from '../rules/rule.js';
-import { faultOf } from '../stores/redis/fault.js';
+import { faultOf } from '../stores/redis/breaker/fault.js';
 import { LiveFollower } from '../live/live-follower.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';

@@ -13,13 +13,12 @@ import { RateLimiter } from '../limiter/rate-limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { readModuleOptions } from './rules/check-options.js';
 import { Guards } from './startup/guards.js';
-import { InvalidValues } from './request/invalid-values.js';
+import { InvalidValues, Warnings } from './warnings.js';
 import { LOADED_LAZILY, WITHOUT_OPTIONS } from './rules/module-arguments.js';
 import { LiveFollower } from '../live/live-follower.js';
 import { LiveRules } from '../live/live-rules.js';
-import { LiveState } from '../live/live-state.js';
-import { RejectedRules } from '../live/rejected-rules.js';
-import { ModuleRulesCheck } from './startup/module-rules-check.js';
+import { LiveState, RejectedRules } from '../live/live-state.js';
+import { ModuleRulesCheck, StartCheck } from './startup/start-check.js';
 import { Refusals } from './request/refusals.js';
 import { Responder } from './request/responder.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
@@ -32,15 +31,9 @@ import { RouteRules } from './startup/route-rules.js';
 import { Routes } from './request/routes.js';
 import { RuleBook } from './rules/rule-book.js';
 import { Settlement } from './request/settlement.js';
-import { StartCheck } from './startup/start-check.js';
-import { warnOfClocks } from './checks/clocks.js';
-import { warnOfFullMemory } from './checks/full-memory.js';
-import { warnOfHeartbeats } from './checks/heartbeats.js';
-import { logStore } from './checks/store-log.js';
+import { warnOfClocks, warnOfFullMemory, warnOfHeartbeats, logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
-import { applicationName } from './startup/application-name.js';
-import { createClient, type ClientHolder } from './startup/create-client.js';
-import { createStore } from './startup/create-store.js';
+import { applicationName, createClient, type ClientHolder, createStore } from './startup/create-store.js';
 import {
   ARGUMENT_PROBLEMS,
   CLIENT_HOLDER,
@@ -49,11 +42,10 @@ import {
   RATE_LIMIT_STORE,
   REGISTERS_FILTER,
 } from './tokens.js';
-import { Warnings } from './warnings.js';
 import { Connections } from './startup/connections.js';
-import { DeniedEvents } from '../transports/denied-events.js';
+import { DeniedEvents } from '../transports/rpc.js';
 import { Elsewhere } from '../transports/elsewhere.js';
-import { GraphqlResponse } from '../transports/graphql-response.js';
+import { GraphqlResponse } from '../transports/graphql-operation.js';
 import { Handshakes } from '../transports/handshakes.js';
 import { Transports } from '../transports/transports.js';
 import { METHOD_LIMITER } from './limited-method.js';

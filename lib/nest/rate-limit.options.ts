@@ -1,12 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
-import type { OnStoreError } from '../rules/on-store-error.js';
+import type { OnStoreError } from '../rules/rule.js';
 import type { HeaderStyle } from '../http/headers.js';
 import type { RuleSource } from '../contracts/rule-source.js';
 import type { RedisConnection } from '../stores/redis/redis-option.js';
 import type { RuleOverrides } from './rules/overrides.js';
-import type { NamedRule } from './rules/route-rule.js';
-import type { TransportName } from './rules/transport-names.js';
+import type { NamedRule, TransportName } from './rules/route-rule.js';
 import type { WarningsOption } from './warning-codes.js';
 
 /** The options of `RateLimitModule.forRoot`, and the result of the factory in `forRootAsync`. */

@@ -3,6 +3,7 @@ import { escaped } from '../contracts/shown.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';
+import type { OnStoreError } from '../rules/rule.js';
 
 /** Lists the warnings that were logged and still apply: setups in which a limit is probably not enforced as intended. */
 @Injectable()
@@ -63,5 +64,32 @@ export class Warnings {
   private isOff(code: WarningCode): boolean {
     if (typeof this.option !== 'object' || this.option === null) return this.option === false;
     return (this.option as Partial<Record<WarningCode, boolean>>)[code] === false;
+  }
+}
+
+/** Reports invalid values that functions in rules return. */
+@Injectable()
+export class InvalidValues {
+  constructor(
+    @Inject(Warnings) private readonly warnings: Warnings,
+    @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
+  ) {}
+
+  /** `onStoreError` of the module, for rules without their own. */
+  get onStoreError(): OnStoreError {
+    return this.options.onStoreError ?? 'local';
+  }
+
+  /**
+   * Reports an invalid value, once per rule and field.
+   *
+   * @param outcome a sentence on what happens to such a request
+   */
+  report(rule: string, field: string, reason: string, outcome: string): void {
+    this.warnings.warn(
+      'RL_INVALID_VALUE',
+      `${reason}. ${outcome}; correct the function.`,
+      `${rule} ${field}`,
+    );
   }
 }

@@ -4,7 +4,7 @@ import type { FairShare } from '../algorithms/fair-share-option.js';
 import type { Prefetch } from '../algorithms/prefetch.js';
 import { FOR_LARGE_LIMITS } from '../algorithms/registry.js';
 import { parseDuration } from '../contracts/duration.js';
-import { amountsOf, sharedAmounts } from './amounts.js';
+import { amountsOf, sharedAmounts, type CompiledPrefetch, type CompiledRule } from './compiled-rule.js';
 import { readFields } from '../contracts/options.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import {
@@ -16,8 +16,6 @@ import {
   RULE_FIELDS,
   type AnyDefinition,
 } from './rule-fields.js';
-import type { CompiledPrefetch, CompiledRule } from './compiled-rule.js';
-import { stateNameOf } from './state-name.js';
 import { boundedPart } from './subject.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
 
@@ -153,4 +151,17 @@ function compileTrial(
   const rule = { ...live, ...trial, mode: 'shadow' } as AnyRule;
   const { name: trialOf = DEFAULT_RULE_NAME } = live;
   return { ...compileRule(rule, `${path}.trial`, weightName), name: `${trialOf}?`, trialOf };
+}
+
+/**
+ * Returns what gives the states of a rule their meaning: the algorithm in its variant, the version of its format, the
+ * window in milliseconds or as a calendar word, and further parts of the algorithm: `gcra2/60000`. A rule in which one of
+ * them differs has other counters.
+ */
+function stateNameOf(
+  rule: Quota,
+  { name, version, leases, keyParts }: Pick<AnyDefinition, 'name' | 'version' | 'leases' | 'keyParts'>,
+): string {
+  const window = leases ? [] : [rule.calendar ?? rule.window / 1000];
+  return [`${name}${version}`, ...window, ...(keyParts?.(rule) ?? [])].join('/');
 }

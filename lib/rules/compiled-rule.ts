@@ -1,7 +1,59 @@
-import type { TakenAhead } from '../algorithms/definition.js';
-import type { Algorithm, Parameters } from '../contracts/algorithm.js';
-import type { Amounts } from './amounts.js';
-import type { OnStoreError } from './on-store-error.js';
+import type { Numbers, Quota, TakenAhead } from '../algorithms/definition.js';
+import { shareOf } from '../algorithms/share.js';
+import { toMicroseconds } from '../contracts/clock.js';
+import type { Parameters, Algorithm } from '../contracts/algorithm.js';
+import type { AnyDefinition } from './rule-fields.js';
+import type { OnStoreError } from './rule.js';
+import type { Hit } from '../contracts/store.js';
+import type { MaybePromise } from '../contracts/thenable.js';
+import type { Subject } from './subject.js';
+
+/** The parameters of a rule's algorithm, and the limit that its decisions report. */
+interface Amounts {
+  readonly parameters: Parameters;
+  /** Returns the parameters at an instant in milliseconds since the epoch. Absent if they do not depend on the time. */
+  readonly parametersAt?: ((nowMs: number) => Parameters) | undefined;
+  /** Maximum number of permits that can be taken at once. */
+  readonly capacity: number;
+  /** Milliseconds in which the capacity is refilled; 0 if permits become available when they are released. */
+  readonly capacityWindowMs: number;
+}
+
+/** The algorithm, or the variant of one, that evaluates a rule. */
+type Compiler = Pick<AnyDefinition, 'compile' | 'compileAt' | 'capacity' | 'share'>;
+
+/** Returns the amounts of a checked rule. */
+export function amountsOf(
+  quota: Quota,
+  compiler: Compiler,
+): Amounts & { readonly parameters: Numbers<string> } {
+  const { limit, window } = quota;
+  const parameters = compiler.compile(quota);
+  const compileAt = compiler.compileAt?.(quota);
+  const capacity = limit === 0 ? 0 : (compiler.capacity?.(parameters) ?? limit);
+  return {
+    parameters,
+    parametersAt: compileAt && ((nowMs) => compileAt(toMicroseconds(nowMs))),
+    capacity,
+    capacityWindowMs: Math.ceil((limit === 0 ? window : (window * capacity) / limit) / 1000),
+  };
+}
+
+/**
+ * Returns a function from the number of processes that share a rule to the amounts of one of them. The limit and every
+ * option that counts permits are divided by that number, rounded down, and at least 1.
+ */
+export function sharedAmounts(quota: Quota, compiler: Compiler): (processes: number) => Amounts {
+  let last: { readonly processes: number; readonly amounts: Amounts } | undefined;
+  return (processes) => {
+    if (last?.processes === processes) return last.amounts;
+    const limit = shareOf(quota.limit, processes);
+    const options = quota.limit === 0 ? {} : compiler.share?.(quota, processes);
+    const amounts = amountsOf({ ...quota, ...options, limit }, compiler);
+    last = { processes, amounts };
+    return amounts;
+  };
+}
 
 /** The prefetch of a compiled rule. */
 export interface CompiledPrefetch {
@@ -46,4 +98,41 @@ export interface CompiledRule extends Amounts {
   readonly until?: number | undefined;
   /** The trial limit, if the rule has one. */
   readonly trial?: CompiledRule | undefined;
+}
+
+/** The hit of a subject on a rule. */
+export interface RuleHit extends Hit {
+  readonly rule: CompiledRule;
+  readonly subject: Subject;
+  /** The route that the counter belongs to; absent if routes share it. */
+  readonly route?: string | undefined;
+  /** How long the request waits for its permits; absent if it does not. */
+  readonly wait?: HitWait | undefined;
+}
+
+/** How long a request waits. */
+export interface HitWait {
+  readonly maxWaitMs: number;
+  /** Returns a signal that ends the wait. */
+  readonly signal: () => AbortSignal | undefined;
+  /** Returns the hits that the request would have if it arrived now. */
+  readonly current?: () => MaybePromise<readonly RuleHit[]>;
+}
+
+/** Permits by the names of rules. */
+export type CostByRule<Name extends string = string> = Readonly<Partial<Record<Name, number>>>;
+
+/** Permits of each rule, or permits by the names of rules. */
+export type Cost = number | CostByRule;
+
+/** Returns the name of a rule in costs: a trial limit costs what its rule costs. */
+export function costName({ name, trialOf = name }: Pick<CompiledRule, 'name' | 'trialOf'>): string {
+  return trialOf;
+}
+
+/** Returns the permits of a rule; `undefined` if the cost does not name the rule. */
+export function costOfRule(cost: Cost | undefined, rule: CompiledRule): number | undefined {
+  if (typeof cost !== 'object') return cost;
+  const name = costName(rule);
+  return Object.hasOwn(cost, name) ? cost[name] : undefined;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { STRANGE_SUBJECTS } from '../../test/contract/strange-subjects.js';
-import { keyHead, keyOf, keyTail, encodeSubject } from './key.js';
+import { keyHead, keyOf, keyTail, encodeSubject } from './keys.js';
 import { compileRule } from './compile-rule.js';
-import { subjectFromProgram } from './subject-digest.js';
+import { subjectFromProgram } from './subject.js';
 
 const login = compileRule({ name: 'login', algorithm: 'gcra', limit: 1, window: '1s' });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { compileRule } from './compile-rule.js';
 import { KeyedRule, HitCacheLimit } from './keyed-rule.js';
 import { Keys } from './keys.js';
-import type { RuleHit } from './rule-hit.js';
+import type { RuleHit } from './compiled-rule.js';
 import type { AnyRule } from './rule.js';
 
 const RULE: AnyRule = { algorithm: 'gcra', window: '1m', limit: 10 };

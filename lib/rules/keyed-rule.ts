@@ -1,5 +1,4 @@
-import type { Cost } from './cost.js';
-import type { RuleHit } from './rule-hit.js';
+import type { Cost, RuleHit } from './compiled-rule.js';
 import type { Subject } from './subject.js';
 
 /** Estimated heap of the hits of a subject, and of each hit, in bytes, besides their keys. */

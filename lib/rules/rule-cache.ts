@@ -2,15 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { isFields } from '../contracts/fields.js';
 import { shown } from '../contracts/shown.js';
 import { compileRule } from './compile-rule.js';
-import type { Cost } from './cost.js';
-import { tooManyKeys } from './most-keys.js';
+import type { Cost, RuleHit, CompiledRule } from './compiled-rule.js';
+import { tooManyKeys } from './keys.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { KeyedRule } from './keyed-rule.js';
-import type { RuleHit } from './rule-hit.js';
-import type { CompiledRule } from './compiled-rule.js';
 import { DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
-import type { Subject } from './subject.js';
-import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from './subject-digest.js';
+import { type Subject, SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from './subject.js';
 
 const RULE_ALLOWED = 'an object with fields of a rule, or with RateLimitService the name of a rule';
 

@@ -1,15 +1,19 @@
 import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
 import type { AlgorithmDefinition } from '../algorithms/definition.js';
-import { durationOption, integer } from '../contracts/option-checks.js';
+import {
+  durationOption,
+  integer,
+  refusal,
+  unknownOption,
+  type OptionCheck,
+  readCount,
+} from '../contracts/options.js';
 import { isFields } from '../contracts/fields.js';
 import { nearest } from '../contracts/nearest.js';
-import { refusal, unknownOption, type OptionCheck } from '../contracts/options.js';
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
 import { durationFix } from '../contracts/duration.js';
-import { readCount } from '../contracts/count.js';
 import { foreignFix } from './foreign-fields.js';
-import { ON_STORE_ERROR } from './on-store-error.js';
-import { DEFAULT_ALGORITHM } from './rule.js';
+import { ON_STORE_ERROR, DEFAULT_ALGORITHM } from './rule.js';
 
 export { integer };
 

@@ -2,7 +2,14 @@ import type { CalendarWindow } from '../algorithms/calendar-length.js';
 import type { AlgorithmDefinition } from '../algorithms/definition.js';
 import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
 import type { Duration } from '../contracts/duration.js';
-import type { OnStoreError } from './on-store-error.js';
+
+/**
+ * The fallback, which decides while Redis cannot: `'local'` counts in the memory of each process, with its share
+ * of the limit; `'allow'` allows the request and does not count it; `'deny'` denies it, over HTTP with a 503.
+ */
+export type OnStoreError = (typeof ON_STORE_ERROR)[number];
+
+export const ON_STORE_ERROR = ['allow', 'deny', 'local'] as const;
 
 /** The fields that every rule has, with any algorithm. */
 export interface RuleBase {
@@ -54,7 +61,7 @@ export interface RuleBase {
 }
 
 /** The fields in which a trial limit differs from its rule: one or both of them. */
-export interface Trial {
+interface Trial {
   /** Permits per window: an integer from 0 to 1,000,000,000. */
   readonly limit?: number;
   /** Length of the window. */
@@ -62,13 +69,13 @@ export interface Trial {
 }
 
 /** The field of a rule with a window. */
-export interface Windowed {
+interface Windowed {
   /** Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`. */
   readonly window: Duration;
 }
 
 /** The field of a rule with a window, which may be a calendar window. */
-export interface CalendarWindowed {
+interface CalendarWindowed {
   /**
    * Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`; or a calendar
    * window: `'day'`, `'week'`, `'month'`.
@@ -150,4 +157,5 @@ export type Rule = Exclude<AnyRule, ConcurrencyRule>;
 export type BlockingRule = AnyRule & { readonly block: Duration | 'manual' };
 
 export const DEFAULT_RULE_NAME = 'default';
+
 export const DEFAULT_ALGORITHM = 'sliding-window-log' satisfies AlgorithmName;

@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeSubject } from './key.js';
-import { boundedList, boundedPart, copyOfText } from './subject.js';
+import { encodeSubject } from './keys.js';
 import {
+  boundedList,
+  boundedPart,
+  copyOfText,
   subjectForPrograms,
   subjectFromProgram,
   subjectFromSource,
   type SubjectDigest,
-} from './subject-digest.js';
+} from './subject.js';
 
 const LONG = `ann.smith@${'example.'.repeat(10)}com`;
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Client } from './client.js';
-import { Clients } from './clients.js';
+import { type Client, Clients } from './clients.js';
 
 function open(maxSize: number) {
   const dropped: Client[] = [];

@@ -1,7 +1,40 @@
-import { newClient, sizeOfClient, type Client } from './client.js';
+import { type ReplayedCounter, stepOf } from '../rules/replay.js';
+import type { CompiledRule } from '../rules/compiled-rule.js';
+
+/** What a simulation knows of one client under one rule. */
+interface ClientRecord extends ReplayedCounter {
+  denied: number;
+  /** Size of the state: an integer from 0. */
+  size: number;
+}
+
+/** A client: all requests of one subject. */
+export interface Client {
+  readonly subject: string;
+  /** Number of the client in the order of first requests, from 0. */
+  readonly id: number;
+  /** One for each rule. */
+  readonly records: readonly ClientRecord[];
+  requests: number;
+}
+
+function newClient(subject: string, id: number, rules: number): Client {
+  return { subject, id, records: Array.from({ length: rules }, newRecord), requests: 0 };
+}
+
+export function newRecord(): ClientRecord {
+  return { state: undefined, expiresAt: 0, blockedUntil: 0, denied: 0, size: 0 };
+}
+
+/** Returns the size of a client in memory: 1, and the sizes of its states. */
+function sizeOfClient({ records }: Client): number {
+  let size = 1;
+  for (const record of records) size += record.size;
+  return size;
+}
 
 /** Options of `Clients`. */
-export interface ClientsOptions {
+interface ClientsOptions {
   /** Number of rules. */
   readonly rules: number;
   /** Maximum total size of the clients in memory. */
@@ -93,4 +126,33 @@ export class Clients {
     const { maxSize, rules } = this.options;
     return Math.max(1, Math.min(MEASURED_EVERY, Math.floor(maxSize / 8 / (1 + rules))));
   }
+}
+
+export const ALLOWED = 0;
+
+export const DELAYED = 1;
+
+export const DENIED = 2;
+
+/** The outcome of a request: `ALLOWED`, `DELAYED` or `DENIED`. */
+export type Outcome = typeof ALLOWED | typeof DELAYED | typeof DENIED;
+
+/**
+ * Decides a request of a client, see `stepOf`.
+ *
+ * @param now microseconds since the epoch
+ */
+export function decide(rule: CompiledRule, record: ClientRecord, now: number): Outcome {
+  const step = stepOf(rule, record, now);
+  if (!step?.allowed) {
+    record.denied += 1;
+    return DENIED;
+  }
+  return step.delay > 0 ? DELAYED : ALLOWED;
+}
+
+/** Measures the state of a client, and deletes it if it has expired. */
+export function measure({ algorithm }: CompiledRule, record: ClientRecord, now: number): void {
+  if (record.expiresAt <= now) record.state = undefined;
+  record.size = record.state === undefined ? 0 : (algorithm.sizeOf?.(record.state) ?? 1);
 }

@@ -2,10 +2,9 @@ import { closeSync, existsSync, openSync, readSync, realpathSync, statSync, writ
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { escaped } from '../contracts/shown.js';
 import { readArguments } from './options.js';
-import { Progress } from './progress.js';
+import { Progress, simulate } from './simulate.js';
 import { htmlReport } from './report/html-report.js';
 import { textReport } from './report/text-report.js';
-import { simulate } from './simulate.js';
 
 /**
  * Runs `simulate` with the arguments after its name.

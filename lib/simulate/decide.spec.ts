@@ -5,8 +5,7 @@ import { RateLimiter } from '../limiter/rate-limiter.js';
 import { compileRule } from '../rules/compile-rule.js';
 import type { Rule } from '../rules/rule.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
-import { newRecord } from './client.js';
-import { decide, DELAYED, DENIED, type Outcome } from './decide.js';
+import { newRecord, decide, DELAYED, DENIED, type Outcome } from './clients.js';
 
 const START = 1_700_000_000_000;
 const quota = { limit: 5, windowMs: 1000 };

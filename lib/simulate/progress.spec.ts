@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Progress } from './progress.js';
+import { Progress } from './simulate.js';
 
 function open(isTTY: boolean) {
   let now = 0;

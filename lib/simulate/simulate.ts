@@ -1,12 +1,121 @@
-import type { Client } from './client.js';
-import { Clients } from './clients.js';
-import { decide, measure } from './decide.js';
+import { statSync } from 'node:fs';
+import { type Client, Clients, decide, measure } from './clients.js';
 import { LogFile, visitInOrder, type MalformedLine } from './input/log-file.js';
 import type { SimulateOptions } from './options.js';
-import type { Progress } from './progress.js';
 import { suggest, templatesOf, type Suggestion } from './suggest.js';
 import { Tally, type RuleTally } from './tally.js';
-import { Trace } from './trace.js';
+
+/** The stream that shows the progress. */
+interface ProgressOutput {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+const FIRST_AFTER_MS = 1000;
+
+const EVERY_MS = 200;
+
+const WIDTH = 30;
+
+/** Shows the progress of long work in one line of a terminal, and removes the line at the end. */
+export class Progress {
+  private readonly total: number;
+  private done = 0;
+  private nextAt: number;
+  private isShown = false;
+
+  /**
+   * @param files the files to read; their sizes are the work
+   * @param stopwatch milliseconds since an arbitrary instant
+   */
+  constructor(
+    private readonly output: ProgressOutput,
+    files: readonly string[],
+    private readonly stopwatch: () => number = () => performance.now(),
+  ) {
+    const sizes = files.map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? NaN);
+    this.total = sizes.reduce((sum, size) => sum + size, 0);
+    this.nextAt = stopwatch() + FIRST_AFTER_MS;
+  }
+
+  /** Reports bytes that were read. */
+  read(bytes: number): void {
+    this.done += bytes;
+    if (Number.isNaN(this.total)) this.show(`read ${Math.floor(this.done / 1e6)} MB`);
+    else this.show(bar(this.done / this.total, 'reading'));
+  }
+
+  /** Reports that a number of searches of limits are done. */
+  search(done: number, total: number): void {
+    this.show(bar(done / total, 'searching limits'));
+  }
+
+  /** Removes the line. */
+  end(): void {
+    if (this.isShown) this.output.write('\r\u001b[K');
+    this.isShown = false;
+  }
+
+  private show(text: string): void {
+    if (!this.output.isTTY || this.stopwatch() < this.nextAt) return;
+    this.nextAt = this.stopwatch() + EVERY_MS;
+    this.isShown = true;
+    this.output.write(`\r${text}\u001b[K`);
+  }
+}
+
+function bar(share: number, work: string): string {
+  const full = Math.round(Math.min(1, share) * WIDTH);
+  return `[${'#'.repeat(full)}${'.'.repeat(WIDTH - full)}] ${Math.floor(Math.min(1, share) * 100)} % ${work}`;
+}
+
+const PART = 1 << 20;
+
+/** Requests in memory, for several replays: 20 bytes each. */
+class Trace {
+  private readonly times: Float64Array[] = [];
+  private readonly ids: Uint32Array[] = [];
+  private mostId = -1;
+  private used = PART;
+
+  /** Number of requests. */
+  get length(): number {
+    return (this.times.length - 1) * PART + this.used;
+  }
+
+  add(time: number, id: number): void {
+    if (this.used === PART) {
+      this.times.push(new Float64Array(PART));
+      this.ids.push(new Uint32Array(PART));
+      this.used = 0;
+    }
+    this.times[this.times.length - 1]![this.used] = time;
+    this.ids[this.ids.length - 1]![this.used] = id;
+    this.used += 1;
+    if (id > this.mostId) this.mostId = id;
+  }
+
+  /** Returns the times of each client's requests, the clients with the most requests first. */
+  byClient(): readonly Float64Array[] {
+    const { length } = this;
+    const ends = new Float64Array(this.mostId + 2);
+    this.each((_time, id) => (ends[id + 1]! += 1));
+    for (let id = 0; id <= this.mostId; id += 1) ends[id + 1]! += ends[id]!;
+    const sorted = new Float64Array(length);
+    const next = ends.slice(0, -1);
+    this.each((time, id) => (sorted[next[id]!++] = time));
+    const clients = Array.from(next, (_end, id) => sorted.subarray(ends[id], ends[id + 1]));
+    return clients.sort((one, other) => other.length - one.length);
+  }
+
+  private each(visit: (time: number, id: number) => void): void {
+    const { length } = this;
+    for (let index = 0; index < length; index += 1) {
+      const part = Math.floor(index / PART);
+      visit(this.times[part]![index % PART]!, this.ids[part]![index % PART]!);
+    }
+  }
+}
 
 /** The result of one rule, with the rule as it was given. */
 export interface RuleResult extends RuleTally {

@@ -1,7 +1,6 @@
 import { algorithms } from '../algorithms/registry.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
-import { newRecord } from './client.js';
-import { decide } from './decide.js';
+import { newRecord, decide } from './clients.js';
 import { readRule, type SimulatedRule } from './rule-text.js';
 
 /** The largest limit of a rule. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ALLOWED, DENIED } from './decide.js';
-import { Timeline } from './timeline.js';
+import { ALLOWED, DENIED } from './clients.js';
+import { Timeline } from './tally.js';
 
 describe('the timeline of a simulation', () => {
   it('has a bar for each second', () => {

@@ -1,17 +1,88 @@
-import type { INestApplication } from '@nestjs/common';
+import type { INestApplication, Type } from '@nestjs/common';
+import { MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { SwaggerModule } from '@nestjs/swagger';
+import { type Handler, Routes } from '../nest/request/routes.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
 import { RouteLimit } from '../nest/request/route-limit.js';
-import { Routes } from '../nest/request/routes.js';
-import { Guards } from '../nest/startup/guards.js';
-import { guardsOn } from '../nest/startup/handler-guard.js';
+import { Guards, guardsOn } from '../nest/startup/guards.js';
 import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
 import { OpenApiParts } from './openapi-parts.js';
-import { operationHandlers, operationsIn, type OperationHandler } from './operation-handlers.js';
 import { extensionOf } from '../nest/request/rate-limit-extension.js';
 
+const EXTENSION = 'swagger/apiExtension';
+
+const MARK = 'x-rate-limit-handler';
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'search'];
+
+/** The class and the method of an operation. */
+interface OperationHandler {
+  readonly type: Type;
+  readonly handler: Handler;
+}
+
+/**
+ * Returns the handler of each operation, by `get /path`. A second document is made for it, in which each handler is
+ * marked, since operation ids are the application's to choose.
+ */
+function operationHandlers(app: INestApplication): Map<string, OperationHandler> {
+  const handlers = handlersOf(app);
+  const unmark = handlers.map(({ handler }, index) => mark(handler, index));
+  const found = new Map<string, OperationHandler>();
+  try {
+    for (const ignoreGlobalPrefix of [true, false]) {
+      const { paths } = SwaggerModule.createDocument(app, {} as never, {
+        ignoreGlobalPrefix,
+        operationIdFactory: (controller) => controller,
+      });
+      for (const [path, operations] of Object.entries(paths)) {
+        for (const [method, operation] of operationsIn(operations)) {
+          const marked = handlers[Number(operation[MARK])];
+          const ofClass = handlers.find(
+            ({ type, handler }) => handler === marked?.handler && type.name === operation['operationId'],
+          );
+          if (marked) found.set(`${method} ${path}`, ofClass ?? marked);
+        }
+      }
+    }
+  } finally {
+    for (const each of unmark.toReversed()) each();
+  }
+  return found;
+}
+
+/** The operations of a path item, by method. */
+function operationsIn(item: object): [method: string, operation: Record<string, unknown>][] {
+  return Object.entries(item).filter(([method]) => METHODS.includes(method)) as [
+    string,
+    Record<string, unknown>,
+  ][];
+}
+
+function handlersOf(app: INestApplication): OperationHandler[] {
+  const scanner = new MetadataScanner();
+  const modules = app.get(ModulesContainer, { strict: false });
+  const controllers = [...modules.values()].flatMap((module) => [...module.controllers.values()]);
+  return controllers.flatMap(({ metatype }) => {
+    const type = metatype as Type;
+    const prototype = type.prototype as Record<string, Handler>;
+    return scanner.getAllMethodNames(prototype).map((name) => ({ type, handler: prototype[name]! }));
+  });
+}
+
+/** Marks a handler for the document, and returns the function that removes the mark. */
+function mark(handler: Handler, index: number): () => void {
+  const before = Reflect.getOwnMetadata(EXTENSION, handler) as object | undefined;
+  Reflect.defineMetadata(EXTENSION, { ...before, [MARK]: index }, handler);
+  return () => {
+    if (before) Reflect.defineMetadata(EXTENSION, before, handler);
+    else Reflect.deleteMetadata(EXTENSION, handler);
+  };
+}
+
 /** A Nest application. */
-export type SwaggerApplication = INestApplication;
+type SwaggerApplication = INestApplication;
 
 /** A document of `SwaggerModule.createDocument`. */
 export interface OpenApiDocument {

@@ -7,7 +7,15 @@ import type { BaseStore } from '../contracts/store.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { BlockingRule, Rule } from '../rules/rule.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
-import { draws } from './draws.js';
+
+/** Returns a function that draws integers from 0 to below a bound: the same sequence in every run. */
+export function draws(): (below: number) => number {
+  let state = 1;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
 
 /** What the contract of a store needs. */
 export interface StoreContract {
@@ -20,8 +28,11 @@ export interface StoreContract {
 type Play = (limiter: RateLimiter, advance: (milliseconds: number) => void) => Promise<unknown[]>;
 
 const STEPS = 200;
+
 const START = Date.UTC(2030, 0, 1, 12);
+
 const limits = { limit: 5, window: '10s' } as const;
+
 const windowed = (Object.keys(algorithms) as AlgorithmName[]).filter((name) => name !== 'concurrency');
 
 /**

@@ -6,11 +6,10 @@ import { RateLimiter } from '../limiter/rate-limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { openRedisStore } from '../stores/redis/open-redis-store.js';
 import { UnlimitedStore } from '../stores/unlimited/unlimited.store.js';
-import { warnOfHeartbeats } from '../nest/checks/heartbeats.js';
-import { logForms, logStore, warnOfRefusals } from '../nest/checks/store-log.js';
-import { RateLimitUnavailableException } from '../nest/rate-limit-unavailable.exception.js';
+import { warnOfHeartbeats, logForms, logStore, warnOfRefusals } from '../nest/checks/store-log.js';
+import { RateLimitUnavailableException } from '../nest/rate-limit.exception.js';
 import { MEANWHILE } from '../nest/rules/rule-fallbacks.js';
-import { applicationName } from '../nest/startup/application-name.js';
+import { applicationName } from '../nest/startup/create-store.js';
 import { Warnings } from '../nest/warnings.js';
 import { ThrottlerRuleCache } from './throttler-rules.js';
 import {

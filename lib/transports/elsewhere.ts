@@ -6,11 +6,10 @@ import { Refusals } from '../nest/request/refusals.js';
 import { Responder } from '../nest/request/responder.js';
 import type { Route } from '../nest/request/routes.js';
 import { Settlement, type Finish } from '../nest/request/settlement.js';
-import { DeniedEvents, type Deny } from './denied-events.js';
+import { DeniedEvents, type Deny, RpcExchange } from './rpc.js';
 import { answerable } from './grpc-stream-call.js';
 import { leave } from './handler-interceptor.js';
 import { failure, ObservedHandler, SUCCESS } from './observed-handler.js';
-import { RpcExchange } from './rpc.js';
 
 /**
  * Applies the limits of requests outside HTTP, in two stages. The guard decides the rules that do not depend on the

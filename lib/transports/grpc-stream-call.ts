@@ -7,10 +7,9 @@ import {
 } from '@nestjs/common';
 import { of, type Observable } from 'rxjs';
 import type { ResponseEnd } from '../http/response-end.js';
-import { RateLimitUnavailableException } from '../nest/rate-limit-unavailable.exception.js';
-import { RateLimitExceededException } from '../nest/rate-limit.exception.js';
+import { RateLimitUnavailableException, RateLimitExceededException } from '../nest/rate-limit.exception.js';
 import type { Denial } from '../nest/request/responder.js';
-import { grpcError } from './grpc.js';
+import { grpcError } from './rpc.js';
 
 /** The arguments of a handler by @GrpcStreamCall: the call, and where the client expects one response its callback. */
 type Arguments = [call: StreamCall, callback?: (error: unknown, ...rest: unknown[]) => void];

@@ -1,7 +1,47 @@
-import type { Type } from '@nestjs/common';
+import type { ExecutionContext, Type } from '@nestjs/common';
+import type { HttpRequest } from '../http/subject.js';
+import { Exchange, WITHOUT_CLIENT } from '../nest/request/exchange.js';
 import type { SubjectResolver } from '../nest/rules/route-rule.js';
-import { CallContext } from './call-context.js';
-import { OtherExchange } from './other.js';
+
+/** The context of a call that Nest creates none for, as functions in rules and guards get it. */
+export class CallContext {
+  /** @param kind `'ws'` for a connection to a gateway, whose first argument is the client */
+  constructor(
+    private readonly kind: 'provider' | 'ws',
+    private readonly type: Type,
+    private readonly method: unknown,
+    private readonly args: unknown[],
+  ) {}
+
+  getType = (): string => this.kind;
+  getClass = (): Type => this.type;
+  getHandler = (): unknown => this.method;
+  getArgs = (): unknown[] => this.args;
+  getArgByIndex = (index: number): unknown => this.args[index];
+  switchToHttp = (): object => ({ getRequest: this.none, getResponse: this.none, getNext: this.none });
+  switchToRpc = (): object => ({ getData: () => this.args[0], getContext: this.none });
+  switchToWs = (): object =>
+    this.kind === 'ws'
+      ? { getClient: () => this.args[0], getData: this.none, getPattern: this.none }
+      : { getClient: this.none, getData: () => this.args[0], getPattern: this.none };
+  private readonly none = (): undefined => undefined;
+
+  /** Returns the context of a call. */
+  static of(...given: ConstructorParameters<typeof CallContext>): ExecutionContext {
+    return new CallContext(...given) as unknown as ExecutionContext;
+  }
+}
+
+/** A call of a library, such as a queue consumer or a bot: no client address, no response. */
+export class OtherExchange extends Exchange {
+  readonly transport = 'other';
+  readonly request: HttpRequest = WITHOUT_CLIENT;
+  readonly response = undefined;
+
+  constructor(readonly context: ExecutionContext) {
+    super();
+  }
+}
 
 /** Returns the exchange of a call. */
 export function callExchange(type: Type, method: unknown, args: unknown[]): OtherExchange {

@@ -1,9 +1,55 @@
-import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
+import { type ArgumentsHost, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import type { Denial } from '../nest/request/responder.js';
 import { EMPTY, throwError, type Observable } from 'rxjs';
 import type { HttpRequest } from '../http/subject.js';
 import { Exchange, WITHOUT_CLIENT } from '../nest/request/exchange.js';
-import type { Denial } from '../nest/request/responder.js';
-import { grpcError } from './grpc.js';
+import type { Decision } from '../contracts/decision.js';
+import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
+import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
+import { Warnings } from '../nest/warnings.js';
+
+/** The codes of gRPC for a status of HTTP. */
+const CODES: Readonly<Record<number, number>> = { 429: 8, 503: 14 };
+
+const UNKNOWN = 2;
+
+/** The metadata of gRPC: of a request, or the trailers of a response. */
+interface Metadata {
+  getMap(): unknown;
+  set(name: string, value: string | Buffer): void;
+}
+
+/** An error from which gRPC makes the status of a call. */
+interface GrpcError {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+/**
+ * Returns the error of a denied call of gRPC: the status RESOURCE_EXHAUSTED, or UNAVAILABLE if the limits could not be
+ * checked, with `retry-after` (seconds) and `problem-details-bin` (JSON) in its metadata. `undefined` for other transports.
+ */
+export function grpcError(exception: Denial, host: ArgumentsHost): GrpcError | undefined {
+  const request = metadataOf(host);
+  if (!request) return undefined;
+  const metadata = new (request.constructor as new () => Metadata)();
+  const { retryAfterMs } = exception.decision;
+  if (retryAfterMs !== null) metadata.set('retry-after', String(Math.ceil(retryAfterMs / 1000)));
+  metadata.set('problem-details-bin', Buffer.from(JSON.stringify(exception.getResponse())));
+  return { code: CODES[exception.getStatus()] ?? UNKNOWN, details: exception.message, metadata };
+}
+
+/** A handler gets the metadata of a call as its second argument; one that is passed the call finds it there. */
+function metadataOf(host: ArgumentsHost): Metadata | undefined {
+  const [call, metadata] = host.getArgs<unknown[]>();
+  return [metadata, (call as { metadata?: unknown } | undefined)?.metadata].find(isMetadata);
+}
+
+function isMetadata(value: unknown): value is Metadata {
+  const { getMap, set } = (value ?? {}) as Partial<Metadata>;
+  return typeof getMap === 'function' && typeof set === 'function';
+}
 
 /** In the metadata of a handler by @EventPattern, as `PatternHandler` of @nestjs/microservices has it. */
 const EVENT = 2;
@@ -28,7 +74,7 @@ export class RpcExchange extends Exchange {
 }
 
 /** Marks the exception of a denied event, so that the event is dropped without an error. */
-export function drop<Exception extends object>(exception: Exception): Exception {
+function drop<Exception extends object>(exception: Exception): Exception {
   return Object.assign(exception, { [DROPPED]: true });
 }
 
@@ -36,4 +82,44 @@ export function drop<Exception extends object>(exception: Exception): Exception 
 export function rpcReply(exception: Denial, host: ArgumentsHost): Observable<never> {
   if (DROPPED in exception) return EMPTY;
   return throwError(() => grpcError(exception, host) ?? exception.getResponse());
+}
+
+/** Throws the exception of a denied request. */
+export type Deny = (exchange: Exchange, decision: Decision, detail?: string) => Promise<never>;
+
+/** Denies events of microservices, whose senders wait for no reply: drops them, or throws. */
+@Injectable()
+export class DeniedEvents {
+  private readonly isDropped: boolean;
+
+  constructor(
+    @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
+    @Inject(Warnings) private readonly warnings: Warnings,
+  ) {
+    this.isDropped = options?.onDeniedEvent !== 'throw';
+  }
+
+  /** Returns how a message is denied: as any request if its sender waits for a reply. */
+  deny(message: RpcExchange, deny: Deny): Deny {
+    if (!message.isEvent) return deny;
+    return async (exchange, decision, detail) => {
+      this.report(message, decision);
+      try {
+        return await deny(exchange, decision, detail);
+      } catch (error) {
+        throw this.isDropped && error instanceof Error ? drop(error) : error;
+      }
+    };
+  }
+
+  private report({ context }: RpcExchange, { rule }: Decision): void {
+    const handler = `${context.getClass().name}.${context.getHandler().name}`;
+    const outcome = this.isDropped ? 'dropped' : "an error for its transport (`onDeniedEvent: 'throw'`)";
+    this.warnings.warn(
+      'RL_EVENT_DENIED',
+      `Rule "${rule}" denied an event for ${handler}, and it was ${outcome}. Later ones are not logged: ` +
+        'RateLimitEvents emits each as `denied`.',
+      handler,
+    );
+  }
 }

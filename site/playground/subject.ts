@@ -1,6 +1,6 @@
 import type { Step } from '../../lib/contracts/algorithm.js';
 import type { CompiledRule } from '../../lib/rules/compiled-rule.js';
-import { newRecord } from '../../lib/simulate/client.js';
+import { newRecord } from '../../lib/simulate/clients.js';
 import { parametersOf, stateAt, stepOf } from '../../lib/rules/replay.js';
 
 /** When the virtual time begins, in microseconds since the epoch: a whole hour, at which windows by the clock begin. */

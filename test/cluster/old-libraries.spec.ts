@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
 import { RedisStore } from '../../lib/redis.js';
-import { library } from '../../lib/stores/redis/library.js';
+import { library } from '../../lib/stores/redis/wire/library.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { hasFunctions } from '../support/redis/lua-calls.js';

@@ -1,6 +1,6 @@
 import calculateSlot from 'cluster-key-slot';
 import { compileRule } from '../../lib/rules/compile-rule.js';
-import type { RuleHit } from '../../lib/rules/rule-hit.js';
+import type { RuleHit } from '../../lib/rules/compiled-rule.js';
 import type { Decision, RateLimiter } from '../../lib/index.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import type { DecisionSource } from '../../lib/contracts/decision.js';

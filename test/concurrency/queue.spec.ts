@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RateLimiter, type ConcurrencyRule } from '../../lib/index.js';
 import type { RedisStore } from '../../lib/redis.js';
-import { draws } from '../../lib/testing/draws.js';
+import { draws } from '../../lib/testing/store-contract.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { until } from '../support/redis/until.mjs';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { RateLimiter, type Rule } from '../../lib/index.js';
 import type { Clock } from '../../lib/contracts/clock.js';
-import type { SubjectValue } from '../../lib/rules/subject-digest.js';
+import type { SubjectValue } from '../../lib/rules/subject.js';
 import type { BaseStore } from '../../lib/store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { expectTimeline, type DecideOptions } from '../support/timeline.js';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
 import { RedisStore } from '../../lib/redis.js';
-import type { LuaForm } from '../../lib/stores/redis/functions.js';
-import { library } from '../../lib/stores/redis/library.js';
+import type { LuaForm } from '../../lib/stores/redis/wire/functions.js';
+import { library } from '../../lib/stores/redis/wire/library.js';
 import { askServer, openAdmin } from '../support/redis/ask-server.js';
 import { commandCounts } from '../support/redis/command-counts.js';
 import { hasFunctions, luaCalls } from '../support/redis/lua-calls.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { RedisStore } from '../../lib/redis.js';
-import { library } from '../../lib/stores/redis/library.js';
+import { library } from '../../lib/stores/redis/wire/library.js';
 import { askServer, openAdmin } from '../support/redis/ask-server.js';
 import { hasFunctions } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

@@ -1,13 +1,12 @@
 import type { Redis } from 'ioredis';
-import { toMicroseconds } from '../../lib/contracts/clock.js';
+import { toMicroseconds, type Clock } from '../../lib/contracts/clock.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import { Keys } from '../../lib/rules/keys.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
-import type { Clock } from '../../lib/contracts/clock.js';
 import type { DecideOptions, Hit, Store, Result } from '../../lib/store.js';
-import { Call } from '../../lib/stores/redis/call.js';
-import { ReplyReader, type DecideReply } from '../../lib/stores/redis/reply.js';
-import { assembleScript } from '../../lib/stores/redis/script.js';
+import { Call } from '../../lib/stores/redis/wire/call.js';
+import { ReplyReader, type DecideReply } from '../../lib/stores/redis/wire/reply.js';
+import { assembleScript } from '../../lib/stores/redis/wire/script.js';
 
 /** Hits that are decided all or nothing. */
 export interface Request {

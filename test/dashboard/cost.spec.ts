@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { ProcessRecords } from '../../lib/stores/redis/process-records.js';
+import { ProcessRecords } from '../../lib/stores/redis/link/process-records.js';
 import { startDashboard } from './dashboard-app.js';
 import { closeApps } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

@@ -3,13 +3,19 @@ import type { ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitService, type RouteRule } from '../../lib/index.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
-import { whyNoPreview } from '../../lib/dashboard/preview/no-preview.js';
+import { whyNoPreview, ReplayedRule } from '../../lib/dashboard/preview/replayed-rule.js';
 import { replayTraffic } from '../../lib/dashboard/preview/replay-traffic.js';
-import { ReplayedRule } from '../../lib/dashboard/preview/replayed-rule.js';
 import type { Preview } from '../../lib/dashboard/snapshot.js';
 import type { AddedRequest, RecordedRequest } from '../../lib/dashboard/preview/recorded-traffic.js';
-import { hashOf, isSampled, RECORDED_MS, TrafficRecord } from '../../lib/dashboard/preview/traffic-record.js';
-import { mergeTraffic, readTraffic, trafficText } from '../../lib/dashboard/preview/traffic-text.js';
+import {
+  hashOf,
+  isSampled,
+  RECORDED_MS,
+  TrafficRecord,
+  mergeTraffic,
+  readTraffic,
+  trafficText,
+} from '../../lib/dashboard/preview/traffic-record.js';
 import { closeApps } from '../support/nest-app.js';
 import { startDashboard } from './dashboard-app.js';
 

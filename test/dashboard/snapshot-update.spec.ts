@@ -1,9 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { CHART_S, chartStart, RULE_CHART_S } from '../../lib/dashboard/chart-lengths.js';
-import { updateOf } from '../../lib/dashboard/http/snapshot-update.js';
+import {
+  CHART_S,
+  chartStart,
+  RULE_CHART_S,
+  type Snapshot,
+  type SnapshotRule,
+  type SnapshotSecond,
+} from '../../lib/dashboard/snapshot.js';
+import { updateOf } from '../../lib/dashboard/http/event-streams.js';
 import { merged } from '../../lib/dashboard/page/merged.js';
-import type { Snapshot, SnapshotRule, SnapshotSecond } from '../../lib/dashboard/snapshot.js';
 
 const START = 1_700_000_000_000;
 

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { ProcessRecords } from '../../lib/stores/redis/process-records.js';
+import { ProcessRecords } from '../../lib/stores/redis/link/process-records.js';
 import { startProxy } from '../support/redis/proxy.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { RateLimiter, MemoryStore, recordMetrics } from '../../lib/index.js';
-import type { Meter } from '../../lib/limiter/meter.js';
+import type { Meter } from '../../lib/limiter/metrics.js';
 import { membersOf, tableOf } from '../readme/tables.js';
 
 const PAGE = 'docs/operations.md';

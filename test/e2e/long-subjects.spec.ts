@@ -11,8 +11,7 @@ import {
   SubjectDigest,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
-import type { EventSubject } from '../../lib/rules/subject-digest.js';
-import { boundedPart } from '../../lib/rules/subject.js';
+import { type EventSubject, boundedPart } from '../../lib/rules/subject.js';
 import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';

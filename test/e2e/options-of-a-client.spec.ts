@@ -3,8 +3,8 @@ import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis'
 import { RateLimiter } from '../../lib/index.js';
 import type { RedisConnection } from '../../lib/stores/redis/redis-option.js';
 import { RedisStore } from '../../lib/redis.js';
-import { ClusterServers } from '../../lib/stores/redis/cluster-servers.js';
-import { connect, type StoreClient } from '../../lib/stores/redis/connection.js';
+import { ClusterServers } from '../../lib/stores/redis/link/topology.js';
+import { connect, type StoreClient } from '../../lib/stores/redis/link/connection.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 

@@ -8,7 +8,7 @@ import {
   type RateLimitModuleOptions,
   type RouteRule,
 } from '../../lib/index.js';
-import type { SubjectValue } from '../../lib/rules/subject-digest.js';
+import type { SubjectValue } from '../../lib/rules/subject.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { STORES, virtualStore, VirtualTime, type StoreKind } from '../support/virtual-store.js';

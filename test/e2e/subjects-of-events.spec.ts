@@ -10,7 +10,7 @@ import {
   type By,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
-import type { EventSubject } from '../../lib/rules/subject-digest.js';
+import type { EventSubject } from '../../lib/rules/subject.js';
 import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';

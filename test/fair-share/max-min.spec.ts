@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
-import { subjectNumber } from '../../lib/rules/key.js';
+import { subjectNumber } from '../../lib/rules/keys.js';
 
 /** A generator of integers (Lehmer), so that the figures are the same everywhere. */
 function generator(seed: number) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
-import { subjectNumber } from '../../lib/rules/key.js';
+import { subjectNumber } from '../../lib/rules/keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';

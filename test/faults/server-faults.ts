@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { library } from '../../lib/stores/redis/library.js';
+import { library } from '../../lib/stores/redis/wire/library.js';
 import { askServer, openAdmin } from '../support/redis/ask-server.js';
 import { hasFunctions } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

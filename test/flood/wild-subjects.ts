@@ -1,6 +1,5 @@
-import { encodeSubject } from '../../lib/rules/key.js';
-import type { Subject } from '../../lib/rules/subject.js';
-import { subjectFromProgram } from '../../lib/rules/subject-digest.js';
+import { encodeSubject } from '../../lib/rules/keys.js';
+import { type Subject, subjectFromProgram } from '../../lib/rules/subject.js';
 import type { Dice } from './dice.js';
 
 type Kind = (dice: Dice) => string;

@@ -1,5 +1,5 @@
 import type { Counter, Hit } from '../../lib/store.js';
-import { subjectNumber } from '../../lib/rules/key.js';
+import { subjectNumber } from '../../lib/rules/keys.js';
 import type { Timeline } from './random-timeline.js';
 import type { RuleSketch } from './rule-sketch.js';
 import { changed, compileSketch, lengthOf, toRule } from './sketched-rule.js';

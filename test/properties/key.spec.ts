@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { compileRule } from '../../lib/rules/compile-rule.js';
-import { keyHead, keyOf, keyTail, encodeSubject } from '../../lib/rules/key.js';
-import type { Subject } from '../../lib/rules/subject.js';
-import { subjectFromProgram } from '../../lib/rules/subject-digest.js';
+import { keyHead, keyOf, keyTail, encodeSubject } from '../../lib/rules/keys.js';
+import { type Subject, subjectFromProgram } from '../../lib/rules/subject.js';
 
 describe('two counters', () => {
   const name = fc

@@ -7,7 +7,7 @@ import {
   RateLimitModule,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
-import { commandsOf } from '../../lib/stores/redis/rights.js';
+import { commandsOf } from '../../lib/stores/redis/wire/script.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

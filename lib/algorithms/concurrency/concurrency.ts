@@ -1,7 +1,7 @@
 import type { Next, Step } from '../../contracts/algorithm.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
 import type { AlgorithmDefinition, Numbers } from '../definition.js';
-import { durationOption, integer } from '../../contracts/option-checks.js';
+import { durationOption, integer } from '../../contracts/options.js';
 import { allow, deny, NEVER } from '../result.js';
 import { shareOf } from '../share.js';
 import { concurrencyExamples } from './concurrency.examples.js';

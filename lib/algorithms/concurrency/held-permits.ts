@@ -1,4 +1,4 @@
-import { setBack } from '../../contracts/set-back.js';
+import { setBack } from '../../contracts/clock.js';
 import { firstAfter, PermitTable, type Holder } from './permit-table.js';
 
 export type { Holder };

@@ -1,5 +1,5 @@
 import type { AlgorithmDefinition } from '../definition.js';
-import { integer } from '../../contracts/option-checks.js';
+import { integer } from '../../contracts/options.js';
 import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
 import { NEVER } from '../result.js';
 import { EVEN } from '../window-grid.js';

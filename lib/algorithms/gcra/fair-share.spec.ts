@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { compileRule } from '../../rules/compile-rule.js';
-import { subjectNumber } from '../../rules/key.js';
+import { subjectNumber } from '../../rules/keys.js';
 import type { Rule } from '../../rules/rule.js';
 import type { FairShare } from '../fair-share-option.js';
 import type { FairShareState } from './tenants.js';

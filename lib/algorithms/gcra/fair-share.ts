@@ -1,7 +1,7 @@
 import type { Next } from '../../contracts/algorithm.js';
 import type { Variant } from '../definition.js';
 import { allow, deny, NEVER } from '../result.js';
-import { setBack } from '../../contracts/set-back.js';
+import { setBack } from '../../contracts/clock.js';
 import { capacityOf, permitsOf, timePart, type Capacity } from '../burst.js';
 import type { FairShare } from '../fair-share-option.js';
 import {

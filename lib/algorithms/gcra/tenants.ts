@@ -1,5 +1,5 @@
 import type { SharePart } from '../../contracts/algorithm.js';
-import { setBack } from '../../contracts/set-back.js';
+import { setBack } from '../../contracts/clock.js';
 import type { Numbers } from '../definition.js';
 import { LONGEST } from '../rate.js';
 

@@ -1,6 +1,6 @@
 import type { Numbers } from '../definition.js';
 import { LONGEST } from '../rate.js';
-import { setBack } from '../../contracts/set-back.js';
+import { setBack } from '../../contracts/clock.js';
 import { cellAt, expiryOf } from './cell-grid.js';
 
 /** The state of a key. */

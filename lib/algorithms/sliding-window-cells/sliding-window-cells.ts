@@ -1,9 +1,9 @@
 import type { AlgorithmDefinition } from '../definition.js';
-import { integer } from '../../contracts/option-checks.js';
+import { integer } from '../../contracts/options.js';
 import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
-import { setBack } from '../../contracts/set-back.js';
+import { setBack } from '../../contracts/clock.js';
 import { expiryOf } from './cell-grid.js';
 import { read, sum, type SlidingWindowCellsState } from './cells.js';
 import { slidingWindowCellsExamples } from './sliding-window-cells.examples.js';

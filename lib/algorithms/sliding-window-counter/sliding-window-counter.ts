@@ -2,7 +2,7 @@ import type { AlgorithmDefinition, Numbers } from '../definition.js';
 import { prefetchOption, type Prefetchable } from '../prefetch.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
-import { setBack } from '../../contracts/set-back.js';
+import { setBack } from '../../contracts/clock.js';
 import { slidingWindowCounterExamples } from './sliding-window-counter.examples.js';
 
 /** Options of `algorithm: 'sliding-window-counter'`. */

@@ -3,7 +3,7 @@ import type { Duration } from '../../contracts/duration.js';
 import { giveBack, isAhead, read, take, type Backlog, type BurstPace } from '../backlog.js';
 import { burstOption, permitsOf, timeOf, timePart, type Capacity } from '../burst.js';
 import type { AlgorithmDefinition } from '../definition.js';
-import { durationOption, integer } from '../../contracts/option-checks.js';
+import { durationOption, integer } from '../../contracts/options.js';
 import { overdraftOption, type Overdrawable } from '../overdraft.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
 import { NO_TIME, spanOf } from '../rate.js';

@@ -4,7 +4,7 @@ import { checkRate } from '../burst.js';
 import type { Numbers, Variant } from '../definition.js';
 import { LONGEST, minus, plus, roundUp, spanOf, type Span } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
-import { setBack } from '../../contracts/set-back.js';
+import { setBack } from '../../contracts/clock.js';
 
 /** The options of a token bucket that a warm-up reads, or that it excludes. */
 interface WarmUpOptions {

@@ -1,11 +1,10 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
-import type { RuleHit } from '../../rules/rule-hit.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { DecisionEvent, DecisionObserver } from '../../limiter/events.js';
-import { CHART_S, RULE_CHART_S } from '../chart-lengths.js';
-import { Durations } from './durations.js';
+import { CHART_S, RULE_CHART_S } from '../snapshot.js';
+import { Durations, Seconds } from './durations.js';
 import { RATE_S, RuleCounts } from './rule-counts.js';
-import { Seconds } from './seconds.js';
 
 /** Maximum number of rules that are counted: programs may make up names. */
 export const MOST_RULES = 100;

@@ -1,6 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
-import type { BreakerState } from '../snapshot.js';
-import { CHART_S, RULE_CHART_S } from '../chart-lengths.js';
+import { type BreakerState, CHART_S, RULE_CHART_S } from '../snapshot.js';
 import type { Collector } from './collector.js';
 import type { DurationCounts } from './durations.js';
 import { RATE_S, type RuleCounts } from './rule-counts.js';

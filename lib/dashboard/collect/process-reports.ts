@@ -6,7 +6,7 @@ import type { BaseStore } from '../../contracts/store.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { every, type Timer } from '../../contracts/timer.js';
 import { RateLimitEvents } from '../../limiter/events.js';
-import { ProcessRecords, type Question } from '../../stores/redis/process-records.js';
+import { ProcessRecords, type Question } from '../../stores/redis/link/process-records.js';
 import type { RateLimitModuleOptions } from '../../nest/rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from '../../nest/tokens.js';
 import type { BreakerState } from '../snapshot.js';

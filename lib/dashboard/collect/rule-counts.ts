@@ -1,10 +1,10 @@
 import type { RuleDecision } from '../../contracts/decision.js';
-import type { RuleHit } from '../../rules/rule-hit.js';
-import { RULE_CHART_S } from '../chart-lengths.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
+import { RULE_CHART_S } from '../snapshot.js';
 import { hashOf, TrafficRecord } from '../preview/traffic-record.js';
-import { subjectText } from '../subjects/subject-text.js';
-import { DeniedSubjects } from './denied-subjects.js';
-import { Seconds } from './seconds.js';
+import { subjectText } from '../subjects/masked.js';
+import { DeniedSubjects } from './space-saving.js';
+import { Seconds } from './durations.js';
 
 /** Number of seconds of which rates are the mean, including the current one. */
 export const RATE_S = 10;

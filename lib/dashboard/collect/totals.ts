@@ -1,10 +1,16 @@
-import { CHART_S, RULE_CHART_S } from '../chart-lengths.js';
+import {
+  CHART_S,
+  RULE_CHART_S,
+  type BreakerState,
+  type Snapshot,
+  type SnapshotRule,
+  type SnapshotSecond,
+} from '../snapshot.js';
 import { SOURCES } from './collector.js';
 import { percentile } from './durations.js';
 import type { ProcessReport, RuleReport } from './process-report.js';
 import { RATE_S } from './rule-counts.js';
 import { mergeFrequent, type CountedElement } from './space-saving.js';
-import type { BreakerState, Snapshot, SnapshotRule, SnapshotSecond } from '../snapshot.js';
 
 const MOST_SUBJECTS = 10;
 const BAD_TO_WORSE: readonly BreakerState[] = ['closed', 'half-open', 'open'];

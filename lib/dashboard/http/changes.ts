@@ -7,18 +7,15 @@ import {
 } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
 import type { RuleChangeRecord } from '../../contracts/rule-source.js';
-import { subjectFromSource } from '../../rules/subject-digest.js';
+import { subjectFromSource } from '../../rules/subject.js';
 import type { SetOptions } from '../../live/change-options.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
 import { Previews } from '../preview/previews.js';
 import type { HistoryEntry, Preview } from '../snapshot.js';
-import { masked, shownSubject } from '../subjects/masked.js';
-import { withMaskedSubjects } from '../subjects/masked-problems.js';
+import { masked, shownSubject, withMaskedSubjects } from '../subjects/masked.js';
 import { SubjectActions } from '../subjects/subject-actions.js';
-import { authorOf } from './author.js';
-import { pathParameter } from './path-parameter.js';
-import type { DashboardRequest } from './request-checks.js';
+import { authorOf, pathParameter, type DashboardRequest } from './request-checks.js';
 
 const MOST_SHOWN = 100;
 const MOST_READ = 1000;

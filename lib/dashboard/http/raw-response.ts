@@ -1,4 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import { HttpException, type Logger } from '@nestjs/common';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { RateLimitConflictError } from '../../contracts/rate-limit-conflict.error.js';
+import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
 
 /** Headers of every response of the page. */
 const HEADERS = {
@@ -53,4 +57,18 @@ export function send(response: ServerResponse, { status, type, body, headers }: 
   if (response.headersSent || response.destroyed) return;
   writeHead(response, status, type, { 'content-length': String(Buffer.byteLength(body)), ...headers });
   response.end(body);
+}
+
+/** Returns the response for an error, with a message for the page. */
+export function failureOf(error: unknown, logger: Logger): Reply {
+  if (error instanceof RateLimitConfigError) return failure(422, error.problems.join('\n'));
+  if (error instanceof RateLimitConflictError) return failure(409, error.message);
+  if (error instanceof RateLimitStoreError) return failure(503, error.message);
+  if (error instanceof HttpException) return failure(error.getStatus(), error.message);
+  logger.error('A request of the operations page failed.', error);
+  return failure(500, 'The request failed; the log of the application has the reason.');
+}
+
+function failure(status: number, message: string): Reply {
+  return jsonReply({ statusCode: status, message }, status);
 }

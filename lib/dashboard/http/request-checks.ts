@@ -1,5 +1,6 @@
 import { ForbiddenException, PayloadTooLargeException } from '@nestjs/common';
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import { userSubject, type HttpRequest } from '../../http/subject.js';
 
 /** A request of Express or Fastify. */
 export interface DashboardRequest {
@@ -25,12 +26,15 @@ interface Peer {
 }
 
 /** The header of requests that change something. A page of another origin cannot send it without CORS. */
-export const DASHBOARD_HEADER = 'x-rate-limit-dashboard';
+const DASHBOARD_HEADER = 'x-rate-limit-dashboard';
 
 /** The addresses of this machine, also in IPv6 (RFC 4291, section 2.5.5.2). */
 const LOOPBACK = new BlockList();
+
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+
 LOOPBACK.addSubnet('::ffff:127.0.0.0', 104, 'ipv6');
+
 LOOPBACK.addAddress('::1', 'ipv6');
 
 /** Maximum length of the body of a request. */
@@ -112,4 +116,21 @@ function sentHost({ headers }: DashboardRequest): string | string[] | undefined 
 function isOwn(origin: string | string[], request: DashboardRequest): boolean {
   const host = URL.canParse(String(origin)) && new URL(String(origin)).host;
   return !!host && [sentHost(request), request.host].includes(host);
+}
+
+/** Returns the last part of the path of a request. */
+export function pathParameter({ originalUrl, url }: DashboardRequest): string {
+  const [path] = (originalUrl ?? url).split('?') as [string];
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The author of changes by users without an id. */
+const PAGE_AUTHOR = 'operations page';
+
+const LONGEST = 256;
+
+/** Returns the author of a change. */
+export function authorOf(request: unknown, author?: (request: unknown) => string): string {
+  const name = author ? author(request) : userSubject(request as HttpRequest);
+  return (name ?? '').slice(0, LONGEST) || PAGE_AUTHOR;
 }

@@ -1,5 +1,13 @@
-import { CHART_S, chartStart, RULE_CHART_S } from '../chart-lengths.js';
-import type { RuleUpdate, Snapshot, SnapshotRule, SnapshotSecond, SnapshotUpdate } from '../snapshot.js';
+import {
+  CHART_S,
+  chartStart,
+  RULE_CHART_S,
+  type RuleUpdate,
+  type Snapshot,
+  type SnapshotRule,
+  type SnapshotSecond,
+  type SnapshotUpdate,
+} from '../snapshot.js';
 
 /** Returns a snapshot with an update. */
 export function merged(before: Snapshot, update: SnapshotUpdate): Snapshot {

@@ -2,7 +2,7 @@ import type { Snapshot, SnapshotField, SnapshotRule } from '../snapshot.js';
 import { openEditor } from './edit-dialog.js';
 import { button, element, setText } from './element.js';
 import { date, rate } from './figures.js';
-import { openHistory } from './history-dialog.js';
+import { openHistory } from './dialog.js';
 import { KeyedList } from './keyed-list.js';
 import { Subjects } from './subjects.js';
 import { visible } from './visible-text.js';

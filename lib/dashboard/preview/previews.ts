@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { sleep } from '../../contracts/timer.js';
-import type { ProcessRecords, Question } from '../../stores/redis/process-records.js';
+import type { ProcessRecords, Question } from '../../stores/redis/link/process-records.js';
 import { LiveState } from '../../live/live-state.js';
 import { changedFields, type RuleChanges } from '../../live/change-of-rule.js';
 import { Routes } from '../../nest/request/routes.js';
@@ -14,12 +14,10 @@ import { RuleBook } from '../../nest/rules/rule-book.js';
 import type { RuleFields } from '../../nest/rules/rule-layers.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
-import { whyNoPreview } from './no-preview.js';
+import { whyNoPreview, ReplayedRule } from './replayed-rule.js';
 import type { RecordedTraffic } from './recorded-traffic.js';
 import { replayTraffic } from './replay-traffic.js';
-import { ReplayedRule } from './replayed-rule.js';
-import { hashOf } from './traffic-record.js';
-import { mergeTraffic, readTraffic, trafficText } from './traffic-text.js';
+import { hashOf, mergeTraffic, readTraffic, trafficText } from './traffic-record.js';
 
 /** Processes look for questions once a second. */
 const LONGEST_WAIT_MS = 2500;

@@ -1,15 +1,26 @@
+import { algorithmOf } from '../../rules/rule-fields.js';
+import type { RuleFields } from '../../nest/rules/rule-layers.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
-import { algorithmOf } from '../../rules/rule-fields.js';
 import { changedFields, exceptionFields, type RuleChanges } from '../../live/change-of-rule.js';
 import { dynamicFields, sampleOf } from '../../nest/request/per-request-rule.js';
 import { withLayer } from '../../nest/rules/live-layer.js';
-import type { RuleFields } from '../../nest/rules/rule-layers.js';
+
+/** Returns why changes of a rule have no preview, as a sentence; `undefined` if they have one. */
+export function whyNoPreview(fields: RuleFields): string | undefined {
+  if (fields['share'] !== undefined) {
+    return 'A change of this rule has no preview: its subjects share one limit, and each counts by its weight, which is not recorded.';
+  }
+  if (fields['maxWait'] !== undefined && !algorithmOf(fields['algorithm'] as string | undefined).delays) {
+    return 'A change of this rule has no preview: its requests wait for permits, and their arrival is not recorded.';
+  }
+  return undefined;
+}
 
 const LONGEST_LEASE = '366d';
 
 /** The current and the changed rule of a request. */
-export interface RulePair {
+interface RulePair {
   readonly now: CompiledRule;
   readonly then: CompiledRule;
   /** Returns the cost that a request would have, of the cost that it had. */

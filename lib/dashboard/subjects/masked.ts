@@ -1,5 +1,77 @@
+import {
+  joined,
+  type Subject,
+  SubjectDigest,
+  type SubjectValue,
+  subjectFromSource,
+} from '../../rules/subject.js';
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import { EVERYONE } from '../../http/subject.js';
-import { SubjectDigest, type SubjectValue } from '../../rules/subject-digest.js';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import type { ExceptedSubject } from '../../contracts/rule-source.js';
+
+/** Begins the text of a list, and of a subject that begins with this character. */
+const MARKER = '\0';
+
+/** Returns a text for a subject, another for each. It is about as long as the subject, which is bounded. */
+export function subjectText(subject: Subject): string {
+  if (typeof subject !== 'string') return MARKER + joined(subject);
+  return subject.startsWith(MARKER) ? MARKER + subject : subject;
+}
+
+/** Returns the subject of a text. */
+export function subjectOfText(text: string): Subject {
+  if (!text.startsWith(MARKER)) return text;
+  return text.startsWith(MARKER, 1) ? text.slice(1) : partsOf(text.slice(1));
+}
+
+/** Reads the parts of a list that `joined` has written. */
+function partsOf(text: string): readonly string[] {
+  const parts: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const start = text.indexOf('|', at) + 1;
+    const end = start + Number(text.slice(at, start - 1));
+    parts.push(text.slice(start, end));
+    at = end + 1;
+  }
+  return parts;
+}
+
+const CIPHER = 'aes-256-gcm';
+
+const NONCE_BYTES = 12;
+
+const TAG_BYTES = 16;
+
+/**
+ * Returns an id for a subject of a rule: the encrypted subject, the same in every process with the secret. It can be
+ * read only with the secret, and only for this rule.
+ */
+export function subjectId(secret: string, rule: string, subject: string): string {
+  const nonce = mac(secret, `nonce ${JSON.stringify([rule, subject])}`).subarray(0, NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, mac(secret, 'key'), nonce).setAAD(Buffer.from(rule));
+  const encrypted = Buffer.concat([cipher.update(subject, 'utf16le'), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]).toString('base64url');
+}
+
+/** Returns the subject of an id; `undefined` if the id is not one of this secret and rule. */
+export function subjectOfId(secret: string, rule: string, id: string): string | undefined {
+  const bytes = Buffer.from(id, 'base64url');
+  const [nonce, tag] = [bytes.subarray(0, NONCE_BYTES), bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)];
+  if (tag.length < TAG_BYTES) return undefined;
+  try {
+    const decipher = createDecipheriv(CIPHER, mac(secret, 'key'), nonce);
+    decipher.setAAD(Buffer.from(rule)).setAuthTag(tag);
+    const encrypted = bytes.subarray(NONCE_BYTES + TAG_BYTES);
+    return Buffer.concat([decipher.update(encrypted), decipher.final()]).toString('utf16le');
+  } catch {
+    return undefined;
+  }
+}
+
+function mac(secret: string, text: string): Buffer {
+  return createHmac('sha256', secret).update(text).digest();
+}
 
 const HIDDEN = '•••';
 
@@ -21,4 +93,18 @@ export function masked(subject: SubjectValue): string {
 /** Returns a subject as text. */
 export function shownSubject(subject: SubjectValue): string {
   return Array.isArray(subject) ? subject.map(String).join(' | ') : String(subject);
+}
+
+/** A subject in messages about exceptions: a JSON text, a number, a digest, or a list of these. */
+const SUBJECT =
+  /(?<= for subject )(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^"\]])*\]|\{(?:"(?:[^"\\]|\\.)*"|[^"}])*\}|-?\d+)/g;
+
+/** Returns an error without the subjects in its messages; other errors as they are. */
+export function withMaskedSubjects(error: unknown): unknown {
+  if (!(error instanceof RateLimitConfigError)) return error;
+  return new RateLimitConfigError(error.problems.map((each) => each.replace(SUBJECT, maskedText)));
+}
+
+function maskedText(json: string): string {
+  return JSON.stringify(masked(subjectFromSource(JSON.parse(json) as ExceptedSubject)));
 }

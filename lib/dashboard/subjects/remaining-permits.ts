@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hasFigures } from '../../contracts/decision.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import type { RuleHit } from '../../rules/rule-hit.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
-import { subjectOfText } from './subject-text.js';
+import { subjectOfText } from './masked.js';
 
 /** Maximum number of counters that are read for a snapshot: in one call, so that pages cost Redis little time. */
 const MOST_READ = 50;

@@ -1,15 +1,14 @@
 import { Inject, Injectable, UnprocessableEntityException } from '@nestjs/common';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
-import { durationOption } from '../../contracts/option-checks.js';
+import { durationOption } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import type { RuleHit } from '../../rules/rule-hit.js';
-import { subjectForPrograms } from '../../rules/subject-digest.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
+import { subjectForPrograms } from '../../rules/subject.js';
 import { LiveFollower } from '../../live/live-follower.js';
 import type { ProgramRule } from '../../nest/programs/program-rule.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
-import { subjectOfId } from './subject-ids.js';
-import { subjectOfText } from './subject-text.js';
+import { subjectOfId, subjectOfText } from './masked.js';
 
 /** Maximum number of counters in one call. */
 const MOST_RESET = 40;

@@ -4,8 +4,7 @@ import type { Adjustment, Counter, DecideOptions, HitResult, Store } from '../..
 import type { StoreCall } from '../../contracts/store-fault.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
 import { isDenied, undo } from '../../contracts/undo.js';
-import type { CompiledRule } from '../../rules/compiled-rule.js';
-import type { RuleHit } from '../../rules/rule-hit.js';
+import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
 import { RETRY_AFTER, type LocalShare } from './local-share.js';
 
 /** The `retryAfterMs` of a request that was denied without being counted. */

@@ -6,8 +6,8 @@ import type {
   HitResult,
   Share,
 } from '../../contracts/store.js';
-import { parametersOfSubject } from '../../rules/key.js';
-import type { RuleHit } from '../../rules/rule-hit.js';
+import { parametersOfSubject } from '../../rules/keys.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
 
 /** The `retryAfter` of a request that only the store can allow, in microseconds. */
 export const RETRY_AFTER = 1e6;

@@ -12,8 +12,7 @@ import type {
 } from '../../contracts/store.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
 import { every, type Timer } from '../../contracts/timer.js';
-import type { CompiledPrefetch } from '../../rules/compiled-rule.js';
-import type { RuleHit } from '../../rules/rule-hit.js';
+import type { CompiledPrefetch, RuleHit } from '../../rules/compiled-rule.js';
 import { Prefetched } from './prefetched.js';
 
 const MOST_KEYS = 10_000;

@@ -3,9 +3,11 @@ import type { SharedStore, StoreChange } from '../../contracts/store.js';
 import type { StoreCall, StoreFault } from '../../contracts/store-fault.js';
 import type { RateLimitEvents } from '../../limiter/events.js';
 import { after, type Timer } from '../../contracts/timer.js';
-import { faultOf } from '../../stores/redis/fault.js';
+import { faultOf } from '../../stores/redis/breaker/fault.js';
 import { FUNCTIONS_OFF } from '../../stores/redis/redis.store.options.js';
 import type { RedisStore } from '../../stores/redis/redis.store.js';
+import type { Warnings } from '../warnings.js';
+import type { MemoryStore } from '../../stores/memory/memory.store.js';
 
 const logger = new Logger('RateLimit');
 
@@ -18,7 +20,9 @@ const FAILED: Record<StoreCall, string> = {
 const UNCOUNTED = 'the last number applies, at least `instances`, which is 1 unless you set it; ';
 
 const FLAPS = 'it decides and fails in turn: changes are logged again when it has decided for 10 seconds';
+
 const STABLE_MS = 10_000;
+
 const NO_TIMER: Timer = { stop: () => undefined };
 
 /**
@@ -136,4 +140,80 @@ function logOutage(fault: StoreFault, meanwhile: string): void {
   const line = `Redis could not decide (${fault.message}); until it does, ${meanwhile}.`;
   if (needsOperator(fault)) logger.error(line);
   else logger.warn(line);
+}
+
+/** Milliseconds from which the clocks of Redis and of the process differ too much. */
+const MOST_MS = 60_000;
+
+/** Warns while the clock of Redis, by which limits are decided, differs by more than a minute from that of the process. */
+export function warnOfClocks(store: Pick<SharedStore, 'watchClock'> | null, warnings: Warnings): void {
+  store?.watchClock?.((aheadMs) => {
+    if (Math.abs(aheadMs) <= MOST_MS) {
+      warnings.withdraw('RL_CLOCKS_DIFFER');
+      return;
+    }
+    const seconds = Math.round(Math.abs(aheadMs) / 1000);
+    warnings.warn(
+      'RL_CLOCKS_DIFFER',
+      `The clock of Redis is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of this process. Limits follow the clock of Redis: when it is corrected, windows in use are moved and may last longer. Synchronize both clocks (NTP).`,
+    );
+  });
+}
+
+/** What a store in memory counts: all requests, or those that Redis cannot decide. */
+type CountedInMemory = 'all' | 'fallback';
+
+const FIX: Record<CountedInMemory, string> = {
+  all: 'Raise maxKeys, or count in Redis',
+  fallback: 'Raise maxKeys, or restore Redis: the memory is its fallback',
+};
+
+/** Warns when a store in memory is full and forgets counters, at most once an hour. */
+export function warnOfFullMemory(store: MemoryStore, counted: CountedInMemory, warnings: Warnings): void {
+  store.watchFull((maxKeys) => {
+    warnings.withdraw('RL_MEMORY_FULL', counted);
+    const keys = maxKeys.toLocaleString('en');
+    warnings.warn(
+      'RL_MEMORY_FULL',
+      `The memory holds maxKeys (${keys}) counters, and the least recently used are deleted before they end: their subjects start with a full limit. ${FIX[counted]}.`,
+      counted,
+    );
+  });
+}
+
+/** Warns when Redis has lost data, and while another application uses the same counters. */
+export function warnOfHeartbeats(
+  store: Pick<SharedStore, 'watchHeartbeats'> | null,
+  { application, prefix }: { readonly application: string | undefined; readonly prefix: string },
+  warnings: Warnings,
+): void {
+  store?.watchHeartbeats?.({
+    lostData: (server) => {
+      warnings.withdraw('RL_DATA_LOST', server); // Each loss is logged.
+      warnings.warn('RL_DATA_LOST', lostDataOf(server), server);
+    },
+    foundApplications: (names) => {
+      const others = names.filter((name) => application !== undefined && name !== application).sort();
+      if (others.length === 0) warnings.withdraw('RL_PREFIX_SHARED');
+      else warnings.warn('RL_PREFIX_SHARED', sharedPrefixOf(prefix, [application!, ...others]));
+    },
+  });
+}
+
+function lostDataOf(server: string): string {
+  const redis = server === '' ? 'Redis' : `Redis at ${server}`;
+  return (
+    `${redis} has lost data that it had confirmed less than 15 s before: it was flushed or swapped, has evicted keys, or ` +
+    'was restarted or replaced without its last writes. Counters, blocks and held permits start again, so that a subject ' +
+    'may get up to twice its limit.'
+  );
+}
+
+function sharedPrefixOf(prefix: string, names: readonly string[]): string {
+  const list = names.map((name) => `"${name}"`).join(' and ');
+  return (
+    `The applications ${list} use the prefix "${prefix}" in one Redis, so they share counters, blocks and the number of ` +
+    'processes: requests to one are counted by the others. Give each its own `prefix`; if they share limits on purpose, ' +
+    'the same `application`.'
+  );
 }

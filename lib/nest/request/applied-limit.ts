@@ -1,4 +1,4 @@
-import type { RuleHit } from '../../rules/rule-hit.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { CountWhen } from '../rules/route-rule.js';
 import type { Exchange } from './exchange.js';
 

@@ -1,4 +1,4 @@
-import { readCount } from '../../contracts/count.js';
+import { readCount } from '../../contracts/options.js';
 import { headerSubjectOf } from '../../http/subject.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
@@ -7,7 +7,7 @@ import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config
 import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import type { AnyRule } from '../../rules/rule.js';
 import { boundedPart, copyOfText, partOfDigest } from '../../rules/subject.js';
-import type { InvalidValues } from './invalid-values.js';
+import type { InvalidValues } from '../warnings.js';
 import type { Exchange } from './exchange.js';
 import { headerOf } from '../rules/by.js';
 import type { RouteRuleFields } from '../rules/route-rule.js';

@@ -5,7 +5,7 @@ import { withLayer } from '../rules/live-layer.js';
 import type { RouteRuleFields } from '../rules/route-rule.js';
 import type { RuleFields } from '../rules/rule-layers.js';
 import type { Exchange } from './exchange.js';
-import type { InvalidValues } from './invalid-values.js';
+import type { InvalidValues } from '../warnings.js';
 import { dynamicFields, sampleOf } from './per-request-rule.js';
 
 const WITHOUT_PLAN = 'Such a request has the limit of the rule itself';

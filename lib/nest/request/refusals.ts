@@ -6,8 +6,7 @@ import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { Warnings } from '../warnings.js';
 import type { Refusal } from './applied-limit.js';
 import type { Exchange } from './exchange.js';
-import { Responder } from './responder.js';
-import { withoutStack } from './without-stack.js';
+import { Responder, withoutStack } from './responder.js';
 
 const DENIED = { allowed: false, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
 

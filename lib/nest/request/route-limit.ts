@@ -1,16 +1,14 @@
+import type { RuleHit, CompiledRule } from '../../rules/compiled-rule.js';
+import type { Exchange } from './exchange.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import { algorithmOf } from '../../rules/rule-fields.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
-import type { RuleHit } from '../../rules/rule-hit.js';
-import type { CompiledRule } from '../../rules/compiled-rule.js';
 import type { HttpRequest } from '../../http/subject.js';
-import { allowListOf } from '../../http/allow-list.js';
+import { allowListOf } from '../../http/client-ip.js';
 import { sourcesOf, type SubjectSources } from '../rules/by.js';
 import type { Applied, AppliedLimit, Check, Refusal } from './applied-limit.js';
 import type { Exceptions } from './exceptions.js';
-import type { Exchange } from './exchange.js';
-import type { InvalidValues } from './invalid-values.js';
-import { waitingHits } from './waiting-hits.js';
+import type { InvalidValues } from '../warnings.js';
 import { PlanRules } from './plan-rules.js';
 import { dynamicFields, PerRequestRule, sampleOf } from './per-request-rule.js';
 import type { CountWhen, OnMissingSubject, RouteRuleFields } from '../rules/route-rule.js';
@@ -23,6 +21,26 @@ import {
   type FoundSubject,
   type SubjectOf,
 } from './subject-of.js';
+
+/**
+ * Returns the hits with waiting enabled. They stop waiting when the client disconnects, and follow live changes.
+ *
+ * @param maxWaitMs milliseconds, from 1
+ * @param current returns the hits that the request would have if it arrived now
+ */
+function waitingHits(
+  hits: readonly RuleHit[],
+  exchange: Exchange,
+  maxWaitMs: number,
+  current: () => Promise<readonly RuleHit[]>,
+): readonly RuleHit[] {
+  const signal = (): AbortSignal | undefined => exchange.gone();
+  return hits.map((hit) => ({
+    ...hit,
+    ...(hit.lease !== undefined && { waits: true }),
+    wait: { maxWaitMs, signal, current },
+  }));
+}
 
 /** Assigns a rule its keys, see `RateLimiter.keyed`. */
 export type KeyRule = (rule: CompiledRule, id?: string, counter?: string) => KeyedRule;

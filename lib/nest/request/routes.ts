@@ -1,6 +1,6 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import type { RuleHit } from '../../rules/rule-hit.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { Exchange } from './exchange.js';
 import type { Applied, AppliedLimit, Check } from './applied-limit.js';
 import { RouteLimit } from './route-limit.js';

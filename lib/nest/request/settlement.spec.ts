@@ -4,9 +4,8 @@ import { RateLimiter } from '../../limiter/rate-limiter.js';
 import type { AnyRule } from '../../rules/rule.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
 import type { Exchange } from './exchange.js';
-import { InvalidValues } from './invalid-values.js';
+import { InvalidValues, Warnings } from '../warnings.js';
 import { Settlement } from './settlement.js';
-import { Warnings } from '../warnings.js';
 
 const warnings = new Warnings({ warnings: { RL_NEVER_SETTLED: false } });
 const invalid = new InvalidValues(warnings, {});

@@ -5,8 +5,7 @@ import { problem } from '../../contracts/rate-limit-config.error.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import type { AppliedLimit } from './applied-limit.js';
 import { hungUp, type Exchange } from './exchange.js';
-import { Warnings } from '../warnings.js';
-import { InvalidValues } from './invalid-values.js';
+import { Warnings, InvalidValues } from '../warnings.js';
 
 /** Releases and refunds the permits of a request that has ended. Never rejects. */
 export type Finish = (end: ResponseEnd, exchange: Exchange) => Promise<void>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { UserReads } from './user-reads.js';
+import { UserReads } from './exchange.js';
 
 interface Request {
   user?: unknown;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { withoutStack } from './without-stack.js';
+import { withoutStack } from './responder.js';
 
 describe('an error without a stack trace', () => {
   it('has its name and message, and no stack frames', () => {

@@ -3,6 +3,15 @@ import type { CalendarWindow } from '../../algorithms/calendar-length.js';
 import type { Duration } from '../../contracts/duration.js';
 import type { AlgorithmChoice, AnyOptions, RuleBase } from '../../rules/rule.js';
 
+/** The transports of handlers: HTTP, GraphQL, WebSockets, microservices, and contexts of other libraries. */
+export const TRANSPORT_NAMES = ['http', 'graphql', 'ws', 'rpc', 'other'] as const;
+
+/** A transport of handlers. `'rpc'` is a microservice; `'other'` is a context of a library, such as a queue consumer. */
+export type TransportName = (typeof TRANSPORT_NAMES)[number];
+
+/** The transports whose handlers all have the module's `rules`. */
+export const RULED: readonly TransportName[] = ['http', 'graphql', 'ws'];
+
 /** A value, or a function that returns it for a request, synchronously or asynchronously. Called once per request. */
 export type PerRequest<Value> = Value | ((context: ExecutionContext) => Value | Promise<Value>);
 
@@ -10,7 +19,7 @@ export type PerRequest<Value> = Value | ((context: ExecutionContext) => Value | 
 export type ConfiguredDuration = Duration | (string & {});
 
 /** The name of a plan; `undefined` or `null` if a request has none. */
-export type PlanName = string | null | undefined;
+type PlanName = string | null | undefined;
 
 /** Returns the subject of a request; `undefined`, `null` or `''` if it has none. */
 export type SubjectResolver = (
@@ -18,7 +27,7 @@ export type SubjectResolver = (
 ) => string | number | null | undefined | Promise<string | number | null | undefined>;
 
 /** A header whose value is the subject. */
-export interface HeaderSource {
+interface HeaderSource {
   /** Name of the header, case-insensitive. */
   readonly header: string;
 }
@@ -62,7 +71,7 @@ export type CountWhen =
   'all' | 'failures' | 'successes' | ((result: CountResult) => boolean | Promise<boolean>);
 
 /** The fields in which a plan differs from its rule. The algorithm is that of the rule. */
-export type PlanFields = Partial<AnyOptions> & {
+type PlanFields = Partial<AnyOptions> & {
   /** Permits per window: an integer from 0 to 1,000,000,000. */
   readonly limit?: number;
   /** Length of the window. */

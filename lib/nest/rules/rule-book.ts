@@ -5,7 +5,7 @@ import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../../rules/rule.js';
 import { optionProblems, readableOptions } from './check-options.js';
 import { overridePath, readLists, rulesNamed, type RuleOverrides } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
-import type { RouteRule } from './route-rule.js';
+import { type RouteRule, RULED, type TransportName } from './route-rule.js';
 import { RuleFallbacks } from './rule-fallbacks.js';
 import { BY_NAME, COMPLETE, MISUSED, type TargetRules } from '../rate-limit.decorator.js';
 import {
@@ -21,7 +21,6 @@ import {
   type RuleFields,
   withoutLimit,
 } from './rule-layers.js';
-import { RULED, type TransportName } from './transport-names.js';
 import { skipProblem } from './skipped-names.js';
 
 /** A class or method with the rules of its decorators, and its name in messages. */

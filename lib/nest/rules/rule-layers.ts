@@ -10,8 +10,11 @@ import {
   oneOf,
   RULE_FIELDS,
 } from '../../rules/rule-fields.js';
-import { isAllowList } from '../../http/allow-list.js';
-import { BY } from './by.js';
+import { isAllowList } from '../../http/client-ip.js';
+import { BY, countBySameSubject } from './by.js';
+import { isDeepStrictEqual } from 'node:util';
+import { shown } from '../../contracts/shown.js';
+import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 
 /** The fields of a rule while its layers are combined. */
 export type RuleFields = Readonly<Record<string, unknown>>;
@@ -176,4 +179,52 @@ function plansOf(rule: RuleFields, given: RuleFields): { readonly plans?: RuleFi
     { ...rest(known[name] ?? {}), ...(named[name] as RuleFields | undefined) },
   ]);
   return { plans: Object.fromEntries(merged) as RuleFields };
+}
+
+/** The values of unset fields that have a default. */
+const DEFAULTS: RuleFields = {
+  algorithm: DEFAULT_ALGORITHM,
+  onMissingSubject: 'ip',
+  mode: 'enforce',
+  per: 'cluster',
+  ipv6Prefix: 64,
+};
+
+const FREE: readonly string[] = [...SHARED_FIELDS, 'name', 'scope'];
+
+interface Place {
+  readonly fields: RuleFields;
+  readonly owner: string;
+}
+
+/** Compares the targets of each shared rule, since they use one counter with one window and algorithm. */
+export class SharedRules {
+  private readonly first = new Map<string, Place>();
+
+  /** Adds a target of a rule if the rule is shared. */
+  add(fields: RuleFields, owner: string): void {
+    const name = fields['name'] as string;
+    if (fields['scope'] === 'shared' && !this.first.has(name)) this.first.set(name, { fields, owner });
+  }
+
+  /** Returns the problem of a shared rule on another target, or `undefined`. */
+  conflict(fields: RuleFields, owner: string): string | undefined {
+    const first = fields['scope'] === 'shared' && this.first.get(fields['name'] as string);
+    if (!first) return undefined;
+    const names = new Set([...Object.keys(first.fields), ...Object.keys(fields)]);
+    const field = [...names].find((each) => !FREE.includes(each) && !isSame(each, first.fields, fields));
+    if (field === undefined) return undefined;
+    return (
+      `rule "${String(fields['name'])}" of ${owner}: ${field} is ${shown(fields[field])}, and ` +
+      `${shown(first.fields[field])} of ${first.owner}, but a shared rule has one counter; ` +
+      `allowed to differ: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`
+    );
+  }
+}
+
+function isSame(field: string, one: RuleFields, other: RuleFields): boolean {
+  const [a, b] = [one[field] ?? DEFAULTS[field], other[field] ?? DEFAULTS[field]];
+  if (field === 'by') return countBySameSubject(a, b);
+  const length = parseDuration(a);
+  return isDeepStrictEqual(a, b) || (length !== undefined && length === parseDuration(b));
 }

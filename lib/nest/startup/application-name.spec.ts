@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { applicationName } from './application-name.js';
+import { applicationName } from './create-store.js';
 
 describe('the name of an application', () => {
   let folder: string;

@@ -12,10 +12,10 @@ import {
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { Observable } from 'rxjs';
-import { onAbort } from '../../contracts/abort.js';
+import { onAbort } from '../../contracts/timer.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { Guards } from './guards.js';
-import { CallContext } from '../../transports/call-context.js';
+import { CallContext } from '../../transports/provider.js';
 import { HANDLER_INTERCEPTOR } from '../../transports/handler-interceptor.js';
 import { attach, type Denied } from '../../transports/handshake-servers.js';
 import { connectingHeaders, connectionEnd, type SocketClient } from '../../transports/ws.js';

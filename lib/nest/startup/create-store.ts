@@ -1,15 +1,69 @@
-import { Logger } from '@nestjs/common';
-import { shown } from '../../contracts/shown.js';
+import { readFileSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { APPLICATION } from '../../limiter/options.js';
 import type { BaseStore } from '../../contracts/store.js';
-import { MemoryStore } from '../../stores/memory/memory.store.js';
-import { openRedisStore } from '../../stores/redis/open-redis-store.js';
-import { UnlimitedStore } from '../../stores/unlimited/unlimited.store.js';
-import { warnOfFullMemory } from '../checks/full-memory.js';
-import { logForms, warnOfRefusals } from '../checks/store-log.js';
+import type { ApplicationClient } from '../../stores/redis/link/application-client.js';
+import { openApplicationClient, openRedisStore } from '../../stores/redis/open-redis-store.js';
+import type { RedisStore } from '../../stores/redis/redis.store.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { readModuleOptions } from '../rules/check-options.js';
 import type { RuleBook } from '../rules/rule-book.js';
+import { Logger } from '@nestjs/common';
+import { shown } from '../../contracts/shown.js';
+import { MemoryStore } from '../../stores/memory/memory.store.js';
+import { UnlimitedStore } from '../../stores/unlimited/unlimited.store.js';
+import { warnOfFullMemory, logForms, warnOfRefusals } from '../checks/store-log.js';
 import type { Warnings } from '../warnings.js';
+
+/**
+ * Returns the name in the nearest package.json of the program, which stays the same when its rules or its version change;
+ * `undefined` if there is none. A program that is installed, such as a test runner, stands for the working directory.
+ */
+export function applicationName(
+  program = process.argv[1],
+  workingDirectory = process.cwd(),
+): string | undefined {
+  const isInstalled = program === undefined || program.split(sep).includes('node_modules');
+  return (isInstalled ? undefined : nameAbove(dirname(program))) ?? nameAbove(workingDirectory);
+}
+
+function nameAbove(folder: string): string | undefined {
+  const name = nameIn(folder);
+  const parent = dirname(folder);
+  return name ?? (parent === folder ? undefined : nameAbove(parent));
+}
+
+/** A package.json without a name, such as one that only sets the type of modules, is not that of the application. */
+function nameIn(folder: string): string | undefined {
+  try {
+    const { name } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: unknown };
+    return APPLICATION.accepts(name) ? (name as string) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value of `RATE_LIMIT_REDIS`, and how the module closes it. */
+export interface ClientHolder extends Omit<ApplicationClient, 'client'> {
+  readonly client: object | null;
+}
+
+const NONE: ClientHolder = { client: null, close: () => Promise.resolve() };
+
+/**
+ * Creates the client of `RATE_LIMIT_REDIS`, or takes the user's.
+ *
+ * @param store has been connected, so that it knows whether the server is a Redis Cluster, and whether it has INFO
+ */
+export async function createClient(
+  store: BaseStore,
+  book: RuleBook,
+  options: RateLimitModuleOptions,
+): Promise<ClientHolder> {
+  if (book.problems.size > 0) return NONE;
+  const { redis } = readModuleOptions(options);
+  return redis ? openApplicationClient(redis, store as Partial<RedisStore>) : NONE;
+}
 
 const logger = new Logger('RateLimit');
 

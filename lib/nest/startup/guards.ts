@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { RateLimitGuard } from '../rate-limit.guard.js';
 
@@ -47,4 +47,27 @@ export class Guards {
       typeof guard === 'function' && (guard === RateLimitGuard || guard.prototype instanceof RateLimitGuard)
     );
   }
+}
+
+const GUARDS = '__guards__';
+
+/** The guard of the application where Nest runs no global guards: in gateways of Nest 11, and in hybrid applications. */
+class HandlerGuard implements CanActivate {
+  constructor(private readonly guards: Guards) {}
+
+  canActivate(context: ExecutionContext): ReturnType<CanActivate['canActivate']> {
+    return this.guards.ours?.canActivate(context) ?? true;
+  }
+}
+
+/** Returns the guards that the application adds to a class or handler. */
+export function guardsOn(target: object): readonly unknown[] {
+  const guards = (Reflect.getMetadata(GUARDS, target) as unknown[] | undefined) ?? [];
+  return guards.filter((guard) => !(guard instanceof HandlerGuard));
+}
+
+/** Adds the application's guard to a class or handler, before Nest reads which guards it has. */
+export function addGuard(target: object, guards: Guards): void {
+  // The guard of another application that has the same class is replaced.
+  Reflect.defineMetadata(GUARDS, [new HandlerGuard(guards), ...guardsOn(target)], target);
 }

@@ -14,9 +14,7 @@ import {
 import { methodRules } from '../rate-limit.decorator.js';
 import { Elsewhere } from '../../transports/elsewhere.js';
 import { callExchange } from '../../transports/provider.js';
-import { isController } from './applied-rules.js';
-import { classOf, methodsOf } from './handler-classes.js';
-import { handlerKind } from './handler-kind.js';
+import { isController, classOf, methodsOf, handlerKind } from './handlers.js';
 import { RouteRules } from './route-rules.js';
 
 /** The types of results that may be promises, as TypeScript writes them: a union is `Object`. */

@@ -1,14 +1,138 @@
-import type { Type } from '@nestjs/common';
+import { RequestMethod, type Type } from '@nestjs/common';
 import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import { ID_OPTION, idOn } from '../rate-limit-id.decorator.js';
+import { ID_OPTION, idOn } from '../rate-limit.decorator.js';
 import type { RuleFields } from '../rules/rule-layers.js';
-import type { HandlerKind } from './handler-kind.js';
-import { httpAddress } from './http-address.js';
-import { gatewayAddress, graphqlAddress, messageAddress, patternAddress } from './message-addresses.js';
+import type { HandlerKind } from './handlers.js';
+
+type Host = string | RegExp;
+
+type Version = string | symbol;
+
+type Paths = string | readonly string[] | undefined;
+
+/** The path of a module of `RouterModule`. */
+const MODULE_PATH = '__module_path__';
+
+/**
+ * Returns the address of an HTTP handler: verb, path template, version and host, such as `GET /api/orders/:id version=1`.
+ * Of several paths it is the first, so that an alias does not start new counters.
+ */
+function httpAddress(
+  type: Type,
+  handler: object,
+  config: ApplicationConfig,
+  modules: ModulesContainer,
+): string {
+  const verb = (Reflect.getMetadata('method', handler) as RequestMethod | undefined) ?? RequestMethod.GET;
+  const paths = [modulePath(type, modules), pathOf(type), pathOf(handler)];
+  const path = joined(paths);
+  const prefix = isExcluded(path, verb, config) ? '' : config.getGlobalPrefix();
+  const parts = [RequestMethod[verb], joined([prefix, path])];
+  const version = versionOf(type, handler, config);
+  if (version !== undefined) parts.push(`version=${version}`);
+  const host = Reflect.getMetadata('host', type) as Host | Host[] | undefined;
+  if (host !== undefined) parts.push(`host=${[host].flat().map(String).join(',')}`);
+  const constraints = Reflect.getMetadata('__fastify_route_constraints__', handler) as object | undefined;
+  if (constraints !== undefined) parts.push(JSON.stringify(constraints));
+  return parts.join(' ');
+}
+
+function pathOf(target: object): string {
+  const paths = Reflect.getMetadata('path', target) as Paths;
+  return (typeof paths === 'string' ? paths : paths?.[0]) ?? '';
+}
+
+function modulePath(type: Type, modules: ModulesContainer): string {
+  const module = [...modules.values()].find(({ controllers }) => controllers.has(type));
+  if (!module) return '';
+  const keys = [MODULE_PATH + modules.applicationId, MODULE_PATH];
+  const paths = keys.map((key) => Reflect.getMetadata(key, module.metatype) as string | undefined);
+  return paths.find((path) => path !== undefined) ?? '';
+}
+
+function joined(paths: readonly string[]): string {
+  const segments = paths.flatMap((path) => path.split('/')).filter((segment) => segment !== '');
+  return `/${segments.join('/')}`;
+}
+
+function isExcluded(path: string, verb: RequestMethod, config: ApplicationConfig): boolean {
+  const { exclude = [] } = config.getGlobalPrefixOptions();
+  return exclude.some(
+    ({ pathRegex, requestMethod }) =>
+      [RequestMethod.ALL, -1, verb].includes(requestMethod) && pathRegex.test(path),
+  );
+}
+
+/** Versions count only if the application has enabled them. */
+function versionOf(type: Type, handler: object, config: ApplicationConfig): string | undefined {
+  const versioning = config.getVersioning();
+  if (!versioning) return undefined;
+  const [ofHandler, ofType] = [handler, type].map(
+    (target) => Reflect.getMetadata('__version__', target) as Version | Version[] | undefined,
+  );
+  const version = ofHandler ?? ofType ?? versioning.defaultVersion;
+  if (version === undefined) return undefined;
+  // The neutral version is a symbol.
+  return [version]
+    .flat()
+    .map((each) => (typeof each === 'symbol' ? 'neutral' : each))
+    .join(',');
+}
+
+/** In the metadata of a handler by @EventPattern. */
+const EVENT = 2;
+
+/** Returns the address of a GraphQL handler, such as `Query.me`, or `User.posts` for a field. */
+function graphqlAddress(type: Type, handler: object, method: string): string {
+  const parent = (Reflect.getMetadata('graphql:resolver_type', handler) ??
+    Reflect.getMetadata('graphql:resolver_type', type)) as string | undefined;
+  const name = Reflect.getMetadata('graphql:resolver_name', handler) as string | undefined;
+  return [...(parent === undefined ? [] : [parent]), name ?? method].join('.');
+}
+
+/** Returns the address of a gateway's handler: that of the gateway and the event, such as `ws /chat send`. */
+function messageAddress(type: Type, handler: object): string {
+  return `${gatewayAddress(type)} ${textOf(Reflect.getMetadata('message', handler))}`;
+}
+
+/** Returns the address of a gateway: port, path and namespace, such as `ws /chat`. */
+function gatewayAddress(type: Type): string {
+  const port = Reflect.getMetadata('port', type) as number | undefined;
+  const { namespace = '', path } = (Reflect.getMetadata('websockets:gateway_options', type) ?? {}) as {
+    readonly namespace?: string | RegExp;
+    readonly path?: string;
+  };
+  const parts = [
+    port ? `ws:${port}` : 'ws',
+    ...(path === undefined ? [] : [`path=${path}`]),
+    `/${String(namespace).replace(/^\//, '')}`,
+  ];
+  return parts.join(' ');
+}
+
+/** Returns the address of a microservice's handler: its kind, its transport and its first pattern, such as `message sum`. */
+function patternAddress(handler: object): string {
+  const isEvent = Reflect.getMetadata('microservices:handler_type', handler) === EVENT;
+  const transport = Reflect.getMetadata('microservices:transport', handler) as number | symbol | undefined;
+  const patterns = Reflect.getMetadata('microservices:pattern', handler) as readonly unknown[];
+  const kind = isEvent ? 'event' : 'message';
+  const via = transport === undefined ? '' : `:${transport.toString()}`;
+  return `${kind}${via} ${textOf(patterns[0])}`;
+}
+
+/** The keys of objects are sorted, as Nest compares patterns. */
+function textOf(pattern: unknown): string {
+  if (typeof pattern !== 'object' || pattern === null) return String(pattern);
+  return JSON.stringify(pattern, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+}
 
 /** A handler, as ids see it. */
-export interface IdentifiedHandler {
+interface IdentifiedHandler {
   readonly type: Type;
   readonly method: string;
   readonly handler: object;

@@ -1,4 +1,5 @@
 import {
+  InternalServerErrorException,
   Inject,
   Injectable,
   Logger,
@@ -6,35 +7,56 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
+import type { AppliedLimit } from '../request/applied-limit.js';
+import { withoutStack } from '../request/responder.js';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
-import { keysOfRule, tooManyKeys } from '../../rules/most-keys.js';
+import { keysOfRule, tooManyKeys } from '../../rules/keys.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { escaped } from '../../contracts/shown.js';
-import { InvalidValues } from '../request/invalid-values.js';
-import { warnOfLargeLog } from '../checks/large-log.js';
-import { addressProblem } from '../checks/address-needed.js';
-import { handlerKind, type HandlerKind } from './handler-kind.js';
-import { handlerClasses, lineage, methodsOf } from './handler-classes.js';
+import { InvalidValues, Warnings } from '../warnings.js';
+import {
+  warnOfLargeLog,
+  addressProblem,
+  waitProblems,
+  UnboundedRoutes,
+  UnreadThrottles,
+} from '../checks/route-checks.js';
+import {
+  handlerKind,
+  type HandlerKind,
+  handlerClasses,
+  lineage,
+  methodsOf,
+  isApplied,
+  isController,
+} from './handlers.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { textOf } from '../request/rate-limit-extension.js';
 import { RouteLimit, type KeyRule } from '../request/route-limit.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
-import { BROKEN } from './broken-limit.js';
-import { waitProblems } from '../checks/wait-check.js';
 import { RouteIds } from './route-ids.js';
-import { isApplied, isController } from './applied-rules.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
 import { RuleBook, type Target } from '../rules/rule-book.js';
-import { namedOn, type RuleFields } from '../rules/rule-layers.js';
+import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
-import type { TransportName } from '../rules/transport-names.js';
-import { SharedRules } from '../rules/shared-rules.js';
+import type { TransportName } from '../rules/route-rule.js';
 import { RuleMistakes } from '../checks/rule-mistakes.js';
-import { UnboundedRoutes } from '../checks/unbounded-routes.js';
-import { UnreadThrottles } from '../checks/unread-throttles.js';
-import { Warnings } from '../warnings.js';
+
+/** Replaces the rules of a route that were found after start and are wrong: each request gets a 500. */
+const BROKEN: AppliedLimit = {
+  name: 'broken',
+  names: ['broken'],
+  path: 'broken rules',
+  checks: new Set(),
+  isHeld: false,
+  count: 'all',
+  isNamed: true,
+  apply: () => {
+    throw withoutStack(() => new InternalServerErrorException());
+  },
+};
 
 /** Compiles and checks the rules of every route at start. */
 @Injectable()

@@ -6,16 +6,54 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { Guards, guardsOn } from './guards.js';
+import {
+  classes,
+  methodsOf,
+  handlerKind,
+  handlerClasses,
+  lineage,
+  type HandlerClass,
+  type HandlerKind,
+} from './handlers.js';
+import { RuleBook } from '../rules/rule-book.js';
+import { Warnings } from '../warnings.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import { Guards } from './guards.js';
-import { guardsOn } from './handler-guard.js';
 import { ModuleCheck } from '../checks/module-check.js';
-import { handlerClasses, lineage, methodsOf, type HandlerClass } from './handler-classes.js';
-import { handlerKind, type HandlerKind } from './handler-kind.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { Routes, type Handler } from '../request/routes.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
-import { Warnings } from '../warnings.js';
+
+/** Warns if no guard enforces the rules of the module. */
+@Injectable()
+export class ModuleRulesCheck implements OnApplicationBootstrap {
+  constructor(
+    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(Guards) private readonly guards: Guards,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(Warnings) private readonly warnings: Warnings,
+  ) {}
+
+  /** Runs at bootstrap, since applications add global guards until then. */
+  onApplicationBootstrap(): void {
+    const names = this.book.everyRoute.map((name) => `"${name}"`);
+    if (names.length === 0 || this.guards.hasOurs || !this.hasHandlers()) return;
+    const rules = names.length > 1 ? `The rules ${names.join(', ')} limit` : `The rule ${names[0]} limits`;
+    this.warnings.warn(
+      'RL_NO_GUARD',
+      `${rules} no request: \`registerGuard\` is false, and no handler has @UseGuards(RateLimitGuard). ` +
+        'Add it to the handlers that `rules` is for, or remove `registerGuard: false`.',
+    );
+  }
+
+  private hasHandlers(): boolean {
+    for (const { type, isController } of classes(this.modules)) {
+      const kinds = methodsOf(type).map((name) => handlerKind(type, name, isController));
+      if (kinds.some((kind) => kind !== 'none' && kind !== 'unknown')) return true;
+    }
+    return false;
+  }
+}
 
 const IN_THE_METHOD = 'limit the call in the method with RateLimitService.consume()';
 
@@ -161,6 +199,7 @@ function fieldEnhancers(modules: ModulesContainer): readonly string[] {
 
 /** The methods that Nest calls for the requests of other handlers: of guards and interceptors, and of middleware. */
 const ENHANCING = ['canActivate', 'intercept'];
+
 const MIDDLEWARE = [...ENHANCING, 'use'];
 
 function enhancerProblems(modules: ModulesContainer): string[] {

@@ -5,12 +5,14 @@ import { RuleBook } from '../rules/rule-book.js';
 import { REGISTERS_FILTER } from '../tokens.js';
 import { Connections } from './connections.js';
 import { addStreamCallFilter, takesStreamCalls } from '../../transports/grpc-stream-call.js';
-import { addFilter } from '../../transports/handler-filter.js';
-import { HANDLER_INTERCEPTOR, hasInterceptors, intercept } from '../../transports/handler-interceptor.js';
-import { Guards } from './guards.js';
-import { addGuard } from './handler-guard.js';
-import { declaredClasses, lineage, methodsOf } from './handler-classes.js';
-import { handlerKind, type HandlerKind } from './handler-kind.js';
+import {
+  addFilter,
+  HANDLER_INTERCEPTOR,
+  hasInterceptors,
+  intercept,
+} from '../../transports/handler-interceptor.js';
+import { Guards, addGuard } from './guards.js';
+import { declaredClasses, lineage, methodsOf, handlerKind, type HandlerKind } from './handlers.js';
 
 /**
  * Adds to handlers outside HTTP what limits them: the interceptor that observes their end, and where Nest runs no global

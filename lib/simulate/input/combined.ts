@@ -1,7 +1,6 @@
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import type { LineOptions, LineReader } from './line-reader.js';
-import { subjectFrom, type Lookup } from './subject.js';
-import { timeReader } from './time.js';
+import type { LineOptions, LineReader } from './lines.js';
+import { subjectFrom, type Lookup, timeReader } from './log-fields.js';
 
 /** A line of the combined or common format, and where its parts are. */
 interface CombinedLine {

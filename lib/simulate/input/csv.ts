@@ -1,8 +1,6 @@
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import { namesOf } from './field-names.js';
-import type { LineOptions, LineReader } from './line-reader.js';
-import { subjectFrom } from './subject.js';
-import { timeReader } from './time.js';
+import { namesOf, subjectFrom, timeReader } from './log-fields.js';
+import type { LineOptions, LineReader } from './lines.js';
 
 const SEPARATORS = [',', '\t', ';'];
 

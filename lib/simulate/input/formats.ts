@@ -4,7 +4,7 @@ import { shown } from '../../contracts/shown.js';
 import { combinedReader } from './combined.js';
 import { csvReader, separatorOf } from './csv.js';
 import { jsonReader } from './json-lines.js';
-import type { LineOptions, LineReader } from './line-reader.js';
+import type { LineOptions, LineReader } from './lines.js';
 
 export type Format = 'combined' | 'json' | 'csv';
 

@@ -1,8 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
-import { namesOf } from './field-names.js';
-import type { LineOptions, LineReader } from './line-reader.js';
-import { subjectFrom, type Lookup } from './subject.js';
-import { timeReader } from './time.js';
+import { namesOf, subjectFrom, type Lookup, timeReader } from './log-fields.js';
+import type { LineOptions, LineReader } from './lines.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,6 @@
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import { readBytes } from './bytes.js';
+import { readBytes, type LineOptions, type LineReader, type LoggedRequest, readLines } from './lines.js';
 import { readerFor, type Format } from './formats.js';
-import type { LineOptions, LineReader, LoggedRequest } from './line-reader.js';
-import { readLines } from './lines.js';
 
 const MOST_SHOWN = 3;
 

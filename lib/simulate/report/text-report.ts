@@ -1,7 +1,6 @@
 import type { RuleResult, Simulation } from '../simulate.js';
 import type { Target } from '../suggest.js';
-import { notesOf, summaryOf } from './notes.js';
-import { count, instant, percent, printable } from './printable.js';
+import { notesOf, summaryOf, count, instant, percent, printable } from './notes.js';
 
 /** Returns the report for a terminal. */
 export function textReport(simulation: Simulation, target: Target | undefined): string {

@@ -1,5 +1,5 @@
 import type { Denied, Step } from '../../contracts/algorithm.js';
-import { setBack } from '../../contracts/set-back.js';
+import { setBack } from '../../contracts/clock.js';
 
 /** A denial of a blocked subject: for how many microseconds, and whether it was blocked before. */
 type BlockedStep = Denied & { readonly blockedFor: number; readonly isBlocked?: boolean };

@@ -1,7 +1,6 @@
 import type { Allowed, Denied, MaxWait, Next } from '../../contracts/algorithm.js';
-import type { Clock } from '../../contracts/clock.js';
+import { type Clock, setBack } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
-import { setBack } from '../../contracts/set-back.js';
 import type {
   Adjustment,
   BaseStore,
@@ -13,8 +12,7 @@ import type {
 } from '../../contracts/store.js';
 import { endsWithReset } from '../../contracts/undo.js';
 import { blockedFor, stepOfBlocked, withBlock, type BlockableStep, type BlockState } from './blocked-step.js';
-import { Entries } from './entries.js';
-import { Resets } from './resets.js';
+import { Entries, Resets } from './entries.js';
 
 /** The options of a `MemoryStore`. */
 export interface MemoryStoreOptions {

@@ -1,4 +1,4 @@
-import type { ApplicationClient, KnownServer } from './application-client.js';
+import type { ApplicationClient, KnownServer } from './link/application-client.js';
 import type { RedisConnection } from './redis-option.js';
 import type { RedisStore } from './redis.store.js';
 import type { RedisStoreOptions } from './redis.store.options.js';
@@ -23,7 +23,7 @@ export async function openApplicationClient(
   redis: RedisConnection,
   server: KnownServer,
 ): Promise<ApplicationClient> {
-  const { applicationClient } = await import('./application-client.js').catch(explain);
+  const { applicationClient } = await import('./link/application-client.js').catch(explain);
   return applicationClient(redis, server);
 }
 

@@ -1,5 +1,6 @@
 import { editsBetween } from '../../contracts/nearest.js';
 import type { RedisOptions } from 'ioredis';
+import type { ConnectionOptions } from 'node:tls';
 
 /** The options of ioredis 5 and 6. A misspelled option stops the application at start. */
 const NAMES = {
@@ -63,7 +64,7 @@ const NAMES = {
 } as const satisfies Readonly<Record<keyof RedisOptions, true>>;
 
 /** An option of ioredis 5 or 6. */
-export type RedisOptionName = keyof typeof NAMES;
+type RedisOptionName = keyof typeof NAMES;
 
 const BY_LOWER_CASE = new Map(Object.keys(NAMES).map((name) => [name.toLowerCase(), name]));
 
@@ -91,4 +92,31 @@ export function closestRedisOption(name: string): string | undefined {
   if (Object.hasOwn(ALIASES, lower)) return ALIASES[lower];
   const exact = BY_LOWER_CASE.get(lower);
   return exact ?? [...BY_LOWER_CASE].find(([known]) => editsBetween(lower, known) <= 1)?.[1];
+}
+
+/**
+ * The options of an ioredis client. `RedisOptions` of ioredis can be assigned to it; it is declared here so that an
+ * application without ioredis compiles. Options without a description here are passed to ioredis unchanged.
+ */
+export interface RedisConnectionOptions extends Readonly<Partial<Record<RedisOptionName, unknown>>> {
+  /** Name or address of the server. */
+  readonly host?: string | undefined;
+  /** Port of the server, an integer from 1 to 65535. */
+  readonly port?: number | undefined;
+  /** Path of a unix socket. */
+  readonly path?: string | undefined;
+  /** Number of the database. */
+  readonly db?: number | undefined;
+  /** User name for Redis ACLs. */
+  readonly username?: string | undefined;
+  /** Password. */
+  readonly password?: string | undefined;
+  /** Options of TLS; `{}` is enough for a certificate that Node trusts. */
+  readonly tls?: ConnectionOptions | undefined;
+  /** Prefix that ioredis puts before every key. */
+  readonly keyPrefix?: string | undefined;
+  /** The Sentinels that monitor the master. */
+  readonly sentinels?: readonly { readonly host?: string; readonly port?: number }[] | undefined;
+  /** Name of the master that the Sentinels monitor. */
+  readonly name?: string | undefined;
 }

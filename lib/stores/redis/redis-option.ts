@@ -1,13 +1,101 @@
+import { shown, withoutPassword } from '../../contracts/shown.js';
+import { isIPv6 } from 'node:net';
+import { type RedisConnectionOptions, closestRedisOption, isRedisOption } from './redis-option-names.js';
 import type { OptionCheck } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import { shown } from '../../contracts/shown.js';
-import type { RedisConnectionOptions } from './redis-connection-options.js';
-import { closestRedisOption, isRedisOption } from './redis-option-names.js';
-import { addressProblems } from './redis-address.js';
-import { REDIS_ALLOWED, urlProblems } from './redis-url.js';
+
+const REDIS_ALLOWED =
+  'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
+
+/** Returns what is wrong with the URL of a Redis server. */
+function urlProblems(given: string): string[] {
+  if (given === '') {
+    return [
+      'redis: got an empty string; write a redis:// or rediss:// URL, or leave `redis` undefined to count in the memory of each process',
+    ];
+  }
+  const got = `redis: got ${JSON.stringify(withoutPassword(given))}`;
+  if (!/^\w[\w+.-]*:\/\//.test(given) && /^[\w.-]+(:\d+)?(\/\d*)?$/.test(given)) {
+    return [`${got}, which has no scheme; write "redis://${given}"`];
+  }
+  if (given.startsWith('/')) return [`${got}; write redis: { path: ${shown(given)} }`];
+  if (!/^rediss?:\/\//.test(given) || !URL.canParse(given)) return [`${got}; allowed: ${REDIS_ALLOWED}`];
+  const { hostname, pathname, searchParams } = new URL(given);
+  if (hostname === '' || /^(undefined|null|nan)$/i.test(hostname)) {
+    return [`${got}, which names no host; write "redis://host:6379"`];
+  }
+  if (!/^\/?\d*$/.test(pathname)) {
+    return [`${got}, whose path is not the number of a database; write "redis://host:6379/0"`];
+  }
+  const db = searchParams.get('db');
+  return db === null || /^\d+$/.test(db) ? [] : [`${got}, whose \`db\` is not the number of a database`];
+}
+
+/** Returns what is wrong with the server in ioredis options: ioredis would connect to localhost:6379, or not at all. */
+function addressProblems(path: string, options: RedisConnectionOptions): string[] {
+  const { host, port, path: socket, sentinels, db } = options;
+  return [
+    ...hostProblems(`${path}.host`, host),
+    ...(port === undefined || isPort(port)
+      ? []
+      : [`${path}.port: got ${shown(port)}; allowed: an integer from 1 to 65535`]),
+    ...(socket?.includes('://')
+      ? [`${path}.path: got ${shown(socket)}; ${fixOf(socket, 'the path of a unix socket')}`]
+      : []),
+    ...(sentinels ?? []).flatMap((sentinel, index) =>
+      hostProblems(`${path}.sentinels[${index}].host`, sentinel.host),
+    ),
+    ...sentinelProblems(path, options),
+    ...databaseProblems(`${path}.db`, db),
+  ];
+}
+
+/** Returns what is wrong with options for Sentinel, with which ioredis would fail when it connects. */
+function sentinelProblems(path: string, { sentinels, name, host, port }: RedisConnectionOptions): string[] {
+  if (!sentinels) return [];
+  const isBeside = host !== undefined || port !== undefined;
+  if (sentinels.length === 0 && isBeside) {
+    return [`${path}.sentinels: got []; allowed: at least one, or leave it out`];
+  }
+  if (sentinels.length === 0 || (typeof name === 'string' && name !== '')) return [];
+  const given = name === undefined ? 'missing' : `got ${shown(name)}`;
+  return [`${path}.name: ${given}; allowed: the name of the master that the Sentinels monitor`];
+}
+
+/** Returns what is wrong with a database number that ioredis would treat as 0. */
+function databaseProblems(path: string, db: unknown): string[] {
+  const isDatabase = db === undefined || (typeof db === 'number' ? isCount(db) : isDigits(db));
+  return isDatabase ? [] : [`${path}: got ${shown(db)}; allowed: an integer from 0`];
+}
+
+function hostProblems(path: string, host: unknown): string[] {
+  if (host === undefined) return [];
+  if (typeof host === 'string' && (isIPv6(host) || /^[^\s:/?#@]+$/.test(host))) return [];
+  return [`${path}: got ${shown(host)}; ${fixOf(host, 'the name or address of a host')}`];
+}
+
+function fixOf(given: unknown, allowed: string): string {
+  if (typeof given !== 'string') return `allowed: ${allowed}`;
+  if (urlProblems(given).length === 0) return `write redis: ${shown(given)}`;
+  const [, host, port] = /^([\w.-]+):(\d+)$/.exec(given) ?? [];
+  return host === undefined ? `allowed: ${allowed}` : `write redis: { host: "${host}", port: ${port} }`;
+}
+
+function isPort(port: unknown): boolean {
+  const number = isDigits(port) ? Number(port) : port;
+  return Number.isInteger(number) && (number as number) >= 1 && (number as number) <= 65_535;
+}
+
+function isCount(value: number): boolean {
+  return Number.isInteger(value) && value >= 0;
+}
+
+function isDigits(value: unknown): value is string {
+  return typeof value === 'string' && /^\d+$/.test(value);
+}
 
 /** An ioredis client or Cluster that you own. It is duplicated, never changed and never closed. */
-export interface UserRedisClient {
+interface UserRedisClient {
   /** Set by ioredis on a Cluster. */
   readonly isCluster?: boolean;
   /** The options that the client was made with. */

@@ -15,31 +15,24 @@ import type {
   StoreChange,
   TurnFollower,
 } from '../../contracts/store.js';
-import { Adjuster } from './adjuster.js';
-import { Announcements, changesOf, turnsOf } from './announcements.js';
-import { announcersOf } from './announcers.js';
-import { Batches } from './batches.js';
-import { ChannelRights } from './channel-rights.js';
-import { forEachPart } from './bounded-calls.js';
-import { Call, resetKey, type CallClock } from './call.js';
-import { CallQueues } from './call-queue.js';
-import { CircuitBreaker } from './circuit-breaker.js';
-import { ClientFaults } from './client-faults.js';
-import { CurrentClient } from './current-client.js';
-import { Deadline } from './deadline.js';
-import { Functions, type LuaForm } from './functions.js';
-import { Heartbeats } from './heartbeats.js';
-import { library } from './library.js';
-import { LostCalls } from './lost-calls.js';
-import { MovingSlots } from './moving-slot.js';
-import { OldLibraries } from './old-libraries.js';
-import { OpenCalls } from './open-calls.js';
-import { Probes } from './probes.js';
+import { Adjuster } from './wire/adjuster.js';
+import { Announcements, changesOf, turnsOf } from './link/announcements.js';
+import { announcersOf, ChannelRights } from './link/channel.js';
+import { Batches, Split } from './wire/batches.js';
+import { forEachPart } from './wire/bounded-calls.js';
+import { Call, resetKey, type CallClock } from './wire/call.js';
+import { CallQueues, TimedCalls } from './breaker/call-queue.js';
+import { CircuitBreaker, OpenCalls } from './breaker/circuit-breaker.js';
+import { ClientFaults, CurrentClient } from './link/current-client.js';
+import { Deadline } from './breaker/deadline.js';
+import { Functions, type LuaForm } from './wire/functions.js';
+import { Heartbeats } from './link/heartbeats.js';
+import { library, OldLibraries } from './wire/library.js';
+import { LostCalls } from './wire/lost-calls.js';
+import { MovingSlots } from './breaker/moving-slot.js';
+import { Probes, trialCalls } from './breaker/probes.js';
 import { REDIS_STORE_OPTIONS, type RedisStoreOptions } from './redis.store.options.js';
-import type { Main } from './script.js';
-import { Split } from './split.js';
-import { TimedCalls } from './timed-calls.js';
-import { trialCalls } from './trials.js';
+import type { Main } from './wire/script.js';
 
 /**
  * Time limit for the handshake of a connection. TCP retransmits packets that a broken network has dropped only seconds

@@ -15,14 +15,12 @@ import {
   type SourcedRules,
 } from '../../../contracts/rule-source.js';
 import { every } from '../../../contracts/timer.js';
-import { Announcements } from '../announcements.js';
-import { announcersOf } from '../announcers.js';
-import { ChannelRights } from '../channel-rights.js';
-import { ClientFaults } from '../client-faults.js';
-import { firstConnection } from '../connection.js';
-import { Deadline } from '../deadline.js';
+import { Announcements } from '../link/announcements.js';
+import { announcersOf, ChannelRights } from '../link/channel.js';
+import { ClientFaults, CurrentClient } from '../link/current-client.js';
+import { firstConnection } from '../link/connection.js';
+import { Deadline } from '../breaker/deadline.js';
 import { REDIS, type RedisConnection } from '../redis-option.js';
-import { CurrentClient } from '../current-client.js';
 import beatRules from './beat-rules.lua.js';
 import confirmRules from './confirm-rules.lua.js';
 import loadRules from './load-rules.lua.js';

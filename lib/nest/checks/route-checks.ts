@@ -1,0 +1,146 @@
+import { shown } from '../../contracts/shown.js';
+import type { RouteLimit } from '../request/route-limit.js';
+import { addressHeaderOf } from '../rules/by.js';
+import { FOR_LARGE_LIMITS } from '../../rules/rule-fields.js';
+import type { CompiledRule } from '../../rules/compiled-rule.js';
+import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
+import type { RuleFields } from '../rules/rule-layers.js';
+import type { Warnings } from '../warnings.js';
+import { problem } from '../../contracts/rate-limit-config.error.js';
+import type { Type } from '@nestjs/common';
+import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
+
+/** Returns what is wrong with a rule of a handler without client addresses: it counts by IP; `undefined` if it does not. */
+export function addressProblem({ path, fields }: RouteLimit, what: string): string | undefined {
+  const part = [fields.by].flat().find((each) => each === 'ip' || addressHeaderOf(each) !== undefined);
+  if (part === undefined) return undefined;
+  return (
+    `${path}.by: got ${shown(part)}, but ${what} has no client address; allowed: "everyone", or a function that finds the ` +
+    'subject in the arguments: by: (context) => context.getArgByIndex(0).tenant'
+  );
+}
+
+/** The largest limit of a rule without `algorithm` that causes no warning. */
+const LARGEST_SILENT_LIMIT = 1000;
+
+/** Memory of a log entry in Redis: 16.6 bytes were measured with 1,000 entries, less with more. */
+const BYTES_PER_ENTRY = 17;
+
+/**
+ * Warns of a rule without `algorithm` whose limit needs a large log. The limit may come from a function.
+ *
+ * @param owner the name of the rule's target in messages, such as `OrdersController.list`
+ */
+export function warnOfLargeLog(
+  warnings: Warnings,
+  fields: RuleFields,
+  { name, capacity, trial }: CompiledRule,
+  owner: string,
+): void {
+  const limit = Math.max(capacity, trial?.capacity ?? 0);
+  if (fields['algorithm'] !== undefined || limit <= LARGEST_SILENT_LIMIT) return;
+  if (!warnings.isPending('RL_LARGE_LOG')) return;
+  warnings.warn(
+    'RL_LARGE_LOG',
+    `Rule "${name}" of ${owner} has a limit of ${limit} and no algorithm: ${DEFAULT_ALGORITHM} stores an entry for each permit, up to ${limit * BYTES_PER_ENTRY} bytes for each subject. Set its algorithm to ${FOR_LARGE_LIMITS}, or to "${DEFAULT_ALGORITHM}" to confirm it.`,
+  );
+}
+
+const API_KEY = 'x-api-key';
+
+/** Warns of routes on which a client can have any number of counters, since it chooses the subject itself. */
+export class UnboundedRoutes {
+  private readonly rules = new Map<string, { first: string; routes: number }>();
+
+  /** Adds the rules of a route. */
+  add(limits: readonly RouteLimit[]): void {
+    if (limits.some(isBound)) return;
+    for (const { sources, path, isEnforced } of limits) {
+      const [header] = sources.headers;
+      if (header === undefined || !isEnforced) continue;
+      const { first = path, routes = 0 } = this.rules.get(header) ?? {};
+      this.rules.set(header, { first, routes: routes + 1 });
+    }
+  }
+
+  warn(warnings: Warnings): void {
+    for (const [header, { first, routes }] of this.rules) {
+      const others = routes > 1 ? ` (and ${routes - 1} more)` : '';
+      warnings.warn(
+        header === API_KEY ? 'RL_API_KEY_ALONE' : 'RL_HEADER_ALONE',
+        `${first}${others} counts by the header "${header}", and no other rule of the route limits a client that ` +
+          "sends another value with each request. Add a rule with by: 'ip', or verify the value before the rate " +
+          "limit guard runs and count by: 'user'.",
+        header,
+      );
+    }
+  }
+}
+
+/** Whether a rule limits a client regardless of the headers that it sends. */
+function isBound({ sources, skipsMissing, isEnforced }: RouteLimit): boolean {
+  const canBeMissing = sources.user || sources.functions.length > 0;
+  return isEnforced && sources.headers.length === 0 && !(skipsMissing && canBeMissing);
+}
+
+const FOR_REQUESTS =
+  'none on this handler, since only calls of provider methods wait for permits of a window; requests wait with algorithm "concurrency", or are delayed with "leaky-bucket"';
+
+/**
+ * Returns the problems of rules that wait where they cannot.
+ *
+ * @param isCall whether the handler is a method of a provider
+ * @param limits the rules that limit the handler
+ */
+export function waitProblems(isCall: boolean, limits: readonly RouteLimit[]): readonly string[] {
+  const waiting = limits.filter(({ waits, isHeld }) => waits && !isHeld);
+  if (!isCall) return waiting.filter(({ delays }) => !delays).map((limit) => refusal(limit, FOR_REQUESTS));
+  const held = limits.find(({ isHeld }) => isHeld);
+  if (!held) return [];
+  const allowed = `none beside rule "${held.name}", whose permits are held: limit another method, which calls this one`;
+  return waiting.map((limit) => refusal(limit, allowed));
+}
+
+function refusal({ path, fields }: RouteLimit, allowed: string): string {
+  return problem(`${path}.maxWait`, fields.maxWait, allowed);
+}
+
+/** The prefix of the metadata of `@Throttle` and `@SkipThrottle`. */
+const METADATA = 'THROTTLER:';
+
+/** Finds `@Throttle` of @nestjs/throttler in an application where no guard reads it: its limits were lost in a migration. */
+export class UnreadThrottles {
+  private readonly isRead: boolean;
+
+  constructor(modules: ModulesContainer, config: ApplicationConfig) {
+    const wrappers = [...modules.values()].flatMap(({ providers, injectables }) => [
+      ...providers.values(),
+      ...injectables.values(),
+    ]);
+    const types = wrappers.map(({ metatype }) => metatype);
+    const instances = config.getGlobalGuards().map((guard) => guard.constructor);
+    this.isRead = [...types, ...instances].some((type) => isThrottlerGuard(type));
+  }
+
+  /**
+   * Returns the problem of a limited handler with such a decorator; `undefined` if there is none.
+   *
+   * @param types its class and those that it extends
+   */
+  problemOf(handler: object, types: readonly Type[], owner: string): string | undefined {
+    if (this.isRead) return undefined;
+    const place = [handler, ...types].find((each) =>
+      Reflect.getOwnMetadataKeys(each).some((key) => String(key).startsWith(METADATA)),
+    );
+    if (!place) return undefined;
+    const name = place === handler ? owner : (place as Type).name;
+    return `@Throttle on ${name}: no guard of @nestjs/throttler reads it; write @RateLimit, or run npx nestjs-redis-rate-limit migrate`;
+  }
+}
+
+function isThrottlerGuard(type: unknown): boolean {
+  for (let each = type; typeof each === 'function'; each = Object.getPrototypeOf(each) as unknown) {
+    if (each.name === 'ThrottlerGuard') return true;
+  }
+  return false;
+}

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { canonicalIp } from '../../http/client-ip.js';
+
+/** Names that logs use for the fields of a request. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  time: [
+    'time',
+    'timestamp',
+    '@timestamp',
+    'ts',
+    'time_iso8601',
+    'time_local',
+    'msec',
+    'date',
+    'datetime',
+    'start_time',
+  ],
+  ip: [
+    'ip',
+    'remote_addr',
+    'client_ip',
+    'clientip',
+    'client.ip',
+    'remote_ip',
+    'request.remote_ip',
+    'remoteAddress',
+    'req.remoteAddress',
+    'c-ip',
+  ],
+  user: ['user', 'remote_user', 'user_id', 'userId', 'user.id', 'user.name'],
+  path: ['path', 'uri', 'request_uri', 'url', 'url.path', 'req.url', 'request.uri', 'cs-uri-stem'],
+};
+
+/** Returns the names that a field may have in a log: the mapped one alone, or the usual ones. */
+export function namesOf(field: string, map: Readonly<Record<string, string>>): readonly string[] {
+  if (Object.hasOwn(map, field)) return [map[field]!];
+  if (Object.hasOwn(NAMES, field)) return NAMES[field]!;
+  return [field, `headers.${field}`, `req.headers.${field}`, `request.headers.${field}`];
+}
+
+/** Maximum length of a part of a subject, in characters. */
+const LONGEST = 512;
+
+/** Returns the value of a field of a log line; `undefined` if there is none. */
+export type Lookup<Line> = (line: Line) => unknown;
+
+/** Returns the subject of a line; `undefined` if it has none. */
+type SubjectOf<Line> = (line: Line) => string | undefined;
+
+/**
+ * Returns a function that builds the subject of a line from the fields in `--by`, as the guard does: IPv6 addresses are
+ * masked to their network, and several fields are one subject.
+ */
+export function subjectFrom<Line>(
+  by: readonly string[],
+  lookup: (field: string) => Lookup<Line>,
+): SubjectOf<Line> {
+  const parts = by.map((field) => partFrom(field, lookup(field)));
+  const [first] = parts;
+  if (parts.length === 1) return first!;
+  return (line) => {
+    const values: string[] = [];
+    for (const part of parts) {
+      const value = part(line);
+      if (value === undefined) return undefined;
+      values.push(value);
+    }
+    return values.join(', ');
+  };
+}
+
+function partFrom<Line>(field: string, find: Lookup<Line>): SubjectOf<Line> {
+  if (field === 'everyone') return () => 'everyone';
+  const convert = field === 'ip' ? clientOf : field === 'path' ? pathOf : (text: string) => text;
+  return (line) => {
+    const text = textOf(find(line));
+    return text === undefined || text === '' || text === '-' ? undefined : shortened(convert(text));
+  };
+}
+
+/** Returns the text of a value; of a list, that of its first element. */
+function textOf(value: unknown): string | undefined {
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  if (typeof first === 'string') return first;
+  return typeof first === 'number' || typeof first === 'boolean' ? String(first) : undefined;
+}
+
+/** Returns the canonical IP; a host name, which servers can log instead, unchanged. */
+function clientOf(text: string): string {
+  return text.includes(':') ? (canonicalIp(text) ?? text) : text;
+}
+
+/** Returns the path of a URL without its query. */
+function pathOf(text: string): string {
+  const from = text.startsWith('/') ? text : text.replace(/^https?:\/\/[^/?#]*/, '');
+  const end = from.search(/[?#]/);
+  return (end < 0 ? from : from.slice(0, end)) || '/';
+}
+
+/** Replaces the rest of a long subject by its hash, so that a number of clients bounds their memory. */
+function shortened(text: string): string {
+  if (text.length <= LONGEST) return text;
+  return `${text.slice(0, LONGEST / 2)}#${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+const CLF = /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)$/;
+
+const ISO = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+-]\d\d:?\d\d))?$/;
+
+const LATEST = 253_402_300_800e6;
+// The year 10000.
+
+/**
+ * Reads a time of a log in microseconds since the epoch: `10/Oct/2025:13:55:36 -0700`, ISO 8601 (UTC without a zone),
+ * or a number of seconds, milliseconds, microseconds or nanoseconds since the epoch. Returns `undefined` for anything
+ * else.
+ */
+function readTime(value: unknown): number | undefined {
+  const time = typeof value === 'number' ? fromNumber(value) : fromText(value);
+  return time !== undefined && time >= 0 && time < LATEST ? time : undefined;
+}
+
+function fromText(value: unknown): number | undefined {
+  if (typeof value !== 'string' || value.length > 40) return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) return fromNumber(Number(value));
+  return value.charAt(2) === '/' ? fromClf(value) : fromIso(value);
+}
+
+/** The number of digits gives the unit: seconds until the year 5138, milliseconds from 1973 on. */
+function fromNumber(value: number): number | undefined {
+  if (!Number.isFinite(value)) return undefined;
+  if (value < 1e11) return Math.round(value * 1e6);
+  if (value < 1e14) return Math.round(value * 1e3);
+  return Math.round(value < 1e17 ? value : value / 1e3);
+}
+
+function fromClf(text: string): number | undefined {
+  const match = CLF.exec(text);
+  if (!match) return undefined;
+  const [, day, name, year, hour, minute, second, sign, zoneHours, zoneMinutes] = match;
+  const month = MONTHS.indexOf(name!);
+  const [days, hours, minutes, seconds] = [Number(day), Number(hour), Number(minute), Number(second)];
+  if (month < 0 || days < 1 || days > 31 || hours > 23 || minutes > 59 || seconds > 60) return undefined;
+  const zone = (Number(zoneHours) * 60 + Number(zoneMinutes)) * (sign === '-' ? -60e6 : 60e6);
+  return Date.UTC(Number(year), month, days, hours, minutes, seconds) * 1000 - zone;
+}
+
+function fromIso(text: string): number | undefined {
+  const match = ISO.exec(text);
+  if (!match) return undefined;
+  const zone = match[3] ?? '';
+  const local = (zone ? text.slice(0, -zone.length) : text).replace(' ', 'T').replace(',', '.');
+  const time = Date.parse(`${local}${zone.trim() || 'Z'}`);
+  return Number.isNaN(time) ? undefined : time * 1000;
+}
+
+/** Returns `readTime` for the times of a log, which are often equal to the previous one. */
+export function timeReader(): (value: unknown) => number | undefined {
+  let last: unknown;
+  let time: number | undefined;
+  return (value) => {
+    if (value === last) return time;
+    last = value;
+    return (time = readTime(value));
+  };
+}

@@ -1,0 +1,169 @@
+import type { Call, Caller } from '../wire/call.js';
+import { DeadlineError, Deadline } from './deadline.js';
+import type { CurrentClient } from '../link/current-client.js';
+
+/**
+ * Maximum number of keys in pending calls to one server: enough to keep the server busy, and few enough that a slow
+ * server replies within the deadline. See docs/adr/0021-bounded-wire.md.
+ */
+export const MOST_KEYS_IN_FLIGHT = 400;
+
+interface Waiting {
+  readonly call: Call;
+  readonly since: number;
+  readonly resolve: (reply: Promise<unknown>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The queue of calls to one server: a limited number are written, the others wait in the process for replies. The
+ * deadline of a call starts when it is written.
+ */
+export class CallQueue implements Caller {
+  private keysInFlight = 0;
+  private waiting: Waiting[] = [];
+  private first = 0;
+  /** Number of replies that arrived in time. */
+  private replies = 0;
+
+  /**
+   * @param next writes a call to the connection; rejects with a DeadlineError if the reply does not arrive in time
+   * @param time milliseconds since an arbitrary instant, while calls are pending
+   * @param longestWaitMs a new call is rejected while another one has waited longer than this
+   */
+  constructor(
+    private readonly next: Caller,
+    private readonly time: { readonly now: number },
+    private readonly longestWaitMs: number,
+  ) {}
+
+  /** @throws DeadlineError, or the error reply of the server */
+  run(call: Call): Promise<unknown> {
+    const oldest = this.waiting[this.first];
+    if (!oldest && this.hasRoomFor(call)) return this.write(call);
+    const since = this.time.now;
+    if (oldest && since - oldest.since > this.longestWaitMs) return Promise.reject(new Error(OVERLOADED));
+    return new Promise((resolve, reject) => this.waiting.push({ call, since, resolve, reject }));
+  }
+
+  /** Rejects every call that is not written yet. */
+  refuse(error: unknown): void {
+    const refused = this.waiting.slice(this.first);
+    this.waiting = [];
+    this.first = 0;
+    for (const { reject } of refused) reject(error);
+  }
+
+  private hasRoomFor({ keysAdded }: Call): boolean {
+    return this.keysInFlight === 0 || this.keysInFlight + keysAdded <= MOST_KEYS_IN_FLIGHT;
+  }
+
+  private async write(call: Call): Promise<unknown> {
+    const { timeout, keysAdded } = call;
+    const repliesBefore = this.replies;
+    this.keysInFlight += keysAdded;
+    try {
+      const reply = await this.next.run(call);
+      this.replies += 1;
+      return reply;
+    } catch (error) {
+      call.isSlow = timeout !== undefined || repliesBefore !== this.replies;
+      // The server hangs or is too slow: the waiting calls would not get a reply sooner.
+      if (error instanceof DeadlineError && timeout === undefined) this.refuse(error);
+      if ((error as Error).name === 'ReplyError') this.replies += 1;
+      throw error;
+    } finally {
+      this.keysInFlight -= keysAdded;
+      if (this.waiting.length > 0) this.writeWaiting();
+    }
+  }
+
+  private writeWaiting(): void {
+    for (;;) {
+      const next = this.waiting[this.first];
+      if (!next || !this.hasRoomFor(next.call)) return;
+      this.first += 1;
+      if (this.first === this.waiting.length || this.first === MOST_WRITTEN_KEPT) {
+        this.waiting = this.waiting.slice(this.first);
+        this.first = 0;
+      }
+      next.resolve(this.write(next.call));
+    }
+  }
+}
+
+/** Written calls are removed from the queue in groups of this size, since each removal copies the rest. */
+const MOST_WRITTEN_KEPT = 256;
+
+const OVERLOADED = 'more calls wait for Redis than it answers';
+
+/** The queues of a store: one per server. */
+export class CallQueues implements Caller {
+  private readonly queues = new Map<string, CallQueue>();
+
+  /** The parameters are those of `CallQueue`. */
+  constructor(
+    private readonly next: Caller,
+    private readonly time: { readonly now: number },
+    private readonly longestWaitMs: number,
+  ) {}
+
+  run(call: Call): Promise<unknown> {
+    return (this.queues.get(call.server) ?? this.open(call.server)).run(call);
+  }
+
+  /** Rejects the calls to a server that are not written yet. */
+  refuse(server: string, error: unknown): void {
+    this.queues.get(server)?.refuse(error);
+  }
+
+  private open(server: string): CallQueue {
+    const queue = new CallQueue(this.next, this.time, this.longestWaitMs);
+    this.queues.set(server, queue);
+    return queue;
+  }
+}
+
+/** A connection on which no reply arrives for this long is closed, so that a new one is opened. */
+const SILENCE_MS = 2000;
+
+/** Rejects calls that get no reply in time. The deadline of a call starts when it is written. */
+export class TimedCalls implements Caller {
+  private readonly silence: Deadline;
+
+  /** @param deadline that of calls without their own timeout */
+  constructor(
+    private readonly next: Caller,
+    private readonly deadline: Deadline,
+    private readonly current: CurrentClient,
+  ) {
+    this.silence = new Deadline(Math.max(SILENCE_MS, 5 * deadline.timeout));
+  }
+
+  /** @throws DeadlineError, or the error reply of the server */
+  run(call: Call): Promise<unknown> {
+    const { timeout } = call;
+    call.isSent = true;
+    call.writtenAt = performance.now();
+    call.until = call.writtenAt + (timeout ?? this.deadline.timeout);
+    const reply = this.next.run(call);
+    call.reply = reply;
+    if (timeout !== undefined) return new Deadline(timeout).within(reply);
+    return this.deadline.within(reply, () => this.expectLate(reply, call.server));
+  }
+
+  close(): void {
+    this.deadline.close();
+    this.silence.close();
+  }
+
+  /** Waits for a late reply. Without any reply, the connection may have been cut unnoticed. */
+  private expectLate(reply: Promise<unknown>, server: string): void {
+    if (this.silence.isWaiting) return;
+    this.silence
+      .within(reply, () => this.current.hangUp(server))
+      .catch((error: unknown) => {
+        if (error instanceof DeadlineError) this.current.connection.gaveUp(error);
+      });
+  }
+}

@@ -1,0 +1,208 @@
+import type { StoreChange } from '../../../contracts/store.js';
+import { StoreFault } from '../../../contracts/store-fault.js';
+import type { Call, Caller } from '../wire/call.js';
+import { Circuit } from './circuit.js';
+import { firstConnection } from '../link/connection.js';
+import type { ClientFaults, CurrentClient } from '../link/current-client.js';
+import { DeadlineError, wasNotExecuted } from './deadline.js';
+import { opensAtOnce } from './fault.js';
+import type { MovingSlots } from './moving-slot.js';
+import type { Probes } from './probes.js';
+import { failureIn } from '../wire/reply.js';
+
+/**
+ * Rejects calls to a server that cannot decide, and reports errors as faults. Each server has its own circuit, so that
+ * a failed server does not affect the others.
+ */
+export class CircuitBreaker implements Caller {
+  private readonly circuits = new Map<string, Circuit>();
+  private readonly listeners = new Set<(change: StoreChange) => void>();
+  private trials: () => readonly Call[] = () => [];
+  private isClosed = false;
+
+  constructor(
+    private readonly next: Caller,
+    private readonly moving: MovingSlots,
+    private readonly probes: Probes,
+    private readonly current: CurrentClient,
+    private readonly faults: ClientFaults,
+  ) {
+    current.watch((client) => {
+      client.on('ready', () => this.retry());
+      if (client.status === 'ready') this.retry(); // a Cluster that has replaced one of its nodes
+    });
+  }
+
+  /** @throws StoreFault if the server fails, or immediately if its circuit is open */
+  async run(call: Call): Promise<unknown> {
+    const { cluster } = this.current;
+    if (cluster) call.server = cluster.of(call.keys[0]!);
+    const circuit = this.circuits.get(call.server) ?? this.addCircuit(call.server);
+    if (circuit.cause !== undefined) throw circuit.cause as Error;
+    let reply: unknown;
+    try {
+      reply = await this.next.run(call);
+    } catch (error) {
+      reply = await this.repeatMoved(call, error);
+    }
+    // Without a ready check, the reply may be from database 0 after a failed SELECT.
+    const { refusal } = this.current.connection;
+    if (refusal) throw this.failed(call, refusal);
+    const failure = failureIn(reply);
+    if (failure) this.note(call, this.faults.of(call.server, failure));
+    else if (circuit.hasFailed) circuit.succeeded();
+    return reply;
+  }
+
+  /** Whether the circuit breaker of a server is half open: a probe is running, or more probes have to succeed. */
+  isProbing(server: string): boolean {
+    return this.circuits.get(server)?.isProbing ?? false;
+  }
+
+  watch(listener: (change: StoreChange) => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /**
+   * Probes every server.
+   *
+   * @param trials returns a call for each server
+   */
+  async ready(trials: () => readonly Call[]): Promise<void> {
+    this.trials = trials;
+    await this.tryAll();
+  }
+
+  /** Stops probing, and lets all calls pass. */
+  close(): void {
+    this.isClosed = true;
+    for (const circuit of this.circuits.values()) circuit.close();
+  }
+
+  /** @throws StoreFault unless the call failed since its slot is moving, and a repetition succeeds */
+  private async repeatMoved(call: Call, failure: unknown): Promise<unknown> {
+    try {
+      return await this.moving.repeat(call, failure);
+    } catch (error) {
+      throw this.failed(call, error);
+    }
+  }
+
+  /** Probes all unavailable servers immediately, since a connection was established. */
+  private retry(): void {
+    for (const circuit of this.circuits.values()) circuit.retry();
+  }
+
+  private circuitOf(server: string): Circuit {
+    return this.circuits.get(server) ?? this.addCircuit(server);
+  }
+
+  private addCircuit(server: string): Circuit {
+    const circuit = new Circuit((error) => this.listeners.forEach((listener) => listener({ server, error })));
+    this.circuits.set(server, circuit);
+    return circuit;
+  }
+
+  private async tryAll(): Promise<void> {
+    await Promise.all(this.trials().map((call) => this.try(call)));
+  }
+
+  /** Tries everything that a call may need. An error concerns the whole server, and opens its circuit. */
+  private async try(call: Call): Promise<void> {
+    call.server = this.current.serverOf(call.keys[0]!);
+    if (this.isClosed || this.circuitOf(call.server).isOpen) return;
+    try {
+      if (await this.current.settle()) await this.tryAll();
+      else await this.probes.repeat(call, this.current.replyTimeout);
+    } catch (error) {
+      this.open(call, this.faults.ofCall(call.server, error));
+    }
+  }
+
+  /** Repeats a failed call on separate keys: succeeds only if decisions would. */
+  private async probe(call: Call): Promise<void> {
+    try {
+      if (await this.current.settle()) await this.tryAll();
+      await this.probes.repeat(call);
+    } catch (error) {
+      throw this.faults.ofCall(this.current.serverOf(call.keys[0]!), error);
+    }
+  }
+
+  /**
+   * Counts a failure, unless the call was never written, or timed out while other replies arrived in time.
+   *
+   * @returns the fault to report
+   */
+  private failed(call: Call, error: unknown): StoreFault {
+    if (wasNotExecuted(error)) call.isSent = false;
+    const fault = this.faults.ofCall(call.server, error);
+    const isSlow = call.isSlow && error instanceof DeadlineError;
+    if (!this.current.connection.isReady) this.open(call, fault);
+    else if (call.reply !== undefined && !isSlow) this.note(call, fault);
+    return fault;
+  }
+
+  /** Counts a failure if it concerns the server. A moving slot does not. */
+  private note(call: Call, fault: StoreFault): void {
+    // A server that rejects a heartbeat, for lack of rights or memory, may still decide.
+    const decides = call.main !== 'heartbeat';
+    if (opensAtOnce(fault) && (decides || fault.kind === 'connection')) this.open(call, fault);
+    if (this.isClosed) return;
+    const circuit = this.circuitOf(call.server);
+    if (fault.kind === 'timeout') circuit.failed(fault, () => this.probe(call), false);
+    if (fault.kind === 'other' && decides) circuit.failedOn(call.keys[0]!, fault, () => this.probe(call));
+  }
+
+  private open(call: Call, fault: StoreFault): void {
+    if (this.isClosed) return;
+    this.circuitOf(call.server).failed(fault, () => this.probe(call), true);
+  }
+}
+
+const CLOSED = new StoreFault('connection', 'CLOSED', 'the store is closed');
+
+/** Delays calls until the first connection, rejects those after `close`, and counts the others. */
+export class OpenCalls implements Caller {
+  /** Resolves when the first connection is established or has failed; absent after that. */
+  private connecting: Promise<void> | undefined;
+  private pending = 0;
+  private isClosed = false;
+  /** Called when no call is pending any more. */
+  private drained: (() => void) | undefined;
+
+  /** @param connectTimeout maximum time in milliseconds to wait for the first connection */
+  constructor(
+    private readonly next: Caller,
+    current: CurrentClient,
+    connectTimeout: number,
+  ) {
+    this.connecting = firstConnection(current.client, connectTimeout).then(() => {
+      this.connecting = undefined;
+    });
+  }
+
+  async run(call: Call): Promise<unknown> {
+    if (this.connecting) await this.connecting;
+    if (this.isClosed) throw CLOSED;
+    this.pending += 1;
+    try {
+      return await this.next.run(call);
+    } finally {
+      this.pending -= 1;
+      if (this.pending === 0) this.drained?.();
+    }
+  }
+
+  /** Waits until the first connection is established or has failed. */
+  async connected(): Promise<void> {
+    await this.connecting;
+  }
+
+  /** Rejects further calls, and waits until all pending calls have a reply or have timed out. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    if (this.pending > 0) await new Promise<void>((resolve) => (this.drained = resolve));
+  }
+}

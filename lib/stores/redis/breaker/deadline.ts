@@ -1,0 +1,161 @@
+import { after, type Timer } from '../../../contracts/timer.js';
+
+const TICKS_PER_TIMEOUT = 10;
+
+const LONGEST_TICK_MS = 1000;
+
+/** How late an undelayed timer may be. */
+const TIMER_LEEWAY_MS = 1;
+
+/** Thrown when Redis has not replied within the deadline. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+
+  constructor(timeout: number) {
+    super(`no reply within ${Math.round(timeout)} ms`);
+  }
+}
+
+/**
+ * Measures the time in which the event loop of this process was running. A late tick shows that it was not: the process
+ * was busy or suspended, and read no replies. Such a gap counts as one tick.
+ */
+export class AwakeTime {
+  private passed = 0;
+  private tickedAt = performance.now();
+
+  /** @param tickMs the interval at which `tick` is called */
+  constructor(private readonly tickMs: number) {}
+
+  /** Milliseconds since an arbitrary instant. */
+  get now(): number {
+    return this.passed + Math.min(performance.now() - this.tickedAt, this.tickMs + TIMER_LEEWAY_MS);
+  }
+
+  tick(): void {
+    this.passed = this.now;
+    this.tickedAt = performance.now();
+  }
+}
+
+interface Call {
+  readonly until: number;
+  /** Rejects the call; absent after its reply. */
+  expire: (() => void) | undefined;
+}
+
+/**
+ * Rejects calls that take longer than a timeout, with one timer for all of them.
+ *
+ * Time in which this process was not running does not count, since it could not read replies: see `AwakeTime`.
+ */
+export class Deadline {
+  /** In the order of their deadlines. Those before `first` are finished. */
+  private calls: Call[] = [];
+  private first = 0;
+  private timer: Timer | undefined;
+  private readonly tickMs: number;
+  private readonly time: AwakeTime;
+
+  /** @param timeout in milliseconds */
+  constructor(readonly timeout: number) {
+    this.tickMs = Math.min(Math.max(1, timeout / TICKS_PER_TIMEOUT), LONGEST_TICK_MS);
+    this.time = new AwakeTime(this.tickMs);
+  }
+
+  /**
+   * Returns the result of a promise, or rejects after the timeout. A later result is ignored.
+   *
+   * @param expired called after the timeout
+   * @throws DeadlineError if the promise is not settled in time
+   */
+  within<Result>(promise: Promise<Result>, expired?: () => void): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (!this.timer) this.time.tick(); // There was no tick since the last call.
+      const expire = (): void => {
+        reject(new DeadlineError(this.timeout));
+        expired?.();
+      };
+      const call: Call = { until: this.time.now + this.timeout, expire };
+      this.calls.push(call);
+      if (!this.timer) this.wait(this.timeout);
+      promise.then(
+        (result) => {
+          this.end(call);
+          resolve(result);
+        },
+        (error: unknown) => {
+          this.end(call);
+          reject(error instanceof Error ? error : new Error(String(error)));
+        },
+      );
+    });
+  }
+
+  /** Milliseconds since an arbitrary instant, as counted while calls are pending. */
+  get now(): number {
+    return this.time.now;
+  }
+
+  get isWaiting(): boolean {
+    return this.first < this.calls.length;
+  }
+
+  /** Stops the timer. */
+  close(): void {
+    this.timer?.stop();
+    this.timer = undefined;
+  }
+
+  private wait(milliseconds: number): void {
+    this.timer = after(Math.min(milliseconds, this.tickMs), () => this.look());
+  }
+
+  /** Checks the deadlines. Before a call is rejected, the event loop gets one turn to read a reply that has arrived. */
+  private look(): void {
+    this.time.tick();
+    const { now } = this.time;
+    const next = this.calls[this.first];
+    if (!next) this.timer = undefined;
+    else if (next.until > now) this.wait(next.until - now);
+    else setImmediate(() => this.expire(now));
+  }
+
+  private expire(now: number): void {
+    for (const call of this.calls.slice(this.first)) {
+      if (call.until > now) break;
+      call.expire?.();
+      this.end(call);
+    }
+    this.timer = undefined;
+    const next = this.calls[this.first];
+    if (next) this.wait(next.until - now);
+  }
+
+  private end(call: Call): void {
+    call.expire = undefined;
+    const { calls } = this;
+    while (this.first < calls.length && !calls[this.first]!.expire) this.first += 1;
+    if (this.first < calls.length) return;
+    this.calls = [];
+    this.first = 0;
+  }
+}
+
+/** Error replies of a server that has executed nothing, but may do so later. */
+const NOT_NOW =
+  /^(Too many Cluster redirections\b.*|TRYAGAIN|NOSCRIPT|ERR Function not found|LOADING|BUSY|READONLY|OOM|MISCONF|NOAUTH|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/;
+
+/** End of the message of ioredis about a command that it has not written. */
+const NOT_WRITTEN = ' enableOfflineQueue options is false';
+
+/** Whether a call has certainly not been executed, so that it can be sent again. */
+export function wasNotExecuted(error: unknown): boolean {
+  if (!(error instanceof Error) || error.cause instanceof DeadlineError) return false;
+  return NOT_NOW.test(error.message) || error.message.endsWith(NOT_WRITTEN);
+}
+
+/** Whether an error is that of a command without a connection, which does not contain the reason. */
+export function lacksConnection({ name, message }: Error): boolean {
+  return name === 'MaxRetriesPerRequestError' || message.endsWith(NOT_WRITTEN);
+}

@@ -1,0 +1,68 @@
+import { sleep } from '../../../contracts/timer.js';
+import type { Call, Caller } from '../wire/call.js';
+import { DeadlineError } from './deadline.js';
+
+/** The error of a Cluster client for a call that was redirected between servers without success. */
+const ON_THE_MOVE = /^Too many Cluster redirections\. Last error: ReplyError: (TRYAGAIN|ASK|MOVED)\b/;
+
+/**
+ * The error reply of a server to which the slot has just moved. ioredis assumes that a server has a script once it has
+ * sent it, even if the server redirected the call without loading the script, and tries twice.
+ */
+const NO_SCRIPT = /^NOSCRIPT\b/;
+
+const FIRST_PAUSE_MS = 2;
+const LONGEST_PAUSE_MS = 25;
+
+/** Whether a call was not executed because its slot is moving, and can be sent again unchanged. */
+function isMoving(error: unknown, { isShared }: Sent): boolean {
+  if (!(error instanceof Error)) return false;
+  return NO_SCRIPT.test(error.message) || (!isShared && ON_THE_MOVE.test(error.message));
+}
+
+type Sent = Pick<Call, 'isShared'>;
+
+/** Repeats calls whose slot is moving, with pauses, until their keys are on one server. */
+export class MovingSlots {
+  constructor(private readonly next: Caller) {}
+
+  /**
+   * Returns the reply to a call that failed since its slot is moving. The last attempt leaves the server a quarter of the
+   * deadline to reply.
+   *
+   * @param failure the error of the call, which is thrown if no slot is moving
+   * @throws Error TRYAGAIN, or another error of the last attempt; the cause of TRYAGAIN is a DeadlineError if the last
+   *   attempt got no reply
+   */
+  async repeat(call: Call, failure: unknown): Promise<unknown> {
+    if (!isMoving(failure, call)) throw failure;
+    const { until } = call;
+    const least = (until - performance.now()) / 4;
+    let error = failure;
+    for (let pause = FIRST_PAUSE_MS; isMoving(error, call); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      const wait = pause * (0.5 + Math.random() / 2);
+      if (until - performance.now() - wait < least) break;
+      await sleep(wait);
+      try {
+        call.timeout = Math.max(least, until - performance.now());
+        return await this.next.run(call);
+      } catch (next) {
+        error = next;
+      }
+    }
+    throw isCausedByMove(error) ? tryAgainError(error) : error;
+  }
+}
+
+/** Whether an error is due to the moving slot: also a timeout, since the last attempt has little time. */
+function isCausedByMove(error: unknown): boolean {
+  return error instanceof DeadlineError || isMoving(error, { isShared: false });
+}
+
+/** Returns an error without the name of the last server, which ioredis adds and which does not help. */
+function tryAgainError(cause: unknown): Error {
+  const error = new Error('TRYAGAIN the keys of a request are on two servers while their slot moves', {
+    cause,
+  });
+  return Object.assign(error, { name: 'ReplyError' });
+}

@@ -1,0 +1,109 @@
+import type { Hit } from '../../../contracts/store.js';
+import { Call, type Caller } from '../wire/call.js';
+import type { CurrentClient } from '../link/current-client.js';
+import { failureIn } from '../wire/reply.js';
+import { commandsOf } from '../wire/script.js';
+
+/** Maximum number of subjects to try until each server has one. A server with very few slots may get none. */
+const MOST_TRIALS = 1000;
+
+/** Returns for each server the first of many keys that it holds. */
+export function keysByServer(
+  current: CurrentClient,
+  keyOf: (nth: number) => string,
+): ReadonlyMap<string, string> {
+  const keys = new Map<string, string>();
+  const count = current.serverCount;
+  for (let nth = 0; nth < MOST_TRIALS && keys.size < count; nth += 1) {
+    const key = keyOf(nth);
+    const server = current.serverOf(key);
+    if (!keys.has(server)) keys.set(server, key);
+  }
+  return keys;
+}
+
+/** Returns one deciding call for each server. */
+export function trialCalls(
+  current: CurrentClient,
+  trial: (subject: string) => readonly Hit[],
+  now: number | undefined,
+): Call[] {
+  const hits = new Map<string, readonly Hit[]>();
+  const keys = keysByServer(current, (nth) => {
+    const some = trial(`ready-${nth}`);
+    hits.set(some[0]!.key, some);
+    return some[0]!.key;
+  });
+  return Array.from(keys.values(), (key) => {
+    const call = new Call(now);
+    call.addRequest(hits.get(key)!, {});
+    return call;
+  });
+}
+
+/** Repeats calls on separate keys, to find out whether a server can decide. */
+export class Probes {
+  /** @param next runs calls although the circuit breaker is open */
+  constructor(
+    private readonly next: Caller,
+    private readonly current: CurrentClient,
+  ) {}
+
+  /**
+   * Tries everything that a call may need, on separate keys, which are deleted after it.
+   *
+   * @param timeout milliseconds for each call; by default that of the store
+   * @throws Error if a decision would fail
+   */
+  async repeat(call: Call, timeout?: number): Promise<void> {
+    const probes = probesOf(call);
+    const server = this.current.serverOf(call.keys[0]!);
+    try {
+      for (const probe of probes) {
+        const reply = await this.run(probe, server, timeout);
+        // Without a ready check, the reply may be from database 0 after a failed SELECT.
+        const failure = this.current.connection.refusal ?? failureIn(reply);
+        if (failure) throw failure;
+      }
+    } finally {
+      const reset = new Call(call.now, 'reset');
+      for (const { keys } of probes) for (const key of keys) reset.addKey(key);
+      // Keys that cannot be deleted expire.
+      if (this.current.client.status === 'ready') this.run(reset, server).catch(() => undefined);
+    }
+  }
+
+  private run(call: Call, server: string, timeout?: number): Promise<unknown> {
+    call.server = server;
+    call.timeout = timeout;
+    return this.next.run(call);
+  }
+}
+
+/**
+ * Returns calls that try everything that a call may need, on separate keys next to its first key: each command of its
+ * algorithms in any state of its counters, and the same function with each rule.
+ */
+function probesOf(call: Call): readonly Call[] {
+  const key = `${call.keys[0]!}:probe`;
+  const rights = new Call(0, 'rights'); // with a time, so that a missing right to TIME is reported by rights.lua
+  rights.addKey(key);
+  rights.add(...commandsOf(call.algorithms));
+  if (call.rules.length === 0) return [rights];
+  const decides = new Call(call.now);
+  const adjusts = new Call(call.now, 'adjust');
+  for (const [index, { algorithm, parameters, block, denials }] of call.rules.entries()) {
+    const hit: Hit = {
+      key: `${key}${index}`,
+      algorithm,
+      parameters,
+      cost: 1,
+      block: block < 0 ? undefined : { key: `${key}${index}:block`, duration: block },
+      shadow: denials === 1,
+      ...(algorithm.leases && { lease: 'probe' }),
+    };
+    decides.addRequest([hit], {});
+    adjusts.addAdjustment({ ...hit, kind: 'refund', receipt: hit.lease ?? 0, chargedAt: 0, source: 'redis' });
+  }
+  return call.main === 'decide' ? [rights, decides] : [rights, decides, adjusts];
+}

@@ -1,0 +1,175 @@
+import { LRUCache } from 'lru-cache';
+import type { Follower, TurnFollower } from '../../../contracts/store.js';
+import { type Announcer, type Announcers, TRIAL, type ChannelRights } from './channel.js';
+import type { CurrentClient } from './current-client.js';
+import { Deadline } from '../breaker/deadline.js';
+import { Subscriber, type SubscriberListener } from './subscriber.js';
+
+/** Prefix of the key in the message of a reset. No key begins with it. */
+const RESET = ' ';
+
+/** Within this time, the other masters of a Cluster repeat a message of one master. */
+const ECHO_MS = 1000;
+
+/** Reports changes by other processes to followers, and whether all changes are reported. */
+export class Announcements {
+  private readonly followers = new Map<string, Set<Follower>>();
+  private readonly subscribers = new Map<string, Subscriber>();
+  /** The server that announced a reset first, by key. */
+  private readonly resets = new LRUCache<string, string>({ max: 1000, ttl: ECHO_MS });
+  private isWatching = false;
+
+  private readonly keyPrefix: string;
+
+  constructor(
+    private readonly announcers: Announcers,
+    private readonly current: CurrentClient,
+    private readonly rights: ChannelRights,
+  ) {
+    this.keyPrefix = current.keyPrefix;
+  }
+
+  /** @param name the channel, without the user's `keyPrefix` */
+  follow(name: string, follower: Follower): void {
+    const channel = this.keyPrefix + name;
+    const known = this.followers.get(channel);
+    this.followers.set(channel, (known ?? new Set()).add(follower));
+    for (const subscriber of this.subscribers.values()) void subscriber.subscribe(channel);
+    if (this.isWatching) this.update();
+    else this.announcers.watch(() => this.update());
+    this.isWatching = true;
+  }
+
+  unfollow(name: string, follower: Follower): void {
+    const channel = this.keyPrefix + name;
+    const known = this.followers.get(channel);
+    known?.delete(follower);
+    if (known?.size !== 0) return;
+    this.followers.delete(channel);
+    if (this.followers.size === 0) this.close();
+    else for (const subscriber of this.subscribers.values()) subscriber.unsubscribe(channel);
+  }
+
+  /** Reports the turns of leases that a process waits for. Returns a function that ends the reports. */
+  followTurns(prefix: string, instance: string, follower: TurnFollower): () => void {
+    const turns: Follower = {
+      changed: (name) => follower.came(name.slice(prefix.length)),
+      trusted: (isTrusted) => follower.trusted(isTrusted),
+    };
+    const resets: Follower = {
+      changed: (key, isReset) => (isReset ? follower.cleared(key) : undefined),
+      trusted: () => undefined,
+    };
+    const channels = [
+      [turnsOf(prefix, instance), turns],
+      [changesOf(prefix), resets],
+    ] as const;
+    for (const [channel, each] of channels) this.follow(channel, each);
+    return () => channels.forEach(([channel, each]) => this.unfollow(channel, each));
+  }
+
+  /** Whether every change of a counter is reported, because its server is subscribed to. */
+  isFollowed(key: string): boolean {
+    if (!this.isUsable) return false;
+    const subscriber = this.subscribers.get(this.current.serverOf(key));
+    return subscriber?.isSubscribed(this.channelOf(key)) ?? false;
+  }
+
+  /** Reports a change by this process immediately. */
+  changed(key: string, isReset: boolean): void {
+    this.report(this.channelOf(key), key, isReset);
+  }
+
+  /**
+   * Tries whether every server publishes on some channels, and reports those that do not permit it.
+   *
+   * @param names the channels, without the user's `keyPrefix`
+   * @param within how long to wait for the servers, in milliseconds
+   */
+  async tryToPublish(names: readonly string[], within: number): Promise<void> {
+    const { rights } = this;
+    const trials = [...this.announcers.all()].flatMap(([address, announcer]) =>
+      names.map((name) =>
+        rights
+          .tryToPublish(address, announcer, this.keyPrefix + name)
+          .catch((error: unknown) => rights.failed(address, error)),
+      ),
+    );
+    await new Deadline(within).within(Promise.all(trials)).catch(() => undefined);
+  }
+
+  close(): void {
+    for (const subscriber of this.subscribers.values()) subscriber.close();
+    this.subscribers.clear();
+  }
+
+  /** Returns the channel on which the Lua announces changes of a counter. */
+  private channelOf(key: string): string {
+    return this.keyPrefix + changesOf(key.slice(0, key.indexOf('{')));
+  }
+
+  /** Whether the Lua finds the channel: it takes the text before the first brace as the prefix. */
+  private get isUsable(): boolean {
+    return !this.keyPrefix.includes('{');
+  }
+
+  /** Subscribes to every current server, and ends the subscriptions to others. */
+  private update(): void {
+    if (this.followers.size === 0) return;
+    const servers = this.announcers.all();
+    for (const [address, subscriber] of this.subscribers) {
+      if (servers.has(address)) continue;
+      subscriber.close();
+      this.subscribers.delete(address);
+      this.trust([...this.followers.keys()]);
+    }
+    for (const [address, announcer] of servers) {
+      if (!this.subscribers.has(address))
+        this.subscribers.set(address, this.subscriberOf(address, announcer));
+    }
+  }
+
+  private subscriberOf(address: string, announcer: Announcer): Subscriber {
+    const listener: SubscriberListener = {
+      message: (channel, text) => this.heard(address, channel, text),
+      changed: (channels) => this.trust(channels),
+      failed: (error) => this.rights.failed(address, error),
+    };
+    return new Subscriber(announcer.open(), this.followers, listener, (channel) =>
+      this.rights.tryToPublish(address, announcer, channel),
+    );
+  }
+
+  private heard(address: string, channel: string, message: string): void {
+    if (message === TRIAL) return;
+    const isReset = message.startsWith(RESET);
+    const key = message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length);
+    // A repeated message must not discard permits that were prefetched after the reset.
+    const isFirst = isReset && (this.resets.get(key) ?? address) === address;
+    if (isFirst) this.resets.set(key, address);
+    this.report(channel, key, isFirst);
+  }
+
+  /** Reports to followers whether messages arrive from now on. Earlier changes may have been missed. */
+  private trust(channels: readonly string[]): void {
+    const subscribers = [...this.subscribers.values()];
+    for (const channel of channels) {
+      const isTrusted = this.isUsable && subscribers.some((subscriber) => subscriber.isSubscribed(channel));
+      for (const follower of this.followers.get(channel) ?? []) follower.trusted(isTrusted);
+    }
+  }
+
+  private report(channel: string, key: string, isReset: boolean): void {
+    for (const follower of this.followers.get(channel) ?? []) follower.changed(key, isReset);
+  }
+}
+
+/** Returns the channel of the changes of all counters with a key prefix. */
+export function changesOf(prefix: string): string {
+  return `${prefix}changes`;
+}
+
+/** Returns the channel of the turns of leases that a process waits for. */
+export function turnsOf(prefix: string, instance: string): string {
+  return `${prefix}turns:${instance}`;
+}

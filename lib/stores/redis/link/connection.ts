@@ -1,0 +1,241 @@
+import { Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { boundedCluster, boundedNodes, boundedOptions, boundedUrl, type Bounds } from './bounded-options.js';
+import { LONGEST_TIMER_MS } from '../../../contracts/timer.js';
+import { Deadline, lacksConnection } from '../breaker/deadline.js';
+import { isUserClient, type RedisConnection } from '../redis-option.js';
+import type { ReplyError } from '../wire/reply.js';
+import type { ClientState } from '../breaker/fault.js';
+
+/** The part of an ioredis client or Cluster that the store uses. */
+export interface StoreClient {
+  readonly status: string;
+  readonly isCluster?: boolean;
+  readonly options?: {
+    readonly keyPrefix?: string | Buffer | undefined;
+    readonly host?: string | undefined;
+    readonly port?: number | undefined;
+    enableReadyCheck?: boolean | undefined;
+    readonly path?: string | undefined;
+    readonly sentinels?: unknown;
+    readonly name?: string | undefined;
+    readonly tls?: unknown;
+    /** The options of a Cluster for its nodes. */
+    readonly redisOptions?: { readonly tls?: unknown } | undefined;
+  };
+  defineCommand(name: string, definition: { lua: string }): void;
+  ping(): Promise<string>;
+  quit(): Promise<unknown>;
+  /** The connections of a Cluster. */
+  nodes?(role: 'master'): readonly StoreClient[];
+  /** The socket, while there is one. */
+  readonly stream?: { cork(): void; uncork(): void } | undefined;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'connect' | 'ready' | 'close' | 'end', listener: () => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
+  off(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
+  once(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
+  disconnect(reconnect?: boolean): void;
+}
+
+/**
+ * Opens a connection for the store on which every wait is bounded: a command gets a reply, fails, or times out after
+ * `timeout` milliseconds. It is never queued and never sent twice.
+ */
+export function connect(redis: RedisConnection, bounds: Bounds): StoreClient {
+  const client = opened(redis, bounds);
+  readyWithoutInfo(client);
+  return client;
+}
+
+function opened(redis: RedisConnection, bounds: Bounds): StoreClient {
+  const bounded = boundedOptions(bounds);
+  if (typeof redis === 'string') return new Redis(boundedUrl(redis, bounded), bounded);
+  if (!isUserClient(redis)) return new Redis({ ...(redis as RedisOptions), ...bounded });
+  const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
+  if (!redis.isCluster) return duplicate(bounded);
+  const { options = {}, startupNodes = [] } = redis as UserCluster;
+  return duplicate(boundedNodes(startupNodes, bounded), boundedCluster(bounded, options.redisOptions));
+}
+
+/** The part of an ioredis Cluster that is needed to duplicate it. */
+interface UserCluster {
+  readonly options?: ClusterOptions;
+  readonly startupNodes?: readonly unknown[];
+}
+
+/** A connection of a Cluster to one of its nodes. */
+export interface ClusterNode extends StoreClient {
+  readonly options: { readonly host?: string; readonly port?: number };
+  duplicate(options: RedisOptions): StoreClient;
+}
+
+/** Opens another connection to a node of a Cluster, with the same bounds. */
+export function connectToNode(node: ClusterNode, bounds: Bounds): StoreClient {
+  const client = node.duplicate(boundedOptions(bounds));
+  readyWithoutInfo(client);
+  return client;
+}
+
+interface ConnectsToNodes {
+  on(event: '+node', listener: (node: StoreClient) => void): unknown;
+}
+
+/**
+ * Lets a connection become ready on a server without the command INFO, by which ioredis checks whether the server is still
+ * loading its data: otherwise it would close each connection. A call to a server that is loading reports this itself.
+ */
+function readyWithoutInfo(client: StoreClient): void {
+  if (client.isCluster) {
+    (client as unknown as ConnectsToNodes).on('+node', readyWithoutInfo);
+    return;
+  }
+  client.on('error', (error) => {
+    if (hidesInfo(error)) client.options!.enableReadyCheck = false;
+  });
+}
+
+/** Whether an error is the reply of a server that does not have INFO: unlike NOAUTH and LOADING, it stays. */
+function hidesInfo(error: ReplyError): boolean {
+  return error.command?.name === 'info' && /^(ERR|NOPERM)\b/.test(error.message);
+}
+
+/**
+ * Limits the `socketTimeout` of ioredis to the handshake of a connection. Later, it would end connections also when the
+ * process was busy and has not read a reply yet.
+ */
+export function boundHandshake(client: StoreClient): void {
+  if (client.isCluster) {
+    (client as unknown as ConnectsToNodes).on('+node', boundHandshake);
+    return;
+  }
+  const options = client.options as { socketTimeout?: number };
+  const { socketTimeout } = options;
+  if (socketTimeout === undefined) return;
+  client.on('ready', () => (options.socketTimeout = LONGEST_TIMER_MS));
+  client.on('close', () => (options.socketTimeout = socketTimeout));
+}
+
+/** Returns the address of a client's server, for messages; empty for a Cluster. */
+export function addressOf({ isCluster, options = {} }: StoreClient): string {
+  const { host, port, path, sentinels, name, tls } = options;
+  if (isCluster) return '';
+  if (sentinels) return `Sentinel "${name}"`;
+  return path ?? `${host}:${port}${tls ? ' over TLS' : ''}`;
+}
+
+/**
+ * Waits until the first connection is established or has failed, and for a Cluster those to all masters, at most for
+ * `timeout` milliseconds.
+ */
+export function firstConnection(client: StoreClient, timeout: number): Promise<void> {
+  const over = new AbortController();
+  const stands = standsOrFailed(client, over.signal)
+    // A Cluster is ready with its first node, and rejects calls to the others until they are connected.
+    .then(() =>
+      Promise.all((client.nodes?.('master') ?? []).map((node) => standsOrFailed(node, over.signal))),
+    )
+    .then(() => undefined);
+  return new Deadline(timeout).within(stands).catch(() => over.abort());
+}
+
+function standsOrFailed(client: StoreClient, over: AbortSignal): Promise<void> {
+  if (client.status === 'ready' || client.status === 'end' || over.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    let isRepeated = false;
+    // If the process was busy, the first attempt may have timed out although it would have succeeded: wait for the next.
+    const failed = (error: Error): void =>
+      void (isRepeated = error.message.startsWith(TIMED_OUT) || hidesInfo(error));
+    const closed = (): void => {
+      if (!isRepeated) done();
+      isRepeated = false;
+    };
+    const done = (): void => {
+      client.off('error', failed);
+      for (const [event, listener] of events) client.off(event, listener);
+      over.removeEventListener('abort', done);
+      resolve();
+    };
+    const events = [
+      ['close', closed],
+      ['ready', done],
+      ['end', done],
+    ] as const;
+    client.on('error', failed);
+    for (const [event, listener] of events) client.on(event, listener);
+    over.addEventListener('abort', done);
+  });
+}
+
+const TIMED_OUT = 'connect ETIMEDOUT';
+
+/** Tracks whether a client is connected, and why not: a command without a connection does not report the reason. */
+export class ConnectionState implements ClientState {
+  readonly isTls: boolean;
+  wasConnected: boolean;
+  /** The error with which the server rejected the connection, until the connection has ended. */
+  refusal: Error | undefined;
+  /** Why the last connection ended, or could not be established. */
+  private error: Error | undefined;
+  /** Whether `error` already explains the next end of a connection. */
+  private isExplained = false;
+
+  constructor(private readonly client: StoreClient) {
+    const { tls, redisOptions } = client.options ?? {};
+    this.isTls = Boolean(tls ?? redisOptions?.tls);
+    endIfRefused(client, (refusal) => (this.refusal = refusal));
+    this.wasConnected = this.isReady; // A Cluster that a URL led to is connected already.
+    client.on('error', (error) => {
+      // ioredis 5 also reports errors of its own commands.
+      if (!lacksConnection(error)) this.gaveUp(this.refusal ?? error);
+    });
+    client.on('connect', () => (this.isExplained = false));
+    client.on('ready', () => {
+      this.error = this.refusal;
+      this.wasConnected ||= !this.refusal;
+    });
+    client.on('close', () => {
+      if (!this.isExplained) this.error = new Error(client.isCluster ? NO_NODE : 'Connection is closed.');
+      this.isExplained = false;
+    });
+  }
+
+  get isReady(): boolean {
+    return this.client.status === 'ready' && !this.refusal;
+  }
+
+  /** Records why the connection is about to end. */
+  gaveUp(error: Error): void {
+    this.error = error;
+    this.isExplained = true;
+  }
+
+  /** Returns why a call failed: without a connection, why there is none. */
+  reasonOf(error: unknown): unknown {
+    return this.isReady ? error : (this.error ?? timedOut());
+  }
+}
+
+/** Commands without which a connection would use another database or another user. */
+const NEEDED = ['select', 'auth', 'hello'];
+
+/**
+ * Ends a connection if the server rejects one of these commands: after a failed SELECT, ioredis continues in database 0,
+ * and ioredis 5.2 reports a connection as ready after a failed AUTH.
+ *
+ * @param changed called with the error reply of the server, and without one when the connection has ended
+ */
+function endIfRefused(client: StoreClient, changed: (refusal?: Error) => void): void {
+  client.on('error', (error) => {
+    const { command } = error as ReplyError;
+    if (!command || !NEEDED.includes(command.name)) return;
+    changed(error);
+    client.disconnect(true);
+  });
+  client.on('close', () => changed());
+}
+
+const NO_NODE = 'None of startup nodes is available';
+
+function timedOut(): Error {
+  return Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT' });
+}

@@ -1,0 +1,206 @@
+import { StoreFault } from '../../../contracts/store-fault.js';
+import type { Bounds } from './bounded-options.js';
+import {
+  ClusterServers,
+  clusterOf,
+  noServer,
+  noSlots,
+  oneOfSeveral,
+  roleOf,
+  servesAllSlots,
+  servesNoSlots,
+  type ServerRole,
+} from './topology.js';
+import {
+  boundHandshake,
+  connect,
+  firstConnection,
+  type StoreClient,
+  ConnectionState,
+  addressOf,
+} from './connection.js';
+import { Deadline, DeadlineError } from '../breaker/deadline.js';
+import { isUserClient, type RedisConnection } from '../redis-option.js';
+import { faultOf } from '../breaker/fault.js';
+
+const NODE: ServerRole = { kind: 'node' };
+
+const SERVER: ServerRole = { kind: 'server' };
+
+/**
+ * The client that the store uses now, its connection, and the servers of a Cluster.
+ *
+ * A URL or options may lead to a node of a Redis Cluster. Only the server reports this, after the first connection or
+ * later; the client is then replaced by a Cluster. See docs/adr/0020-cluster-by-url.md.
+ */
+export class CurrentClient {
+  client: StoreClient;
+  /** The servers, if the client is one of a Redis Cluster. */
+  cluster: ClusterServers | undefined;
+  connection: ConnectionState;
+  /** The option `keyPrefix` of the user's client. */
+  readonly keyPrefix: string;
+  /** Why the client cannot decide all keys and cannot be replaced; absent if there is no such problem. */
+  problem: StoreFault | undefined;
+  /** Whether the server is already known to be a node of a Redis Cluster. */
+  isNode = false;
+  /** Milliseconds that the server may take to reply while the store starts; fewer after the first timeout. */
+  replyTimeout: number;
+  private readonly watchers: ((client: StoreClient) => void)[] = [];
+  private readonly leaving: (() => void)[] = [];
+  private readonly isOurs: boolean;
+  private settling: Promise<boolean> | undefined;
+  /** The Cluster that will replace the client. */
+  private next: StoreClient | undefined;
+  private isClosed = false;
+
+  constructor(
+    redis: RedisConnection,
+    private readonly bounds: Bounds,
+  ) {
+    this.replyTimeout = bounds.connectTimeout;
+    this.isOurs = typeof redis === 'string' || !isUserClient(redis);
+    this.client = connect(redis, bounds);
+    boundHandshake(this.client);
+    this.cluster = clusterServersOf(this.client);
+    this.connection = new ConnectionState(this.client);
+    this.keyPrefix = String(this.client.options?.keyPrefix ?? '');
+    // A node rejects any database other than 0, and the connection ends before its role can be queried.
+    this.client.on('error', ({ message }) => {
+      if (message.includes('SELECT is not allowed in cluster mode')) this.isNode = true;
+    });
+  }
+
+  /** Number of servers that decide, including those without a connection. */
+  get serverCount(): number {
+    return this.cluster ? this.cluster.count : 1;
+  }
+
+  /** Returns the address of the server of a key; `''` if there is only one server, or it is unknown. */
+  serverOf(key: string): string {
+    return this.cluster ? this.cluster.of(key) : '';
+  }
+
+  /** Closes the connection to a server; a new one is opened. */
+  hangUp(server: string): void {
+    if (this.cluster) this.cluster.hangUp(server);
+    else this.client.disconnect(true);
+  }
+
+  /** Calls back with the client, and with the one that replaces it. */
+  watch(watcher: (client: StoreClient) => void): void {
+    this.watchers.push(watcher);
+    watcher(this.client);
+  }
+
+  /** Calls back before the client is replaced, to send the calls that wait for the present servers. */
+  beforeReplaced(listener: () => void): void {
+    this.leaving.push(listener);
+  }
+
+  /**
+   * Replaces the client by a Cluster if the server is a node of a Redis Cluster.
+   *
+   * @returns whether the client was replaced
+   * @throws StoreFault if the client cannot be replaced; Error if there is no connection to the Cluster
+   */
+  async settle(): Promise<boolean> {
+    if (this.client.isCluster) return false;
+    this.settling ??= this.becomeCluster();
+    return this.settling.finally(() => (this.settling = undefined));
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.next?.disconnect();
+    this.client.disconnect();
+  }
+
+  private async becomeCluster(): Promise<boolean> {
+    this.problem = undefined;
+    const role = this.isNode ? NODE : await this.answers(roleOf, SERVER);
+    this.isNode = role.kind === 'node';
+    if (role.kind === 'server' || this.isClosed) return false;
+    try {
+      if (role.kind === 'sentinel') throw noServer(this.client, role.master);
+      if (this.isOurs) return this.replace(await this.connected(clusterOf(this.client)));
+      if (await this.answers(servesAllSlots, true)) return false;
+      throw oneOfSeveral(this.client);
+    } catch (error) {
+      if (error instanceof StoreFault && error.kind === 'topology') this.problem = error;
+      throw error;
+    }
+  }
+
+  /** Returns the reply of the server, or a default if there is none. */
+  private async answers<Answer>(
+    ask: (client: StoreClient) => Promise<Answer>,
+    otherwise: Answer,
+  ): Promise<Answer> {
+    if (this.client.status !== 'ready') return otherwise;
+    const { timeout, connectTimeout } = this.bounds;
+    try {
+      const answer = await new Deadline(this.replyTimeout).within(ask(this.client));
+      this.replyTimeout = connectTimeout;
+      return answer;
+    } catch (error) {
+      if (error instanceof DeadlineError) this.replyTimeout = timeout;
+      return otherwise;
+    }
+  }
+
+  private async connected(cluster: RedisConnection): Promise<StoreClient> {
+    const next = connect(cluster, this.bounds);
+    boundHandshake(next);
+    this.next = next;
+    let reason = new Error('no connection yet');
+    next.on('error', (error) => (reason = error));
+    await firstConnection(next, this.bounds.connectTimeout);
+    this.next = undefined;
+    // Without slots, a Cluster is ready but has no nodes.
+    const isUsable = next.status === 'ready' && next.nodes?.('master').length !== 0;
+    if (isUsable && !this.isClosed) return next;
+    next.disconnect();
+    throw (await this.answers(servesNoSlots, false)) ? noSlots(this.client) : reason;
+  }
+
+  private replace(next: StoreClient): true {
+    for (const listener of this.leaving) listener();
+    const { client } = this;
+    this.client = next;
+    this.cluster = clusterServersOf(next);
+    this.connection = new ConnectionState(next);
+    for (const watcher of this.watchers) watcher(next);
+    client.quit().catch(() => client.disconnect()); // pending calls get their replies first
+    return true;
+  }
+}
+
+function clusterServersOf(client: StoreClient): ClusterServers | undefined {
+  return client.isCluster ? new ClusterServers(client) : undefined;
+}
+
+/** Finds the faults behind errors of the store's client. */
+export class ClientFaults {
+  constructor(private readonly current: CurrentClient) {}
+
+  /** Returns the fault for an error of a server. */
+  of(server: string, error: unknown): StoreFault {
+    const { client, connection } = this.current;
+    const fault = faultOf(error, server || addressOf(client), { clientState: connection, of: server });
+    if (fault.code === 'MOVED') this.current.isNode = true;
+    return fault;
+  }
+
+  /** Returns the fault for a failed call; without a connection, why there is none. */
+  ofCall(server: string, error: unknown): StoreFault {
+    return this.of(server, this.current.connection.reasonOf(error));
+  }
+
+  /** Returns the fault for an error reply about a key that messages may contain. */
+  ofKey(key: string, error: unknown): StoreFault {
+    const { client, keyPrefix } = this.current;
+    const server = this.current.serverOf(key);
+    return faultOf(error, server || addressOf(client), { key: keyPrefix + key, of: server });
+  }
+}

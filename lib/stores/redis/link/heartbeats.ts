@@ -1,0 +1,76 @@
+import type { Heartbeat, HeartbeatWatcher } from '../../../contracts/store.js';
+import type { Batches } from '../wire/batches.js';
+import { Call, type CallClock } from '../wire/call.js';
+import type { ClientFaults, CurrentClient } from './current-client.js';
+import { failureIn } from '../wire/reply.js';
+import { keysByServer } from '../breaker/probes.js';
+
+/** What a server has replied to a heartbeat. Times are in microseconds since the epoch. */
+interface Beat {
+  readonly alive: number;
+  readonly now: number;
+  /** The instant until which the last heartbeat was valid; 0 if the server did not have it. */
+  readonly before: number;
+  readonly applications: readonly string[];
+}
+
+/**
+ * Sends the heartbeats of this process. Each server of a Cluster gets one, since a server that does not have the last one
+ * any more, although it is still valid, has lost data.
+ */
+export class Heartbeats {
+  /** The last heartbeat by key, and until when it is valid. */
+  private readonly last = new Map<string, { readonly now: number; readonly until: number }>();
+  private readonly watchers = new Set<HeartbeatWatcher>();
+
+  constructor(
+    private readonly batches: Batches,
+    private readonly current: CurrentClient,
+    private readonly faults: ClientFaults,
+    private readonly now: CallClock,
+  ) {}
+
+  watch(watcher: HeartbeatWatcher): () => void {
+    this.watchers.add(watcher);
+    return () => void this.watchers.delete(watcher);
+  }
+
+  /** @throws StoreFault if the server of the key fails; another server that fails is ignored */
+  async send(heartbeat: Heartbeat): Promise<Beat> {
+    const { key } = heartbeat;
+    const others = this.keysOfOthers(key).map((other) => this.sendTo({ ...heartbeat, key: other }));
+    const [beat] = await Promise.all([
+      this.sendTo(heartbeat),
+      ...others.map((sent) => sent.catch(() => undefined)),
+    ]);
+    for (const watcher of this.watchers) watcher.foundApplications?.(beat.applications);
+    return beat;
+  }
+
+  /** Returns a key for each server but that of a key, which has a hash tag. */
+  private keysOfOthers(key: string): readonly string[] {
+    if (!this.current.cluster) return [];
+    const keys = keysByServer(this.current, (nth) => (nth === 0 ? key : key.replace('}', `-${nth}}`)));
+    return [...keys.values()].filter((each) => each !== key);
+  }
+
+  private async sendTo({ key, instance, application, duration }: Heartbeat): Promise<Beat> {
+    const call = new Call(this.now?.(), 'heartbeat');
+    call.addKey(key);
+    call.add(application === undefined ? instance : `${instance} ${application}`, duration);
+    const reply = await this.batches.run(call);
+    const failure = failureIn(reply);
+    if (failure) throw this.faults.ofKey(key, failure);
+    const [alive, now, before, applications] = reply as [number, number, number, string[]];
+    this.compare(key, now, before);
+    this.last.set(key, { now, until: now + duration });
+    return { alive, now, before, applications };
+  }
+
+  /** A step of the server's clock may have ended the last heartbeat. */
+  private compare(key: string, now: number, before: number): void {
+    const last = this.last.get(key);
+    if (!last || before >= last.until || now < last.now || now >= last.until) return;
+    for (const watcher of this.watchers) watcher.lostData?.(this.current.serverOf(key));
+  }
+}

@@ -1,0 +1,99 @@
+import { every, type Timer } from '../../../contracts/timer.js';
+import type { StoreClient } from './connection.js';
+
+/** A separate connection, since a subscribed connection cannot send other commands. */
+export interface SubscriberClient extends StoreClient {
+  subscribe(...channels: string[]): Promise<unknown>;
+  unsubscribe(...channels: string[]): Promise<unknown>;
+  on(event: 'message', listener: (channel: string, message: string) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'connect' | 'ready' | 'close', listener: () => void): unknown;
+}
+
+const PING_EVERY_MS = 1000;
+
+/** Receives what a subscriber reports. */
+export interface SubscriberListener {
+  message(channel: string, message: string): void;
+  /** Called when messages on these channels start or stop to arrive. */
+  changed(channels: readonly string[]): void;
+  /** Receives the error if the user may not subscribe to a channel, or may not publish on it. */
+  failed(error: unknown): void;
+}
+
+/** Fails if the server would not publish changes on a channel. */
+type TryPublish = (channel: string) => Promise<unknown>;
+
+/** Subscribes to channels on one server, and tracks on which of them every message arrives. */
+export class Subscriber {
+  private readonly heard = new Set<string>();
+  private readonly failed = new Set<string>();
+  private readonly pinging: Timer;
+  private isClosed = false;
+
+  /** @param channels the channels to subscribe to after each connection */
+  constructor(
+    private readonly client: SubscriberClient,
+    private readonly channels: { keys(): Iterable<string> },
+    private readonly listener: SubscriberListener,
+    private readonly tryPublish: TryPublish,
+  ) {
+    client.on('error', () => undefined); // 'close' follows
+    client.on('message', (channel, message) => listener.message(channel, message));
+    client.on('close', () => this.lose());
+    client.on('ready', () => {
+      for (const channel of this.channels.keys()) void this.subscribe(channel);
+    });
+    // Pings detect a connection that is cut unnoticed, which would leave stale results in caches.
+    this.pinging = every(PING_EVERY_MS, () => void this.ping());
+  }
+
+  isSubscribed(channel: string): boolean {
+    return this.heard.has(channel);
+  }
+
+  async subscribe(channel: string): Promise<void> {
+    this.failed.delete(channel);
+    try {
+      await Promise.all([this.client.subscribe(channel), this.tryPublish(channel)]);
+      if (!this.isClosed) this.heard.add(channel);
+    } catch (error) {
+      this.heard.delete(channel);
+      if (this.isClosed) return;
+      this.failed.add(channel);
+      this.listener.failed(error);
+    }
+    this.listener.changed([channel]);
+  }
+
+  unsubscribe(channel: string): void {
+    this.heard.delete(channel);
+    this.failed.delete(channel);
+    this.client.unsubscribe(channel).catch(() => undefined);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.pinging.stop();
+    this.heard.clear();
+    this.client.disconnect();
+  }
+
+  private async ping(): Promise<void> {
+    if (this.client.status !== 'ready') return;
+    try {
+      await this.client.ping();
+    } catch {
+      this.lose();
+      return;
+    }
+    // A right may have been granted.
+    for (const channel of this.failed) void this.subscribe(channel);
+  }
+
+  private lose(): void {
+    if (this.isClosed) return;
+    this.heard.clear();
+    this.listener.changed([...this.channels.keys()]);
+  }
+}

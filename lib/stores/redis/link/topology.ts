@@ -1,0 +1,144 @@
+import { Cluster, type RedisOptions } from 'ioredis';
+import { StoreFault } from '../../../contracts/store-fault.js';
+import { addressOf, type StoreClient } from './connection.js';
+import { nodeOfCluster } from '../breaker/fault.js';
+import type { RedisConnection } from '../redis-option.js';
+import calculateSlot from 'cluster-key-slot';
+
+const SLOTS = 16_384;
+
+/** The part of an ioredis client that reports the role of its server. */
+interface Scout extends StoreClient {
+  info(): Promise<string>;
+  cluster(subcommand: 'SLOTS'): Promise<unknown>;
+}
+
+/** The role of a server: `node` of a Redis Cluster, or `sentinel` with the name of a master that it monitors. */
+export type ServerRole =
+  { readonly kind: 'server' | 'node' } | { readonly kind: 'sentinel'; readonly master: string | undefined };
+
+type SlotRange = readonly [first: number, last: number, master: readonly [host: string, port: number]];
+
+/** Returns the role of a client's server. Without the right to INFO, only a node of a Cluster reports its slots. */
+export async function roleOf(client: StoreClient): Promise<ServerRole> {
+  const info = await (client as Scout).info().catch(() => undefined);
+  if (info === undefined) return slotsOf(client).then(() => ({ kind: 'node' }));
+  if (/^cluster_enabled:1/m.test(info)) return { kind: 'node' };
+  if (!/^(redis|server)_mode:sentinel/m.test(info)) return { kind: 'server' };
+  return { kind: 'sentinel', master: /^master0:name=([^,]*),/m.exec(info)?.[1] };
+}
+
+/** Whether no node of a Redis Cluster serves any slot, according to this node. */
+export async function servesNoSlots(client: StoreClient): Promise<boolean> {
+  return (await slotsOf(client)).length === 0;
+}
+
+/** Whether a node of a Redis Cluster serves all slots alone. */
+export async function servesAllSlots(client: StoreClient): Promise<boolean> {
+  const ranges = await slotsOf(client);
+  const masters = new Set(ranges.map(([, , [host, port]]) => `${host}:${port}`));
+  const served = ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+  return masters.size === 1 && served === SLOTS;
+}
+
+async function slotsOf(client: StoreClient): Promise<readonly SlotRange[]> {
+  return (await (client as Scout).cluster('SLOTS')) as readonly SlotRange[];
+}
+
+/**
+ * Returns a Cluster with the options of a client of one of its nodes. The store duplicates it for its own connections.
+ *
+ * @throws StoreFault if the options cannot lead to a Cluster
+ */
+export function clusterOf(client: StoreClient): RedisConnection {
+  const { host, port, path, db, sentinels, ...redisOptions } = client.options as RedisOptions;
+  if (path !== undefined || sentinels) throw oneOfSeveral(client);
+  if (db) throw fault(`got database ${db}; a Redis Cluster has only database 0`);
+  return new Cluster([{ host: host!, port: port! }], {
+    lazyConnect: true,
+    // Host names are kept, since certificates contain names.
+    dnsLookup: (address, callback) => callback(null, address),
+    redisOptions: redisOptions as object,
+  });
+}
+
+/** Returns the fault of a client that reaches only one of several servers. */
+export function oneOfSeveral(client: StoreClient): StoreFault {
+  return fault(nodeOfCluster(`Redis at ${addressOf(client)}`));
+}
+
+/** Returns the fault of a client whose server is a Sentinel. */
+export function noServer(client: StoreClient, master = 'mymaster'): StoreFault {
+  const { host, port } = client.options ?? {};
+  const fix = `redis: { sentinels: [{ host: ${JSON.stringify(host)}, port: ${port} }], name: ${JSON.stringify(master)} }`;
+  return new StoreFault(
+    'topology',
+    'SENTINEL',
+    `Redis at ${addressOf(client)} is a Sentinel and decides nothing; write ${fix}`,
+  );
+}
+
+/** Returns the fault of a node whose Cluster serves no slots yet. */
+export function noSlots(client: StoreClient): StoreFault {
+  const what = `Redis at ${addressOf(client)} is a node of a Redis Cluster that serves no slots (CLUSTERDOWN)`;
+  return new StoreFault('state', 'CLUSTERDOWN', `${what}; create the Cluster, or let the node join it`);
+}
+
+function fault(message: string): StoreFault {
+  return new StoreFault('topology', 'MOVED', message);
+}
+
+/** The servers of a Redis Cluster, which runs a script only on keys of one slot. */
+export class ClusterServers {
+  /** Returns the slot of the key on the server, where the user's `keyPrefix` may contain a hash tag. */
+  readonly slotOf: (key: string) => number;
+
+  /** @param client with `slots`: for each slot the addresses of its servers, the master first */
+  constructor(private readonly client: StoreClient & { readonly slots?: readonly (readonly string[])[] }) {
+    // Only a prefix with braces changes the slot of a key.
+    const prefix = String(client.options?.keyPrefix ?? '');
+    this.slotOf = prefix.includes('{') ? (key) => calculateSlot(prefix + key) : calculateSlot;
+  }
+
+  /** Current number of masters, including those without a connection. */
+  get count(): number {
+    return new Set(this.client.slots?.map(([master]) => master)).size;
+  }
+
+  /** Returns the address of the server of a key; `''` if it is unknown. */
+  of(key: string): string {
+    return this.client.slots?.[this.slotOf(key)]?.[0] ?? '';
+  }
+
+  /** Divides elements by the slots of their keys, for one call each; `undefined` if one call suffices. */
+  partition<Keyed extends { readonly key: string }>(all: readonly Keyed[]): readonly Keyed[][] | undefined {
+    if (all.length < 2) return undefined;
+    const parts = new Map<number, Keyed[]>();
+    for (const each of all) {
+      const slot = this.slotOf(each.key);
+      const part = parts.get(slot);
+      if (part) part.push(each);
+      else parts.set(slot, [each]);
+    }
+    return parts.size > 1 ? [...parts.values()] : undefined;
+  }
+
+  /** Sends several calls so that those to one server are written together. */
+  sendTogether(send: () => void): void {
+    const sockets = (this.client.nodes?.('master') ?? []).map(({ stream }) => stream);
+    for (const socket of sockets) socket?.cork();
+    try {
+      send();
+    } finally {
+      for (const socket of sockets) socket?.uncork();
+    }
+  }
+
+  /** Closes the connection to a server; a new one is opened. */
+  hangUp(server: string): void {
+    for (const node of this.client.nodes?.('master') ?? []) {
+      const { host, port } = node.options ?? {};
+      if (`${host}:${port}` === server) node.disconnect(true);
+    }
+  }
+}

@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto';
+import { type Clock, toMicroseconds } from '../../../contracts/clock.js';
+import type { Adjustment } from '../../../contracts/store.js';
+import type { Announcements } from '../link/announcements.js';
+import { boundedParts, forEachPart } from './bounded-calls.js';
+import { Call, type CallClock, type Caller, REPEATED_FOR } from './call.js';
+import type { CurrentClient } from '../link/current-client.js';
+import { wasNotExecuted } from '../breaker/deadline.js';
+import { after, type Timer } from '../../../contracts/timer.js';
+
+/** Sends adjustments, in parts of one slot each. Those that fail are retried as long as they can take effect. */
+export class Adjuster implements AdjustsParts {
+  readonly retries: RefundRetries;
+  private readonly instance = randomBytes(6).toString('hex');
+  private charges = 0;
+
+  /** @param clock an estimate of the server's time */
+  constructor(
+    private readonly next: Caller,
+    private readonly current: CurrentClient,
+    private readonly announcements: Announcements,
+    private readonly now: CallClock,
+    clock: Clock,
+  ) {
+    this.retries = new RefundRetries(this, clock);
+  }
+
+  /** @param timeout milliseconds; by default that of the store */
+  async adjust(adjustments: readonly Adjustment[], timeout?: number): Promise<readonly boolean[]> {
+    const named = adjustments.map((each) => this.named(each));
+    const parts = this.partsOf(named);
+    if (parts.length === 1) return this.adjustPart(named, timeout);
+    const replies = await forEachPart(parts, (part) => this.adjustPart(part, timeout));
+    const adjusted = new Map(
+      parts.flatMap((part, at) => part.map((each, nth) => [each, replies[at]![nth]!])),
+    );
+    return named.map((adjustment) => adjusted.get(adjustment)!);
+  }
+
+  /** Divides adjustments into parts for one call each. */
+  partsOf(adjustments: readonly Adjustment[]): readonly (readonly Adjustment[])[] {
+    return (this.current.cluster?.partition(adjustments) ?? [adjustments]).flatMap(boundedParts);
+  }
+
+  /** Sends adjustments in one call. Failed ones are retried. */
+  async adjustPart(adjustments: readonly Adjustment[], timeout?: number): Promise<readonly boolean[]> {
+    const call = new Call(this.now?.(), 'adjust');
+    call.timeout = timeout;
+    for (const adjustment of adjustments) call.addAdjustment(adjustment);
+    let reply: number[];
+    try {
+      reply = (await this.next.run(call)) as number[];
+    } catch (error) {
+      if (!call.isSent) this.retries.add(adjustments);
+      else this.retryIfNotMade(call, adjustments);
+      throw error;
+    }
+    for (const { key, kind } of adjustments)
+      if (kind !== 'renew' && kind !== 'charge') this.announcements.changed(key, false);
+    return reply.map((adjusted) => adjusted === 1);
+  }
+
+  /** Retries named adjustments at once, and others only when the server has reported that they were not made. */
+  private retryIfNotMade({ reply }: Call, adjustments: readonly Adjustment[]): void {
+    this.retries.add(adjustments.filter(isNamed), { isSent: true });
+    reply?.catch((late: unknown) => {
+      if (wasNotExecuted(late)) this.retries.add(adjustments.filter((adjustment) => !isNamed(adjustment)));
+    });
+  }
+
+  /** Names a charge, so that it can be sent again when its reply is lost. */
+  private named(adjustment: Adjustment): Adjustment {
+    if (adjustment.kind !== 'charge') return adjustment;
+    return { ...adjustment, once: { name: `${this.instance}-${++this.charges}`, until: Infinity } };
+  }
+}
+
+/** Whether an adjustment can be repeated: a named one is applied once. */
+function isNamed({ receipt, once }: Adjustment): boolean {
+  return once !== undefined || typeof receipt === 'string';
+}
+
+const MOST = 10_000;
+
+/** How long a responsive server may still execute a call whose reply is lost, in microseconds. */
+const UNCERTAIN_FOR = 60e6;
+
+const FIRST_RETRY_MS = 50;
+
+const LATEST_RETRY_MS = 1000;
+
+/** Sends adjustments. */
+interface AdjustsParts {
+  /** Divides adjustments into parts for one call each. */
+  partsOf(adjustments: readonly Adjustment[]): readonly (readonly Adjustment[])[];
+  /** Sends adjustments in one call. */
+  adjustPart(adjustments: readonly Adjustment[]): Promise<readonly (boolean | undefined)[]>;
+}
+
+/** The state of a failed adjustment. */
+interface Attempt {
+  /** Until when it is retried, in microseconds since the epoch. */
+  until: number;
+  /** Whether the charge may not be executed yet. */
+  readonly isUncertain: boolean;
+  /** Whether a server may have executed the adjustment. */
+  isSent: boolean;
+}
+
+/**
+ * Retries failed adjustments until they succeed or their charge has expired. At most 10,000 are kept; beyond that, the
+ * oldest are dropped and stay charged.
+ */
+export class RefundRetries {
+  private waiting: Adjustment[] = [];
+  private readonly attempts = new WeakMap<Adjustment, Attempt>();
+  private rounds = 0;
+  private timer: Timer | undefined;
+  private isRetrying = false;
+  /** Whether a server has recovered since the last attempts began. */
+  private isDue = false;
+  private isClosed = false;
+
+  /**
+   * @param adjuster passes failed adjustments to `add`
+   * @param clock an estimate of the server's time
+   */
+  constructor(
+    private readonly adjuster: AdjustsParts,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Adds failed adjustments. Renewals are ignored, since they are repeated anyway.
+   *
+   * @param isUncertain whether the charge may not be executed yet, or never
+   * @param isSent whether a server may have executed the adjustments
+   */
+  add(adjustments: readonly Adjustment[], { isUncertain = false, isSent = false } = {}): void {
+    if (this.isClosed) return;
+    for (const adjustment of adjustments) {
+      if (adjustment.kind === 'renew') continue;
+      const attempt = this.attempts.get(adjustment) ?? this.begin(adjustment, isUncertain);
+      if (isSent && !attempt.isSent) this.noteSent(adjustment, attempt);
+      this.waiting.push(adjustment);
+    }
+    if (this.waiting.length > MOST) this.waiting = this.waiting.slice(-MOST);
+    if (this.waiting.length > 0) this.timer ??= this.retryLater();
+  }
+
+  /** Retries immediately, since a server has recovered. */
+  retryNow(): void {
+    this.rounds = 0;
+    if (this.waiting.length === 0) return;
+    this.isDue = true;
+    this.timer?.stop();
+    void this.retry();
+  }
+
+  /** Retries once more, and stops. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.timer?.stop();
+    await Promise.allSettled(this.takeAll().map((chunk) => this.adjuster.adjustPart(chunk)));
+  }
+
+  private begin(adjustment: Adjustment, isUncertain: boolean): Attempt {
+    const attempt = { until: isUncertain ? Infinity : this.endOf(adjustment), isUncertain, isSent: false };
+    this.attempts.set(adjustment, attempt);
+    return attempt;
+  }
+
+  /** A charge that may have been executed is retried only as long as the server stores its name. */
+  private noteSent({ kind }: Adjustment, attempt: Attempt): void {
+    attempt.isSent = true;
+    const latest = toMicroseconds(this.clock()) + REPEATED_FOR;
+    if (kind === 'charge') attempt.until = Math.min(attempt.until, latest);
+  }
+
+  private retryLater(): Timer {
+    const pause = Math.min(FIRST_RETRY_MS * 2 ** this.rounds, LATEST_RETRY_MS);
+    this.rounds += 1;
+    return after(pause * (0.5 + Math.random() / 2), () => void this.retry());
+  }
+
+  private async retry(): Promise<void> {
+    if (this.isRetrying) return;
+    this.isRetrying = true;
+    do {
+      this.isDue = false;
+      await this.retryAll();
+    } while (this.isDue);
+    this.isRetrying = false;
+    this.timer = undefined;
+    if (this.waiting.length === 0) this.rounds = 0;
+    else if (!this.isClosed) this.timer = this.retryLater();
+  }
+
+  /** Retries call by call, since a server that has just recovered has other calls to execute. */
+  private async retryAll(): Promise<void> {
+    for (const chunk of this.takeAll()) {
+      const adjusted = await this.adjuster.adjustPart(chunk).catch(() => undefined); // failed ones have been added again
+      if (adjusted)
+        this.add(chunk.filter((adjustment, index) => !adjusted[index] && this.isUncertain(adjustment)));
+    }
+  }
+
+  /** Returns the adjustments that have not expired, in parts of one call each. */
+  private takeAll(): readonly (readonly Adjustment[])[] {
+    const now = toMicroseconds(this.clock());
+    const all = this.waiting.flatMap((adjustment) => this.dueAt(now, adjustment));
+    this.waiting = [];
+    if (all.length === 0) return [];
+    return this.adjuster.partsOf(all);
+  }
+
+  /** Returns the adjustment to send: by its receipt if the name has expired, unless it may have been executed. */
+  private dueAt(now: number, adjustment: Adjustment): Adjustment[] {
+    const { until, isSent } = this.attempts.get(adjustment)!;
+    if (until <= now) return [];
+    const { once, ...unnamed } = adjustment;
+    if (!once || now < once.until) return [adjustment];
+    return isSent ? [] : [unnamed];
+  }
+
+  /** Whether a server that found nothing to refund may still execute the call that charges it. */
+  private isUncertain(adjustment: Adjustment): boolean {
+    const attempt = this.attempts.get(adjustment);
+    if (!attempt?.isUncertain) return false;
+    if (attempt.until === Infinity) {
+      const latest = toMicroseconds(this.clock()) + UNCERTAIN_FOR;
+      attempt.until = Math.min(this.endOf(adjustment), latest);
+    }
+    return true;
+  }
+
+  /** Returns when a charge expires: its receipt contains the time; a lease expires after the duration of its rule. */
+  private endOf({ kind, receipt, parameters }: Adjustment): number {
+    const now = toMicroseconds(this.clock());
+    const isStated = typeof receipt === 'number' && receipt > 0;
+    // Work that took longer than its reservation is still charged.
+    if (isStated && (kind !== 'charge' || receipt > now)) return receipt;
+    return now + (parameters['lease'] ?? REPEATED_FOR);
+  }
+}

@@ -1,0 +1,233 @@
+import { nextTick } from 'node:process';
+import { setImmediate } from 'node:timers';
+import {
+  MOST_KEYS,
+  type DecideOptions,
+  type Hit,
+  type HitResult,
+  type BaseStore,
+} from '../../../contracts/store.js';
+import { StoreFault } from '../../../contracts/store-fault.js';
+import { Call, type CallClock, type Request, type Caller } from './call.js';
+import type { ClientFaults, CurrentClient } from '../link/current-client.js';
+import type { LostCalls } from './lost-calls.js';
+import { ReplyReader, type DecideReply } from './reply.js';
+import { isDenied, undo } from '../../../contracts/undo.js';
+
+interface Waiting {
+  readonly resolve: (results: readonly HitResult[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The requests of one turn of the event loop, sent as one call. */
+class Batch {
+  /** Number of its keys, including duplicates. */
+  keys = 0;
+  private readonly requests: Request[] = [];
+  private readonly waiting: Waiting[] = [];
+
+  /** @param timeout in milliseconds; by default that of the store */
+  constructor(
+    readonly now: Call['now'],
+    private readonly timeout?: number,
+  ) {}
+
+  /** Adds a request with this number of keys. Returns its results. */
+  add(request: Request, keys: number): Promise<readonly HitResult[]> {
+    this.requests.push(request);
+    this.keys += keys;
+    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+  }
+
+  call(): Call {
+    const call = new Call(this.now);
+    call.timeout = this.timeout;
+    for (const { hits, options } of this.requests) call.addRequest(hits, options);
+    return call;
+  }
+
+  /** Returns batches of one request each if the call failed because the keys of one request are on two servers. */
+  partsAfter(error: unknown): readonly Batch[] {
+    if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
+    return this.waiting.map((waiting, nth) => {
+      const part = new Batch(this.now, this.timeout);
+      part.requests.push(this.requests[nth]!);
+      part.waiting.push(waiting);
+      return part;
+    });
+  }
+
+  fail(error: unknown): void {
+    for (const { reject } of this.waiting) reject(error);
+  }
+
+  answer(reply: DecideReply, server: string, faults: ClientFaults): void {
+    const { requests } = this;
+    const reader = new ReplyReader(reply, requests);
+    for (const [nth, { resolve, reject }] of this.waiting.entries()) {
+      try {
+        resolve(reader.next(requests[nth]!));
+      } catch (error) {
+        reject(faults.of(server, error));
+      }
+    }
+  }
+}
+
+/**
+ * Batches the requests of one turn of the event loop: one call per slot. Each request is decided separately, and none
+ * waits for another turn.
+ */
+export class Batches implements Caller {
+  private open = new Map<number, Batch>();
+  private underWay = 0;
+
+  constructor(
+    private readonly next: Caller,
+    private readonly lost: LostCalls,
+    private readonly current: CurrentClient,
+    private readonly faults: ClientFaults,
+    private readonly now: CallClock,
+  ) {
+    current.beforeReplaced(this.flush);
+  }
+
+  /** Decides the hits of one slot: in a batch, or alone if they have a deadline of their own. */
+  decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+    if (options.within !== undefined) return this.decideAlone(hits, options);
+    const { cluster } = this.current;
+    const slot = cluster ? cluster.slotOf(hits[0]!.key) : 0;
+    const keys = keysOf(hits, options);
+    return this.batch(slot, keys).add({ hits, options }, keys);
+  }
+
+  /** Runs a call after the requests that were made before it. */
+  async run(call: Call): Promise<unknown> {
+    this.flush();
+    return this.next.run(call);
+  }
+
+  /** Sends the waiting requests now, so that later calls are executed after them. */
+  readonly flush = (): void => {
+    if (this.open.size === 0) return;
+    const batches = this.open;
+    // A new map, since V8 chains the tables of a cleared map and would retain its entries.
+    this.open = new Map();
+    const send = (): void => batches.forEach((batch) => void this.send(batch));
+    const { cluster } = this.current;
+    if (cluster && batches.size > 1) cluster.sendTogether(send);
+    else send();
+  };
+
+  private decideAlone(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
+    const batch = new Batch(this.now?.(), options.within);
+    const results = batch.add({ hits, options }, keysOf(hits, options));
+    this.flush();
+    void this.send(batch);
+    return results;
+  }
+
+  private batch(slot: number, keys: number): Batch {
+    const now = this.now?.();
+    const known = this.open.get(slot);
+    if (known && known.keys + keys <= MOST_KEYS && known.now === now) return known;
+    if (this.open.size === 0) this.flushSoon();
+    const batch = new Batch(now);
+    // Replayed timelines and bursts fill more than one batch in a turn.
+    if (known) void this.send(known);
+    this.open.set(slot, batch);
+    return batch;
+  }
+
+  /** Sends the batches at the end of the turn; if no call is pending, as soon as the running code has finished. */
+  private flushSoon(): void {
+    if (this.underWay === 0) nextTick(this.flush);
+    else setImmediate(this.flush);
+  }
+
+  private async send(batch: Batch): Promise<void> {
+    this.underWay += 1;
+    const call = batch.call();
+    let reply: unknown;
+    try {
+      reply = await this.next.run(call);
+    } catch (error) {
+      this.lost.refund(call);
+      const parts = batch.partsAfter(error);
+      if (parts.length > 1) for (const part of parts) void this.send(part);
+      else batch.fail(error);
+      return;
+    } finally {
+      this.underWay -= 1;
+    }
+    batch.answer(reply as DecideReply, call.server, this.faults);
+  }
+}
+
+function keysOf(hits: readonly Hit[], { prefetch }: DecideOptions): number {
+  let keys = prefetch ? 2 * hits.length : hits.length;
+  for (const { block } of hits) if (block) keys += 1;
+  return keys;
+}
+
+/**
+ * Decides hits whose keys are in several slots of a Cluster, with one call per slot in parallel. If one denies, the
+ * charges of the others are refunded. docs/adr/0013-across-slots.md describes what other clients can see meanwhile.
+ */
+export class Split {
+  /**
+   * @param next decides the hits of one slot
+   * @param store refunds the charges of the others, and decides them again
+   * @param timeout that of the store, in milliseconds
+   */
+  constructor(
+    private readonly next: Pick<Batches, 'decide'>,
+    private readonly store: Pick<BaseStore, 'decide' | 'adjust'>,
+    private readonly timeout: number,
+  ) {}
+
+  /** @returns the results; those of a slot that could not decide are `unavailable` */
+  async decide(
+    hits: readonly Hit[],
+    parts: readonly (readonly Hit[])[],
+    options: DecideOptions,
+  ): Promise<readonly HitResult[]> {
+    const startedAt = performance.now();
+    const settled = await Promise.allSettled(parts.map((part) => this.next.decide(part, options)));
+    const results = new Map<Hit, HitResult>();
+    const charged = new Set<Hit>();
+    for (const [nth, part] of parts.entries()) {
+      const outcome = settled[nth]!;
+      const ofPart = outcome.status === 'fulfilled' ? outcome.value : undefined;
+      const isCharged = ofPart !== undefined && !isDenied(part, ofPart);
+      for (const [index, hit] of part.entries()) {
+        results.set(hit, ofPart?.[index] ?? unavailable((outcome as PromiseRejectedResult).reason));
+        if (isCharged) charged.add(hit);
+      }
+    }
+    const inOrder = hits.map((hit) => results.get(hit)!);
+    const isRefused = hits.some((hit, index) => isDenial(inOrder[index]!) && !hit.shadow);
+    const { dryRun = false, peek = false } = options;
+    if ((dryRun && !peek) || !isRefused || charged.size === 0) return inOrder;
+    const within = Math.max(1, this.timeout - (performance.now() - startedAt));
+    return undo(this.store, hits, inOrder, (hit) => charged.has(hit), { within, peek });
+  }
+}
+
+function isDenial({ allowed, unavailable }: HitResult): boolean {
+  return !allowed && unavailable === undefined;
+}
+
+function unavailable(reason: unknown): HitResult {
+  const error = reason ?? new Error('unknown');
+  return {
+    allowed: false,
+    remaining: 0,
+    retryAfter: null,
+    resetAfter: 0,
+    delay: 0,
+    source: 'redis',
+    now: 0,
+    unavailable: error,
+  };
+}

@@ -1,0 +1,204 @@
+import type { Call, Caller } from './call.js';
+import type { StoreClient } from '../link/connection.js';
+import { wasNotExecuted } from '../breaker/deadline.js';
+import type { CurrentClient } from '../link/current-client.js';
+import type { Library } from './library.js';
+import { FUNCTIONS_OFF } from '../redis.store.options.js';
+import { isError, oneLine } from './reply.js';
+import type { Algorithm } from '../../../contracts/algorithm.js';
+import { assembleScript, type Main } from './script.js';
+
+/** The form in which a server runs the limiter's Lua. */
+export interface LuaForm {
+  /** Its address; `''` if there is only one server. */
+  readonly server: string;
+  /** The library of functions that it runs; absent if it runs scripts. */
+  readonly library?: string;
+  /** Why it runs scripts. */
+  readonly reason?: string;
+}
+
+interface FunctionClient extends StoreClient {
+  fcall(name: string, numberOfKeys: number, ...args: unknown[]): Promise<unknown>;
+  call(command: string, ...args: string[]): Promise<unknown>;
+}
+
+const NOT_FOUND = 'ERR Function not found';
+
+const EXISTS = /^ERR Library .*already exists/;
+
+const OUT_OF_MEMORY = /^OOM\b/;
+
+/** A server or a proxy that does not know FCALL, or does not permit this user to send it, in the words of several. */
+const NOT_OFFERED =
+  /\bfcall\b|(unknown|unsupported|unsupport) (redis )?command|\bcommand\b.*(not (allowed|supported|available|permitted)|disabled)/i;
+
+/** An error of a command within a function, which may have changed something before. */
+const WITHIN = /user_function|\bscript\b/;
+
+/** Whether a server has refused FCALL itself, so that the call can run as a script. */
+export function isNotOffered(message: string): boolean {
+  return NOT_OFFERED.test(message) && !WITHIN.test(message) && !wasNotExecuted(new Error(message));
+}
+
+/** Maximum number of times that the library is loaded for one call: it may be flushed, or the slot may move. */
+const MOST_LOADS = 3;
+
+/**
+ * Runs calls as functions of the library, which is loaded if it is missing: on a new server, after a failover, after
+ * FUNCTION FLUSH. A server that does not support or permit functions runs scripts.
+ * See docs/adr/0047-one-lua-library.md.
+ */
+export class Functions implements Caller {
+  private client!: FunctionClient;
+  private scripts!: Scripts;
+  private readonly forms = new Map<string, LuaForm>();
+  private readonly listeners: ((form: LuaForm) => void)[] = [];
+  private loading: Promise<ReadonlyMap<string, Error | undefined>> | undefined;
+
+  /** @param library if absent, all calls run as scripts */
+  constructor(
+    current: CurrentClient,
+    private readonly library: Library | undefined,
+  ) {
+    current.watch((client) => this.use(client));
+  }
+
+  run(call: Call): Promise<unknown> {
+    const form = this.forms.get(call.server);
+    if (!this.library || (form && !form.library)) return this.runScript(call, FUNCTIONS_OFF);
+    const recover = (error: unknown): Promise<unknown> => this.recover(error, call);
+    if (form) return this.send(call).catch(recover);
+    return this.send(call).then((reply) => this.ran(reply, call), recover);
+  }
+
+  /** Reports the form in which a server runs the Lua, when it is known. */
+  watch(listener: (form: LuaForm) => void): void {
+    this.listeners.push(listener);
+  }
+
+  private use(client: StoreClient): void {
+    this.client = client as FunctionClient;
+    this.scripts = new Scripts(client);
+    this.forms.clear();
+    // A server may support functions, or no longer do so, after it was disconnected.
+    const event = (client.isCluster ? '+node' : 'ready') as 'ready';
+    client.on(event, () => this.forms.clear());
+  }
+
+  private send(call: Call, names = this.library!.functions): Promise<unknown> {
+    const { keys } = call;
+    return this.client.fcall(names[call.main], keys.length, ...keys, ...call.argv);
+  }
+
+  private ran(reply: unknown, { server }: Call): unknown {
+    this.note({ server, library: this.library!.name });
+    return reply;
+  }
+
+  private runScript(call: Call, reason: string): Promise<unknown> {
+    this.note({ server: call.server, reason });
+    return this.scripts.run(call);
+  }
+
+  private note(form: LuaForm): void {
+    const before = this.forms.get(form.server);
+    if (before && before.library === form.library) return;
+    this.forms.set(form.server, form);
+    for (const listener of this.listeners) listener(form);
+  }
+
+  /** Repeats a call that no function has executed, unless its deadline has passed. */
+  private async recover(error: unknown, call: Call, loads = 0): Promise<unknown> {
+    const { server, until } = call;
+    const message = isError(error) ? error.message : '';
+    if (performance.now() >= until) throw error;
+    if (OUT_OF_MEMORY.test(message)) return this.sendWhenFull(call, loads);
+    if (isNotOffered(message)) return this.runScript(call, oneLine(message));
+    if (!message.startsWith(NOT_FOUND)) throw error;
+    if (loads === MOST_LOADS) return this.scripts.run(call); // the next call loads the library again
+    const refusal = await this.load(server);
+    if (performance.now() >= until) throw error;
+    if (refusal) return this.runUnloaded(refusal, call);
+    return this.send(call).then(
+      (reply) => this.ran(reply, call),
+      (next: unknown) => this.recover(next, call, loads + 1),
+    );
+  }
+
+  private sendWhenFull(call: Call, loads: number): Promise<unknown> {
+    return this.send(call, this.library!.functionsWhenFull).catch((error: unknown) => {
+      if (isError(error) && error.message.startsWith(NOT_FOUND)) return this.recover(error, call, loads);
+      throw error;
+    });
+  }
+
+  /** Runs a call as a script. If the reason is temporary, such as a lack of memory, the next call loads the library again. */
+  private runUnloaded(refusal: Error, call: Call): Promise<unknown> {
+    const isLasting = refusal.name === 'ReplyError' && !wasNotExecuted(refusal);
+    return isLasting ? this.runScript(call, oneLine(refusal.message)) : this.scripts.run(call);
+  }
+
+  /**
+   * Loads the library on every master, once for all calls that need it.
+   *
+   * @returns why the server has not loaded it
+   */
+  private async load(server: string): Promise<Error | undefined> {
+    this.loading ??= this.loadOnAll().finally(() => (this.loading = undefined));
+    const refusals = await this.loading;
+    // A master that has just joined may be unknown: then any refusal counts.
+    return refusals.has(server) ? refusals.get(server) : [...refusals.values()].find(isError);
+  }
+
+  private async loadOnAll(): Promise<ReadonlyMap<string, Error | undefined>> {
+    const nodes = (this.client.nodes?.('master') ?? [this.client]) as readonly FunctionClient[];
+    const refusals = await Promise.all(nodes.map((node) => this.loadOn(node)));
+    return new Map(nodes.map((node, nth) => [this.serverOf(node), refusals[nth]]));
+  }
+
+  private serverOf({ options }: StoreClient): string {
+    return this.client.isCluster ? `${options?.host}:${options?.port}` : '';
+  }
+
+  private async loadOn(node: FunctionClient): Promise<Error | undefined> {
+    try {
+      await node.call('FUNCTION', 'LOAD', this.library!.text);
+      return undefined;
+    } catch (error) {
+      return EXISTS.test((error as Error).message) ? undefined : (error as Error);
+    }
+  }
+}
+
+/** A script that is defined as a command of the client. */
+type Command = (...args: unknown[]) => Promise<unknown>;
+
+/** Runs scripts on a client. Each script is sent once and called by its hash after that. */
+class Scripts {
+  private readonly commands = new Map<string, Command>();
+
+  constructor(private readonly client: StoreClient) {}
+
+  run({ main, algorithms, keys, argv }: Call): Promise<unknown> {
+    const name = nameOf(main, algorithms);
+    const command = this.commands.get(name) ?? this.define(name, main, algorithms);
+    return keys.length === 1
+      ? command.call(this.client, 1, keys[0], ...argv)
+      : command.call(this.client, keys.length, ...keys, ...argv);
+  }
+
+  private define(name: string, main: Main, algorithms: readonly Algorithm[]): Command {
+    this.client.defineCommand(name, { lua: assembleScript(main, algorithms) });
+    const command = (this.client as unknown as Record<string, Command>)[name]!;
+    this.commands.set(name, command);
+    return command;
+  }
+}
+
+/** Returns the name of the command for a script with some algorithms. */
+function nameOf(main: Main, algorithms: readonly Algorithm[]): string {
+  let name = `rateLimit:${main}:`;
+  for (const algorithm of algorithms) name += `${algorithm.name}+`;
+  return name;
+}

@@ -1,0 +1,81 @@
+import type { Adjustment, DecideOptions, Hit, HitResult } from '../../../contracts/store.js';
+import type { Adjuster } from './adjuster.js';
+import type { Call, Request } from './call.js';
+import { isDenied } from '../../../contracts/undo.js';
+import { wasNotExecuted } from '../breaker/deadline.js';
+import { ReplyReader, type DecideReply } from './reply.js';
+
+/**
+ * Refunds what a call holds that got no reply in time: concurrency permits and prefetched permits. They are not used,
+ * since the fallback has decided. See docs/adr/0022-lost-calls.md.
+ *
+ * A late reply contains what was taken. Without a reply, the connection was cut: the server may have executed the call,
+ * or may still do so. The permits are then refunded by name, which takes effect once: the name of the lease or of the
+ * prefetch.
+ */
+export class LostCalls {
+  constructor(private readonly adjuster: Adjuster) {}
+
+  /** Refunds what a failed call holds, when its late reply arrives. */
+  refund({ reply, requests }: Call): void {
+    if (!reply || !requests.some(holds)) return;
+    reply.then(
+      // The server has just replied; a failed refund is retried.
+      (late) => this.adjuster.adjust(heldOf(late as DecideReply, requests)).catch(() => undefined),
+      (error: unknown) => {
+        if ((error as Error).name === 'ReplyError' || wasNotExecuted(error)) return;
+        this.adjuster.retries.add(possiblyHeldOf(requests), { isUncertain: true });
+      },
+    );
+  }
+}
+
+function holds({ hits, options }: Request): boolean {
+  return (
+    !options.dryRun && (options.prefetch !== undefined || hits.some(({ algorithm }) => algorithm.leases))
+  );
+}
+
+function heldOf(reply: DecideReply, requests: readonly Request[]): Adjustment[] {
+  const reader = new ReplyReader(reply, requests);
+  return requests.flatMap((request) => {
+    let results: readonly HitResult[];
+    try {
+      results = reader.next(request);
+    } catch {
+      return []; // A failed request holds nothing.
+    }
+    return holds(request) ? chargedOf(request, results) : [];
+  });
+}
+
+function chargedOf({ hits, options }: Request, results: readonly HitResult[]): Adjustment[] {
+  if (isDenied(hits, results)) return [];
+  return hits.flatMap((hit, index) => {
+    return results[index]!.allowed && hit.cost > 0 ? refundOf(hit, options) : [];
+  });
+}
+
+function possiblyHeldOf(requests: readonly Request[]): Adjustment[] {
+  return requests.flatMap(({ hits, options }) =>
+    options.dryRun ? [] : hits.flatMap((hit) => refundOf(hit, options)),
+  );
+}
+
+/** Returns the refund of what a hit holds under a name; empty if it holds nothing. */
+function refundOf(hit: Hit, { prefetch }: DecideOptions): Adjustment[] {
+  const { key, algorithm, parameters, block, cost, lease } = hit;
+  // The name identifies the charge and its time.
+  const refund = {
+    key,
+    algorithm,
+    parameters,
+    block,
+    kind: 'refund',
+    chargedAt: 0,
+    source: 'redis',
+  } as const;
+  if (lease !== undefined) return [{ ...refund, cost, receipt: lease }];
+  if (!prefetch) return [];
+  return [{ ...refund, cost: prefetch.permits, receipt: 0, once: { name: prefetch.name, until: Infinity } }];
+}

@@ -1,0 +1,141 @@
+import type { SharePart } from '../../../contracts/algorithm.js';
+import type { Hit, HitResult } from '../../../contracts/store.js';
+
+/** An error reply as ioredis throws it, with the command. */
+export interface ReplyError extends Error {
+  readonly command?: { readonly name: string; args: readonly unknown[] };
+}
+
+/** Whether a value is an error. Checks its shape, since it may be from another realm. */
+export function isError(value: unknown): value is Error {
+  return typeof value === 'object' && value !== null && 'message' in value && 'name' in value;
+}
+
+/** Returns the database that a command selects; `undefined` for other commands. */
+export function databaseIn(command: ReplyError['command']): string | undefined {
+  return command?.name === 'select' ? String(command.args[0]) : undefined;
+}
+
+/** Removes the password from an error that the application may log. */
+export function hideLogin({ command }: ReplyError): void {
+  if (command?.name === 'auth' || command?.name === 'hello') command.args = [];
+}
+
+const LONGEST = 200;
+
+/** Returns the first line of a message, without arguments of commands and positions in scripts. */
+export function oneLine(message: string): string {
+  const line = message.split('\n')[0]!.replace(/, with args beginning with.*/, '');
+  const short = line.replace(/,? ?script: [0-9a-f]{40}.*/, '').trim();
+  return short.length > LONGEST ? `${short.slice(0, LONGEST)}…` : short;
+}
+
+/**
+ * The reply of decide.lua: the instant, then three integers per hit; the first value of a failed request is an error.
+ * Further values follow, each with the position of its hit: parts of subjects, and when the next permit is available.
+ */
+export type DecideReply = readonly [now: number, ...rest: readonly (number | string)[]];
+
+const FIELDS = 3;
+
+/**
+ * Number of further values of a hit: its position in the reply from 1, guaranteed, borrowed; or its negative position, the
+ * time until one permit is available, 0.
+ */
+const PART = 3;
+
+const NEVER = -1;
+
+/** Returns the error of the first failed request of a call; also an error if the reply is not one of this package. */
+export function failureIn(reply: unknown): Error | undefined {
+  if (typeof reply === 'number') return undefined;
+  if (!Array.isArray(reply)) return replyError(`something unexpected (${typeof reply})`);
+  for (const part of reply as readonly unknown[]) {
+    if (typeof part === 'string') return replyError(part);
+    if (typeof part !== 'number' && !isNames(part))
+      return replyError(`a list with something unexpected (${typeof part})`);
+  }
+  return undefined;
+}
+
+/** Whether a part of a reply is the list of names that a heartbeat returns. */
+function isNames(part: unknown): boolean {
+  return Array.isArray(part) && part.every((name) => typeof name === 'string');
+}
+
+function replyError(message: string): Error {
+  return Object.assign(new Error(message), { name: 'ReplyError' });
+}
+
+/** The further values of hits, by the position of the hit. */
+interface Further {
+  readonly parts: ReadonlyMap<number, SharePart>;
+  readonly next: ReadonlyMap<number, number>;
+}
+
+/** A request, as far as its results depend on it. */
+interface ReadRequest {
+  readonly hits: readonly Pick<Hit, 'algorithm'>[];
+}
+
+/** Reads the results of requests in the reply of decide.lua, one after the other. */
+export class ReplyReader {
+  private at = 1;
+  private further: Further | undefined;
+
+  /** @param requests all requests of the call */
+  constructor(
+    private readonly reply: DecideReply,
+    private readonly requests: readonly ReadRequest[],
+  ) {}
+
+  /** @throws Error the error of the request, if it failed */
+  next({ hits }: ReadRequest): HitResult[] {
+    const { reply, at } = this;
+    this.at += FIELDS * hits.length;
+    const failure = reply[at];
+    if (typeof failure !== 'number') throw replyError(failure ?? 'a list that is too short');
+    const results = new Array<HitResult>(hits.length);
+    for (let index = 0; index < hits.length; index += 1) {
+      const slot = at + FIELDS * index;
+      const result = this.result(slot);
+      const isPlain = !hits[index]!.algorithm.clear && !(result.allowed && result.remaining === 0);
+      results[index] = isPlain ? result : this.completed(result, slot);
+    }
+    return results;
+  }
+
+  /** Adds the further values of a hit to its result. */
+  private completed(result: HitResult, at: number): HitResult {
+    const { parts, next } = (this.further ??= this.readFurther());
+    const part = parts.get(at);
+    const nextAfter = next.get(at);
+    if (!part && nextAfter === undefined) return result;
+    return { ...result, ...(part && { part }), ...(nextAfter !== undefined && { nextAfter }) };
+  }
+
+  private readFurther(): Further {
+    const reply = this.reply as readonly number[];
+    const further = { parts: new Map<number, SharePart>(), next: new Map<number, number>() };
+    const first = this.requests.reduce((sum, { hits }) => sum + FIELDS * hits.length, 1);
+    for (let at = first; at < reply.length; at += PART) {
+      const [slot, one, other] = [reply[at]!, reply[at + 1]!, reply[at + 2]!];
+      if (slot < 0) further.next.set(-slot - 1, one);
+      else further.parts.set(slot - 1, { guaranteed: one, borrowed: other });
+    }
+    return further;
+  }
+
+  private result(at: number): HitResult {
+    const reply = this.reply as readonly number[];
+    const now = reply[0]!;
+    const source = 'redis';
+    const remaining = reply[at]!;
+    const wait = reply[at + 1]!;
+    const resetAfter = reply[at + 2]!;
+    if (wait >= 0) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: wait, source, now };
+    const retryAfter = wait === NEVER ? null : -2 - wait;
+    const denied = { allowed: false, remaining, retryAfter, resetAfter, delay: 0, source, now } as const;
+    return remaining < 0 ? { ...denied, remaining: 0, blockedFor: -remaining } : denied;
+  }
+}
