@@ -7,20 +7,17 @@ import {
 } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
 import { problem } from '../contracts/rate-limit-config.error.js';
-import { RateLimiter } from '../limiter/rate-limiter.js';
 import { checkForeignHooks, checkInjected } from './checks/module-check.js';
-import type { Applied } from './request/applied-limit.js';
-import type { Exchange, SubjectHook } from './request/exchange.js';
+import { Admission } from './request/admission.js';
+import { HttpExchange, type Exchange, type SubjectHook } from './request/exchange.js';
 import { InvalidValues, Warnings } from './warnings.js';
-import { Refusals } from './request/refusals.js';
 import { Responder } from './request/responder.js';
-import { Routes, type Handler, type Route } from './request/routes.js';
-import { Settlement } from './request/settlement.js';
+import { Routes, type Handler } from './request/routes.js';
 import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
-import { Elsewhere } from '../transports/elsewhere.js';
+import { HandlerStages } from '../transports/handler-stages.js';
 import { answerable } from '../transports/grpc-stream-call.js';
-import { httpExchange, Transports } from '../transports/transports.js';
+import { Transports } from '../transports/transports.js';
 
 /** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */
 const COUNTED = Symbol.for('nestjs-redis-rate-limit:counted');
@@ -55,14 +52,12 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
   constructor(
     @Inject(Routes) private readonly routes: Routes,
     @Inject(RouteRules) private readonly rules: RouteRules,
-    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Admission) private readonly admission: Admission,
     @Inject(Responder) private readonly responder: Responder,
-    @Inject(Refusals) private readonly refusals: Refusals,
-    @Inject(Settlement) private readonly settlement: Settlement,
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(Transports) private readonly transports: Transports,
-    @Inject(Elsewhere) private readonly elsewhere: Elsewhere,
+    @Inject(HandlerStages) private readonly stages: HandlerStages,
   ) {
     checkInjected(this.constructor.name, routes);
   }
@@ -174,33 +169,15 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
 
   private apply(context: ExecutionContext, { subjectOf }: Hooks): boolean | Promise<boolean> {
     const isHttp = context.getType() === 'http';
-    const exchange = isHttp ? httpExchange(context) : this.transports.exchangeOf(context);
+    const exchange = isHttp ? new HttpExchange(context) : this.transports.exchangeOf(context);
     if (subjectOf) exchange.subjectOf = subjectOf;
     const [type, handler] = [context.getClass(), context.getHandler() as Handler];
-    const known = this.routes.of(type, handler) ?? this.rules.compileLater(type, handler);
+    const known = this.routes.byType.get(type)?.get(handler) ?? this.rules.compileLater(type, handler);
     known.isGuarded = true;
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
-    if (!isHttp) return this.elsewhere.apply(route, exchange, this.denied);
-    const applied = route.apply(exchange);
-    return applied instanceof Promise
-      ? applied.then((found) => this.decide(found, route, exchange))
-      : this.decide(applied, route, exchange);
-  }
-
-  private decide(applied: Applied, route: Route, exchange: Exchange): boolean | Promise<boolean> {
-    if ('reason' in applied) return this.refusals.refuse(applied, exchange, this.denied);
-    if (applied.length === 0) return true;
-    const decision = this.limiter.decide(applied, undefined, exchange.context);
-    return decision instanceof Promise
-      ? decision.then((decided) => this.respond(decided, route, exchange))
-      : this.respond(decision, route, exchange);
-  }
-
-  private respond(decision: Decision, route: Route, exchange: Exchange): boolean | Promise<boolean> {
-    this.responder.respond(exchange, decision);
-    if (!decision.allowed) return this.denied(exchange, decision);
-    const isDone = decision.delayMs === 0 && !route.settles;
-    return isDone || this.settlement.settle(exchange, decision, route.limits);
+    return isHttp
+      ? this.admission.enter(route, exchange, this.denied)
+      : this.stages.enter(route, exchange, this.denied);
   }
 
   private readonly denied = (exchange: Exchange, decision: Decision, detail?: string): Promise<never> =>

@@ -19,7 +19,7 @@ import { LiveFollower } from '../live/live-follower.js';
 import { LiveRules } from '../live/live-rules.js';
 import { LiveState, RejectedRules } from '../live/live-state.js';
 import { ModuleRulesCheck, StartCheck } from './startup/start-check.js';
-import { Refusals } from './request/refusals.js';
+import { Admission } from './request/admission.js';
 import { Responder } from './request/responder.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
@@ -30,7 +30,6 @@ import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './startup/route-rules.js';
 import { Routes } from './request/routes.js';
 import { RuleBook } from './rules/rule-book.js';
-import { Settlement } from './request/settlement.js';
 import { warnOfClocks, warnOfFullMemory, warnOfHeartbeats, logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
 import { applicationName, createClient, type ClientHolder, createStore } from './startup/create-store.js';
@@ -44,7 +43,7 @@ import {
 } from './tokens.js';
 import { Connections } from './startup/connections.js';
 import { DeniedEvents } from '../transports/rpc.js';
-import { Elsewhere } from '../transports/elsewhere.js';
+import { HandlerStages } from '../transports/handler-stages.js';
 import { GraphqlResponse } from '../transports/graphql-operation.js';
 import { Handshakes } from '../transports/handshakes.js';
 import { Transports } from '../transports/transports.js';
@@ -98,11 +97,12 @@ function createBook(
 }
 
 const shared = [
+  Admission,
   Connections,
   DeniedEvents,
-  Elsewhere,
   GraphqlResponse,
   Guards,
+  HandlerStages,
   Handshakes,
   InvalidValues,
   LiveFollower,
@@ -112,12 +112,10 @@ const shared = [
   RateLimitFilter,
   RateLimitGuard,
   RateLimitHealth,
-  Refusals,
   RejectedRules,
   Responder,
   RouteRules,
   Routes,
-  Settlement,
   StartCheck,
   SubjectChecks,
   Transports,

@@ -4,7 +4,6 @@ import type { CallHandler, ExecutionContext } from '@nestjs/common';
 import { defer, finalize, map, mergeMap, tap, type Observable } from 'rxjs';
 import type { ResponseEnd } from '../http/response-end.js';
 import type { Exchange } from '../nest/request/exchange.js';
-import type { Finish } from '../nest/request/settlement.js';
 import { followStreamCall } from './grpc-stream-call.js';
 import type { HandlerStage } from './handler-interceptor.js';
 
@@ -69,35 +68,27 @@ export const SUCCESS: ResponseEnd = { statusCode: 200 };
 
 /** A handler that is observed until its Observable ends, and one of a subscription until its iterator ends. */
 export class ObservedHandler implements HandlerStage {
-  private end: ResponseEnd | undefined;
-  private readonly left: Finish[];
-
-  /**
-   * @param finish settles what the guard has charged
-   * @param begin decides the rules of the second stage, and returns what settles them
-   */
+  /** @param begin decides the rules of the second stage */
   constructor(
     private readonly exchange: Exchange,
-    finish: Finish | undefined,
-    private readonly begin: () => Promise<Finish | undefined>,
-  ) {
-    this.left = finish ? [finish] : [];
-  }
+    private readonly begin: () => Promise<void>,
+  ) {}
 
   run(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     let end: ResponseEnd = 'cut-off';
     let isFollowed = false;
-    this.exchange.startHandler();
-    const closed = isSubscription(context) ? this.exchange.closed() : undefined;
-    return defer(() => this.beginOnce()).pipe(
+    const { exchange } = this;
+    exchange.startHandler();
+    const closed = isSubscription(context) ? exchange.closed() : undefined;
+    return defer(this.begin).pipe(
       mergeMap(() => {
-        isFollowed = followStreamCall(context, (ended) => this.finish(ended));
+        isFollowed = followStreamCall(context, (ended) => exchange.end(ended));
         return next.handle();
       }),
       map((value: unknown) => {
         if (!isSubscription(context) || !isIterable(value)) return value;
         isFollowed = true;
-        const ended = (error?: unknown): void => this.finish(error === undefined ? SUCCESS : failure(error));
+        const ended = (error?: unknown): void => exchange.end(error === undefined ? SUCCESS : failure(error));
         return observed(value, ended, closed);
       }),
       tap({
@@ -108,20 +99,9 @@ export class ObservedHandler implements HandlerStage {
         complete: () => (end = SUCCESS),
       }),
       finalize(() => {
-        if (!isFollowed) this.finish(end);
+        if (!isFollowed) exchange.end(end);
       }),
     );
-  }
-
-  private async beginOnce(): Promise<void> {
-    const late = await this.begin();
-    if (late) this.left.push(late);
-    if (this.end) this.finish(this.end); // the client has left meanwhile
-  }
-
-  private finish(end: ResponseEnd): void {
-    this.end = end;
-    for (const finish of this.left.splice(0)) void finish(end, this.exchange);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Deny } from '../nest/request/admission.js';
 import { type ArgumentsHost, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { Denial } from '../nest/request/responder.js';
 import { EMPTY, throwError, type Observable } from 'rxjs';
@@ -83,9 +84,6 @@ export function rpcReply(exception: Denial, host: ArgumentsHost): Observable<nev
   if (DROPPED in exception) return EMPTY;
   return throwError(() => grpcError(exception, host) ?? exception.getResponse());
 }
-
-/** Throws the exception of a denied request. */
-export type Deny = (exchange: Exchange, decision: Decision, detail?: string) => Promise<never>;
 
 /** Denies events of microservices, whose senders wait for no reply: drops them, or throws. */
 @Injectable()

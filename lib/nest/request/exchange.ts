@@ -2,7 +2,7 @@ import { HttpException, type ExecutionContext } from '@nestjs/common';
 import { promised } from '../../contracts/thenable.js';
 import type { Decision } from '../../contracts/decision.js';
 import type { Header } from '../../http/headers.js';
-import { responseSignal } from '../../http/response-end.js';
+import { afterResponse, responseSignal, type ResponseEnd } from '../../http/response-end.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { SubjectResolver, TransportName } from '../rules/route-rule.js';
 
@@ -72,6 +72,10 @@ export const WITHOUT_CLIENT: HttpRequest = Object.freeze({});
 const CLIENT_CLOSED_REQUEST = 499;
 
 const NONE: (() => void)[] = [];
+const NOTHING: readonly Finish[] = [];
+
+/** Settles the charges of a request that has ended. Never rejects. */
+export type Finish = (end: ResponseEnd) => Promise<void>;
 
 /** Returns the exception of a request that waits and whose client has disconnected. */
 export function hungUp(): HttpException {
@@ -94,6 +98,12 @@ export abstract class Exchange {
   abstract readonly response: unknown;
   /** The `subjectOf` of a guard that overrides it. */
   subjectOf: SubjectHook | undefined;
+  /** The last decision on the request. */
+  decision: Decision | undefined;
+  /** Whether the end of the request will be reported. */
+  isFollowed = true;
+  private finishes = NOTHING;
+  private endedBy: ResponseEnd | undefined;
   private values: Map<unknown, unknown> | undefined;
   private userReads: UserReads | undefined;
   private atHandler: (() => void)[] = NONE;
@@ -130,6 +140,25 @@ export abstract class Exchange {
     return this.values.get(field) as Value | Promise<Value>;
   }
 
+  /** Calls a function once, when the request has ended. */
+  onEnd(finish: Finish): void {
+    if (this.endedBy) void finish(this.endedBy);
+    else this.finishes = [...this.finishes, finish];
+  }
+
+  /** Whether anything waits for the end of the request. */
+  get settles(): boolean {
+    return this.finishes.length > 0;
+  }
+
+  /** Reports the end of the request, where it is not the end of a response. */
+  end(end: ResponseEnd): void {
+    this.endedBy = end;
+    const finishes = this.finishes;
+    this.finishes = NOTHING;
+    for (const finish of finishes) void finish(end);
+  }
+
   /** Calls a listener when all guards have allowed the request and its handler starts; outside HTTP. */
   beforeHandler(listener: () => void): void {
     this.atHandler = [...this.atHandler, listener];
@@ -148,5 +177,22 @@ export abstract class Exchange {
   /** Starts to record which functions read the user of the request before it has one. */
   watchUser(): UserReads {
     return (this.userReads ??= new UserReads(this.request));
+  }
+}
+
+/** A request and its response, on Express or Fastify. The response has the headers, and its end settles charges. */
+export class HttpExchange extends Exchange {
+  readonly transport = 'http';
+  readonly request: HttpRequest;
+  readonly response: unknown;
+
+  constructor(readonly context: ExecutionContext) {
+    super();
+    this.request = context.getArgByIndex(0);
+    this.response = context.getArgByIndex(1);
+  }
+
+  override onEnd(finish: Finish): void {
+    afterResponse(this.response, (end) => void finish(end));
   }
 }

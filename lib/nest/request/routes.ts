@@ -1,8 +1,6 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import type { RuleHit } from '../../rules/compiled-rule.js';
-import type { Exchange } from './exchange.js';
-import type { Applied, AppliedLimit, Check } from './applied-limit.js';
+import type { AppliedLimit } from './applied-limit.js';
 import { RouteLimit } from './route-limit.js';
 
 export type Handler = (...args: never[]) => unknown;
@@ -60,64 +58,31 @@ export class Route {
   private part(isIn: (limit: AppliedLimit) => boolean): Route {
     return this.limits.every(isIn) ? this : new Route(this.limits.filter(isIn), this.isIntercepted);
   }
-
-  /** The results of applying all limits to a request; a promise only if a rule is asynchronous. */
-  apply(exchange: Exchange): Applied | Promise<Applied> {
-    const { limits } = this;
-    for (const limit of limits) {
-      for (const check of limit.checks) {
-        if (concerns(check, exchange) && check.see(exchange, limit)) limit.checks.delete(check);
-      }
-    }
-    return limits.length === 1 ? limits[0]!.apply(exchange) : this.applyFrom(0, [], exchange);
-  }
-
-  private applyFrom(first: number, hits: readonly RuleHit[], exchange: Exchange): Applied | Promise<Applied> {
-    const found = [...hits];
-    for (let index = first; index < this.limits.length; index += 1) {
-      const applied = this.limits[index]!.apply(exchange);
-      if (applied instanceof Promise) {
-        return applied.then((later) =>
-          'reason' in later ? later : this.applyFrom(index + 1, [...found, ...later], exchange),
-        );
-      }
-      if ('reason' in applied) return applied;
-      found.push(...applied);
-    }
-    return found;
-  }
-}
-
-/** Whether a check has to see a request. */
-function concerns({ awaited }: Check, { transport, request }: Exchange): boolean {
-  if (!awaited || transport !== 'http' || awaited.patience <= 0) return true;
-  for (const name of awaited.names) if (request.headers?.[name] !== undefined) return true;
-  awaited.patience -= 1;
-  return false;
 }
 
 /** Holds the limits of every known handler. */
 @Injectable()
 export class Routes {
-  private readonly routes = new Map<Type, Map<Handler, Route>>();
+  /** The limits of each handler by its class. */
+  readonly byType = new Map<Type, Map<Handler, Route>>();
   /** Returns the current form of a limit: live changes replace limits. */
   private current: (limit: RouteLimit) => RouteLimit = (limit) => limit;
 
   of(type: Type, handler: Handler): Route | undefined {
-    return this.routes.get(type)?.get(handler);
+    return this.byType.get(type)?.get(handler);
   }
 
   set(type: Type, handler: Handler, limits: readonly AppliedLimit[], isIntercepted = false): Route {
-    const handlers = this.routes.get(type) ?? new Map<Handler, Route>();
+    const handlers = this.byType.get(type) ?? new Map<Handler, Route>();
     const route = new Route(this.currentOf(limits), isIntercepted);
-    this.routes.set(type, handlers.set(handler, route));
+    this.byType.set(type, handlers.set(handler, route));
     return route;
   }
 
   /** Replaces limits from now on: requests that are being decided keep theirs. */
   replace(current: (limit: RouteLimit) => RouteLimit): void {
     this.current = current;
-    for (const handlers of this.routes.values()) {
+    for (const handlers of this.byType.values()) {
       for (const [handler, route] of handlers) {
         const limits = this.currentOf(route.limits);
         const isSame = limits.every((limit, index) => limit === route.limits[index]);
@@ -134,7 +99,7 @@ export class Routes {
 
   /** The limits of a handler in any class. */
   ofHandler(handler: unknown): Route | undefined {
-    for (const handlers of this.routes.values()) {
+    for (const handlers of this.byType.values()) {
       const route = handlers.get(handler as Handler);
       if (route) return route;
     }
@@ -143,7 +108,7 @@ export class Routes {
 
   /** The limits of each handler. */
   *all(): Iterable<readonly RouteLimit[]> {
-    for (const handlers of this.routes.values()) {
+    for (const handlers of this.byType.values()) {
       for (const { limits } of handlers.values()) yield limits.filter((limit) => limit instanceof RouteLimit);
     }
   }

@@ -12,7 +12,7 @@ import {
   type MethodLimiter,
 } from '../limited-method.js';
 import { methodRules } from '../rate-limit.decorator.js';
-import { Elsewhere } from '../../transports/elsewhere.js';
+import { HandlerStages } from '../../transports/handler-stages.js';
 import { callExchange } from '../../transports/provider.js';
 import { isController, classOf, methodsOf, handlerKind } from './handlers.js';
 import { RouteRules } from './route-rules.js';
@@ -42,7 +42,7 @@ export class ProviderMethods implements OnModuleInit, MethodLimiter {
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(Routes) private readonly routes: Routes,
     @Inject(RouteRules) private readonly rules: RouteRules,
-    @Inject(Elsewhere) private readonly elsewhere: Elsewhere,
+    @Inject(HandlerStages) private readonly stages: HandlerStages,
     @Inject(Responder) private readonly responder: Responder,
     @Inject(METHOD_LIMITER) private readonly injected: InjectedLimiter,
   ) {
@@ -76,7 +76,7 @@ export class ProviderMethods implements OnModuleInit, MethodLimiter {
     instance: object,
     args: unknown[],
   ): Promise<unknown> {
-    return this.elsewhere.call(
+    return this.stages.call(
       route,
       callExchange(type, handler, args),
       ({ context }, decision, detail) => this.responder.deny(context, decision, detail),

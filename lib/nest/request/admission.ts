@@ -1,0 +1,242 @@
+import { Inject, Injectable, InternalServerErrorException, Logger } from '@nestjs/common';
+import type { Decision } from '../../contracts/decision.js';
+import { problem } from '../../contracts/rate-limit-config.error.js';
+import type { MaybePromise } from '../../contracts/thenable.js';
+import type { ResponseEnd } from '../../http/response-end.js';
+import { UNCOUNTED_RETRY_MS } from '../../layers/fallback/fallback.js';
+import { DecidedHit } from '../../limiter/decision.js';
+import { RateLimiter } from '../../limiter/rate-limiter.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
+import { InvalidValues, Warnings } from '../warnings.js';
+import type { Applied, AppliedLimit, Check, Refusal } from './applied-limit.js';
+import { hungUp, type Exchange } from './exchange.js';
+import { Responder, withoutStack } from './responder.js';
+import type { Route } from './routes.js';
+
+/** Denies a request: throws the exception of a decision in a later microtask, see `Responder.deny`. */
+export type Deny = (exchange: Exchange, decision: Decision, detail?: string) => Promise<never>;
+
+const DENIED = { allowed: false, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
+
+/**
+ * Applies the limits of a route to a request, of every transport: decides, reports the decision, denies, delays, and
+ * settles the charges at the end of the request.
+ */
+@Injectable()
+export class Admission {
+  private readonly logger = new Logger('RateLimit');
+
+  constructor(
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Responder) private readonly responder: Responder,
+    @Inject(InvalidValues) private readonly invalid: InvalidValues,
+    @Inject(Warnings) private readonly warnings: Warnings,
+  ) {}
+
+  /**
+   * Returns `true` when the request may continue: synchronously if functions of the rules and the store are synchronous.
+   *
+   * @throws what `deny` throws, if a rule denies
+   * @throws InternalServerErrorException if the request has no IP address, or its client has disconnected
+   * @throws HttpException if the client disconnects while its request is delayed
+   */
+  enter(route: Route, exchange: Exchange, deny: Deny): MaybePromise<true> {
+    const applied = hitsOf(route, exchange);
+    return applied instanceof Promise
+      ? applied.then((found) => this.decide(found, route, exchange, deny))
+      : this.decide(applied, route, exchange, deny);
+  }
+
+  /** Refunds what a request was charged, because it is denied later. */
+  async leave(decision: Decision | undefined): Promise<void> {
+    if (decision) await this.limiter.refund(decision);
+  }
+
+  private decide(applied: Applied, route: Route, exchange: Exchange, deny: Deny): MaybePromise<true> {
+    if ('reason' in applied) return this.refuse(applied, exchange, deny);
+    if (applied.length === 0) return true;
+    const decision = this.limiter.decide(applied, undefined, exchange.context);
+    return decision instanceof Promise
+      ? decision.then((decided) => this.respond(decided, route, exchange, deny))
+      : this.respond(decision, route, exchange, deny);
+  }
+
+  private respond(decision: Decision, route: Route, exchange: Exchange, deny: Deny): MaybePromise<true> {
+    exchange.decision = decision;
+    this.responder.respond(exchange, decision);
+    if (!decision.allowed) return deny(exchange, decision);
+    if (route.settles) this.settleLater(decision, route.limits, exchange);
+    return decision.delayMs === 0 ? true : this.delay(exchange, decision);
+  }
+
+  /** Denies a request that cannot be counted. */
+  private async refuse({ rule, reason }: Refusal, exchange: Exchange, deny: Deny): Promise<never> {
+    if (reason === 'no-address' || reason === 'hung-up') {
+      await Promise.resolve();
+      if (reason === 'no-address')
+        this.warnings.warn('RL_NO_CLIENT_ADDRESS', noAddressMessage(rule, exchange));
+      throw withoutStack(() => new InternalServerErrorException());
+    }
+    const decision = reason === 'no-subject' ? withoutSubject(rule) : withoutLimit(rule);
+    this.limiter.events.decided([], { decision, durationMs: 0, context: exchange.context });
+    await Promise.resolve();
+    this.responder.respond(exchange, decision, []);
+    return deny(exchange, decision, `Rule "${rule}" counts by something that this request does not have.`);
+  }
+
+  private async delay(exchange: Exchange, decision: Decision): Promise<true> {
+    try {
+      await this.limiter.delay(decision, exchange.gone());
+      return true;
+    } catch {
+      exchange.end('cut-off');
+      throw hungUp();
+    }
+  }
+
+  /** At the end of the request, releases its permits, and refunds permits of rules that do not count it. */
+  private settleLater(decision: Decision, limits: readonly AppliedLimit[], exchange: Exchange): void {
+    if (!exchange.isFollowed) {
+      this.reportUnsettled(exchange, limits);
+      return;
+    }
+    const decided = limits.filter(({ name }) => decision.decisions.some(({ rule }) => rule === name));
+    const conditional = decided.filter(({ count }) => count !== 'all');
+    const permit = decided.some(({ isHeld }) => isHeld) ? this.limiter.permit(decision) : undefined;
+    if (!permit && conditional.length === 0) return;
+    exchange.onEnd(async (end) => {
+      const both = [permit?.release(), this.refund(end, exchange, decision, conditional)];
+      for (const each of await Promise.allSettled(both)) {
+        if (each.status === 'fulfilled') continue;
+        this.logger.error('The permits of a request could not be refunded.', each.reason);
+      }
+    });
+  }
+
+  /** Warns of rules that need the end of the request, on a transport that does not report it. */
+  private reportUnsettled({ context }: Exchange, limits: readonly AppliedLimit[]): void {
+    for (const { name, count, isHeld } of limits) {
+      if ((!isHeld && count === 'all') || !this.warnings.isPending('RL_NEVER_SETTLED', name)) continue;
+      const route = `${context.getClass().name}.${context.getHandler().name}`;
+      const effect = isHeld
+        ? 'its permits are held until their lease ends'
+        : 'all requests count, whatever `count` is';
+      const fix = isHeld
+        ? 'Hold the permits in the handler with RateLimitService.hold()'
+        : 'Call refund() in the handler';
+      this.warnings.warn(
+        'RL_NEVER_SETTLED',
+        `Rule "${name}" on ${route}: the end of a ${context.getType()} request is not known here, so ${effect}. ` +
+          `${fix}, or add @SkipRateLimit("${name}").`,
+        name,
+      );
+    }
+  }
+
+  /** Refunds the rules for which the request does not count. */
+  private async refund(
+    end: ResponseEnd,
+    exchange: Exchange,
+    decision: Decision,
+    limits: readonly AppliedLimit[],
+  ): Promise<void> {
+    const rules: string[] = [];
+    for (const limit of limits) {
+      if (!(await this.isCharged(limit, end, exchange))) rules.push(...limit.names);
+    }
+    if (rules.length > 0) await this.limiter.refund(decision, { rules });
+  }
+
+  private async isCharged(
+    { name, count }: AppliedLimit,
+    end: ResponseEnd,
+    exchange: Exchange,
+  ): Promise<boolean> {
+    try {
+      const isCharged: unknown = await counts(count, end, exchange);
+      if (typeof isCharged === 'boolean') return isCharged;
+      const reason = problem(`rule "${name}".count`, isCharged, 'a function that returns true or false');
+      this.invalid.report(name, 'count', reason, 'The request stays charged');
+      return true;
+    } catch (error) {
+      this.logger.error('The `count` function of a rule failed, so its charge stays.', error);
+      return true;
+    }
+  }
+}
+
+/** The results of applying all limits of a route to a request; a promise only if a rule is asynchronous. */
+function hitsOf({ limits }: Route, exchange: Exchange): Applied | Promise<Applied> {
+  for (const limit of limits) {
+    for (const check of limit.checks) {
+      if (concerns(check, exchange) && check.see(exchange, limit)) limit.checks.delete(check);
+    }
+  }
+  return limits.length === 1 ? limits[0]!.apply(exchange) : hitsFrom(limits, 0, [], exchange);
+}
+
+function hitsFrom(
+  limits: readonly AppliedLimit[],
+  first: number,
+  hits: readonly RuleHit[],
+  exchange: Exchange,
+): Applied | Promise<Applied> {
+  const found = [...hits];
+  for (let index = first; index < limits.length; index += 1) {
+    const applied = limits[index]!.apply(exchange);
+    if (applied instanceof Promise) {
+      return applied.then((later) =>
+        'reason' in later ? later : hitsFrom(limits, index + 1, [...found, ...later], exchange),
+      );
+    }
+    if ('reason' in applied) return applied;
+    found.push(...applied);
+  }
+  return found;
+}
+
+/** Whether a check has to see a request. */
+function concerns({ awaited }: Check, { transport, request }: Exchange): boolean {
+  if (!awaited || transport !== 'http' || awaited.patience <= 0) return true;
+  for (const name of awaited.names) if (request.headers?.[name] !== undefined) return true;
+  awaited.patience -= 1;
+  return false;
+}
+
+/**
+ * Whether a request with this response counts. A request whose connection was cut counts, so that clients cannot
+ * evade the limit by disconnecting.
+ */
+function counts(
+  count: AppliedLimit['count'],
+  end: ResponseEnd,
+  { context }: Exchange,
+): boolean | Promise<boolean> {
+  if (end === 'cut-off' || count === 'all') return true;
+  if (typeof count === 'function') return count({ statusCode: end.statusCode, context });
+  return end.statusCode >= 400 === (count === 'failures');
+}
+
+/** Returns the denial of a request without a subject, with `onMissingSubject: 'deny'`. */
+function withoutSubject(rule: string): Decision {
+  return new DecidedHit([{ ...DENIED, rule, retryAfterMs: null }], 'memory');
+}
+
+/** Returns the denial of a request under a rule without a valid limit. */
+function withoutLimit(rule: string): Decision {
+  const denied = { ...DENIED, rule, retryAfterMs: UNCOUNTED_RETRY_MS, fallback: 'deny' } as const;
+  return new DecidedHit([denied], 'fallback');
+}
+
+function noAddressMessage(rule: string, { transport, request }: Exchange): string {
+  const fix =
+    transport === 'graphql' && !request.headers
+      ? 'The context of its GraphQL operation has no request: return it from `context`, as in ({ req }) => ({ req }), or ' +
+        'pass it to executeOperation() as contextValue, and to app.graphql() of Mercurius as its second argument. '
+      : 'On a unix socket the address comes from X-Forwarded-For, and only if the framework trusts the proxy: ' +
+        "app.set('trust proxy', 1) on Express, trustProxy: (_address, hop) => hop === 0 on Fastify. ";
+  return (
+    `Rule "${rule}" counts by IP, and a request had no IP address, so it got a 500. ${fix}` +
+    "Otherwise count by something else, or set onMissingSubject to 'skip' or 'deny'."
+  );
+}

@@ -1,0 +1,66 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Admission, type Deny } from '../nest/request/admission.js';
+import type { Exchange } from '../nest/request/exchange.js';
+import type { Route } from '../nest/request/routes.js';
+import { answerable } from './grpc-stream-call.js';
+import { leave } from './handler-interceptor.js';
+import { failure, ObservedHandler, SUCCESS } from './observed-handler.js';
+import { DeniedEvents, RpcExchange } from './rpc.js';
+
+/**
+ * Applies the limits of requests outside HTTP, in two stages. The guard decides the rules that do not depend on the
+ * end of the request. The interceptor decides the others, after all guards have allowed the request.
+ */
+@Injectable()
+export class HandlerStages {
+  constructor(
+    @Inject(Admission) private readonly admission: Admission,
+    @Inject(DeniedEvents) private readonly events: DeniedEvents,
+  ) {}
+
+  /** Returns `true` if the rules of the first stage allow a request. */
+  async enter(route: Route, exchange: Exchange, deny: Deny): Promise<true> {
+    if (route.limits.length === 0) return true;
+    return answerable(exchange.context, () => this.enterGuard(route, exchange, deny));
+  }
+
+  private async enterGuard(route: Route, exchange: Exchange, deny: Deny): Promise<true> {
+    const { guard, handler } = route.stages;
+    const denied = exchange instanceof RpcExchange ? this.events.deny(exchange, deny) : deny;
+    exchange.isFollowed = route.isIntercepted;
+    await this.admission.enter(guard, exchange, denied);
+    const isDone = handler.limits.length === 0 && !exchange.settles && !exchange.awaitsHandler;
+    if (isDone || !route.isIntercepted) return true;
+    const begin = () => answerable(exchange.context, () => this.enterHandler(handler, exchange, denied));
+    leave(exchange.context, new ObservedHandler(exchange, begin));
+    return true;
+  }
+
+  /** Decides the rules of the second stage. If they deny, the request is charged for none. */
+  private async enterHandler(route: Route, exchange: Exchange, deny: Deny): Promise<void> {
+    const first = exchange.decision;
+    try {
+      await this.admission.enter(route, exchange, deny);
+    } catch (error) {
+      await this.admission.leave(first);
+      throw error;
+    }
+  }
+
+  /**
+   * Calls a method if its rules allow the call, and settles the call at its end.
+   *
+   * @throws RateLimitExceededException if a rule denies
+   */
+  async call(route: Route, exchange: Exchange, deny: Deny, method: () => unknown): Promise<unknown> {
+    await this.admission.enter(route, exchange, deny);
+    try {
+      const result = await method();
+      exchange.end(SUCCESS);
+      return result;
+    } catch (error) {
+      exchange.end(failure(error));
+      throw error;
+    }
+  }
+}
