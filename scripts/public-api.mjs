@@ -101,7 +101,9 @@ function isOurs(declaration) {
 /** The constructor of a class, if it has a doc comment. */
 export function constructorOf(symbol) {
   const declared = symbol.members?.get('__constructor');
-  return declared && hasComment(declared) && !isInternal(declared) ? declared : undefined;
+  if (!declared || !hasComment(declared)) return undefined;
+  const tags = ts.getJSDocTags(declared.declarations[0]); // Later overloads may be internal.
+  return tags.some(({ tagName }) => tagName.text === 'internal') ? undefined : declared;
 }
 
 /** Whether a symbol has its own doc comment, not only an inherited one. */

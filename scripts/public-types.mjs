@@ -28,8 +28,10 @@ function editsOf({ members, heritageClauses = [] }) {
     const isInternal = ts.getJSDocTags(member).some(({ tagName }) => tagName.text === 'internal');
     if (!isInternal && (!isPrivate || isConstructor)) continue;
     let by = '';
-    if (isConstructor) by = '\n    constructor(internal: never);';
-    else if (isPrivate && !isNominal) {
+    // An internal overload of a public constructor just goes.
+    const isOnly = members.filter((each) => ts.isConstructorDeclaration(each)).length === 1;
+    if (isConstructor && isOnly) by = '\n    constructor(internal: never);';
+    else if (isPrivate && !isConstructor && !isNominal) {
       by = '\n    #private;';
       isNominal = true;
     }

@@ -60,9 +60,11 @@ export interface RateLimiterOptions {
   readonly fallback?: BaseStore;
 }
 
-/** The options of `Limiter`, which creates no store. */
-export interface LimiterOptions extends Omit<RateLimiterOptions, 'fallback'> {
+/** The options of an engine, which creates no store. */
+export interface EngineOptions extends Omit<RateLimiterOptions, 'fallback'> {
   readonly openFallback: () => BaseStore;
+  /** Whether `ready` will be called, which sends the first heartbeat after it has tried the store. */
+  readonly awaitsReady: boolean;
 }
 
 /** Options of `acquire` and `hold`. */

@@ -1,3 +1,4 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { isFields } from '../contracts/fields.js';
 import { FROM_ONE } from '../contracts/options.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -13,9 +14,9 @@ import {
 import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
 import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
 import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../rules/subject.js';
-import type { Routes } from '../nest/request/routes.js';
+import { Routes } from '../nest/request/routes.js';
 import { originsOf } from '../nest/rules/rule-layers.js';
-import type { RuleBook } from '../nest/rules/rule-book.js';
+import { RuleBook } from '../nest/rules/rule-book.js';
 import { changedFields, type HeldRule, type RuleChanges } from './change-of-rule.js';
 import {
   readAuthor,
@@ -25,8 +26,8 @@ import {
   type UnsetOptions,
   type LiveRuleFields,
 } from './change-options.js';
-import { checkedRules, inTime, type LiveFollower } from './live-follower.js';
-import type { LiveState } from './live-state.js';
+import { checkedRules, inTime, LiveFollower } from './live-follower.js';
+import { LiveState } from './live-state.js';
 
 /** Milliseconds in which a source has to return what it holds, and to confirm a change. */
 const READ_MS = 1000;
@@ -63,13 +64,14 @@ export interface EffectiveRule {
  * @example
  * await limits.rules.set('login', { limit: 3 }, { by: 'ops@example.com', reason: 'attack', expires: '1h' });
  */
+@Injectable()
 export class LiveRules {
   /** @internal */
   constructor(
-    private readonly follower: LiveFollower,
-    private readonly state: LiveState,
-    private readonly book: RuleBook,
-    private readonly routes: Routes,
+    @Inject(LiveFollower) private readonly follower: LiveFollower,
+    @Inject(LiveState) private readonly state: LiveState,
+    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(Routes) private readonly routes: Routes,
   ) {}
 
   /**

@@ -9,7 +9,9 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { BaseStore } from '../contracts/store.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { RateLimitEvents } from '../limiter/events.js';
+import { Engine } from '../limiter/engine.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
+import { ProgramRules } from './programs/program-rules.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { readModuleOptions } from './rules/check-options.js';
 import { Guards } from './startup/guards.js';
@@ -55,10 +57,9 @@ function createService(
   store: BaseStore,
   book: RuleBook,
   options: RateLimitModuleOptions,
-  routes: Routes,
+  programs: ProgramRules,
+  rules: LiveRules,
   warnings: Warnings,
-  follower: LiveFollower,
-  state: LiveState,
 ): RateLimitService {
   const isWrong = book.problems.size > 0;
   const {
@@ -73,11 +74,9 @@ function createService(
   warnOfFullMemory(fallback, 'fallback', warnings);
   const service = new RateLimitService(
     { store, prefix, application, onStoreError, instances, denyCache, fallback },
+    programs,
     book,
-    routes,
-    warnings,
-    new LiveRules(follower, state, book, routes),
-    state,
+    rules,
   );
   warnOfClocks(store.shared, warnings);
   warnOfHeartbeats(store.shared, { application, prefix }, warnings);
@@ -106,8 +105,10 @@ const shared = [
   Handshakes,
   InvalidValues,
   LiveFollower,
+  LiveRules,
   LiveState,
   ModuleRulesCheck,
+  ProgramRules,
   ProviderMethods,
   RateLimitFilter,
   RateLimitGuard,
@@ -157,9 +158,10 @@ const shared = [
     {
       provide: RateLimitService,
       useFactory: createService,
-      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS, Routes, Warnings, LiveFollower, LiveState],
+      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS, ProgramRules, LiveRules, Warnings],
     },
     { provide: RateLimiter, useExisting: RateLimitService },
+    { provide: Engine, useFactory: ({ engine }: RateLimiter) => engine, inject: [RateLimiter] },
     { provide: METHOD_LIMITER, useClass: InjectedLimiter },
     { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
     ...shared,
@@ -169,6 +171,7 @@ const shared = [
     RATE_LIMIT_REDIS,
     RATE_LIMIT_STORE,
     METHOD_LIMITER,
+    Engine,
     RateLimitService,
     RateLimiter,
     RateLimitEvents,
@@ -210,7 +213,7 @@ export class RateLimitModule
    * @internal
    */
   async beforeApplicationShutdown(): Promise<void> {
-    await this.limiter.endWaits();
+    await this.limiter.engine.endWaits();
   }
 
   /**

@@ -46,8 +46,8 @@ describe('a request by subjects on three nodes of a cluster', () => {
     await cluster.close();
   });
 
-  const ask = (places: readonly On[], by = limiter) => by.decide(hitsOn(by, places));
-  const peek = (places: readonly On[]) => limiter.decide(hitsOn(limiter, places), { dryRun: true });
+  const ask = (places: readonly On[], by = limiter) => by.engine.decide(hitsOn(by, places));
+  const peek = (places: readonly On[]) => limiter.engine.decide(hitsOn(limiter, places), { dryRun: true });
   const remainingOf = ({ decisions }: Decision) => decisions.map(({ remaining }) => remaining);
   /** A rule for each node. */
   const apart = <Each extends AnyRule>(...rules: [Each, Each, Each]): On<Each>[] =>
@@ -96,7 +96,7 @@ describe('a request by subjects on three nodes of a cluster', () => {
     const tight: On = [{ name: 'tight', window: '1h', limit: 1, algorithm: 'fixed-window' }, subjects[1]!];
     for (let nth = 1; nth <= 3; nth++) {
       const places = [...everywhere(), tight];
-      const peeked = await limiter.decide(hitsOn(limiter, places), { dryRun: true, peek: true });
+      const peeked = await limiter.engine.decide(hitsOn(limiter, places), { dryRun: true, peek: true });
       expect(peeked.decisions.map(figures)).toEqual((await ask(places)).decisions.map(figures));
     }
   });
@@ -194,10 +194,10 @@ describe('a request by subjects on three nodes of a cluster', () => {
   it('a held permit across slots is held on each node until release, and on none if one node denies', async () => {
     const lease: ConcurrencyRule = { algorithm: 'concurrency', limit: 2, lease: '1m' };
     const places = apart<ConcurrencyRule>(lease, { ...lease, limit: 1 }, lease);
-    const held = limiter.permit(await ask(places));
+    const held = limiter.engine.permit(await ask(places));
     expect(held.allowed).toBe(true);
     for (let nth = 1; nth <= 2; nth++) {
-      expect(limiter.permit(await ask(places)).allowed).toBe(false);
+      expect(limiter.engine.permit(await ask(places)).allowed).toBe(false);
       expect(remainingOf(await peek(places))).toEqual([1, 0, 1]);
     }
     await held.release();
@@ -213,14 +213,15 @@ describe('a request by subjects on three nodes of a cluster', () => {
     const waiting = await ask(places);
     expect(waiting).toMatchObject({ allowed: true, delayMs: 120_000 });
     const gaveUp = new Error('gave up');
-    await expect(limiter.delay(waiting, AbortSignal.abort(gaveUp))).rejects.toBe(gaveUp);
+    await expect(limiter.engine.delay(waiting, AbortSignal.abort(gaveUp))).rejects.toBe(gaveUp);
     expect(await peek(places)).toEqual(before);
   });
 
   it('an acquire across slots leaves every queue when one wait is too long', async () => {
     const queue: Rule = { algorithm: 'token-bucket', limit: 1, window: '1m' };
     const places = apart<Rule>({ ...queue, limit: 60 }, queue, { ...queue, limit: 60 });
-    const ahead = (seconds: number) => limiter.decide(hitsOn(limiter, places), { maxWait: seconds * 1e6 });
+    const ahead = (seconds: number) =>
+      limiter.engine.decide(hitsOn(limiter, places), { maxWait: seconds * 1e6 });
     await ahead(0);
     const before = await peek(places);
     expect((await ahead(59)).allowed).toBe(false);

@@ -293,11 +293,11 @@ describe('a slot of which one of two keys has moved', () => {
     const patient = await open(30_000);
     const places = held.map((rule): On => [rule, subject]);
     const free = async () =>
-      (await patient.decide(hitsOn(patient, places), { dryRun: true })).decisions.map(
+      (await patient.engine.decide(hitsOn(patient, places), { dryRun: true })).decisions.map(
         (each) => each.remaining,
       );
     const permits = [limiter, patient].map(async (each) =>
-      each.permit(await each.decide(hitsOn(each, places))),
+      each.engine.permit(await each.engine.decide(hitsOn(each, places))),
     );
     expect((await Promise.all(permits)).every(({ allowed }) => allowed)).toBe(true);
     await move.begin(`${prefix}{${subject}}:c:concurrency2`);

@@ -48,8 +48,8 @@ describe('a node of a cluster that is lost', () => {
   }
 
   const address = () => `${node.host}:${node.port}`;
-  const ask = () => limiter.decide(hitsOn(limiter, places));
-  const peek = (place: On) => limiter.decide(hitsOn(limiter, [place]), { dryRun: true });
+  const ask = () => limiter.engine.decide(hitsOn(limiter, places));
+  const peek = (place: On) => limiter.engine.decide(hitsOn(limiter, [place]), { dryRun: true });
   const remainingOf = ({ decisions }: Decision) => decisions.map(({ remaining }) => remaining);
   const statesOf = () => changes.map(({ server, state }) => `${state} ${server}`);
 
@@ -93,7 +93,7 @@ describe('a node of a cluster that is lost', () => {
     );
     await node.kill();
     for (let nth = 1; nth <= 5; nth++) {
-      const denied = await limiter.decide(hitsOn(limiter, strict));
+      const denied = await limiter.engine.decide(hitsOn(limiter, strict));
       expect(denied).toMatchObject({ allowed: false, source: 'fallback', rule: 'strict' });
     }
     for (const at of [0, 2]) expect(remainingOf(await peek(places[at]!))).toEqual([1000]);
@@ -106,7 +106,7 @@ describe('a node of a cluster that is lost', () => {
     await node.pause();
     const asked: (Decision | Promise<Decision>)[] = [];
     for (let nth = 1; nth <= 20; nth++) {
-      asked.push(limiter.decide(hitsOn(limiter, [places[1]!])));
+      asked.push(limiter.engine.decide(hitsOn(limiter, [places[1]!])));
       await nextTurn(); // Each is a separate call.
     }
     const hung = await Promise.all(asked);

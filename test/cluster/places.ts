@@ -11,7 +11,7 @@ export type On<Rule extends AnyRule = AnyRule> = readonly [rule: Rule, subject: 
 
 /** Returns the hits of one request on rules with different subjects, as the guard builds them. */
 export function hitsOn(limiter: RateLimiter, places: readonly On[]): RuleHit[] {
-  return places.flatMap(([rule, subject]) => limiter.keyed(compileRule(rule)).hits(subject));
+  return places.flatMap(([rule, subject]) => limiter.engine.keyed(compileRule(rule)).hits(subject));
 }
 
 /** Subjects whose counters are on the first, the second and the third master of the cluster. */

@@ -49,7 +49,7 @@ describe('a cluster that changes under load', () => {
   });
 
   const everyone = () => subjects.map((subject): On => [rule, subject]);
-  const peek = (limiter: RateLimiter) => limiter.decide(hitsOn(limiter, everyone()), { dryRun: true });
+  const peek = (limiter: RateLimiter) => limiter.engine.decide(hitsOn(limiter, everyone()), { dryRun: true });
 
   /** Returns the slot of a subject, its master and another master. */
   async function moveOf(subject: string): Promise<[slot: number, from: RedisServer, to: RedisServer]> {
@@ -106,7 +106,7 @@ describe('a cluster that changes under load', () => {
 
   it('exactly the limit is allowed while the slots of all subjects move back and forth', async () => {
     const asks = limiters.flatMap((limiter) => {
-      const ask = async () => limiter.decide(hitsOn(limiter, everyone()));
+      const ask = async () => limiter.engine.decide(hitsOn(limiter, everyone()));
       return [ask, ask];
     });
     const running = (load = new Load(asks));
@@ -124,7 +124,7 @@ describe('a cluster that changes under load', () => {
     // are then still available.
     const atOnce = running.admittedBy('redis');
     let admitted = atOnce;
-    while ((await limiters[0].decide(hitsOn(limiters[0], everyone()))).allowed) admitted += 1;
+    while ((await limiters[0].engine.decide(hitsOn(limiters[0], everyone()))).allowed) admitted += 1;
     expect([...running.admitted.keys(), admitted]).toEqual(['redis', 500]);
     expect(atOnce).toBeGreaterThan(500 - asks.length);
     expect((await peek(limiters[0])).decisions.map(({ remaining }) => remaining)).toEqual([0, 0, 0]);

@@ -28,7 +28,7 @@ describe('a store that has just been opened on a cluster', () => {
     for (let nth = 1; nth <= 20; nth++) {
       const store = new RedisStore({ redis: mine, timeout: 10_000 });
       const limiter = new RateLimiter({ store, prefix });
-      const decision = await limiter.decide(hitsOn(limiter, places));
+      const decision = await limiter.engine.decide(hitsOn(limiter, places));
       await store.close();
       expect(sourcesOf(decision)).toEqual(['redis', 'redis', 'redis']);
       expect(decision.remaining).toBe(1000 - nth);

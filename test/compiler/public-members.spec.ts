@@ -11,8 +11,8 @@ const OPERATIONS = [
   'hold',
   'block',
   'reset',
-  'ready',
   'events',
+  'ready',
   'refund',
   'instanceCount',
   'instanceCountError',
@@ -62,7 +62,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   RateLimitTesting: ['static install', 'advance', 'clear', 'off', 'on', 'consumed'],
   RateLimitThrottlerStorage: ['increment'],
   RateLimitUnavailableException: ['decision', 'contentType', 'extensions'],
-  RateLimiter: OPERATIONS,
+  RateLimiter: ['events', ...OPERATIONS.filter((name) => name !== 'events')],
   RedisRuleSource: ['load', 'watch', 'write', 'restore', 'accept', 'history', 'close'],
   RedisStore: [
     'static open',

@@ -24,7 +24,7 @@ const takeTwice: Take = async (limiter, rule, cost) => {
 };
 /** In virtual time, no request waits: the decision contains the delay. */
 const withPatience: Take = async (limiter, rule, cost) => {
-  return limiter.decide(limiter.keyed(compileRule(rule)).hits('ann', cost), { maxWait: 2e6 });
+  return limiter.engine.decide(limiter.engine.keyed(compileRule(rule)).hits('ann', cost), { maxWait: 2e6 });
 };
 
 /** Returns what the processes allow of random requests, separately for the store and the fallback. */

@@ -39,7 +39,7 @@ export class RemainingPermits {
   private async read(hits: readonly RuleHit[]): Promise<void> {
     const part = hits.slice(0, MOST_READ);
     if (part.length === 0) return;
-    const { decisions } = await this.limits.decide(part, { dryRun: true });
+    const { decisions } = await this.limits.engine.decide(part, { dryRun: true });
     this.reads += 1;
     part.forEach(({ key }, index) => {
       const decision = decisions[index]!;
@@ -54,7 +54,7 @@ export class RemainingPermits {
 
   private hitOf({ rule, subject, route }: AskedCounter): RuleHit | undefined {
     try {
-      for (const each of this.limits.rulesNamed(rule)) {
+      for (const each of this.limits.programs.rulesNamed(rule)) {
         if (each.dynamic.length > 0) continue;
         const hit = each.hitsOf(subjectOfText(subject), 0).find((found) => found.rule.trialOf === undefined);
         if (hit && hit.route === route) return hit;

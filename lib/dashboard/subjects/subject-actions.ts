@@ -78,7 +78,7 @@ export class SubjectActions {
   private async find(rule: string, id: string): Promise<Found> {
     const { secret } = await this.processes.all();
     const text = subjectOfId(secret, rule, id);
-    const rules = this.limits.rulesNamed(rule);
+    const rules = this.limits.programs.rulesNamed(rule);
     if (text === undefined || rules.length === 0) {
       throw new UnprocessableEntityException(`There is no such subject of rule "${rule}"; reload the page.`);
     }

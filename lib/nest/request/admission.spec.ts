@@ -20,9 +20,9 @@ describe('a message that has no response to wait for', () => {
   it('is delayed until its turn', async () => {
     const queue: AnyRule = { window: '1s', limit: 20, algorithm: 'leaky-bucket' };
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => 0 }) });
-    const delay = jest.spyOn(limiter, 'delay').mockResolvedValue();
-    const admission = new Admission(limiter, SILENT, invalid, warnings);
-    const hits = limiter.keyed(compileRule(queue)).hits('queue');
+    const delay = jest.spyOn(limiter.engine, 'delay').mockResolvedValue();
+    const admission = new Admission(limiter.engine, SILENT, invalid, warnings);
+    const hits = limiter.engine.keyed(compileRule(queue)).hits('queue');
     for (let nth = 1; nth <= 3; nth++) {
       await admission.enter(
         { limits: [{ apply: () => hits, checks: new Set() }], settles: false } as unknown as Route,

@@ -5,7 +5,7 @@ import type { MaybePromise } from '../../contracts/thenable.js';
 import type { ResponseEnd } from '../../http/response-end.js';
 import { UNCOUNTED_RETRY_MS } from '../../layers/fallback/fallback.js';
 import { DecidedHit } from '../../limiter/decision.js';
-import { RateLimiter } from '../../limiter/rate-limiter.js';
+import { Engine } from '../../limiter/engine.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { InvalidValues, Warnings } from '../warnings.js';
 import type { Applied, AppliedLimit, Check, Refusal } from './applied-limit.js';
@@ -27,7 +27,7 @@ export class Admission {
   private readonly logger = new Logger('RateLimit');
 
   constructor(
-    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Engine) private readonly engine: Engine,
     @Inject(Responder) private readonly responder: Responder,
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
@@ -49,13 +49,13 @@ export class Admission {
 
   /** Refunds what a request was charged, because it is denied later. */
   async leave(decision: Decision | undefined): Promise<void> {
-    if (decision) await this.limiter.refund(decision);
+    if (decision) await this.engine.refund(decision);
   }
 
   private decide(applied: Applied, route: Route, exchange: Exchange, deny: Deny): MaybePromise<true> {
     if ('reason' in applied) return this.refuse(applied, exchange, deny);
     if (applied.length === 0) return true;
-    const decision = this.limiter.decide(applied, undefined, exchange.context);
+    const decision = this.engine.decide(applied, undefined, exchange.context);
     return decision instanceof Promise
       ? decision.then((decided) => this.respond(decided, route, exchange, deny))
       : this.respond(decision, route, exchange, deny);
@@ -78,7 +78,7 @@ export class Admission {
       throw withoutStack(() => new InternalServerErrorException());
     }
     const decision = reason === 'no-subject' ? withoutSubject(rule) : withoutLimit(rule);
-    this.limiter.events.decided([], { decision, durationMs: 0, context: exchange.context });
+    this.engine.events.decided([], { decision, durationMs: 0, context: exchange.context });
     await Promise.resolve();
     this.responder.respond(exchange, decision, []);
     return deny(exchange, decision, `Rule "${rule}" counts by something that this request does not have.`);
@@ -86,7 +86,7 @@ export class Admission {
 
   private async delay(exchange: Exchange, decision: Decision): Promise<true> {
     try {
-      await this.limiter.delay(decision, exchange.gone());
+      await this.engine.delay(decision, exchange.gone());
       return true;
     } catch {
       exchange.end('cut-off');
@@ -102,7 +102,7 @@ export class Admission {
     }
     const decided = limits.filter(({ name }) => decision.decisions.some(({ rule }) => rule === name));
     const conditional = decided.filter(({ count }) => count !== 'all');
-    const permit = decided.some(({ isHeld }) => isHeld) ? this.limiter.permit(decision) : undefined;
+    const permit = decided.some(({ isHeld }) => isHeld) ? this.engine.permit(decision) : undefined;
     if (!permit && conditional.length === 0) return;
     exchange.onEnd(async (end) => {
       const both = [permit?.release(), this.refund(end, exchange, decision, conditional)];
@@ -144,7 +144,7 @@ export class Admission {
     for (const limit of limits) {
       if (!(await this.isCharged(limit, end, exchange))) rules.push(...limit.names);
     }
-    if (rules.length > 0) await this.limiter.refund(decision, { rules });
+    if (rules.length > 0) await this.engine.refund(decision, { rules });
   }
 
   private async isCharged(

@@ -10,7 +10,7 @@ import {
 import type { AppliedLimit } from '../request/applied-limit.js';
 import { withoutStack } from '../request/responder.js';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { RateLimiter } from '../../limiter/rate-limiter.js';
+import { Engine } from '../../limiter/engine.js';
 import { keysOfRule, tooManyKeys } from '../../rules/keys.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { escaped } from '../../contracts/shown.js';
@@ -70,7 +70,7 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     @Inject(RuleBook) private readonly book: RuleBook,
-    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Engine) private readonly engine: Engine,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
@@ -210,7 +210,7 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
     try {
       const key: KeyRule = (compiled, route, counter) => {
         warnOfLargeLog(this.warnings, rule, compiled, owner);
-        return this.limiter.keyed(compiled, route, counter);
+        return this.engine.keyed(compiled, route, counter);
       };
       const limit = new RouteLimit(rule, owner, id, key, this.invalid);
       this.checks.add(limit);

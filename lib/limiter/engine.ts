@@ -12,7 +12,7 @@ import { AbandonedRequests, type Adjusts } from './abandoned-requests.js';
 import { isPaid, DecidedHit, decisionOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
 import { Leases } from './leases.js';
-import type { LimiterOptions, RefundOptions } from './options.js';
+import type { EngineOptions, RefundOptions } from './options.js';
 import { Permit } from './permit.js';
 import { pipelineOf } from './pipeline.js';
 import { refundsOf } from './refund.js';
@@ -20,31 +20,19 @@ import type { Wait } from './waiters.js';
 import { waitOf, Waits } from './waits.js';
 import { sleep } from '../contracts/timer.js';
 
-/** Decides hits of compiled rules, and provides refunds, permits and delays for the decisions. */
-export abstract class HitLimiter {
-  /** @internal */
-  protected readonly base: BaseStore;
-  /**
-   * The store inside its layers.
-   *
-   * @internal
-   */
-  protected readonly store: Store<RuleHit>;
-  /** @internal */
-  protected readonly keys: Keys;
-  /** @internal */
-  protected readonly instances: Instances;
+/** Decides hits of compiled rules in the store inside its layers, and provides refunds, permits and delays for the decisions. */
+export class Engine {
+  private readonly base: BaseStore;
+  /** The store inside its layers. */
+  readonly store: Store<RuleHit>;
+  readonly keys: Keys;
+  readonly instances: Instances;
   private readonly leases: Leases<Adjustment>;
   private readonly waits: Waits;
   private readonly abandoned: AbandonedRequests;
   private readonly adjust: Adjusts;
-  /**
-   * One rule for each algorithm in use.
-   *
-   * @internal
-   */
-  protected readonly samples = new Map<Algorithm, KeyedRule>();
-  private readonly warned = new Set<string>();
+  /** One rule for each algorithm in use. */
+  private readonly samples = new Map<Algorithm, KeyedRule>();
   private readonly onRulesChanged: (() => void)[] = [];
   /** Absent for a store of one process. */
   private readonly unwatch: () => void;
@@ -52,8 +40,7 @@ export abstract class HitLimiter {
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
 
-  /** @internal */
-  constructor(options: LimiterOptions) {
+  constructor(options: EngineOptions) {
     const {
       store,
       prefix = 'rl:',
@@ -113,14 +100,12 @@ export abstract class HitLimiter {
       unheard?.();
     };
     this.instances.start();
-    if (!this.becomesReady()) void this.instances.beat();
+    if (!options.awaitsReady) void this.instances.beat();
   }
 
   /**
    * Decides hits, which may have different subjects, all or nothing. Synchronous if the store decides synchronously. An
    * error of a shared store does not reject: the fallback decides.
-   *
-   * @internal
    */
   decide(
     hits: readonly RuleHit[],
@@ -140,8 +125,6 @@ export abstract class HitLimiter {
   /**
    * Decides hits that wait: those of leases for permits that others hold, first come, first served; others for permits of
    * a window.
-   *
-   * @internal
    * @throws the signal's reason if it aborts
    */
   async decideWaiting(hits: readonly RuleHit[], wait: Wait, context?: unknown): Promise<Decision> {
@@ -172,8 +155,6 @@ export abstract class HitLimiter {
 
   /**
    * Returns the permits that a decision holds, and renews their leases until they are released.
-   *
-   * @internal
    */
   permit(decision: Decision): Permit {
     const isHeld = (hit: Hit): boolean => hit.lease !== undefined && isPaid(hit);
@@ -189,20 +170,7 @@ export abstract class HitLimiter {
   }
 
   /**
-   * Reports a mistake of the program, once for each code.
-   *
-   * @internal
-   */
-  protected warnOnce(code: 'RL_PERMIT_DROPPED' | 'RL_SETTLED_IN_PART', message: string): void {
-    if (this.warned.has(code)) return;
-    this.warned.add(code);
-    process.emitWarning(message, { type: 'RateLimitWarning', code });
-  }
-
-  /**
    * Waits for the delay of a decision.
-   *
-   * @internal
    * @throws the signal's reason if it aborts; the permits are refunded when no later request waits behind them
    */
   async delay(decision: Decision, signal?: AbortSignal): Promise<void> {
@@ -229,8 +197,6 @@ export abstract class HitLimiter {
 
   /**
    * Returns a rule, with its trial limit, that builds hits for any subject.
-   *
-   * @internal
    */
   keyed(rule: CompiledRule, owner?: string, counter?: string): KeyedRule {
     const keyed = this.keys.keyed(rule, owner, counter);
@@ -240,23 +206,12 @@ export abstract class HitLimiter {
     return keyed;
   }
 
-  /**
-   * Whether `ready()` will be called, which sends the first heartbeat after it has tried the store.
-   *
-   * @internal
-   */
-  protected becomesReady(): boolean {
-    return false;
-  }
-
-  /** Number of processes that share the limits: the last count, at least `instances`. */
-  get instanceCount(): number {
-    return this.instances.count;
-  }
-
-  /** The error of the last heartbeat, with which `instanceCount` may be out of date; `undefined` if it succeeded. */
-  get instanceCountError(): unknown {
-    return this.instances.error;
+  /** Waits until every server of the store has decided once with the algorithms in use, or has failed. */
+  async ready(): Promise<void> {
+    const trial = (subject: string): readonly RuleHit[] =>
+      [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject));
+    await this.base.shared?.ready(trial);
+    void this.instances.beat();
   }
 
   /** Refunds prefetched permits, and stops renewals and heartbeats. It does not close the store. */
@@ -266,8 +221,6 @@ export abstract class HitLimiter {
 
   /**
    * Ends the waits for permits: each request is decided once more, and later ones do not wait.
-   *
-   * @internal
    */
   async endWaits(): Promise<void> {
     await this.waits.close();
@@ -275,10 +228,8 @@ export abstract class HitLimiter {
 
   /**
    * Lets waiting requests follow the limits that their rules have now.
-   *
-   * @internal
    */
-  protected rulesChanged(): void {
+  rulesChanged(): void {
     for (const changed of this.onRulesChanged) changed();
     this.waits.rulesChanged();
   }
