@@ -1,7 +1,7 @@
 // Measures how much memory of Redis a subject takes: a key of every algorithm after one hit, and the sliding log while it fills, compared with a sorted set with the same hits. The key's name is included (MEMORY USAGE).
 //
 //   node bench/bytes.mjs [--quick] [--json]
-import { RateLimiter } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/limiter.js';
 import { RedisStore } from '../dist/esm/redis.js';
 import { count, threeDigits } from './columns.mjs';
 import { flexible, nestLab, rateLimitRedis } from './contestants.mjs';

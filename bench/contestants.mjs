@@ -3,7 +3,7 @@
 import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import { RedisStore as RateLimitRedisStore } from 'rate-limit-redis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import { RateLimiter } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/limiter.js';
 import { RedisStore } from '../dist/esm/redis.js';
 import { askByTurns, askOneByOne } from './bare.mjs';
 

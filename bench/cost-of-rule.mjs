@@ -1,5 +1,5 @@
 // Measures one rule on a Redis server without other clients.
-import { RateLimiter } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/limiter.js';
 import { RedisStore } from '../dist/esm/redis.js';
 import { hit } from './rules.mjs';
 import { scriptTime } from './script-time.mjs';

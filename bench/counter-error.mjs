@@ -1,7 +1,8 @@
 // Measures how far the window algorithms differ from an exact log of every hit. All of them decide the same arrivals, in virtual time and in memory.
 //
 //   node bench/counter-error.mjs [--quick] [--json]
-import { MemoryStore, RateLimiter } from '../dist/esm/index.js';
+import { MemoryStore } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/limiter.js';
 import { percent } from './columns.mjs';
 import { asked, machine, report } from './report.mjs';
 import { EXAMPLES } from './rules.mjs';

@@ -1,7 +1,7 @@
 // Measures the cost of a decision in Redis by the limit: server time of the script (INFO commandstats) for an allowed hit when half of the limit is used, with every algorithm.
 //
 //   node bench/growth-limit.mjs [--quick] [--json]
-import { RateLimiter } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/limiter.js';
 import { RedisStore } from '../dist/esm/redis.js';
 import { count, threeDigits } from './columns.mjs';
 import { HalfFull } from './half-full.mjs';

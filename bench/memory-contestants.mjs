@@ -2,7 +2,8 @@
 import { ThrottlerStorageService } from '@nestjs/throttler';
 import { MemoryStore as ExpressStore } from 'express-rate-limit';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { MemoryStore, RateLimiter } from '../dist/esm/index.js';
+import { MemoryStore } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/limiter.js';
 import { rulesOf, WINDOW_MS } from './contestants.mjs';
 
 /** This library with its memory store. */

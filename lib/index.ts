@@ -27,8 +27,6 @@ export type { Rule, ConcurrencyRule } from './rules/rule.js';
 
 // Programs
 export { RateLimitService } from './nest/rate-limit.service.js';
-export { RateLimiter } from './limiter/rate-limiter.js';
-export type { RateLimiterOptions } from './limiter/options.js';
 export type { RouteReference } from './nest/request/routes.js';
 export { SubjectDigest, type SubjectValue } from './rules/subject.js';
 export { Permit } from './limiter/permit.js';
@@ -37,8 +35,6 @@ export { Reservation } from './limiter/reservation.js';
 // Live rules
 export { LiveRules, type EffectiveRule } from './live/live-rules.js';
 export type { LiveRuleFields } from './live/change-options.js';
-export { FileRuleSource } from './live/file.rule-source.js';
-export { MemoryRuleSource } from './live/memory.rule-source.js';
 export type {
   RuleSource,
   SourcedRule,

@@ -25,6 +25,9 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 const FORMATS = ['esm', 'cjs'];
 
+/** The folders of what decides, without Nest: a chunk of its own, which `/limiter` and the root import. */
+const HEART = /[/]lib[/](contracts|algorithms|rules|layers|limiter|stores[/]memory)[/]/;
+
 mkdirSync(dist, { recursive: true });
 const scratch = mkdtempSync(join(dist, '.build-'));
 try {
@@ -59,14 +62,30 @@ function bundle(input, plugin) {
   });
 }
 
-/** The code of the root is one file, which the other subpaths import. */
-function output(input, extension) {
+/** The rest of the code of the root is one file, which the other subpaths import. */
+function output(input, extension, manualChunks) {
   return {
     entryFileNames: `[name]${extension}`,
     chunkFileNames: ({ name }) => `${name.replace(/[.]d$/, '')}${extension}`,
     hoistTransitiveImports: false,
-    manualChunks: { core: [input.index] },
+    manualChunks,
   };
+}
+
+/** Returns the chunk of each module that the root reaches. */
+function chunksOf({ index }) {
+  let reached;
+  return (id, { getModuleInfo }) => {
+    reached ??= importsOf(index, getModuleInfo);
+    if (!reached.has(id)) return undefined;
+    return HEART.test(id.replaceAll('\\', '/')) ? 'heart' : 'core';
+  };
+}
+
+function importsOf(entry, getModuleInfo) {
+  const found = new Set([entry]);
+  for (const id of found) for (const each of getModuleInfo(id)?.importedIds ?? []) found.add(each);
+  return found;
 }
 
 async function bundleCode() {
@@ -74,7 +93,7 @@ async function bundleCode() {
   const code = await bundle(input, typescript());
   // Maps of one format, without the sources: stack traces keep the lines of TypeScript.
   const of = (format) => ({
-    ...output(input, '.js'),
+    ...output(input, '.js', chunksOf(input)),
     dir: join(scratch, format),
     format,
     sourcemap: format === 'esm',
@@ -141,7 +160,10 @@ async function bundleTypes() {
   }
   const input = entriesIn(declarations, '.d.ts');
   const types = await bundle(input, dts());
-  for (const format of FORMATS) await types.write({ ...output(input, '.d.ts'), dir: join(scratch, format) });
+  for (const format of FORMATS) {
+    const chunks = { core: [input.index] }; // Types of one file need no names that are not public.
+    await types.write({ ...output(input, '.d.ts', chunks), dir: join(scratch, format) });
+  }
 }
 
 function compile(outDir) {

@@ -5,7 +5,8 @@
 import { writeFileSync } from 'node:fs';
 import { ruleOf } from '../dist/repository/example.js';
 import { algorithms } from '../dist/repository/registry.js';
-import { MemoryStore, RateLimiter } from '../dist/esm/index.js';
+import { MemoryStore } from '../dist/esm/index.js';
+import { RateLimiter } from '../dist/esm/limiter.js';
 
 const START = Date.UTC(2030, 0, 1, 12);
 const SECONDS = 40;

@@ -33,11 +33,14 @@ export const exported = new Map(entries.flatMap((file) => [...exportsOf(file)]))
 /** The exported names of the subpaths, in the order of their files, grouped by the `// Title` comments. */
 export function sections() {
   const found = [];
+  const known = new Set(); // `/limiter` exports what the root does as well.
   const statements = entries.flatMap((file) => [...program.getSourceFile(`${root}${file}`).statements]);
   for (const statement of statements.filter(ts.isExportDeclaration)) {
     const [, title] = /^\/\/ (.*)$/m.exec(statement.getFullText()) ?? [];
     if (title) found.push({ title, names: [] });
-    found.at(-1).names.push(...statement.exportClause.elements.map(({ name }) => name.text));
+    const names = statement.exportClause.elements.map(({ name }) => name.text);
+    found.at(-1).names.push(...names.filter((name) => !known.has(name)));
+    for (const name of names) known.add(name);
   }
   return found;
 }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { SharedStore } from '../../test/fallback/shared-store.js';
 import { VirtualTime } from '../../test/support/virtual-store.js';
-import { RateLimiter, type Rule } from '../index.js';
+import type { Rule } from '../index.js';
+import { RateLimiter } from '../limiter.js';
 
 const slow: Rule = { algorithm: 'sliding-window-log', limit: 1, window: '1h' };
 const GONE = new Error('the store is gone');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { sharedBy } from '../../test/support/shared-by.js';
-import { MemoryStore, RateLimitConfigError, RateLimiter, type Rule } from '../index.js';
+import { MemoryStore, RateLimitConfigError, type Rule } from '../index.js';
+import { RateLimiter } from '../limiter.js';
 import type { SubjectValue } from '../rules/subject.js';
 import type { Store } from '../store.js';
 

@@ -8,7 +8,8 @@ import {
   type Histogram,
   type MetricData,
 } from '@opentelemetry/sdk-metrics';
-import { MemoryStore, RateLimiter, type Decision, type Rule } from '../index.js';
+import { MemoryStore, type Decision, type Rule } from '../index.js';
+import { RateLimiter } from '../limiter.js';
 import { type Meter, recordMetrics } from './metrics.js';
 import { RateLimitEvents } from './events.js';
 

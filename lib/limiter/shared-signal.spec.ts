@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryStore, RateLimiter, type ConcurrencyRule, type Rule } from '../index.js';
+import { MemoryStore, type ConcurrencyRule, type Rule } from '../index.js';
+import { RateLimiter } from '../limiter.js';
 
 const WAITS = 30;
 const HOUR = { window: '1h', limit: 1 } as const;

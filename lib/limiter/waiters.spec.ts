@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { MemoryStore, RateLimiter, type ConcurrencyRule } from '../index.js';
+import { MemoryStore, type ConcurrencyRule } from '../index.js';
+import { RateLimiter } from '../limiter.js';
 
 const HELD: ConcurrencyRule = { algorithm: 'concurrency', limit: 1, lease: '1h', queue: 10 };
 

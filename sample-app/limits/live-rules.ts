@@ -1,4 +1,5 @@
-import { MemoryRuleSource, type RuleSource } from 'nestjs-redis-rate-limit';
+import type { RuleSource } from 'nestjs-redis-rate-limit';
+import { MemoryRuleSource } from 'nestjs-redis-rate-limit/live';
 import { RedisRuleSource } from 'nestjs-redis-rate-limit/redis';
 
 /** Limits that change while the application runs: in Redis for all processes, or in memory. */

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import {
   MemoryStore,
-  RateLimiter,
   RateLimitEvents,
   RateLimitExceededException,
   RateLimitUnavailableException,
@@ -9,6 +8,7 @@ import {
   overridesFromEnv,
   type Rule,
 } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { inspect } from 'node:util';
 import { openRedisStore } from '../support/redis-store.js';
@@ -58,7 +58,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const limiter of limiters.values()) {
     await limiter.close();
-    await (limiter as unknown as { base: MemoryStore }).base.close();
+    await (limiter as unknown as { engine: { base: MemoryStore } }).engine.base.close();
   }
 });
 

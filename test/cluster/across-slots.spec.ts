@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { MemoryStore, RateLimiter, type Decision, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import { MemoryStore, type Decision, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { RateLimiter, type ConcurrencyRule, type Rule, type StoreErrorEvent } from '../../lib/index.js';
+import type { ConcurrencyRule, Rule, StoreErrorEvent } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

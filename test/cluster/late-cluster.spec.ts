@@ -1,13 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import {
-  RateLimiter,
-  RateLimitHealth,
-  RateLimitModule,
-  type RateLimitModuleOptions,
-  type Rule,
-} from '../../lib/index.js';
+import { RateLimitHealth, RateLimitModule, type RateLimitModuleOptions, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

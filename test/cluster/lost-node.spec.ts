@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { RateLimiter, type BreakerEvent, type Decision, type Rule } from '../../lib/index.js';
+import type { BreakerEvent, Decision, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import type { RedisServer } from '../support/redis/redis-server.mjs';

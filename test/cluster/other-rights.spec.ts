@@ -1,7 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { RateLimiter, RateLimitHealth, RateLimitModule, type Rule } from '../../lib/index.js';
+import { RateLimitHealth, RateLimitModule, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { hasFunctions } from '../support/redis/lua-calls.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';

@@ -1,7 +1,8 @@
 import calculateSlot from 'cluster-key-slot';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { RuleHit } from '../../lib/rules/compiled-rule.js';
-import type { Decision, RateLimiter } from '../../lib/index.js';
+import type { Decision } from '../../lib/index.js';
+import type { RateLimiter } from '../../lib/limiter.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import type { DecisionSource } from '../../lib/contracts/decision.js';
 import type { RedisCluster } from '../support/redis/cluster.js';

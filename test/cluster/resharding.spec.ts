@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import calculateSlot from 'cluster-key-slot';
 import { Cluster } from 'ioredis';
-import { RateLimiter, type BreakerEvent, type Rule } from '../../lib/index.js';
+import type { BreakerEvent, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import type { RedisServer } from '../support/redis/redis-server.mjs';

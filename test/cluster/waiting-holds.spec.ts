@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type ConcurrencyRule, type Permit } from '../../lib/index.js';
+import type { ConcurrencyRule, Permit } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import type { RedisServer } from '../support/redis/redis-server.mjs';

@@ -95,7 +95,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
 /** The members that exceptions and errors inherit. */
 const INHERITED = new Set(['Error', 'HttpException', 'IntrinsicException']);
 
-const subpaths = ['index', 'redis', 'testing', 'throttler'];
+const subpaths = ['index', 'limiter', 'live', 'redis', 'testing', 'throttler'];
 const files = subpaths.map((subpath) => pathOf(`dist/cjs/${subpath}.d.ts`));
 const program = ts.createProgram(files, { ...compilerOptions(), skipLibCheck: false });
 const checker = program.getTypeChecker();

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
+import { MemoryStore, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { BaseStore, HitResult } from '../../lib/store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';

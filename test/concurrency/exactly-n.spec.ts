@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import type { ConcurrencyRule, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { prefetching, rulesAtOnce } from '../support/examples.js';

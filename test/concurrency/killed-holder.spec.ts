@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type ConcurrencyRule } from '../../lib/index.js';
+import type { ConcurrencyRule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';

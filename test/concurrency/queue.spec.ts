@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RateLimiter, type ConcurrencyRule } from '../../lib/index.js';
+import type { ConcurrencyRule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { draws } from '../../lib/testing/store-contract.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';

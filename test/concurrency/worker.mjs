@@ -3,7 +3,7 @@
 // `now` uses that clock, which a message with a number sets.
 import { on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RateLimiter } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/limiter.js';
 import { RedisStore } from '../../dist/esm/redis.js';
 import * as tasks from './worker-tasks.mjs';
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { RateLimiter, type Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { Clock } from '../../lib/contracts/clock.js';
 import type { SubjectValue } from '../../lib/rules/subject.js';
 import type { BaseStore } from '../../lib/store.js';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import type { ConcurrencyRule, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import type { LuaForm } from '../../lib/stores/redis/wire/functions.js';
 import { library } from '../../lib/stores/redis/wire/library.js';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryStore, RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import { MemoryStore, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { Allowed } from '../../lib/contracts/algorithm.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import { DEFAULT_ALGORITHM, type AnyRule } from '../../lib/rules/rule.js';

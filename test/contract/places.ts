@@ -1,5 +1,6 @@
 import { afterEach } from '@jest/globals';
-import type { Decision, RateLimiter, Rule } from '../../lib/index.js';
+import type { Decision, Rule } from '../../lib/index.js';
+import type { RateLimiter } from '../../lib/limiter.js';
 import type { WaitOptions } from '../../lib/limiter/options.js';
 
 /** A call of `acquire` that waits. */

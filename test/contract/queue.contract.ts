@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { ConcurrencyRule, Permit, RateLimiter } from '../../lib/index.js';
+import type { ConcurrencyRule, Permit } from '../../lib/index.js';
+import type { RateLimiter } from '../../lib/limiter.js';
 import type { WaitOptions } from '../../lib/limiter/options.js';
 import { until } from '../support/redis/until.mjs';
 import type { Bench } from './limiter-bench.js';

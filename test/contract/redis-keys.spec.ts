@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import type { ConcurrencyRule, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RateLimiter, type Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { LUA_COMMAND } from '../support/redis/lua-calls.js';
 import { recordCommands } from '../support/redis/record-commands.js';

@@ -6,7 +6,8 @@ import { EVERY_OPTION } from './every-rule.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
-import { RateLimitConfigError, RateLimiter, type Rule } from '../../lib/index.js';
+import { RateLimitConfigError, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisConnection } from '../../lib/stores/redis/redis-option.js';
 import { RedisStore } from '../../lib/redis.js';
 

@@ -1,4 +1,5 @@
-import type { Decision, RateLimiter } from '../../lib/index.js';
+import type { Decision } from '../../lib/index.js';
+import type { RateLimiter } from '../../lib/limiter.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 
 /** Takes permits with a rule of any algorithm. Held permits are not released. */

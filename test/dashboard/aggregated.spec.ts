@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryRuleSource } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import type { Preview } from '../../lib/dashboard/snapshot.js';
 import { closeApps, FRAMEWORKS } from '../support/nest-app.js';

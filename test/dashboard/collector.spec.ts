@@ -1,7 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { RateLimiter, MemoryStore } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { Collector } from '../../lib/dashboard/collect/collector.js';
 import { reportOf } from '../../lib/dashboard/collect/process-report.js';
 import { totalsOf } from '../../lib/dashboard/collect/totals.js';

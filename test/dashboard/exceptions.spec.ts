@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { MemoryRuleSource, RateLimitService } from '../../lib/index.js';
+import { RateLimitService } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
 import { startDashboard } from './dashboard-app.js';
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryStore, RateLimiter, RateLimitModule, RateLimitService } from '../../lib/index.js';
+import { MemoryStore, RateLimitModule, RateLimitService } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { Collector } from '../../lib/dashboard/collect/collector.js';
 import { reportOf } from '../../lib/dashboard/collect/process-report.js';
 import { totalsOf } from '../../lib/dashboard/collect/totals.js';

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { IncomingMessage } from 'node:http';
-import { RateLimitModule, MemoryRuleSource } from '../../lib/index.js';
+import { RateLimitModule } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { RateLimitDashboardModule } from '../../lib/dashboard.js';
 import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
 import { AdminGuard, FROM_PAGE, startDashboard } from './dashboard-app.js';

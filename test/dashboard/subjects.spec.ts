@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryRuleSource } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { masked } from '../../lib/dashboard/subjects/masked.js';
 import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
 import { startDashboard, type DashboardApp } from './dashboard-app.js';

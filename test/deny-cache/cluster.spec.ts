@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import calculateSlot from 'cluster-key-slot';
 import { Cluster } from 'ioredis';
-import { RateLimiter, type Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { subjectsApart } from '../cluster/places.js';
 import { askServer } from '../support/redis/ask-server.js';

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RateLimiter, type Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import { EVERY_RULE, everyRule } from '../contract/every-rule.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { RateLimiter, type Decision, type Rule } from '../../lib/index.js';
+import type { Decision, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { EVERY_RULE } from '../contract/every-rule.js';
 import { openRedisStore } from '../support/redis-store.js';

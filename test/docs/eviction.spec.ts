@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { askServer } from '../support/redis/ask-server.js';

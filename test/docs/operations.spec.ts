@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { RateLimiter, MemoryStore, recordMetrics } from '../../lib/index.js';
+import { MemoryStore, recordMetrics } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { Meter } from '../../lib/limiter/metrics.js';
 import { membersOf, tableOf } from '../readme/tables.js';
 

@@ -1,4 +1,5 @@
-import { RateLimiter, type Decision, type ConcurrencyRule, type Permit, type Rule } from '../../lib/index.js';
+import type { Decision, ConcurrencyRule, Permit, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { BaseStore } from '../../lib/store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import type { VirtualTime } from '../support/virtual-store.js';

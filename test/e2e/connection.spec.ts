@@ -1,7 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RateLimiter, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import { RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';

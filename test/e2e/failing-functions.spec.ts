@@ -2,7 +2,6 @@ import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   RateLimit,
-  RateLimiter,
   RateLimitHealth,
   RateLimitModule,
   Warnings,
@@ -10,6 +9,7 @@ import {
   type RateLimitModuleOptions,
   type RouteRule,
 } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { ALLOWED } from '../support/config-message.js';
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, startApp, type TestApp } from '../support/nest-app.js';

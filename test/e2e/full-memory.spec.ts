@@ -1,6 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryStore, RateLimiter, RateLimitHealth, RateLimitModule, type Rule } from '../../lib/index.js';
+import { MemoryStore, RateLimitHealth, RateLimitModule, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RateLimitModuleOptions } from '../../lib/index.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 

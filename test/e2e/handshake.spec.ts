@@ -1,12 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import {
-  RateLimiter,
-  RateLimitHealth,
-  RateLimitModule,
-  type RateLimitModuleOptions,
-} from '../../lib/index.js';
+import { RateLimitHealth, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';

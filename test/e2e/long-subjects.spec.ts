@@ -2,7 +2,6 @@ import { Controller, Get, Injectable, type ExecutionContext, type Provider } fro
 import { APP_GUARD } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
-  MemoryRuleSource,
   RateLimit,
   RateLimitEvents,
   RateLimitGuard,
@@ -11,6 +10,7 @@ import {
   SubjectDigest,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { type EventSubject, boundedPart } from '../../lib/rules/subject.js';
 import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

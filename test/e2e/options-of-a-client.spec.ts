@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
-import { RateLimiter } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisConnection } from '../../lib/stores/redis/redis-option.js';
 import { RedisStore } from '../../lib/redis.js';
 import { ClusterServers } from '../../lib/stores/redis/link/topology.js';

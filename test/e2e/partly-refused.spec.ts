@@ -1,6 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter, RateLimitHealth, RateLimitModule, type Rule } from '../../lib/index.js';
+import { RateLimitHealth, RateLimitModule, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

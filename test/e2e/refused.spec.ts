@@ -4,13 +4,8 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import {
-  RateLimiter,
-  RateLimitHealth,
-  RateLimitModule,
-  type RateLimitModuleOptions,
-  type Rule,
-} from '../../lib/index.js';
+import { RateLimitHealth, RateLimitModule, type RateLimitModuleOptions, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';

@@ -1,6 +1,7 @@
 import { Controller, Post } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryRuleSource, RateLimit, RateLimitModule, RateLimitService, Warnings } from '../../lib/index.js';
+import { RateLimit, RateLimitModule, RateLimitService, Warnings } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { STORES, virtualStore, VirtualTime } from '../support/virtual-store.js';

@@ -18,13 +18,13 @@ import { MessagePattern } from '@nestjs/microservices';
 import { EMPTY } from 'rxjs';
 import {
   RateLimit,
-  RateLimiter,
   RateLimitGuard,
   RateLimitModule,
   RateLimitService,
   SkipRateLimit,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { MemoryStore } from '../../lib/stores/memory/memory.store.js';
 import { configMessage } from '../support/config-message.js';
 import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';

@@ -1,7 +1,6 @@
 import { Controller, Get, type ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
-  MemoryRuleSource,
   RateLimit,
   RateLimitEvents,
   RateLimitModule,
@@ -10,6 +9,7 @@ import {
   type By,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import type { EventSubject } from '../../lib/rules/subject.js';
 import { closeApps, SETUPS, startApp } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

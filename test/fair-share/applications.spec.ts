@@ -2,12 +2,12 @@ import { Controller, Get } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
-  MemoryRuleSource,
   RateLimit,
   RateLimitModule,
   RateLimitService,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryStore, RateLimiter } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 
 const MINUTES = 10;
 const TICKS_PER_MINUTE = 600;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore, RateLimiter, type Decision, type Rule } from '../../lib/index.js';
+import { MemoryStore, type Decision, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { STILL_REAL } from '../contract/still-real.js';
 import { openRedisStore } from '../support/redis-store.js';

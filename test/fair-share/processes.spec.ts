@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { Herd } from '../concurrency/herd.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { compileRule } from '../../lib/rules/compile-rule.js';
-import type { Decision, RateLimiter, Rule } from '../../lib/index.js';
+import type { Decision, Rule } from '../../lib/index.js';
+import type { RateLimiter } from '../../lib/limiter.js';
 import { Dice } from '../flood/dice.js';
 import { EVERY_KIND, firstExcess, type Allowed, type Bounded } from './bounds.js';
 import { Fleet } from './fleet.js';

@@ -1,4 +1,5 @@
-import { MemoryStore, RateLimiter, type RateLimiterOptions } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import { RateLimiter, type RateLimiterOptions } from '../../lib/limiter.js';
 import { VirtualTime } from '../support/virtual-store.js';
 import { SharedStore } from './shared-store.js';
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimitStoreError, type ConcurrencyRule, type Rule, type RateLimiter } from '../../lib/index.js';
+import { RateLimitStoreError, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import type { RateLimiter } from '../../lib/limiter.js';
 import { until } from '../support/redis/until.mjs';
 import { Fleet } from './fleet.js';
 

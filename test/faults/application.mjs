@@ -2,7 +2,7 @@
 //
 //   node --expose-gc application.mjs '{ "url", "inFlight", "hasOwnClock" }'
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RateLimiter } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/limiter.js';
 import { RedisStore } from '../../dist/esm/redis.js';
 import { Load } from './load.mjs';
 

@@ -12,7 +12,8 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { RateLimitDashboardModule } from '../../dist/esm/dashboard.js';
-import { RateLimit, RateLimiter, RateLimitModule } from '../../dist/esm/index.js';
+import { RateLimit, RateLimitModule } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/limiter.js';
 import { RedisStore } from '../../dist/esm/redis.js';
 
 const { KIND, FRAMEWORK, REDIS_URL } = process.env;

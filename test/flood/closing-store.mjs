@@ -1,7 +1,7 @@
 // Closes its limiter and its store while a hundred hits are in flight, and prints the source of their decisions. Nothing stops the process: it has to exit when no handles are left.
 //
 //   node closing-store.mjs REDIS_URL PREFIX
-import { RateLimiter } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/limiter.js';
 import { RedisStore } from '../../dist/esm/redis.js';
 
 const [redis, prefix] = process.argv.slice(2);

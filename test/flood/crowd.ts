@@ -1,4 +1,4 @@
-import type { RateLimiter } from '../../lib/index.js';
+import type { RateLimiter } from '../../lib/limiter.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import { examplesFor } from '../support/examples.js';
 

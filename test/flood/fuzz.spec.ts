@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { MemoryStore, RateLimiter } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';

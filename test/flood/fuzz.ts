@@ -1,4 +1,5 @@
-import type { Decision, RateLimiter, Rule } from '../../lib/index.js';
+import type { Decision, Rule } from '../../lib/index.js';
+import type { RateLimiter } from '../../lib/limiter.js';
 import type { Subject } from '../../lib/rules/subject.js';
 import { plainRules } from '../support/examples.js';
 import { Dice } from './dice.js';

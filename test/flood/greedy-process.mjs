@@ -1,7 +1,7 @@
 // A process that requests ten times its limit until it is killed. It goes from subject to subject, requests permits
 // of each as often as the task `{ url, prefix, rules, lease, subjects, begin, burst }` states, at once and while it
 // holds a permit, and reports to its parent how many it got.
-import { RateLimiter } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/limiter.js';
 import { RedisStore } from '../../dist/esm/redis.js';
 
 const { url, prefix, rules, lease, subjects, begin, burst } = JSON.parse(process.argv[2]);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { RateLimiter, type ConcurrencyRule } from '../../lib/index.js';
+import type { ConcurrencyRule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { BaseStore, Store } from '../../lib/store.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

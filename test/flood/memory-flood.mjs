@@ -4,7 +4,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { ruleOf } from '../../dist/repository/example.js';
 import { algorithms } from '../../dist/repository/registry.js';
-import { MemoryStore, RateLimiter } from '../../dist/esm/index.js';
+import { MemoryStore } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/limiter.js';
 
 const [clients, maxKeys] = process.argv.slice(2).map(Number);
 const rules = Object.values(algorithms)

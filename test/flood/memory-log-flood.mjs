@@ -2,7 +2,8 @@
 //
 //   node --expose-gc memory-log-flood.mjs CLIENTS MAX_KEYS
 import { setImmediate as turn } from 'node:timers/promises';
-import { MemoryStore, RateLimiter } from '../../dist/esm/index.js';
+import { MemoryStore } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/limiter.js';
 
 const AT_A_TIME = 100;
 const [clients, maxKeys] = process.argv.slice(2).map(Number);

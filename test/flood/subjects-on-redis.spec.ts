@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RateLimiter } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { textOf } from '../readme/code-blocks.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryStore, RateLimitConfigError, RateLimiter, type Rule } from '../../lib/index.js';
+import { MemoryStore, RateLimitConfigError, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { Dice } from './dice.js';
 
 const store = new MemoryStore();

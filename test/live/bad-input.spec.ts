@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryRuleSource, type RuleSource, type RuleChangeRecord } from '../../lib/index.js';
+import type { RuleSource, RuleChangeRecord } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { Warnings } from '../../lib/nest/warnings.js';
 import { RedisRuleSource } from '../../lib/redis.js';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { MemoryRuleSource } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import type { RuleSource, SourcedRule } from '../../lib/index.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { RateLimiter, type Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { STORES, VirtualTime, virtualStore } from '../support/virtual-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 

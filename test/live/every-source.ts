@@ -1,5 +1,5 @@
 import type { RuleSource } from '../../lib/index.js';
-import { MemoryRuleSource } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { FileRuleSource } from '../../lib/index.js';
+import { FileRuleSource } from '../../lib/live.js';
 import { closeApps } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';
 import { startLiveApp } from './live-app.js';

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
-  MemoryRuleSource,
   RateLimitConfigError,
   RateLimitConflictError,
   type RateLimitModuleOptions,
   type RuleSource,
   type SourcedRules,
 } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import { closeApps } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';

@@ -1,7 +1,6 @@
 import { Controller, Get, type ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
-  MemoryRuleSource,
   RateLimit,
   RateLimitModule,
   RateLimitService,
@@ -9,6 +8,7 @@ import {
   type RateLimitModuleOptions,
   type RuleDecision,
 } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
 
 const BY = { by: 'ops@example.com' };

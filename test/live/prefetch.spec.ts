@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryRuleSource } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { closeApps } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { algorithms } from '../../lib/algorithms/registry.js';
-import { MemoryRuleSource, type AlgorithmName } from '../../lib/index.js';
+import type { AlgorithmName } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { closeApps } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

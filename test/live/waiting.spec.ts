@@ -1,6 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { MemoryRuleSource, RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js';
+import { RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';

@@ -25,14 +25,31 @@ describe('an application that counts in memory', () => {
   it('loads neither ioredis, nor the Redis store with its Lua, nor optional parts of the package', async () => {
     const files = await loadedBy(`${LOAD}; ${START}`);
     const ours = files.filter((file) => file.startsWith('dist/')).toSorted();
-    expect(ours).toEqual(['dist/cjs/core.js', 'dist/cjs/index.js']);
+    expect(ours).toEqual(['dist/cjs/core.js', 'dist/cjs/heart.js', 'dist/cjs/index.js']);
     const others =
       /node_modules[/](ioredis|ts-morph|typescript|@nestjs[/](swagger|throttler|graphql|microservices))[/]/;
     expect(files.filter((file) => others.test(file))).toEqual([]);
   });
 
-  it('has no Lua in the code that it loads', async () => {
-    const core = await runCommand(packageRoot, 'grep', '-c', 'redis.call(', 'dist/cjs/core.js').catch(String);
-    expect(core).not.toMatch(/^[1-9]/);
+  it.each(['core', 'heart'])('has no Lua in the code that it loads: %s', async (name) => {
+    const file = `dist/cjs/${name}.js`;
+    const found = await runCommand(packageRoot, 'grep', '-c', 'redis.call(', file).catch(String);
+    expect(found).not.toMatch(/^[1-9]/);
+  });
+});
+
+describe('a program without Nest', () => {
+  it('loads what decides, and nothing of Nest', async () => {
+    const files = await loadedBy(`
+      const { RateLimiter, MemoryStore } = require('./dist/cjs/limiter.js');
+      const limiter = new RateLimiter({ store: new MemoryStore() });
+      const { allowed } = await limiter.consume({ window: '1m', limit: 9 }, 'ann');
+      if (!allowed) throw new Error('denied');
+      await limiter.close()`);
+    expect(files.filter((file) => file.includes('@nestjs') || file.includes('rxjs'))).toEqual([]);
+    expect(files.filter((file) => file.startsWith('dist/')).toSorted()).toEqual([
+      'dist/cjs/heart.js',
+      'dist/cjs/limiter.js',
+    ]);
   });
 });

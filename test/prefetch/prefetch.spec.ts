@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
+import { MemoryStore, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { examplesFor, prefetching } from '../support/examples.js';
 import { openRedisStore } from '../support/redis-store.js';

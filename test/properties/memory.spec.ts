@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MemoryStore, RateLimiter } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { Entries } from '../../lib/stores/memory/entries.js';
 
 describe('the states of a memory store', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
-import { MemoryStore, RateLimiter } from '../../lib/index.js';
+import { MemoryStore } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { membersOf, tableOf, type Row } from './tables.js';
 
 const options = (...sources: [file: string, type: string][]) =>

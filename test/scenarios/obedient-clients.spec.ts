@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
+import { MemoryStore, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { rateLimitHeaders } from '../../lib/http/headers.js';
 import { DEFINITIONS } from '../support/examples.js';
 import { VirtualTime } from '../support/virtual-store.js';

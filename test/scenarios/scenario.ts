@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
-import { MemoryStore, RateLimiter, type Decision, type Rule } from '../../lib/index.js';
+import { MemoryStore, type Decision, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { SubjectValue } from '../../lib/rules/subject.js';
 import type { BaseStore } from '../../lib/store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';

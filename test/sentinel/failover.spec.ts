@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type BreakerEvent, type Rule } from '../../lib/index.js';
+import type { BreakerEvent, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { Load } from '../cluster/load.js';
 import { startSentinel, type SentinelGroup } from '../support/redis/sentinel.js';

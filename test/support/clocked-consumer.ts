@@ -1,4 +1,5 @@
-import { MemoryStore, RateLimiter, type Rule } from '../../lib/index.js';
+import { MemoryStore, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { DecideOptions } from './timeline.js';
 
 /**

@@ -1,4 +1,4 @@
-import { RateLimiter } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { Clock } from '../../lib/contracts/clock.js';
 import type { RedisConnection } from '../../lib/stores/redis/redis-option.js';
 import { RedisStore } from '../../lib/redis.js';

@@ -5,7 +5,6 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import openapiTS, { astToString } from 'openapi-typescript';
 import {
-  MemoryRuleSource,
   RateLimit,
   RateLimitGuard,
   RateLimitModule,
@@ -13,6 +12,7 @@ import {
   SkipRateLimit,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { describeRateLimits } from '../../lib/swagger.js';
 
 @Controller('orders')

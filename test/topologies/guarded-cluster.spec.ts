@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { RateLimiter, type Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startCluster, type RedisCluster, type RedisClusterOptions } from '../support/redis/cluster.js';

@@ -1,12 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
-import {
-  RateLimiter,
-  RateLimitHealth,
-  RateLimitModule,
-  type RateLimitModuleOptions,
-} from '../../lib/index.js';
+import { RateLimitHealth, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { commandsOf } from '../../lib/stores/redis/wire/script.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { askServer } from '../support/redis/ask-server.js';

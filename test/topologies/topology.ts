@@ -1,5 +1,5 @@
 import { afterAll, describe } from '@jest/globals';
-import { RateLimiter } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisConnection } from '../../lib/stores/redis/redis-option.js';
 import { RedisStore } from '../../lib/redis.js';
 import { storeContract } from '../contract/store-contract.js';

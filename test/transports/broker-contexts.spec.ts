@@ -16,7 +16,8 @@ import {
 import { Test } from '@nestjs/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
-import { RateLimit, RateLimiter, RateLimitModule } from '../../lib/index.js';
+import { RateLimit, RateLimitModule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { Gate } from '../support/gate.js';
 import { LogLines } from '../support/log-lines.js';
 import { until } from '../support/redis/until.mjs';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimiter } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { until } from '../support/redis/until.mjs';
 import { depot, LINKS, startMicroservice } from './microservice-app.js';
 

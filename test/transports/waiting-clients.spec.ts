@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { RateLimiter } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import type { BaseStore } from '../../lib/store.js';
 import { until } from '../support/redis/until.mjs';
 import { ADAPTERS, room, startGateway } from './gateway-app.js';
@@ -17,8 +17,8 @@ const WAITS = { by: 'everyone', maxWait: '1m' } as const;
 
 /** Follows the queue of an application: how many requests have joined it and left it. */
 function queueOf(app: INestApplication) {
-  const limiter: object = app.get(RateLimiter);
-  const { base } = limiter as { readonly base: BaseStore };
+  const { engine } = app.get(RateLimiter);
+  const { base } = engine as unknown as { readonly base: BaseStore };
   const queue = { joined: 0, left: 0 };
   const { decide, adjust } = base;
   jest.spyOn(base, 'decide').mockImplementation((hits, options) => {

@@ -4,7 +4,8 @@ import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { algorithms } from '../../lib/algorithms/registry.js';
-import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import type { ConcurrencyRule, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 

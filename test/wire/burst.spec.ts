@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimiter, type Decision, type Rule } from '../../lib/index.js';
+import type { Decision, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { notRunSince } from '../support/not-run.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

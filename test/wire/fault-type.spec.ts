@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RateLimiter, StoreFault, type Rule } from '../../lib/index.js';
+import { StoreFault, type Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 

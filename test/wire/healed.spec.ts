@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, it } from '@jest/globals';
-import { RateLimiter, type Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

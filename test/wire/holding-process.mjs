@@ -2,7 +2,7 @@
 // renewed so far whenever it gets a message.
 //
 //   node holding-process.mjs '{ "url", "prefix", "permits", "lease" }'
-import { RateLimiter } from '../../dist/esm/index.js';
+import { RateLimiter } from '../../dist/esm/limiter.js';
 import { RedisStore } from '../../dist/esm/redis.js';
 
 const { url, prefix, permits, lease } = JSON.parse(process.argv[2]);

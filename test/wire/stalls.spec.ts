@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { RateLimiter, type ConcurrencyRule, type Rule } from '../../lib/index.js';
+import type { ConcurrencyRule, Rule } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { clockedConsumer } from '../../../test/support/clocked-consumer.js';
 import { expectTimeline, type DecideOptions } from '../../../test/support/timeline.js';
-import { MemoryStore, RateLimitConfigError, RateLimiter, type Rule } from '../../index.js';
+import { MemoryStore, RateLimitConfigError, type Rule } from '../../index.js';
+import { RateLimiter } from '../../limiter.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import { calendarWindow } from './calendar-window.js';
 import type { WindowState } from '../windows.js';

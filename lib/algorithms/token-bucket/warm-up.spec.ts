@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectTimeline, type DecideOptions } from '../../../test/support/timeline.js';
 import { compileRule } from '../../rules/compile-rule.js';
-import { MemoryStore, RateLimiter, type Rule } from '../../index.js';
+import { MemoryStore, type Rule } from '../../index.js';
+import { RateLimiter } from '../../limiter.js';
 import { Reference } from '../../../test/support/reference.js';
 import { tokenBucket } from './token-bucket.js';
 import { warmUp, type WarmUpState } from './warm-up.js';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { plainRules } from '../../../test/support/examples.js';
 import { sharedBy } from '../../../test/support/shared-by.js';
-import { MemoryStore, RateLimiter, type Rule } from '../../index.js';
+import { MemoryStore, type Rule } from '../../index.js';
+import { RateLimiter } from '../../limiter.js';
 import type { BaseStore } from '../../store.js';
 
 /** A store that all processes share. It is unavailable now, and knew the number of processes before. */

@@ -1,12 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { shown } from '../../contracts/shown.js';
-import {
-  MemoryStore,
-  RateLimitConfigError,
-  RateLimiter,
-  type ConcurrencyRule,
-  type Rule,
-} from '../../index.js';
+import { MemoryStore, RateLimitConfigError, type ConcurrencyRule, type Rule } from '../../index.js';
+import { RateLimiter } from '../../limiter.js';
 
 const rule: Rule = { name: 'visits', algorithm: 'fixed-window', limit: 2, window: '10s' };
 
