@@ -29,6 +29,15 @@ async function keptBy(kind: string, framework: string): Promise<number> {
   return Number(await runWith(variables, '.', process.execPath, ...flags, program, ...counts));
 }
 
+/** Measures again what seems too much, at most three times: what is kept is there each time, and what a busy machine adds is not. */
+async function leastKeptBy(kind: string, framework: string, ofNest: number): Promise<number> {
+  let least = Infinity;
+  for (let nth = 0; nth < 3 && least >= MOST_KB; nth += 1) {
+    least = Math.min(least, (await keptBy(kind, framework)) - ofNest);
+  }
+  return least;
+}
+
 /** What a closed application of plain Nest keeps, by its framework. */
 const plain = new Map<string, number>();
 
@@ -42,7 +51,7 @@ describe.each(['express', 'fastify'])('on %s', (framework) => {
     'a test suite that creates and closes hundreds of applications with %s does not fill the memory',
     async (_what, kind) => {
       if (!plain.has(framework)) plain.set(framework, await keptBy('plain', framework));
-      const kept = (await keptBy(kind, framework)) - plain.get(framework)!;
+      const kept = await leastKeptBy(kind, framework, plain.get(framework)!);
       tell(`kB that each closed application keeps, ${framework}, ${kind}`, [kept]);
       expect(kept).toBeLessThan(MOST_KB);
     },
@@ -53,7 +62,7 @@ describe.each(['express', 'fastify'])('on %s', (framework) => {
 it(
   'limiters that are created and closed on one store do not fill the memory',
   async () => {
-    expect(await keptBy('limiter', 'none')).toBeLessThan(MOST_KB);
+    expect(await leastKeptBy('limiter', 'none', 0)).toBeLessThan(MOST_KB);
   },
   PATIENCE_MS,
 );

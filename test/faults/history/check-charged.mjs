@@ -6,13 +6,15 @@ export function checkCharged(of) {
   const { rule, lines, fault } = of;
   const reads = lines.filter(({ kind }) => kind === 'charged');
   if (reads.length === 0) return [];
-  const { charges } = byRedis(of);
+  const { charges, lingering } = byRedis(of);
+  // Permits that were taken ahead before a step of the clock are not refunded after it.
+  const unreturned = fault.isClockSet ? lingering : 0;
   return reads.flatMap(({ subject, at, used }) => {
     const counts = ([from, to]) => from <= at && to > at;
     const slack = fault.permitsOfSteps(rule);
     const kept = charges.filter(({ request, surely }) => counts(surely) && !fault.mayLose(rule, request));
     const least = Math.min(rule.limit, sum(kept)) - slack; // A debt is not read.
-    const most = sum(charges.filter(({ possibly }) => counts(possibly))) + slack;
+    const most = sum(charges.filter(({ possibly }) => counts(possibly))) + Math.max(slack, unreturned);
     const name = `${rule.rule} of ${subject}: Redis has charged ${used}`;
     if (used < least) return [`${name}, but allowed ${least}`];
     if (used > most) return [`${name}, but at most ${most} may be`];
