@@ -33,7 +33,8 @@ export { Permit } from './limiter/permit.js';
 export { Reservation } from './limiter/reservation.js';
 
 // Live rules
-export { LiveRules, type EffectiveRule } from './live/live-rules.js';
+export { LiveRules } from './live/live-rules.js';
+export type { EffectiveRule } from './live/effective-rule.js';
 export type { LiveRuleFields } from './live/change-options.js';
 export type {
   RuleSource,

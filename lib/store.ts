@@ -1,7 +1,6 @@
 // nestjs-redis-rate-limit/store
 // The interface of a store, for those who write one. Not stable: any version may change it.
 export type {
-  BaseStore,
   Store,
   Hit,
   Counter,
@@ -12,13 +11,16 @@ export type {
   Share,
   Adjustment,
   Once,
+} from './contracts/store.js';
+export type {
+  BaseStore,
   SharedStore,
   StoreChange,
   Follower,
   HeartbeatWatcher,
   TurnFollower,
   Heartbeat,
-} from './contracts/store.js';
+} from './contracts/base-store.js';
 export type { MaybePromise } from './contracts/thenable.js';
 export type {
   Algorithm,

@@ -1,7 +1,8 @@
 import type { Algorithm } from '../contracts/algorithm.js';
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
-import type { Adjustment, BaseStore, DecideOptions, Hit, Store } from '../contracts/store.js';
+import type { Adjustment, DecideOptions, Hit, Store } from '../contracts/store.js';
+import type { BaseStore } from '../contracts/base-store.js';
 import type { StoreCall } from '../contracts/store-fault.js';
 import type { MaybePromise } from '../contracts/thenable.js';
 import { Instances } from '../layers/fallback/instances.js';

@@ -3,7 +3,7 @@ import type { Decision } from '../contracts/decision.js';
 import { didYouMean } from '../contracts/nearest.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { readOptions, type OptionCheck } from '../contracts/options.js';
-import type { StoreChange } from '../contracts/store.js';
+import type { StoreChange } from '../contracts/base-store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
 import { callSafely } from '../contracts/thenable.js';
 import type { RuleHit } from '../rules/compiled-rule.js';

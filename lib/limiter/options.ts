@@ -1,4 +1,4 @@
-import type { BaseStore } from '../contracts/store.js';
+import type { BaseStore } from '../contracts/base-store.js';
 import {
   readCount,
   durationOption,

@@ -1,6 +1,7 @@
 import type { Fallback } from '../contracts/decision.js';
 import type { StoreCall } from '../contracts/store-fault.js';
-import type { BaseStore, Layer, Store } from '../contracts/store.js';
+import type { Layer, Store } from '../contracts/store.js';
+import type { BaseStore } from '../contracts/base-store.js';
 import { DenyCache } from '../layers/deny-cache/deny-cache.js';
 import { FallbackLayer } from '../layers/fallback/fallback.js';
 import type { Instances } from '../layers/fallback/instances.js';

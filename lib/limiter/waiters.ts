@@ -1,5 +1,6 @@
 import { onAbort } from '../contracts/timer.js';
-import type { BaseStore, Store, TurnFollower } from '../contracts/store.js';
+import type { Store } from '../contracts/store.js';
+import type { BaseStore, TurnFollower } from '../contracts/base-store.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 import type { CurrentHits } from './current-rules.js';
 import { Pause } from './pause.js';

@@ -1,4 +1,5 @@
-import type { BaseStore, Store } from '../contracts/store.js';
+import type { Store } from '../contracts/store.js';
+import type { BaseStore } from '../contracts/base-store.js';
 import type { HitWait, RuleHit } from '../rules/compiled-rule.js';
 import { AcquireLines } from './acquire-lines.js';
 import { Waiters, type Wait } from './waiters.js';

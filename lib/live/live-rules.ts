@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isFields } from '../contracts/fields.js';
 import { FROM_ONE } from '../contracts/options.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import {
@@ -13,11 +12,10 @@ import {
 } from '../contracts/rule-source.js';
 import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
 import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
-import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../rules/subject.js';
+import type { SubjectValue } from '../rules/subject.js';
 import { Routes } from '../nest/request/routes.js';
-import { originsOf } from '../nest/rules/rule-layers.js';
 import { RuleBook } from '../nest/rules/rule-book.js';
-import { changedFields, type HeldRule, type RuleChanges } from './change-of-rule.js';
+import { changedFields } from './change-of-rule.js';
 import {
   readAuthor,
   readSetOptions,
@@ -28,34 +26,17 @@ import {
 } from './change-options.js';
 import { checkedRules, inTime, LiveFollower } from './live-follower.js';
 import { LiveState } from './live-state.js';
+import { type EffectiveRule, effective } from './effective-rule.js';
+import { checkSubject, stated, withChange, isSame } from './written-change.js';
 
 /** Milliseconds in which a source has to return what it holds, and to confirm a change. */
 const READ_MS = 1000;
+
 const WRITE_MS = 5000;
+
 const UNREAD = `no answer within ${READ_MS} ms`;
+
 const UNCONFIRMED = `no answer within ${WRITE_MS} ms`;
-
-/** A field of a rule with its value, and the layer that it comes from. */
-export interface EffectiveField {
-  /** Value of the field. */
-  readonly value: unknown;
-  /** Such as `rules.login`, `@RateLimit on LoginController.login`, `overrides.login.limit` or `live rule "login"`. */
-  readonly from: string;
-}
-
-/** A rule as this process applies it. */
-export interface EffectiveRule {
-  /** Name of the rule. */
-  readonly rule: string;
-  /** The route that the rule applies to; absent for the rule of the module's options. */
-  readonly route?: string;
-  /** Its fields by name, without those that have their default. */
-  readonly fields: Readonly<Record<string, EffectiveField>>;
-  /** Its live change. Absent if it has none. */
-  readonly live?: SourcedRule;
-  /** Its exceptions for single subjects. */
-  readonly exceptions: readonly SourcedRule[];
-}
 
 /**
  * Changes the module's rules while the application runs, in every process within a second. Inject `RateLimitService` and
@@ -239,66 +220,6 @@ export class LiveRules {
       "live rules: the module has no source; write liveRules: new RedisRuleSource({ redis: 'redis://…' })",
     ]);
   }
-}
-
-/** @throws RateLimitConfigError if it is no subject: a digest with the right fields may be from a client */
-function checkSubject(rule: string, subject: SubjectValue): void {
-  if (subjectFromProgram(subject) !== undefined) return;
-  throw new RateLimitConfigError([problem(`subject of rule "${rule}"`, subject, SUBJECT_ALLOWED)]);
-}
-
-/**
- * Returns a change without the fields that are `undefined`, which JSON does not have.
- *
- * @throws RateLimitConfigError if there is no change: it would remove the one before
- */
-function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, change: Change): Change {
-  if (change === undefined) {
-    const fix = 'an object with fields of a rule; to remove a live change, use unset() or unsetException()';
-    throw new RateLimitConfigError([problem(`live rule "${rule}"`, change, fix)]);
-  }
-  if (!isFields(change)) return change;
-  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;
-}
-
-function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChanges {
-  const { layer, exceptions } = held ?? { layer: undefined, exceptions: [] };
-  const entry =
-    change.fields === undefined ? undefined : { ...change, fields: change.fields, until: Infinity };
-  if (change.subject === undefined) return { layer: entry, exceptions };
-  const others = exceptions.filter((each) => !isSame(each, change));
-  return { layer, exceptions: entry ? [...others, entry] : others };
-}
-
-function isSame(
-  one: Pick<RuleChange, 'rule' | 'subject'>,
-  other: Pick<RuleChange, 'rule' | 'subject'>,
-): boolean {
-  return one.rule === other.rule && JSON.stringify(one.subject) === JSON.stringify(other.subject);
-}
-
-function effective(
-  rule: string,
-  fields: Readonly<Record<string, unknown>>,
-  changes: RuleChanges | undefined,
-): EffectiveRule {
-  const origins = originsOf(fields);
-  const entries = Object.entries(fields)
-    .filter(([field]) => field !== 'name')
-    .map(([field, value]) => [field, { value, from: origins[field] ?? 'the default' }] as const);
-  const live = changes?.layer;
-  return {
-    rule,
-    fields: Object.fromEntries(entries),
-    ...(live && { live: shown(live) }),
-    exceptions: (changes?.exceptions ?? []).map(shown),
-  };
-}
-
-function shown({ until, expiresInMs: _loaded, ...entry }: HeldRule): SourcedRule {
-  return until === Infinity
-    ? entry
-    : { ...entry, expiresInMs: Math.max(0, Math.ceil(until - performance.now())) };
 }
 
 /** @throws RateLimitStoreError if the source fails, unless it rejects a change */

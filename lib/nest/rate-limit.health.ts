@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { BaseStore } from '../contracts/store.js';
+import type { BaseStore } from '../contracts/base-store.js';
 import type { OnStoreError, Rule } from '../rules/rule.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { faultOf } from '../stores/redis/breaker/fault.js';

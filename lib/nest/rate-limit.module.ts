@@ -6,7 +6,7 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { BaseStore } from '../contracts/store.js';
+import type { BaseStore } from '../contracts/base-store.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { RateLimitEvents } from '../limiter/events.js';
 import { Engine } from '../limiter/engine.js';

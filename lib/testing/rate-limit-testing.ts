@@ -1,5 +1,6 @@
 import type { Clock } from '../contracts/clock.js';
-import type { Adjustment, BaseStore, Counter, DecideOptions, Hit } from '../contracts/store.js';
+import type { Adjustment, Counter, DecideOptions, Hit } from '../contracts/store.js';
+import type { BaseStore } from '../contracts/base-store.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { UnlimitedStore } from '../stores/unlimited/unlimited.store.js';
 import { DURATION_ALLOWED, parseDuration, type Duration } from '../contracts/duration.js';

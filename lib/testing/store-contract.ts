@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
 import type { Clock } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
-import type { BaseStore } from '../contracts/store.js';
+import type { BaseStore } from '../contracts/base-store.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { BlockingRule, Rule } from '../rules/rule.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';

@@ -1,5 +1,5 @@
 import { FROM_ONE, MILLISECONDS, type OptionCheck } from '../contracts/options.js';
-import type { BaseStore } from '../contracts/store.js';
+import type { BaseStore } from '../contracts/base-store.js';
 import { LIMITER_OPTIONS } from '../limiter/options.js';
 import type { OnStoreError } from '../rules/rule.js';
 import { REDIS, type RedisConnection } from '../stores/redis/redis-option.js';

@@ -1,7 +1,7 @@
 import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { Decision, Fallback } from '../contracts/decision.js';
 import { readOptions } from '../contracts/options.js';
-import type { BaseStore } from '../contracts/store.js';
+import type { BaseStore } from '../contracts/base-store.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { openRedisStore } from '../stores/redis/open-redis-store.js';

@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@ne
 import { randomBytes } from 'node:crypto';
 
 import { hostname } from 'node:os';
-import type { BaseStore } from '../../contracts/store.js';
+import type { BaseStore } from '../../contracts/base-store.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { every, type Timer } from '../../contracts/timer.js';
 import { RateLimitEvents } from '../../limiter/events.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { compileRule } from '../../rules/compile-rule.js';
 import type { HitResult } from '../../contracts/store.js';
-import { Denial } from './deny-cache.js';
+import { Denial } from './denial.js';
 import { Keys } from '../../rules/keys.js';
 
 const keys = new Keys('rl:', () => 0);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Heartbeat, SharedStore } from '../../contracts/store.js';
+import type { Heartbeat, SharedStore } from '../../contracts/base-store.js';
 import { Instances } from './instances.js';
 
 /** Heartbeats by process, as stored in Redis. */

@@ -1,4 +1,4 @@
-import type { Heartbeat, SharedStore } from '../../contracts/store.js';
+import type { Heartbeat, SharedStore } from '../../contracts/base-store.js';
 import { after, every, type Timer } from '../../contracts/timer.js';
 
 const BEAT_EVERY_MS = 5000;

@@ -1,11 +1,5 @@
-import type {
-  Adjustment,
-  BaseStore,
-  Counter,
-  DecideOptions,
-  HitResult,
-  Share,
-} from '../../contracts/store.js';
+import type { Adjustment, Counter, DecideOptions, HitResult, Share } from '../../contracts/store.js';
+import type { BaseStore } from '../../contracts/base-store.js';
 import { parametersOfSubject } from '../../rules/keys.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 

@@ -1,15 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { toMicroseconds } from '../../contracts/clock.js';
-import type {
-  Adjustment,
-  CachingOptions,
-  Counter,
-  DecideOptions,
-  Follower,
-  HitResult,
-  Store,
-} from '../../contracts/store.js';
+import type { Adjustment, Counter, DecideOptions, HitResult, Store } from '../../contracts/store.js';
+import type { CachingOptions, Follower } from '../../contracts/base-store.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
 import { every, type Timer } from '../../contracts/timer.js';
 import type { CompiledPrefetch, RuleHit } from '../../rules/compiled-rule.js';

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { afterAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { LogLines } from '../../../test/support/log-lines.js';
 import { StoreFault, type FaultKind } from '../../contracts/store-fault.js';
-import type { StoreChange } from '../../contracts/store.js';
+import type { StoreChange } from '../../contracts/base-store.js';
 import { RateLimitEvents } from '../../limiter/events.js';
 import { logStore } from './store-log.js';
 

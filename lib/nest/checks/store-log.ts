@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { SharedStore, StoreChange } from '../../contracts/store.js';
+import type { SharedStore, StoreChange } from '../../contracts/base-store.js';
 import type { StoreCall, StoreFault } from '../../contracts/store-fault.js';
 import type { RateLimitEvents } from '../../limiter/events.js';
 import { after, type Timer } from '../../contracts/timer.js';

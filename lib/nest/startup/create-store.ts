@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { APPLICATION } from '../../limiter/options.js';
-import type { BaseStore } from '../../contracts/store.js';
+import type { BaseStore } from '../../contracts/base-store.js';
 import type { ApplicationClient } from '../../stores/redis/link/application-client.js';
 import { openApplicationClient, openRedisStore } from '../../stores/redis/open-redis-store.js';
 import type { RedisStore } from '../../stores/redis/redis.store.js';

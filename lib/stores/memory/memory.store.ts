@@ -1,18 +1,12 @@
-import type { Allowed, Denied, MaxWait, Next } from '../../contracts/algorithm.js';
+import type { Denied, MaxWait, Next } from '../../contracts/algorithm.js';
 import { type Clock, setBack } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
-import type {
-  Adjustment,
-  BaseStore,
-  Counter,
-  DecideOptions,
-  Hit,
-  HitResult,
-  TurnFollower,
-} from '../../contracts/store.js';
+import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
+import type { BaseStore, TurnFollower } from '../../contracts/base-store.js';
 import { endsWithReset } from '../../contracts/undo.js';
 import { blockedFor, stepOfBlocked, withBlock, type BlockableStep, type BlockState } from './blocked-step.js';
 import { Entries, Resets } from './entries.js';
+import { nextOf, nextOfPeek } from './next-state.js';
 
 /** The options of a `MemoryStore`. */
 export interface MemoryStoreOptions {
@@ -262,28 +256,4 @@ export class MemoryStore implements BaseStore {
   private blockFor(key: string, duration: number, now: number): void {
     this.entries.set(key, { until: now + duration, written: now } satisfies BlockState, now + duration, 1);
   }
-}
-
-/** Returns the state after an adjustment; `undefined` if there was nothing to adjust. */
-function nextOf(
-  { algorithm, parameters, kind, cost, receipt }: Adjustment,
-  state: unknown,
-  now: number,
-): Next<unknown> | undefined {
-  if (kind === 'renew') return algorithm.renew?.(state, now, parameters, String(receipt));
-  if (kind !== 'charge') {
-    return algorithm.refund(state, now, cost, parameters, receipt, kind === 'refund-last');
-  }
-  const step = algorithm.step(state, now, cost, parameters, Infinity);
-  return step.allowed ? step : undefined;
-}
-
-/** Returns the time until a permit is available if a request takes the last one; `null` if it does not. */
-function nextOfPeek(
-  { algorithm, parameters, cost }: Hit,
-  { remaining, state }: BlockableStep & Allowed<unknown>,
-  now: number,
-) {
-  if (remaining > 0 || cost === 0 || algorithm.leases) return null;
-  return algorithm.step(state, now, 1, parameters).retryAfter;
 }

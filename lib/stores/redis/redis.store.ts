@@ -1,20 +1,16 @@
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import { readOptions } from '../../contracts/options.js';
 import type { StoreFault } from '../../contracts/store-fault.js';
+import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import type {
-  Adjustment,
   BaseStore,
-  Counter,
-  DecideOptions,
   Follower,
   Heartbeat,
   HeartbeatWatcher,
-  Hit,
-  HitResult,
   SharedStore,
   StoreChange,
   TurnFollower,
-} from '../../contracts/store.js';
+} from '../../contracts/base-store.js';
 import { Adjuster } from './wire/adjuster.js';
 import { Announcements, changesOf, turnsOf } from './link/announcements.js';
 import { announcersOf, ChannelRights } from './link/channel.js';

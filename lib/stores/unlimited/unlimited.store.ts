@@ -1,5 +1,6 @@
 import { toMicroseconds } from '../../contracts/clock.js';
-import type { Adjustment, BaseStore, Counter, Hit, HitResult } from '../../contracts/store.js';
+import type { Adjustment, Counter, Hit, HitResult } from '../../contracts/store.js';
+import type { BaseStore } from '../../contracts/base-store.js';
 
 /** Allows every request and counts nothing: the store while limits are switched off. */
 export class UnlimitedStore implements BaseStore {

@@ -1,4 +1,4 @@
-import type { StoreChange } from '../../../contracts/store.js';
+import type { StoreChange } from '../../../contracts/base-store.js';
 import { StoreFault } from '../../../contracts/store-fault.js';
 import type { Call, Caller } from '../wire/call.js';
 import { Circuit } from './circuit.js';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Follower, TurnFollower } from '../../../contracts/store.js';
+import type { Follower, TurnFollower } from '../../../contracts/base-store.js';
 import { type Announcer, type Announcers, TRIAL, type ChannelRights } from './channel.js';
 import type { CurrentClient } from './current-client.js';
 import { Deadline } from '../breaker/deadline.js';

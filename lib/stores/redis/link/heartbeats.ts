@@ -1,4 +1,4 @@
-import type { Heartbeat, HeartbeatWatcher } from '../../../contracts/store.js';
+import type { Heartbeat, HeartbeatWatcher } from '../../../contracts/base-store.js';
 import type { Batches } from '../wire/batches.js';
 import { Call, type CallClock } from '../wire/call.js';
 import type { ClientFaults, CurrentClient } from './current-client.js';

@@ -11,7 +11,6 @@ import {
   type RuleChangeRecord,
   type RuleLoss,
   type RuleSource,
-  type SourcedRule,
   type SourcedRules,
 } from '../../../contracts/rule-source.js';
 import { every } from '../../../contracts/timer.js';
@@ -24,8 +23,17 @@ import { REDIS, type RedisConnection } from '../redis-option.js';
 import beatRules from './beat-rules.lua.js';
 import confirmRules from './confirm-rules.lua.js';
 import loadRules from './load-rules.lua.js';
-import { changeText, fieldOf, readRecord, readRule, recordText } from './rule-text.js';
+import { changeText, fieldOf, readRecord, recordText } from './rule-text.js';
 import writeRule from './write-rule.lua.js';
+import {
+  LOSSES,
+  type VersionParts,
+  type Commands,
+  CONFIRM,
+  foundOf,
+  keptParts,
+  rulesOf,
+} from './commands.js';
 
 /** The options of a `RedisRuleSource`. */
 export interface RedisRuleSourceOptions {
@@ -61,36 +69,6 @@ const BEAT_KEPT_MS = 15_000;
 
 /** Milliseconds between two copies of the rules in force, while they are lost. */
 const KEEP_EVERY_MS = 5000;
-
-/** Why rules are lost, by the codes of rule-version.lua. */
-const LOSSES: Readonly<Record<string, string>> = {
-  absent: 'Redis has no version of live rules any more',
-  anew: 'the live rules in Redis were written anew, into an empty source',
-  older: 'Redis has an older version of the live rules',
-  other: 'Redis has other live rules with the same version',
-  changed: 'the live rules in Redis are not those that were written with their version',
-};
-
-/** A version, and the fields and values of its rules in turn. */
-interface VersionParts {
-  readonly version: string;
-  readonly parts: readonly string[];
-}
-
-/** A pipeline of ioredis, whose commands go to one server in one connection. */
-interface Pipeline {
-  get(key: string): Pipeline;
-  wait(replicas: number, milliseconds: number): Pipeline;
-  exec(): Promise<readonly (readonly [error: unknown, result: unknown])[] | null>;
-}
-
-/** The commands of ioredis that the source uses. */
-interface Commands {
-  eval(lua: string, keys: number, ...args: (string | number)[]): Promise<unknown>;
-  set(key: string, value: string, unit: 'PX', milliseconds: number): Promise<unknown>;
-  lrange(key: string, first: number, last: number): Promise<string[]>;
-  pipeline(): Pipeline;
-}
 
 /**
  * Holds live rules in Redis, for all processes. Each process gets a message about a change, and reads the version every
@@ -297,22 +275,4 @@ export class RedisRuleSource implements RuleSource {
       this.settling = undefined;
     }
   }
-}
-
-const CONFIRM = 'confirm it with rules.restore() or rules.accept() before other changes';
-
-function foundOf(version: string, reason: string): string {
-  return `${version} ${reason}`;
-}
-
-function keptParts(text: string): VersionParts {
-  const [version = '', json = '[]'] = text.split('\n');
-  return { version, parts: JSON.parse(json) as string[] };
-}
-
-/** Reads rules, the oldest first. */
-function rulesOf(parts: readonly string[], now: number): readonly SourcedRule[] {
-  const fields = parts.filter((_part, index) => index % 2 === 0);
-  const rules = fields.flatMap((field, index) => readRule(field, parts[2 * index + 1]!, now) ?? []);
-  return rules.sort((one, other) => (one.version ?? 0) - (other.version ?? 0));
 }

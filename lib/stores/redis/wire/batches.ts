@@ -1,12 +1,7 @@
 import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers';
-import {
-  MOST_KEYS,
-  type DecideOptions,
-  type Hit,
-  type HitResult,
-  type BaseStore,
-} from '../../../contracts/store.js';
+import { MOST_KEYS, type DecideOptions, type Hit, type HitResult } from '../../../contracts/store.js';
+import type { BaseStore } from '../../../contracts/base-store.js';
 import { StoreFault } from '../../../contracts/store-fault.js';
 import { Call, type CallClock, type Request, type Caller } from './call.js';
 import type { ClientFaults, CurrentClient } from '../link/current-client.js';

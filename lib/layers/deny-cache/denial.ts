@@ -1,0 +1,92 @@
+import type { Hit, HitResult } from '../../contracts/store.js';
+
+/** Estimated heap of a hit with its results, in bytes, besides its key. */
+const HIT_BYTES = 500;
+
+/** What distinguishes hits: a denial keeps nothing else of its request. */
+type DeniedHit = Pick<Hit, 'key' | 'cost' | 'parameters'>;
+
+/** The cached denial of a request. */
+export class Denial {
+  private readonly hits: readonly DeniedHit[];
+  /** The last results. Kept only if the request is repeated before they change, which is rare for most keys. */
+  private results: readonly HitResult[] | undefined;
+  /** When the first of their values in milliseconds changes, in microseconds after `since`. */
+  private changesAfter = 0;
+
+  /**
+   * @param storeResults the results of the store
+   * @param since when the store was called, in microseconds of the process's clock: no later than its decision
+   * @param until until when the request is denied, in microseconds of the same clock
+   */
+  constructor(
+    hits: readonly Hit[],
+    private readonly storeResults: readonly HitResult[],
+    private readonly since: number,
+    private readonly until: number,
+  ) {
+    this.hits = hits.map(({ key, cost, parameters }) => ({ key, cost, parameters }));
+  }
+
+  /** Estimated heap in bytes. */
+  get bytes(): number {
+    return this.hits.reduce((sum, { key }) => sum + HIT_BYTES + key.length, 0);
+  }
+
+  /** Whether a request equals the denied one. */
+  isOf(hits: readonly Hit[]): boolean {
+    return hits.length === this.hits.length && hits.every(isSame, this.hits);
+  }
+
+  /** Whether the denial has ended. */
+  isOver(now: number): boolean {
+    return now >= this.until;
+  }
+
+  /** Returns the results of the request at an instant; `undefined` if the denial does not cover it. */
+  at(now: number): readonly HitResult[] | undefined {
+    const elapsed = now - this.since;
+    if (this.isOver(now) || elapsed < 0) return undefined;
+    if (elapsed < this.changesAfter) return (this.results ??= this.resultsAfter(elapsed));
+    this.results = undefined;
+    return this.resultsAfter(elapsed);
+  }
+
+  private resultsAfter(elapsed: number): readonly HitResult[] {
+    const results = new Array<HitResult>(this.storeResults.length);
+    this.changesAfter = Infinity;
+    for (let index = 0; index < results.length; index += 1) {
+      const { allowed, remaining, retryAfter, resetAfter, delay, part, now } = this.storeResults[index]!;
+      const changes = Math.min(
+        nextMillisecond(retryAfter ?? 0, elapsed),
+        nextMillisecond(resetAfter, elapsed),
+      );
+      if (changes < this.changesAfter) this.changesAfter = changes;
+      const result: HitResult = {
+        allowed,
+        remaining,
+        retryAfter: retryAfter === null ? null : Math.max(0, retryAfter - elapsed),
+        resetAfter: Math.max(0, resetAfter - elapsed),
+        delay,
+        source: 'cache',
+        now,
+      };
+      results[index] = part ? { ...result, part } : result;
+    }
+    return results;
+  }
+}
+
+/**
+ * Returns when the rest of a wait, rounded up to milliseconds, changes next: in microseconds after its start, `Infinity`
+ * if the wait is over.
+ */
+function nextMillisecond(wait: number, elapsed: number): number {
+  const left = wait - elapsed;
+  return left > 0 ? wait - (Math.ceil(left / 1000) - 1) * 1000 : Infinity;
+}
+
+function isSame(this: readonly DeniedHit[], hit: Hit, index: number): boolean {
+  const { key, cost, parameters } = this[index]!;
+  return hit.key === key && hit.cost === cost && hit.parameters === parameters;
+}

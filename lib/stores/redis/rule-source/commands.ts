@@ -1,0 +1,50 @@
+import type { SourcedRule } from '../../../contracts/rule-source.js';
+import { readRule } from './rule-text.js';
+
+/** Why rules are lost, by the codes of rule-version.lua. */
+export const LOSSES: Readonly<Record<string, string>> = {
+  absent: 'Redis has no version of live rules any more',
+  anew: 'the live rules in Redis were written anew, into an empty source',
+  older: 'Redis has an older version of the live rules',
+  other: 'Redis has other live rules with the same version',
+  changed: 'the live rules in Redis are not those that were written with their version',
+};
+
+/** A version, and the fields and values of its rules in turn. */
+export interface VersionParts {
+  readonly version: string;
+  readonly parts: readonly string[];
+}
+
+/** A pipeline of ioredis, whose commands go to one server in one connection. */
+interface Pipeline {
+  get(key: string): Pipeline;
+  wait(replicas: number, milliseconds: number): Pipeline;
+  exec(): Promise<readonly (readonly [error: unknown, result: unknown])[] | null>;
+}
+
+/** The commands of ioredis that the source uses. */
+export interface Commands {
+  eval(lua: string, keys: number, ...args: (string | number)[]): Promise<unknown>;
+  set(key: string, value: string, unit: 'PX', milliseconds: number): Promise<unknown>;
+  lrange(key: string, first: number, last: number): Promise<string[]>;
+  pipeline(): Pipeline;
+}
+
+export const CONFIRM = 'confirm it with rules.restore() or rules.accept() before other changes';
+
+export function foundOf(version: string, reason: string): string {
+  return `${version} ${reason}`;
+}
+
+export function keptParts(text: string): VersionParts {
+  const [version = '', json = '[]'] = text.split('\n');
+  return { version, parts: JSON.parse(json) as string[] };
+}
+
+/** Reads rules, the oldest first. */
+export function rulesOf(parts: readonly string[], now: number): readonly SourcedRule[] {
+  const fields = parts.filter((_part, index) => index % 2 === 0);
+  const rules = fields.flatMap((field, index) => readRule(field, parts[2 * index + 1]!, now) ?? []);
+  return rules.sort((one, other) => (one.version ?? 0) - (other.version ?? 0));
+}
