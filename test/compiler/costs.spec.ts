@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { errorsIn } from './errors-in.js';
 
 const PREAMBLE = [
-  `import type { RateLimitService, Reservation, Rule } from '../../lib/index.js';
-import type { RateLimiter } from '../../lib/limiter.js';`,
+  `import type { RateLimitService, Reservation, Rule } from '../../lib/index.js';`,
+  `import type { RateLimiter } from '../../lib/limiter.js';`,
   `declare const limiter: RateLimiter;`,
   `declare const limits: RateLimitService;`,
   `declare const tokens: { name: 'tokens'; window: '1m'; limit: number };`,

@@ -5,8 +5,8 @@ const FILE = pathOf('test/compiler/checked-code.ts');
 
 /** What the code can use. */
 const PREAMBLE = [
-  `import { RateLimit, RateLimitModule, type RouteRule } from '../../lib/index.js';
-import { type RateLimiter } from '../../lib/limiter.js';`,
+  `import { RateLimit, RateLimitModule, type RouteRule } from '../../lib/index.js';`,
+  `import type { RateLimiter } from '../../lib/limiter.js';`,
   `declare const limiter: RateLimiter;`,
   `declare const configured: { window: string; limit: number };`,
   `declare const typed: RouteRule;`,
