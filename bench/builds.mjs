@@ -33,7 +33,8 @@ const IN_MEMORY = { 'memory, allowed': { lanes: 1 }, 'memory, denied': { lanes: 
 function openOf(directory, inMemory, rules = 1) {
   return async ({ server, limit }) => {
     const load = (entry) => import(pathToFileURL(join(directory, 'dist/esm', entry)));
-    const { MemoryStore, RateLimiter } = await load('index.js');
+    const entry = await load('limiter.js').catch(() => load('index.js')); // where older builds have it
+    const { MemoryStore, RateLimiter } = entry;
     const { RedisStore } = await load('redis.js');
     const client = inMemory ? undefined : server.connect();
     const onRedis = { redis: client, timeout: TIMEOUT_MS, connectTimeout: TIMEOUT_MS };
