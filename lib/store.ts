@@ -1,5 +1,6 @@
 // nestjs-redis-rate-limit/store
 // The interface of a store, for those who write one. Not stable: any version may change it.
+export type { BaseStore } from './contracts/base-store.js';
 export type {
   Store,
   Hit,
@@ -13,7 +14,6 @@ export type {
   Once,
 } from './contracts/store.js';
 export type {
-  BaseStore,
   SharedStore,
   StoreChange,
   Follower,
