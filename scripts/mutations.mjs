@@ -27,7 +27,7 @@ for (const each of ['node_modules', 'dist', '.cache']) symlinkSync(join(root, ea
 
 /** Whether some specs pass in the copy. */
 function passes(...flags) {
-  const args = ['run', '--silent', 'jest', '--', '--bail', '--silent', '--testTimeout=60000', ...flags];
+  const args = ['run', '--silent', 'jest', '--', '--bail', '--silent', '--testTimeout=20000', ...flags];
   return spawnSync('npm', args, { cwd: copy, stdio: 'ignore' }).status === 0;
 }
 

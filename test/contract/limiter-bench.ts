@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from '@jest/globals';
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import type { Clock } from '../../lib/contracts/clock.js';
@@ -24,20 +24,26 @@ export interface Bench {
   expectTimeline(rule: Rule, table: string): Promise<void>;
 }
 
-/** Returns a function that creates a new bench. The store is opened once and closed after the suite. */
+/**
+ * Returns a function that creates a new bench. The store is opened once and closed after the suite; the limiters of a test
+ * are closed after it.
+ */
 export function benches(createStore: CreateStore): () => Bench {
   const time = new VirtualTime();
   const start = time.now;
+  const limiters: RateLimiter[] = [];
   let store: BaseStore;
   beforeAll(async () => {
     store = await createStore(time.clock);
   });
+  afterEach(() => Promise.all(limiters.splice(0).map((limiter) => limiter.close())));
   afterAll(() => store.close());
   return () => {
     time.now = start;
     // The test is about the store, not about a cache.
     const options = { store, prefix: uniquePrefix(), onStoreError: 'deny', denyCache: false } as const;
     const [limiter, other] = [new RateLimiter(options), new RateLimiter(options)];
+    limiters.push(limiter, other);
     const goTo = (at: number) => {
       time.now = start + at;
     };

@@ -71,6 +71,7 @@ export class Heartbeats {
   private compare(key: string, now: number, before: number): void {
     const last = this.last.get(key);
     if (!last || before >= last.until || now < last.now || now >= last.until) return;
-    for (const watcher of this.watchers) watcher.lostData?.(this.current.serverOf(key));
+    const server = this.current.serverOf(key);
+    for (const watcher of this.watchers) watcher.lostData?.(server);
   }
 }
