@@ -183,15 +183,22 @@ module.exports = {
       from: { path: '^lib/simulate/', pathNot: SPEC },
       to: {
         path: '^lib/',
-        pathNot: '^lib/(simulate|limiter|rules|algorithms|stores/memory|http|contracts)/',
+        pathNot: '^lib/(simulate|replay|rules|algorithms|http|contracts)/',
       },
+    },
+    {
+      name: 'the-replay-imports-rules-and-contracts-only',
+      comment: 'The simulator, the preview of the page and the playground, in a browser, replay with it.',
+      severity: 'error',
+      from: { path: '^lib/replay/', pathNot: SPEC },
+      to: { path: '^lib/', pathNot: '^lib/(replay|rules|contracts)/' },
     },
     {
       name: 'the-playground-imports-what-decides',
       comment: 'It runs in browsers, where there is neither Nest nor Redis nor Node.js.',
       severity: 'error',
       from: { path: '^site/playground/' },
-      to: { path: '^lib/', pathNot: '^lib/(simulate/|rules/|algorithms/|contracts/)' },
+      to: { path: '^lib/', pathNot: '^lib/(simulate/|replay/|rules/|algorithms/|contracts/)' },
     },
     {
       name: 'nestjs-in-nest-only',

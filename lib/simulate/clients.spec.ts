@@ -5,7 +5,7 @@ function open(maxSize: number) {
   const dropped: Client[] = [];
   const clients = new Clients({
     ...{ rules: 1, maxSize },
-    measure: () => undefined,
+    measure: () => 0,
     onDropped: (client) => dropped.push(client),
   });
   return { clients, dropped };

@@ -1,12 +1,4 @@
-import { type ReplayedCounter, stepOf } from '../rules/replay.js';
-import type { CompiledRule } from '../rules/compiled-rule.js';
-
-/** What a simulation knows of one client under one rule. */
-interface ClientRecord extends ReplayedCounter {
-  denied: number;
-  /** Size of the state: an integer from 0. */
-  size: number;
-}
+import { ReplayedCounter } from '../replay/counter.js';
 
 /** A client: all requests of one subject. */
 export interface Client {
@@ -14,23 +6,8 @@ export interface Client {
   /** Number of the client in the order of first requests, from 0. */
   readonly id: number;
   /** One for each rule. */
-  readonly records: readonly ClientRecord[];
+  readonly counters: readonly ReplayedCounter[];
   requests: number;
-}
-
-function newClient(subject: string, id: number, rules: number): Client {
-  return { subject, id, records: Array.from({ length: rules }, newRecord), requests: 0 };
-}
-
-export function newRecord(): ClientRecord {
-  return { state: undefined, expiresAt: 0, blockedUntil: 0, denied: 0, size: 0 };
-}
-
-/** Returns the size of a client in memory: 1, and the sizes of its states. */
-function sizeOfClient({ records }: Client): number {
-  let size = 1;
-  for (const record of records) size += record.size;
-  return size;
 }
 
 /** Options of `Clients`. */
@@ -39,8 +16,8 @@ interface ClientsOptions {
   readonly rules: number;
   /** Maximum total size of the clients in memory. */
   readonly maxSize: number;
-  /** Deletes the expired states of a client, and measures the others. */
-  readonly measure: (client: Client) => void;
+  /** Deletes the expired states of a client, and returns the size of the others: an integer from 0. */
+  readonly measure: (client: Client) => number;
   /** Receives a client that is dropped from memory. */
   readonly onDropped: (client: Client) => void;
 }
@@ -100,7 +77,8 @@ export class Clients {
   private added(subject: string): Client {
     // A part of a line keeps the whole chunk of the file in memory: copy it.
     const copy = Buffer.from(subject, 'utf16le').toString('utf16le');
-    const client = newClient(copy, this.created++, this.options.rules);
+    const counters = Array.from({ length: this.options.rules }, () => new ReplayedCounter());
+    const client = { subject: copy, id: this.created++, counters, requests: 0 };
     this.recent.set(copy, client);
     return client;
   }
@@ -110,10 +88,7 @@ export class Clients {
     this.requestsLeft = this.mostUnmeasured();
     const { maxSize, measure, onDropped } = this.options;
     let size = 0;
-    for (const client of this.recent.values()) {
-      measure(client);
-      size += sizeOfClient(client);
-    }
+    for (const client of this.recent.values()) size += 1 + measure(client);
     if (size < maxSize / 2) return;
     for (const client of this.older.values()) onDropped(client);
     this.older = this.recent;
@@ -126,33 +101,4 @@ export class Clients {
     const { maxSize, rules } = this.options;
     return Math.max(1, Math.min(MEASURED_EVERY, Math.floor(maxSize / 8 / (1 + rules))));
   }
-}
-
-export const ALLOWED = 0;
-
-export const DELAYED = 1;
-
-export const DENIED = 2;
-
-/** The outcome of a request: `ALLOWED`, `DELAYED` or `DENIED`. */
-export type Outcome = typeof ALLOWED | typeof DELAYED | typeof DENIED;
-
-/**
- * Decides a request of a client, see `stepOf`.
- *
- * @param now microseconds since the epoch
- */
-export function decide(rule: CompiledRule, record: ClientRecord, now: number): Outcome {
-  const step = stepOf(rule, record, now);
-  if (!step?.allowed) {
-    record.denied += 1;
-    return DENIED;
-  }
-  return step.delay > 0 ? DELAYED : ALLOWED;
-}
-
-/** Measures the state of a client, and deletes it if it has expired. */
-export function measure({ algorithm }: CompiledRule, record: ClientRecord, now: number): void {
-  if (record.expiresAt <= now) record.state = undefined;
-  record.size = record.state === undefined ? 0 : (algorithm.sizeOf?.(record.state) ?? 1);
 }

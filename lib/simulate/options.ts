@@ -4,14 +4,15 @@ import { FROM_ONE, refusal } from '../contracts/options.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { FORMAT, type Format } from './input/formats.js';
 import type { LineOptions } from './input/lines.js';
-import { readRule, type SimulatedRule } from './rule-text.js';
+import { readRule } from './rule-text.js';
 import type { Target } from './suggest.js';
 
 /** The options of a simulation. */
 export interface SimulateOptions extends LineOptions {
   /** Paths; `-` is the standard input. */
   readonly files: readonly string[];
-  readonly rules: readonly SimulatedRule[];
+  /** The texts of valid rules. */
+  readonly rules: readonly string[];
   readonly format: Format | undefined;
   /** Maximum total size of clients and states in memory. */
   readonly maxClients: number;
@@ -48,6 +49,7 @@ export function readArguments(args: readonly string[]): SimulateOptions {
     throw wrong(`no rule; write --rule '100/1m', or --suggest 0.1% for a limit`);
   }
   if (format !== undefined && !FORMAT.accepts(format)) throw wrong(refusal('--format', format, FORMAT));
+  rule.forEach(readRule);
   const by = (values.by ?? ['ip']).flatMap((names) => names.split(','));
   if (by.includes('')) {
     throw wrong(
@@ -60,7 +62,7 @@ export function readArguments(args: readonly string[]): SimulateOptions {
   }
   return {
     files: positionals,
-    rules: rule.map(readRule),
+    rules: rule,
     by,
     map: mapOf(values.map ?? []),
     format: format as Format | undefined,

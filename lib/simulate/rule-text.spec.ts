@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { readRule } from './rule-text.js';
+import { fieldsOf, readRule, ruleOf } from './rule-text.js';
 
 describe('a rule of the command line', () => {
   it('has the limit, the window, the algorithm and its options', () => {
-    expect(readRule('100/1m').fields).toEqual({ limit: '100', window: '1m' });
-    expect(readRule(' 100/1m  token-bucket burst=20 block=5m').fields).toEqual({
+    expect(fieldsOf('100/1m', '--rule')).toEqual({ limit: '100', window: '1m' });
+    expect(fieldsOf(' 100/1m  token-bucket burst=20 block=5m', '--rule')).toEqual({
       ...{ limit: '100', window: '1m', algorithm: 'token-bucket' },
       ...{ burst: '20', block: '5m' },
     });
-    expect(readRule('5/1m burst=20 algorithm=gcra').compiled.algorithm.name).toBe('gcra');
-    expect(readRule('5/1m gcra overdraft=true').fields).toMatchObject({ overdraft: true });
-    expect(readRule('5/day fixed-window timeZone=Europe/Berlin').compiled.parametersAt).toBeDefined();
+    expect(readRule('5/1m burst=20 algorithm=gcra').algorithm.name).toBe('gcra');
+    expect(ruleOf(fieldsOf('5/1m gcra overdraft=true', '--rule'))).toMatchObject({ overdraft: true });
+    expect(readRule('5/day fixed-window timeZone=Europe/Berlin').parametersAt).toBeDefined();
   });
 
   it.each([

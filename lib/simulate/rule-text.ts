@@ -10,14 +10,6 @@ const ALLOWED =
 /** Fields of a rule that change nothing in a simulation: one process, nothing enforced, no failing store. */
 const WITHOUT_EFFECT = ['mode', 'per', 'onStoreError', 'trial', 'prefetch'];
 
-/** A rule of the command line. */
-export interface SimulatedRule {
-  /** The rule as it was given. */
-  readonly text: string;
-  readonly fields: AnyRule;
-  readonly compiled: CompiledRule;
-}
-
 /** The fields of a rule as text. */
 export type RuleText = Readonly<Record<string, string>>;
 
@@ -26,9 +18,16 @@ export type RuleText = Readonly<Record<string, string>>;
  *
  * @throws RateLimitConfigError with all problems of the rule
  */
-export function readRule(text: string): SimulatedRule {
+export function readRule(text: string): CompiledRule {
   const path = `--rule "${text}"`;
-  return compiled(text, ruleOf(fieldsOf(text, '--rule')), path);
+  const fields = ruleOf(fieldsOf(text, '--rule'));
+  const { algorithm = DEFAULT_ALGORITHM } = fields;
+  if (hasLeases(algorithm)) {
+    throw new RateLimitConfigError([
+      `${path}.algorithm: got "${algorithm}", which counts requests at the same time; a log does not record when they ended; allowed: an algorithm with a window`,
+    ]);
+  }
+  return compileRule(fields, path);
 }
 
 /**
@@ -75,21 +74,6 @@ export function textOf({ limit, window, algorithm, ...options }: RuleText): stri
   const amount = window === undefined ? limit! : `${limit!}/${window}`;
   const words = Object.entries(options).map(([name, value]) => `${name}=${value}`);
   return [amount, ...(algorithm === undefined ? [] : [algorithm]), ...words].join(' ');
-}
-
-/**
- * Compiles a rule for a simulation.
- *
- * @throws RateLimitConfigError with all problems of the rule
- */
-export function compiled(text: string, fields: AnyRule, path: string): SimulatedRule {
-  const { algorithm = DEFAULT_ALGORITHM } = fields;
-  if (hasLeases(algorithm)) {
-    throw new RateLimitConfigError([
-      `${path}.algorithm: got "${algorithm}", which counts requests at the same time; a log does not record when they ended; allowed: an algorithm with a window`,
-    ]);
-  }
-  return { text, fields, compiled: compileRule(fields, path) };
 }
 
 function hasLeases(algorithm: string | undefined): boolean {

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
-import { type Client, Clients, decide, measure } from './clients.js';
+import { type Client, Clients } from './clients.js';
 import { LogFile, visitInOrder, type MalformedLine } from './input/log-file.js';
 import type { SimulateOptions } from './options.js';
+import { readRule } from './rule-text.js';
 import { suggest, templatesOf, type Suggestion } from './suggest.js';
 import { Tally, type RuleTally } from './tally.js';
 
@@ -152,17 +153,17 @@ export interface Simulation {
 
 /** Replays logs, and decides each request by each rule. */
 export async function simulate(options: SimulateOptions, progress: Progress): Promise<Simulation> {
-  const { rules } = options;
+  const rules = options.rules.map(readRule);
   const tallies = rules.map(() => new Tally());
   const trace = options.suggest && new Trace();
   let [now, requests, withoutSubject, late, latestBy, from, dropped] = [0, 0, 0, 0, 0, -1, 0];
   const clients = new Clients({
     rules: rules.length,
     maxSize: options.maxClients,
-    measure: ({ records }) => rules.forEach(({ compiled }, index) => measure(compiled, records[index]!, now)),
+    measure: ({ counters }) => sum(rules.map((rule, index) => counters[index]!.measure(rule, now))),
     onDropped: (client: Client) => {
       dropped += 1;
-      tallies.forEach((tally, index) => tally.addClient(client, client.records[index]!.denied));
+      tallies.forEach((tally, index) => tally.addClient(client, client.counters[index]!.denied));
     },
   });
   const files = options.files.map(
@@ -182,7 +183,7 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
     const client = clients.take(subject);
     const second = Math.floor(now / 1e6);
     for (let index = 0; index < rules.length; index += 1) {
-      tallies[index]!.add(second, decide(rules[index]!.compiled, client.records[index]!, now));
+      tallies[index]!.add(second, client.counters[index]!.decide(rules[index]!, now));
     }
     trace?.add(now, client.id);
   });
@@ -201,9 +202,9 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
     from: from < 0 ? null : isoOf(from),
     to: from < 0 ? null : isoOf(now),
     dropped: droppedEarly,
-    rules: rules.map(({ text, compiled }, index) => ({
-      rule: text,
-      algorithm: compiled.algorithm.name,
+    rules: rules.map(({ algorithm }, index) => ({
+      rule: options.rules[index]!,
+      algorithm: algorithm.name,
       ...tallies[index]!.result(),
     })),
     suggestions: trace ? suggestAll(options, trace, progress) : [],

@@ -15,7 +15,7 @@ const clients: ClientTimes = Array.from({ length: 50 }, (_, n) =>
 
 describe('a suggested limit', () => {
   it('is the smallest one within the target, for each algorithm with the windows of the rules', () => {
-    const templates = templatesOf([readRule('5/10s'), readRule('5/1m gcra burst=20')]);
+    const templates = templatesOf(['5/10s', '5/1m gcra burst=20']);
     expect(templates).toHaveLength(15);
     for (const template of templates) {
       const { limit, rule, denied, clientsDenied } = suggest(template, clients, {
@@ -31,7 +31,7 @@ describe('a suggested limit', () => {
   });
 
   it('can be one for a share of clients', () => {
-    const [template] = templatesOf([readRule('1/1h')]);
+    const [template] = templatesOf(['1/1h']);
     const target = { share: 0.1, of: 'clients' } as const;
     // A fixed window of an hour denies the clients with more requests than the limit: 99, 97, 95, 93 and 91.
     expect(suggest(template!, clients, target)).toMatchObject({ limit: 89, clientsDenied: 5 });

@@ -1,7 +1,8 @@
 import { algorithms } from '../algorithms/registry.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
-import { newRecord, decide } from './clients.js';
-import { readRule, type SimulatedRule } from './rule-text.js';
+import { ReplayedCounter } from '../replay/counter.js';
+import type { CompiledRule } from '../rules/compiled-rule.js';
+import { fieldsOf, readRule } from './rule-text.js';
 
 /** The largest limit of a rule. */
 const LARGEST = 1e9;
@@ -40,11 +41,11 @@ export interface Template {
 export type ClientTimes = readonly Float64Array[];
 
 /** Returns what to search a limit for: each algorithm with each window of the rules, and the rules with options. */
-export function templatesOf(rules: readonly SimulatedRule[]): readonly Template[] {
-  const given = rules.map(({ text, fields }) => {
-    const [amount, ...words] = text.trim().split(/\s+/);
-    const options = words.filter((word) => word.includes('=')).join(' ');
-    return { algorithm: fields.algorithm ?? '', window: amount!.split('/')[1]!, options };
+export function templatesOf(rules: readonly string[]): readonly Template[] {
+  const given = rules.map((text) => {
+    const { algorithm = '', window = '' } = fieldsOf(text, '--rule');
+    const options = text.split(/\s+/).filter((word) => word.includes('='));
+    return { algorithm, window, options: options.join(' ') };
   });
   const windows = rules.length === 0 ? ['1m'] : [...new Set(given.map(({ window }) => window))];
   const plain = windows.flatMap((window) =>
@@ -57,14 +58,14 @@ export function templatesOf(rules: readonly SimulatedRule[]): readonly Template[
 }
 
 /** Counts what a rule denies. Stops when it denies more than a maximum. */
-export function denialsOf({ compiled }: SimulatedRule, clients: ClientTimes, most: Denials): Denials {
+export function denialsOf(rule: CompiledRule, clients: ClientTimes, most: Denials): Denials {
   let denied = 0;
   let clientsDenied = 0;
   for (const times of clients) {
-    const record = newRecord();
-    for (const time of times) decide(compiled, record, time);
-    denied += record.denied;
-    if (record.denied > 0) clientsDenied += 1;
+    const counter = new ReplayedCounter();
+    for (const time of times) counter.decide(rule, time);
+    denied += counter.denied;
+    if (counter.denied > 0) clientsDenied += 1;
     if (denied > most.denied || clientsDenied > most.clientsDenied) break;
   }
   return { denied, clientsDenied };
@@ -121,7 +122,7 @@ function countAbove(clients: ClientTimes, limit: number): number {
 }
 
 /** Returns the rule; `undefined` if its options do not allow such a limit. */
-function validRule(text: string): SimulatedRule | undefined {
+function validRule(text: string): CompiledRule | undefined {
   try {
     return readRule(text);
   } catch (error) {

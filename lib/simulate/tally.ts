@@ -1,4 +1,8 @@
-import { type Client, DENIED, type Outcome } from './clients.js';
+import type { Step } from '../contracts/algorithm.js';
+import type { Client } from './clients.js';
+
+/** The outcomes of a request, as positions of counts. */
+export const [ALLOWED, DELAYED, DENIED] = [0, 1, 2];
 
 /** Number of bars of a chart: even, since neighbours are joined when the time does not fit. */
 const BARS = 120;
@@ -92,8 +96,12 @@ export class Tally {
   private clientsDenied = 0;
   private readonly worst: DeniedClient[] = [];
 
-  /** @param second seconds since the epoch, never before an earlier call */
-  add(second: number, outcome: Outcome): void {
+  /**
+   * @param second seconds since the epoch, never before an earlier call
+   * @param step `undefined` if the client was blocked
+   */
+  add(second: number, step: Step<unknown> | undefined): void {
+    const outcome = !step?.allowed ? DENIED : step.delay > 0 ? DELAYED : ALLOWED;
     this.outcomes[outcome]! += 1;
     this.timeline.add(second, outcome);
     if (outcome !== DENIED) return;

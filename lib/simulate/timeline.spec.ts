@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ALLOWED, DENIED } from './clients.js';
-import { Timeline } from './tally.js';
+import { ALLOWED, DENIED, Timeline } from './tally.js';
 
 describe('the timeline of a simulation', () => {
   it('has a bar for each second', () => {

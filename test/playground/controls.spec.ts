@@ -85,6 +85,6 @@ describe('the text of a rule to copy', () => {
     const [, text = ''] = /--rule '(.*)'$/.exec(
       commandOf({ limit: '10', window: '10s', burst: '3', algorithm: 'gcra' }),
     )!;
-    expect(readRule(text).compiled.parameters).toMatchObject({ limit: 10, burst: 3 });
+    expect(readRule(text).parameters).toMatchObject({ limit: 10, burst: 3 });
   });
 });
