@@ -42,7 +42,7 @@ local function begin(call_keys, call_argv)
   now, slack_ms = tonumber(argv[1]), 3600000
   if not now then
     local time = redis.call('TIME')
-    now, slack_ms = tonumber(time[1]) * 1000000 + tonumber(time[2]), 0
+    now, slack_ms = time[1] * 1000000 + time[2], 0
   end
 end
 
@@ -140,6 +140,11 @@ end
 -- epoch), `end:written`.
 local function block_text(duration)
   return string.format(INTEGER, now + duration) .. ':' .. string.format(INTEGER, now)
+end
+
+-- Stores a string at once.
+local function set(position, state, expires_ms)
+  redis.call('SET', keys[position], state, 'PX', string.format(INTEGER, expires_ms))
 end
 
 local function put(position, state, expires_ms)

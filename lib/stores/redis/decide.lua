@@ -3,11 +3,11 @@
 --
 -- KEYS  for each hit of each request, in order, without duplicates: its key, the key of its block if its rule can block,
 --       and the key of its receipt for a prefetch
--- ARGV  see protocol.lua; the arguments are runs of requests that differ only in their keys, each with: times (number of
---       requests), count (hits per request; if negative, mode and max_wait follow), mode (1: charge nothing; 2:
---       prefetch; 3: charge nothing, and return the results of the charge), max_wait (microseconds; -1: unlimited; for mode 2: how long to store the receipts), and for each hit:
---       rule (index), cost (permits), and only if the algorithm has leases: lease (a name), waits (1: takes a place in
---       the queue if permits are missing)
+-- ARGV  see protocol.lua; the arguments, [1,1,1,1] by default, are runs of requests that differ only in their keys, each
+--       with: times (number of requests), count (hits per request; if negative, mode and max_wait follow), mode (1:
+--       charge nothing; 2: prefetch; 3: charge nothing, and return the results of the charge), max_wait (microseconds;
+--       -1: unlimited; for mode 2: how long to store the receipts), and for each hit: rule (index), cost (permits), and
+--       only if the algorithm has leases: lease (a name), waits (1: takes a place in the queue if permits are missing)
 -- Returns  now (microseconds), then three integers per hit: remaining (permits; if negative: none, and the subject is
 --          blocked for so many microseconds), wait (microseconds; from 0: allowed
 --          with this delay; -1: never allowed; below -1: allowed after -2 - wait), reset_after (microseconds); the
@@ -18,6 +18,9 @@
 -- The hits of the request: where their states, blocks and receipts are, and what their algorithms say.
 local hit_key, hit_block, hit_receipt = {}, {}, {}
 local hit_allowed, hit_state, hit_expiry, hit_blocks = {}, {}, {}, {}
+
+-- The arguments of a request of one hit of cost 1.
+local LONE = '[1,1,1,1]'
 
 -- Position in the reply of the first request that was charged: it and the later ones depend on unsaved states.
 local unsure
@@ -123,13 +126,20 @@ local function check_all_new(denied)
   end
 end
 
--- States that are not strings are saved first: the server may reject their commands, so that the request fails.
-local function charge_all(are_strings)
+-- States that are not strings are saved first: the server may reject their commands, so that the request fails. Strings
+-- are saved by a function, which may store them later.
+local function charge_all(save_string)
+  local strings
   for hit = 1, count do
-    local save = hit_rule[hit].save or put
-    if hit_allowed[hit] and hit_cost[hit] > 0 and (save == put) == are_strings then
+    if hit_allowed[hit] and hit_cost[hit] > 0 then
       take_memory()
-      save(hit_key[hit], hit_state[hit], milliseconds(hit_expiry[hit]))
+      local save = hit_rule[hit].save
+      if save then save(hit_key[hit], hit_state[hit], milliseconds(hit_expiry[hit])) else strings = true end
+    end
+  end
+  for hit = 1, strings and count or 0 do
+    if hit_allowed[hit] and hit_cost[hit] > 0 and not hit_rule[hit].save then
+      save_string(hit_key[hit], hit_state[hit], milliseconds(hit_expiry[hit]))
     end
   end
 end
@@ -217,7 +227,40 @@ local function mark_cached()
   end
 end
 
+-- Denies the only hit of a plain request, unless the denial has to be stored.
+-- Returns: whether it is denied.
+local function deny_plain(remaining, wait, reset_after, state)
+  if count > 1 or state then return false end
+  report(1, false, remaining, wait, reset_after)
+  mark_cached()
+  return true
+end
+
+-- Decides a request of plain rules (see protocol.lua), if nothing but their charges has to be stored and reported.
+-- Otherwise, nothing is stored.
+-- Returns: whether it is decided.
+local function decide_plain(save_string)
+  has_moved = false
+  for hit = 1, count do
+    local rule = hit_rule[hit]
+    local key = key_of(rule, first_key + hit - 1)
+    local allowed, remaining, wait, reset_after, state, expires_after =
+      rule.step(key, now, hit_cost[hit], 0, nil, unpack(rule.parameters))
+    hit_key[hit], hit_allowed[hit], hit_state[hit], hit_expiry[hit] = key, allowed, state, expires_after
+    if has_moved then return false end
+    if not allowed then return deny_plain(remaining, wait, reset_after, state) end
+    if remaining == 0 then return false end
+    local slot = start + FIELDS * (hit - 1)
+    reply[slot], reply[slot + 1], reply[slot + 2] = remaining, wait, reset_after
+  end
+  if #keys > 1 then check_all_new(false) end
+  charge_all(save_string)
+  unsure = unsure or start
+  return true
+end
+
 local function decide_request()
+  if plain and decide_plain(put) then return end
   has_moved = false
   local denied = check_all()
   check_all_new(denied)
@@ -226,8 +269,7 @@ local function decide_request()
   elseif peeks then
     report_next_of_peek()
   else
-    charge_all(false)
-    charge_all(true)
+    charge_all(put)
     if kept then write_receipts() end
     report_next()
     unsure = unsure or start
@@ -244,9 +286,25 @@ local function decide_all()
   while next_request() do decide_request() end
 end
 
+-- Decides the only request of a call without arguments, a hit of cost 1, if its rule is plain.
+-- Returns: whether it is decided.
+local function decide_lone(...)
+  begin(...)
+  rules, reply = rules_of(argv[2]), { now, 0, 0, 0 }
+  if is_full or not rules[1].plain then return false end
+  hit_rule[1], hit_cost[1] = rules[1], 1
+  start, first_key, count = 2, 1, 1
+  return decide_plain(set)
+end
+
 local decide
-function decide(...)
-  begin_requests(...)
+function decide(call_keys, call_argv)
+  if not call_argv[3] then
+    local done, is_decided = pcall(decide_lone, call_keys, call_argv)
+    if done and is_decided then return reply end
+    call_argv[3] = LONE
+  end
+  begin_requests(call_keys, call_argv)
   unsure = nil
   local failed
   repeat
@@ -259,7 +317,7 @@ function decide(...)
   until done
   local saved, failure = pcall(save_all)
   if not saved and not is_full and string.find(type(failure) == 'table' and failure.err or failure, 'OOM', 1, true) then
-    return when_full(decide)(...) -- the first write failed, so nothing was written
+    return when_full(decide)(call_keys, call_argv) -- the first write failed, so nothing was written
   end
   if not saved and unsure then fail_from(unsure, failure) end
   append_parts()

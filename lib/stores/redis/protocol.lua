@@ -5,7 +5,7 @@
 --       rules      JSON, a list of: algorithm (name), block (microseconds; 0: only block.lua blocks; -1: cannot block),
 --                  denials (0: deny the request; 1: do not, in shadow mode; 2: deny the request, and the process may
 --                  cache them), parameters (a list of integers, in the order of the algorithm's functions)
---       arguments  JSON, a list: the arguments of the function
+--       arguments  JSON, a list: the arguments of the function; absent for decide.lua: [1,1,1,1], a hit of cost 1
 --       positions     JSON, a list: the position in KEYS of the first key, the second key, …; absent without duplicates
 --
 -- An example: three requests of one turn, decided by decide.lua. The subjects ann and bob each consume a permit of a
@@ -65,6 +65,8 @@ local function compile(text)
       shadow = rule[3] == 1,
       caches = rule[3] == 2 and rule[2] <= 0 and not algorithm.leases,
       parameters = rule[4],
+      -- whether a charge stores and reports nothing else than the state
+      plain = rule[2] < 0 and rule[3] ~= 1 and not algorithm.leases and not algorithm.clear,
     }
   end
   return compiled

@@ -15,8 +15,8 @@ local parts, part_count = {}, 0
 local next_argument, next_key
 
 -- The current run of requests: how many of them are left, and what they have in common. For a prefetch, `kept` is how
--- long to store the receipts (microseconds).
-local left, count, width, charge, peeks, max_wait, kept
+-- long to store the receipts (microseconds). `plain`: whether `decide_plain` can decide them.
+local left, count, width, charge, peeks, max_wait, kept, plain
 local hit_rule, hit_cost, hit_lease, hit_waits = {}, {}, {}, {}
 
 -- The current request: the position of its part of the reply, and of its keys.
@@ -39,12 +39,13 @@ local function read_run()
     count, ask, max_wait, at = -count, arguments[at], arguments[at + 1], at + 2
     if ask == 2 then kept, max_wait = max_wait, 0 end
   end
-  width = kept and 2 * count or count
+  width, plain = kept and 2 * count or count, ask == 0 and max_wait == 0 and not is_full
   for hit = 1, count do
     local rule = rules[arguments[at]]
     hit_rule[hit], hit_cost[hit], hit_lease[hit], hit_waits[hit], at = rule, arguments[at + 1], nil, false, at + 2
     if rule.leases then hit_lease[hit], hit_waits[hit], at = arguments[at], arguments[at + 1] == 1, at + 2 end
     if rule.block then width = width + 1 end
+    if not rule.plain or hit_cost[hit] == 0 then plain = false end
   end
   if max_wait < 0 then max_wait = math.huge end
   next_argument, charge, peeks = at, ask == 0 or ask == 2, ask == 3

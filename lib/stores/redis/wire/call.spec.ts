@@ -36,6 +36,17 @@ describe('a call', () => {
     ]);
   });
 
+  it('omits the arguments of a single hit of cost 1, which decide.lua supplies', () => {
+    const argvOf = (...hits: readonly Hit[]): readonly unknown[] => {
+      const call = new Call(undefined);
+      call.addRequest(hits, {});
+      return call.argv;
+    };
+    expect(argvOf(hit('a'))).toEqual(['', '[["gcra",-1,0,[10,60000000,10,60000000,0,60000000,0]]]']);
+    expect(argvOf(hit('a', { cost: 2 }))[2]).toBe('[1,1,1,2]');
+    expect(argvOf(hit('a', { block: { key: 'a:block', duration: 5 } }))[2]).toBe('[1,1,1,1]');
+  });
+
   it('distinguishes rules by their parameters, not by their names', () => {
     const other = { ...GCRA, limit: 20 };
     expect(told([hit('a')], [hit('b', { parameters: other })], [hit('c')])[0]).toEqual([

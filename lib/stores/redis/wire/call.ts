@@ -120,12 +120,15 @@ export class Call {
   }
 
   get argv(): readonly (string | number)[] {
-    const { positions } = this;
+    const { positions, keys, arguments: args } = this;
     const rules = this.rules.map(
       ({ algorithm, parameters, block, denials }) =>
         `["${algorithm.name}",${block},${denials},${encode(algorithm, parameters)}]`,
     );
-    const argv = [this.now ?? '', `[${rules.join(',')}]`, JSON.stringify(this.arguments)];
+    const argv = [this.now ?? '', `[${rules.join(',')}]`];
+    // decide.lua knows the arguments of one hit of cost 1.
+    if (this.main === 'decide' && keys.length === 1 && args.join() === '1,1,1,1') return argv;
+    argv.push(JSON.stringify(args));
     return positions ? [...argv, JSON.stringify(positions)] : argv;
   }
 

@@ -77,7 +77,7 @@ function functionOf(name: string, main: Main, isFull = false): string {
 }
 
 function counted(main: string): string {
-  return `function(...)\n  calls, functions = calls + 1, functions or define()\n  return functions.${main}(...)\nend`;
+  return `function(keys, argv)\n  calls, functions = calls + 1, functions or define()\n  return functions.${main}(keys, argv)\nend`;
 }
 
 function registration(name: string, flags: string, callback: string): string {
