@@ -1,4 +1,4 @@
-import { shown } from '../contracts/shown.js';
+import { escaped, shown } from '../contracts/shown.js';
 import type { Decision } from '../contracts/decision.js';
 import { didYouMean } from '../contracts/nearest.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -212,8 +212,7 @@ export class RateLimitEvents<Context = unknown> {
 function checkListener(names: readonly string[], name: unknown, listener: unknown): void {
   if (!names.includes(name as string)) {
     const allowed = names.map((each) => `"${each}"`).join(', ');
-    const fix = didYouMean(String(name), names);
-    throw new RateLimitConfigError([problem('event', name, allowed + fix)]);
+    throw new RateLimitConfigError([problem('event', name, allowed, didYouMean(String(name), names))]);
   }
   if (typeof listener === 'function') return;
   throw new RateLimitConfigError([
@@ -225,6 +224,7 @@ function checkListener(names: readonly string[], name: unknown, listener: unknow
 export function warn(error: unknown): void {
   const { message, stack } = error instanceof Error ? error : { message: shown(error), stack: '' };
   // As text: Node accepts no error of another realm, such as those of a test in Jest.
-  const detail = stack ?? '';
-  process.emitWarning(`A listener of RateLimitEvents or a meter failed: ${message}`, { detail });
+  const frames = (stack ?? '').split('\n').filter((line) => /^ +at /.test(line));
+  const detail = frames.map(escaped).join('\n');
+  process.emitWarning(`A listener of RateLimitEvents or a meter failed: ${escaped(message)}`, { detail });
 }

@@ -214,13 +214,15 @@ describe.each(FRAMEWORKS)('listeners of decisions on %s', (framework) => {
       expect(await statuses()).toEqual([200, 429]);
       await until(() => warned.mock.calls.length === 2, 'two warnings');
       const lines = warned.mock.calls.map(([message]) => message);
+      const details = warned.mock.calls.map(([, options]) => (options as { detail: string }).detail);
       warned.mockRestore();
-      const line = 'A listener of RateLimitEvents or a meter failed: no metrics';
+      const line = 'A listener of RateLimitEvents or a meter failed: no metrics of ann\\u000a\\u001b[2J';
       expect(lines).toEqual([line, line]);
+      for (const detail of details) expect(detail).toMatch(/^( +at .*\n?)+$/);
     },
   );
 });
 
 function fail(): never {
-  throw new Error('no metrics');
+  throw new Error('no metrics of ann\n\u001b[2J');
 }
