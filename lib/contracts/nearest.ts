@@ -10,10 +10,10 @@ export function nearest(misspelled: string, words: readonly string[]): string | 
   return measured.sort((a, b) => a.edits - b.edits)[0]?.word;
 }
 
-/** Returns the end of a message about a misspelled word: `; did you mean "limit"?`, or an empty text. */
-export function didYouMean(misspelled: string, words: readonly string[]): string {
+/** Returns the fix of a misspelled word, such as `did you mean "limit"?`; `undefined` if none is close. */
+export function didYouMean(misspelled: string, words: readonly string[]): string | undefined {
   const meant = nearest(misspelled, words);
-  return meant === undefined ? '' : `; did you mean "${meant}"?`;
+  return meant === undefined ? undefined : `did you mean "${meant}"?`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isFields } from './fields.js';
 import { didYouMean } from './nearest.js';
-import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import { problem, problemOf, RateLimitConfigError } from './rate-limit-config.error.js';
 import { DURATION_ALLOWED, durationFix, parseDuration } from './duration.js';
 
 /** The check of an option, with the allowed values in words for error messages. */
@@ -61,7 +61,7 @@ export function refusal(path: string, value: unknown, { allowed, fix }: OptionCh
 
 /** Returns the problem of a name that is not allowed. */
 export function unknownOption(path: string, name: string, allowed: readonly string[], of = ''): string {
-  return `${path}: no such option${of}; allowed: ${allowed.join(', ') || 'none'}${didYouMean(name, allowed)}`;
+  return problemOf(`${path}: no such option${of}`, allowed.join(', ') || 'none', didYouMean(name, allowed));
 }
 
 /** Returns the problems of an option after conversion. */

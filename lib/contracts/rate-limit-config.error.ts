@@ -1,3 +1,4 @@
+import { didYouMean } from './nearest.js';
 import { escaped, shown } from './shown.js';
 
 const LONGEST = 10_000;
@@ -25,11 +26,23 @@ export class RateLimitConfigError extends Error {
   }
 }
 
+/** Returns the problem of a name that is none of those known. */
+export function unknownName(text: string, name: string, known: Iterable<string>): string {
+  const names = [...known];
+  const allowed = names.map((each) => `"${each}"`).join(', ') || 'none, since there are none';
+  return problemOf(text, allowed, didYouMean(name, names));
+}
+
 /**
  * Formats a problem for an error message.
  *
  * @param fix suggests what to write instead of the value
  */
 export function problem(path: string, given: unknown, allowed: string, fix?: string): string {
-  return `${path}: got ${shown(given)}${fix === undefined ? '' : `: ${fix}`}; allowed: ${allowed}`;
+  return problemOf(`${path}: got ${shown(given)}`, allowed, fix);
+}
+
+/** Formats a problem that is described by a text of its own. The fix comes first, since the allowed values can be many. */
+export function problemOf(text: string, allowed: string, fix?: string): string {
+  return `${text}${fix === undefined ? '' : `: ${fix}`}; allowed: ${allowed}`;
 }

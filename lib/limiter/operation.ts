@@ -101,8 +101,8 @@ export function namesOf(hits: readonly RuleHit[]): readonly string[] {
 export function checkNames(operation: string, given: readonly string[], known: readonly string[]): void {
   const unknown = given.find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  const allowed = quoted(known) + didYouMean(unknown, known);
-  throw new RateLimitConfigError([problem(`a rule name in the options of ${operation}`, unknown, allowed)]);
+  const path = `a rule name in the options of ${operation}`;
+  throw new RateLimitConfigError([problem(path, unknown, quoted(known), didYouMean(unknown, known))]);
 }
 
 /**

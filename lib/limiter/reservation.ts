@@ -95,9 +95,10 @@ export class Reservation<Actual = number | CostByRule> {
     }
     const unknown = Object.keys(actual).find((name) => !names.includes(name));
     if (unknown === undefined) return actual;
+    const fix = didYouMean(unknown, names);
     warn(
       `${reserved} with the rule ${shown(unknown)}, which is not among them. Rules that settle() does not name keep ` +
-        `their charge. Correct the name${didYouMean(unknown, names) || '.'}`,
+        `their charge. Correct the name${fix === undefined ? '.' : `: ${fix}`}`,
     );
     return actual;
   }

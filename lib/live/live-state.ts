@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Warnings } from '../nest/warnings.js';
-import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { RateLimitConfigError, unknownName } from '../contracts/rate-limit-config.error.js';
 import type { SourcedRules } from '../contracts/rule-source.js';
 import { after, type Timer } from '../contracts/timer.js';
 import { KeyedRule } from '../rules/keyed-rule.js';
@@ -130,10 +130,7 @@ export class LiveState {
     const limits = [...this.routes.all()].flat().filter(({ name }) => name === rule);
     const fields = this.book.namedRule(rule);
     if (!fields && limits.length === 0) {
-      const known = this.book.allNames.map((name) => `"${name}"`).join(', ');
-      return [
-        `live rule "${rule}": no rule has this name; allowed: ${known || 'none, since there are no rules'}`,
-      ];
+      return [unknownName(`live rule "${rule}": no rule has this name`, rule, this.book.allNames)];
     }
     const checked = new Set<string>();
     const check = (of: ChangedRule): void => {

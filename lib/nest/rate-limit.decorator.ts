@@ -140,16 +140,11 @@ export function SkipRateLimit(...names: string[]): ClassDecorator & MethodDecora
 }
 
 /** @throws RateLimitConfigError if a decorator got what it decorates: it was written without its parentheses */
-function refuseBare(
-  decorator: string,
-  example: string,
-  [target, name, descriptor]: readonly unknown[],
-): void {
-  const isOfMethod =
-    typeof target === 'object' && isFields(descriptor) && Object.hasOwn(descriptor, 'configurable');
-  if (!isOfMethod && !isClass(target)) return;
-  const type = (isOfMethod ? target!.constructor : target) as { readonly name: string };
-  const owner = isOfMethod ? `${type.name}.${String(name)}` : type.name;
+function refuseBare(decorator: string, example: string, [target, member]: readonly unknown[]): void {
+  const isPrototype = isFields(target) && Object.hasOwn(target, 'constructor');
+  if (!isPrototype && !isClass(target)) return;
+  const type = (isPrototype ? target.constructor : target) as { readonly name: string };
+  const owner = member === undefined ? type.name : `${type.name}.${member as string}`;
   throw new RateLimitConfigError([`${decorator} on ${owner}: written without parentheses; write ${example}`]);
 }
 
@@ -229,6 +224,7 @@ export const ID_OPTION = {
  * `@RateLimitId('geocode')`
  */
 export function RateLimitId(id: string): ClassDecorator & MethodDecorator {
+  refuseBare('@RateLimitId', "@RateLimitId('orders')", [id]);
   return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor): void => {
     Reflect.defineMetadata(ID, id, (descriptor?.value as object | undefined) ?? target);
     // A decorator above this one may replace the method, which would lose its metadata.

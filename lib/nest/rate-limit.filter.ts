@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Catch, Inject, type ArgumentsHost, type ExceptionFilter, type Type } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { Observable } from 'rxjs';
+import { checkInjected } from './checks/module-check.js';
 import { Responder, type Denial } from './request/responder.js';
 import { answerDenial } from '../transports/handler-interceptor.js';
 import { RateLimitUnavailableException, RateLimitExceededException } from './rate-limit.exception.js';
@@ -21,12 +22,17 @@ const CAUGHT = '__filterCatchExceptions__';
  */
 @Catch(RateLimitExceededException, RateLimitUnavailableException)
 export class RateLimitFilter implements ExceptionFilter {
-  /** @internal */
+  /**
+   * @internal
+   * @throws RateLimitConfigError if Nest does not inject its dependencies
+   */
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Responder) private readonly responder: Responder,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
-  ) {}
+  ) {
+    checkInjected(this, 'filter', (responder as Partial<Responder> | undefined)?.complete);
+  }
 
   catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {
     const own = this.exactFilter(exception);

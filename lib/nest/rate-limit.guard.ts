@@ -59,7 +59,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     @Inject(Transports) private readonly transports: Transports,
     @Inject(HandlerStages) private readonly stages: HandlerStages,
   ) {
-    checkInjected(this.constructor.name, routes);
+    checkInjected(this, 'guard', (routes as Partial<Routes> | undefined)?.of);
   }
 
   /**

@@ -9,7 +9,7 @@ import {
   readCount,
 } from '../contracts/options.js';
 import { isFields } from '../contracts/fields.js';
-import { nearest } from '../contracts/nearest.js';
+import { didYouMean } from '../contracts/nearest.js';
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
 import { durationFix } from '../contracts/duration.js';
 import { foreignFix } from './foreign-fields.js';
@@ -27,10 +27,7 @@ export function oneOf(...words: readonly string[]): OptionCheck {
   return {
     allowed: words.map((word) => `"${word}"`).join(', '),
     accepts: (value) => words.includes(value as string),
-    fix: (value) => {
-      const meant = typeof value === 'string' ? nearest(value.replace(/[ _]/g, '-'), words) : undefined;
-      return meant && `did you mean "${meant}"?`;
-    },
+    fix: (value) => (typeof value === 'string' ? didYouMean(value.replace(/[ _]/g, '-'), words) : undefined),
   };
 }
 

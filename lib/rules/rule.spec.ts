@@ -130,7 +130,7 @@ describe('an invalid rule', () => {
 
   it('is rejected for a misspelled field, with the field that was probably meant', () => {
     const [problem] = problemsOf({ ...sound, limt: 5 });
-    expect(problem).toMatch(/^rule "login".limt: no such option .*; did you mean "limit"\?$/);
+    expect(problem).toMatch(/^rule "login".limt: no such option .*: did you mean "limit"\?; allowed: name, /);
   });
 
   it.each(['', 'a\r\nSet-Cookie: b', 'caf\u00e9', '\u{1f600}', 'a\tb', 'x'.repeat(65), 5])(

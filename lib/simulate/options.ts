@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../contracts/nearest.js';
 import { FROM_ONE, refusal } from '../contracts/options.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { problem, problemOf, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { FORMAT, type Format } from './input/formats.js';
 import type { LineOptions } from './input/lines.js';
 import { readRule } from './rule-text.js';
@@ -81,8 +81,8 @@ function parsed(args: readonly string[]) {
     const names = Object.keys(OPTIONS);
     if (names.includes(name)) throw wrong((error as Error).message);
     const allowed = names.map((each) => `--${each}`).join(', ');
-    const meant = didYouMean(name, names).replace('"', '"--');
-    throw wrong(`--${name}: no such option; allowed: ${allowed}${meant}`);
+    const fix = didYouMean(name, names)?.replace('"', '"--');
+    throw wrong(problemOf(`--${name}: no such option`, allowed, fix));
   }
 }
 

@@ -24,7 +24,7 @@ describe('a rule of the command line', () => {
       'algorithm: got "tokenbucket": did you mean "token-bucket"?; allowed: "fixed-window"',
     ],
     ['100/1m toString', 'algorithm: got "toString"; allowed: "fixed-window"'],
-    ['100/1m gcra brst=3', '.brst: no such option of gcra; allowed:'],
+    ['100/1m gcra brst=3', '.brst: no such option of gcra: did you mean "burst"?; allowed:'],
     ['100/1m gcra burst', 'got "burst"; allowed: option=value'],
     ['100/1m gcra per=instance', '.per: has no effect in a simulation; remove it'],
     ['100/1m concurrency', 'algorithm: got "concurrency", which counts requests at the same time'],

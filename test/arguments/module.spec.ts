@@ -43,7 +43,7 @@ describe('an argument of forRootAsync that Nest would ignore', () => {
   it('an unknown option stops the application, and the message contains the nearest one', async () => {
     expect(await problemsOf(later({ useFactory, registerGaurd: false }))).toBe(
       configMessage(
-        `registerGaurd: no such option of forRootAsync; allowed: ${ALLOWED}; did you mean "registerGuard"?`,
+        `registerGaurd: no such option of forRootAsync: did you mean "registerGuard"?; allowed: ${ALLOWED}`,
       ),
     );
   });

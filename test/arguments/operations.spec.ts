@@ -114,7 +114,7 @@ describe.each(['memory', 'redis'] as const)('the limiter on %s', (kind) => {
 
   it('names the option that was probably meant, and those there are', async () => {
     const call = limiter().consume(RULES.gcra, 'ann', { costs: 5 } as object);
-    await expect(call).rejects.toThrow('consume.costs: no such option; allowed: cost; did you mean "cost"?');
+    await expect(call).rejects.toThrow('consume.costs: no such option: did you mean "cost"?; allowed: cost');
   });
 
   it('reads counts that are strings of digits', async () => {
@@ -170,7 +170,7 @@ describe.each(['memory', 'redis'] as const)('the limiter on %s', (kind) => {
     emitWarning.mockRestore();
     const message =
       'A reservation of the rules "mail", "sms" was settled with the rule "mial", which is not among them. Rules that ' +
-      'settle() does not name keep their charge. Correct the name; did you mean "mail"?';
+      'settle() does not name keep their charge. Correct the name: did you mean "mail"?';
     expect(warnings).toEqual([[message, { type: 'RateLimitWarning', code: 'RL_SETTLED_IN_PART' }]]);
     const { decisions } = await own.peek(rules, 'ann', { cost: 0 });
     expect(decisions.map(({ remaining }) => remaining)).toEqual([970, 999]);

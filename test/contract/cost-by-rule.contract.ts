@@ -130,7 +130,7 @@ export function costByRuleContract(bench: () => Bench): void {
     const refusal = /reserve\(\) of "a", "b" needs to know which rule is settled/;
     await expect(it.limiter.reserve(rules, 'ann')).rejects.toThrow(refusal);
     await expect(it.limiter.reserve(rules, 'ann', { cost: 2 })).rejects.toThrow(refusal);
-    const unknown = 'a rule name in the options of reserve: got "aa"; allowed: "a", "b"; did you mean "a"?';
+    const unknown = 'a rule name in the options of reserve: got "aa": did you mean "a"?; allowed: "a", "b"';
     await expect(it.limiter.reserve(rules, 'ann', { settles: 'aa' })).rejects.toThrow(unknown);
     await expect(it.limiter.reserve(rules, 'ann', { cost: { aa: 2 } })).rejects.toThrow(unknown);
     expect(await remainingOf(it, rules)).toEqual([5, 5]);

@@ -118,7 +118,9 @@ describe('a rule on demand that is wrong stops the app with a message that', () 
 
   it('a missing rule stops the application with a message that names it', async () => {
     expect(await refusal({}, 'lgoin' as 'login')).toBe(
-      configMessage('@RateLimit on Wrong.get: no rule is named "lgoin" in `onDemand`; allowed: "login"'),
+      configMessage(
+        '@RateLimit on Wrong.get: no rule is named "lgoin" in `onDemand`: did you mean "login"?; allowed: "login"',
+      ),
     );
   });
 

@@ -221,7 +221,7 @@ describe('a program that names a rule which is written in decorators only', () =
   it('an error lists the known names and the most similar one', async () => {
     const { limits } = await start({ onDemand: { mail: FIVE, login: FIVE } });
     await expect(limits.consume('logn', IP)).rejects.toThrow(
-      'rule "logn": not in the module\'s `onDemand` or `rules`; allowed: "mail", "login"; did you mean "login"?',
+      'rule "logn": not in the module\'s `onDemand` or `rules`: did you mean "login"?; allowed: "mail", "login"',
     );
   });
 });

@@ -59,7 +59,7 @@ describe.each(STORES)('a reservation of several rules of an application, with %s
         '{ "tokens": 2000 }, or settles: "tokens"',
     );
     await expect(limits.consume(route, IP, { cost: { token: 2_000 } })).rejects.toThrow(
-      'a rule name in the options of consume: got "token"; allowed: "tokens", "requests"; did you mean "tokens"?',
+      'a rule name in the options of consume: got "token": did you mean "tokens"?; allowed: "tokens", "requests"',
     );
     const reservation = await limits.reserve(route, IP, { cost: { tokens: 2_000 } });
     await reservation.settle({ tokens: 1_500 });
@@ -87,7 +87,7 @@ describe.each(STORES)('a reservation of several rules of an application, with %s
     expect(await left(['tokens', 'requests'], IP)).toEqual([6_500, 58]);
     const message =
       'A reservation of the rules "tokens", "requests" was settled with the rule "request", which is not among them. ' +
-      'Rules that settle() does not name keep their charge. Correct the name; did you mean "requests"?';
+      'Rules that settle() does not name keep their charge. Correct the name: did you mean "requests"?';
     expect(logs.ours().filter(({ message: line }) => line.includes(CODE))).toEqual([
       { level: 'warn', message: `${message} ${CODE}` },
     ]);

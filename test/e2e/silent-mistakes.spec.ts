@@ -18,7 +18,9 @@ import { MessagePattern } from '@nestjs/microservices';
 import { EMPTY } from 'rxjs';
 import {
   RateLimit,
+  RateLimitFilter,
   RateLimitGuard,
+  RateLimitId,
   RateLimitModule,
   RateLimitService,
   SkipRateLimit,
@@ -80,6 +82,13 @@ describe('a guard that Nest injects nothing into', () => {
   });
 });
 
+it('a filter that Nest injects nothing into throws where it is created, instead of a 500 for each denied request', () => {
+  const create = () => new (RateLimitFilter as unknown as new () => object)();
+  expect(create).toThrow(
+    'new RateLimitFilter(): created without its dependencies; RateLimitModule registers its filter, so remove',
+  );
+});
+
 describe('a decorator without its parentheses', () => {
   it.each([
     ['@RateLimit', RateLimit, "write @RateLimit('1m', 100)"],
@@ -100,6 +109,32 @@ describe('a decorator without its parentheses', () => {
     };
     expect(onMethod).toThrow(configMessage(`${name} on Routes.get: written without parentheses; ${fix}`));
     expect(onClass).toThrow(configMessage(`${name} on Routes: written without parentheses; ${fix}`));
+  });
+
+  it.each([
+    ['a property', [undefined]],
+    ['a parameter', [0]],
+    ['a static method', [{ value() {}, configurable: true }]],
+  ])('is an error on %s as well', (place, others) => {
+    class Routes {
+      get() {}
+    }
+    const target = place === 'a static method' ? Routes : Routes.prototype;
+    for (const decorator of [RateLimit, SkipRateLimit] as unknown as ((...given: unknown[]) => unknown)[]) {
+      expect(() => decorator(target, 'get', ...others)).toThrow('on Routes.get: written without parentheses');
+    }
+  });
+
+  it('is an error of @RateLimitId, whose id would not apply', () => {
+    class Routes {
+      get() {}
+    }
+    const bare = RateLimitId as unknown as (target: object) => unknown;
+    for (const target of [Routes, Routes.prototype]) {
+      expect(() => bare(target)).toThrow(
+        configMessage("@RateLimitId on Routes: written without parentheses; write @RateLimitId('orders')"),
+      );
+    }
   });
 });
 

@@ -38,7 +38,7 @@ describe('a wrong override stops the app with one message that', () => {
     [
       'an unknown field',
       { limt: 5 },
-      `limt: no such option of fixed-window; allowed: ${FIELDS_OF['fixed-window']}; did you mean "limit"?`,
+      `limt: no such option of fixed-window: did you mean "limit"?; allowed: ${FIELDS_OF['fixed-window']}`,
     ],
     [
       "another algorithm's option",
@@ -68,7 +68,9 @@ describe('a wrong override stops the app with one message that', () => {
 
   it('a message lists the existing rules when an override names an unknown one', async () => {
     expect(await refusalToStart(await fromFile({ logni: { limit: 5 } }))).toBe(
-      configMessage('overrides.logni.limit: no rule is named "logni"; allowed: "login", "create-order"'),
+      configMessage(
+        'overrides.logni.limit: no rule is named "logni": did you mean "login"?; allowed: "login", "create-order"',
+      ),
     );
   });
 
@@ -87,8 +89,8 @@ describe('a wrong override stops the app with one message that', () => {
       `  - RATE_LIMIT__LOGIN__WINDOW: got "1x"; allowed: ${ALLOWED.fixedWindow}`,
       `  - RATE_LIMIT__CREATE_ORDER__BY: got ["ip","apikey"]: did you mean "api-key", or { header: "apikey" } for a header of that name?; allowed: ${ALLOWED.by}`,
       '  - RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT: got "panic"; allowed: "ip", "skip", "deny"',
-      `  - RATE_LIMIT__CREATE_ORDER__BURTS: no such option of token-bucket; allowed: ${FIELDS_OF['token-bucket']}; did you mean "burst"?`,
-      '  - RATE_LIMIT__LOGNI__LIMIT: no rule is named "LOGNI"; allowed: "login", "create-order"',
+      `  - RATE_LIMIT__CREATE_ORDER__BURTS: no such option of token-bucket: did you mean "burst"?; allowed: ${FIELDS_OF['token-bucket']}`,
+      '  - RATE_LIMIT__LOGNI__LIMIT: no rule is named "LOGNI": did you mean "login"?; allowed: "login", "create-order"',
     ]);
   });
 
@@ -147,7 +149,7 @@ describe('a wrong override stops the app with one message that', () => {
     const metadata = await fromVariables({ RATE_LIMIT__CREATE_ORDER__LIMIT: '5' });
     expect(await refusalToStart({ ...metadata, controllers: [Orders] })).toBe(
       configMessage(
-        'RATE_LIMIT__CREATE_ORDER__LIMIT: several rules are: "create-order", "createOrder"; allowed: "create-order", "createOrder"',
+        'RATE_LIMIT__CREATE_ORDER__LIMIT: several rules have this name: "create-order", "createOrder"; name one of them otherwise',
       ),
     );
   });

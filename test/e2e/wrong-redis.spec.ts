@@ -42,17 +42,17 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
     [
       'a misspelled option',
       { host: 'cache', pasword: 'secret' },
-      'redis.pasword: no option of ioredis; did you mean "password"?',
+      'redis.pasword: no option of ioredis: did you mean "password"?',
     ],
     [
       "an option's name in lower case",
       { host: 'cache', keyprefix: 'app:' },
-      'redis.keyprefix: no option of ioredis; did you mean "keyPrefix"?',
+      'redis.keyprefix: no option of ioredis: did you mean "keyPrefix"?',
     ],
     [
       'an option that is called otherwise',
       { host: 'cache', user: 'limiter' },
-      'redis.user: no option of ioredis; did you mean "username"?',
+      'redis.user: no option of ioredis: did you mean "username"?',
     ],
     ['an option of nothing', { host: 'cache', colour: 'red' }, 'redis.colour: no option of ioredis'],
     ['no option', {}, 'redis: names no server; write redis: { host: "…", port: 6379 }'],

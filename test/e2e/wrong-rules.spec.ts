@@ -238,7 +238,7 @@ describe('a wrong decorator stops the app with one message that', () => {
         `@RateLimit on Wrong.a.limit: got -1; allowed: ${ALLOWED.limit}`,
         `@RateLimit on Wrong.a.window: got "1x"; allowed: ${ALLOWED.window}`,
         `@RateLimit on Wrong.b.algorithm: got "lucky"; allowed: ${ALLOWED.algorithm}`,
-        'overrides.totl.limit: no rule is named "totl"; allowed: "total", "default", "b"',
+        'overrides.totl.limit: no rule is named "totl": did you mean "total"?; allowed: "total", "default", "b"',
       ),
     );
   });
@@ -264,7 +264,9 @@ describe('a wrong decorator stops the app with one message that', () => {
     }
     const limits = RateLimitModule.forRoot({ rules: { login: LOG } });
     expect(await refusalToStart({ imports: [limits], controllers: [Health] })).toBe(
-      configMessage('@SkipRateLimit on Health.get: no rule is named "lgoin"; allowed: "login"'),
+      configMessage(
+        '@SkipRateLimit on Health.get: no rule is named "lgoin": did you mean "login"?; allowed: "login"',
+      ),
     );
   });
 });

@@ -70,7 +70,7 @@ describe('bad input for live rules', () => {
   it('a plan that does not exist is an error with the plans of the rule', async () => {
     const { rules } = await start();
     await expect(rules.set('api', { plans: { por: { limit: 3 } } }, OPS)).rejects.toThrow(
-      'live rule "api".plans: got "por"; allowed: "free", "pro"; did you mean "pro"?',
+      'live rule "api".plans: got "por": did you mean "pro"?; allowed: "free", "pro"',
     );
     await rules.set('api', { plans: { pro: { limit: 3 } } }, OPS);
   });

@@ -153,7 +153,11 @@ describe('live rules', () => {
   });
 
   it.each<[string, object, RegExp]>([
-    ['lgin', { limit: 3 }, /live rule "lgin": no rule has this name; allowed: "login", "default", "search"/],
+    [
+      'lgin',
+      { limit: 3 },
+      /live rule "lgin": no rule has this name: did you mean "login"\?; allowed: "login", "default", "search"/,
+    ],
     ['login', { limit: -1 }, /live rule "login".limit: got -1; allowed: an integer from 0 to 1000000000/],
     ['login', { limit: 1e6 }, /limit: got 1000000; allowed without an algorithm: at most 10000/],
     ['login', { algorithm: 'leaky' }, /live rule "login".algorithm: got "leaky"; allowed: "fixed-window"/],
@@ -162,7 +166,7 @@ describe('live rules', () => {
     [
       'login',
       { limt: 3 },
-      /live rule "login".limt: no such option of .*; allowed: limit, cost, block, algorithm, mode, maxWait, trial, onStoreError, plans, window; did you mean "limit"\?/,
+      /live rule "login".limt: no such option of .*: did you mean "limit"\?; allowed: limit, cost, block, algorithm, mode, maxWait, trial, onStoreError, plans, window/,
     ],
     ['login', { limit: () => 3 }, /live rule "login".limit: got a function; a live change has values only/],
     ['login', { by: 'user' }, /live rule "login".by: only in the code; live changes have limit, window/],

@@ -220,7 +220,10 @@ describe('npx nestjs-redis-rate-limit simulate', () => {
   it.each([
     [['none.log', ...RULE], 'none.log: cannot be read: ENOENT'],
     [['-', '--rule', '100'], '--rule: got "100": write "100/1m"; allowed: limit/window'],
-    [['-', ...RULE, '--sugest', '1%'], '--sugest: no such option; allowed: --by, --rule'],
+    [
+      ['-', ...RULE, '--sugest', '1%'],
+      '--sugest: no such option: did you mean "--suggest"?; allowed: --by, --rule',
+    ],
     [['-', '--suggest', '0.1'], '--suggest: got "0.1": write "0.1%"; allowed: a share from 0% to 100%'],
     [['-', ...RULE, '--format', 'xml'], '--format: got "xml"; allowed: "combined", "json", "csv"'],
     [['-', ...RULE, '--map', 'ip'], '--map: got "ip"; allowed: name=field'],

@@ -80,18 +80,27 @@ export function checkForeignHooks(guard: object): void {
   );
 }
 
+const REGISTERED = {
+  guard:
+    'RateLimitModule registers its guard for every route, so remove `useGlobalGuards`, or write @UseGuards(RateLimitGuard)',
+  filter:
+    'RateLimitModule registers its filter, so remove `useGlobalFilters`, or write @UseFilters(RateLimitFilter)',
+};
+
 /**
- * Throws if Nest injects nothing into a guard: each request would fail.
+ * Throws if Nest injects nothing into the guard or the filter: each request, or each denied one, would fail.
  *
- * @param type the name of its class
- * @param dependency the first argument of its constructor
+ * @param dependency a method of the first argument of its constructor
  * @throws RateLimitConfigError
  */
-export function checkInjected(type: string, dependency: unknown): void {
-  if (typeof (dependency as { readonly of?: unknown } | undefined)?.of === 'function') return;
+export function checkInjected(
+  { constructor }: object,
+  part: keyof typeof REGISTERED,
+  dependency: unknown,
+): void {
+  if (typeof dependency === 'function') return;
   throw new RateLimitConfigError([
-    `new ${type}(): created without its dependencies; RateLimitModule registers its guard for every route, so remove ` +
-      '`useGlobalGuards`, or write @UseGuards(RateLimitGuard); a subclass has no constructor of its own, and injects into ' +
-      'properties: @Inject(UsersService) private readonly users: UsersService',
+    `new ${constructor.name}(): created without its dependencies; ${REGISTERED[part]}; a subclass ` +
+      'has no constructor of its own, and injects into properties: @Inject(UsersService) private readonly users: UsersService',
   ]);
 }

@@ -1,4 +1,4 @@
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problem, RateLimitConfigError, unknownName } from '../../contracts/rate-limit-config.error.js';
 import { ipSubjectOf } from '../../http/client-ip.js';
 import { EVERYONE, headerSubjectOf, userSubjectOf } from '../../http/subject.js';
 import {
@@ -22,7 +22,6 @@ import type { Exceptions } from '../request/exceptions.js';
 import { dynamicFields, sampleOf } from '../request/per-request-rule.js';
 import { withLayer } from '../rules/live-layer.js';
 import type { RuleFields } from '../rules/rule-layers.js';
-import { nearest } from '../../contracts/nearest.js';
 import type { Routes } from '../request/routes.js';
 
 /** Returns the subject with which the guard counts requests of the client that a program's value identifies. */
@@ -225,8 +224,5 @@ export function unknownRule(name: string, known: readonly string[], routes: Rout
         `@RateLimit(${quoted(name)}), or name a route: { route: [${type!}, '${method!}'], rule: ${quoted(name)} }`,
     ]);
   }
-  const meant = nearest(name, known);
-  const fix = meant === undefined ? '' : `; did you mean ${quoted(meant)}?`;
-  const allowed = known.map(quoted).join(', ') || 'none, since there are none';
-  return new RateLimitConfigError([`${path}; allowed: ${allowed}${fix}`]);
+  return new RateLimitConfigError([unknownName(path, name, known)]);
 }

@@ -85,7 +85,7 @@ function unknownPlans(rule: RuleFields, layer: RuleFields, path: string): readon
     known.map((name) => `"${name}"`).join(', ') || 'none, since the rule in the code has no plans';
   return Object.keys(named)
     .filter((name) => !known.includes(name))
-    .map((name) => problem(`${path}.plans`, name, allowed) + didYouMean(name, known));
+    .map((name) => problem(`${path}.plans`, name, allowed, didYouMean(name, known)));
 }
 
 /** Requests of the other algorithms wait only where the code says so: on methods of providers. */

@@ -1,6 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
 import { algorithmOf, requiredFields } from '../../rules/rule-fields.js';
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problem, RateLimitConfigError, unknownName } from '../../contracts/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../../rules/rule.js';
 import { optionProblems, readableOptions } from './check-options.js';
 import { overridePath, readLists, rulesNamed, type RuleOverrides } from './overrides.js';
@@ -74,8 +74,7 @@ export class RuleBook {
 
   /** The names of the rules in the module's options. */
   get optionNames(): readonly string[] {
-    const { onDemand = {}, rules = {} } = this.options;
-    return [...Object.keys(onDemand), ...Object.keys(rules)];
+    return [...this.onDemandNames, ...this.everyRoute];
   }
 
   /** The module's rule of this name, for programs. Its keys contain no route. */
@@ -92,20 +91,21 @@ export class RuleBook {
 
   /** Finds unknown and duplicate names once all routes have been seen. */
   checkNames(): void {
-    const known = quoted([...this.names]) || 'none, since there are no rules';
     for (const [name, fields] of Object.entries(this.options.overrides ?? {})) {
       const matches = rulesNamed(name, this.names);
       if (matches.length === 1) continue;
-      const [field = 'limit'] = Object.keys(fields);
-      const found =
-        matches.length === 0 ? `no rule is named "${name}"` : `several rules are: ${quoted(matches)}`;
-      this.problems.add(`${overridePath(name, fields)(field)}: ${found}; allowed: ${known}`);
+      const path = overridePath(name, fields)(Object.keys(fields)[0] ?? 'limit');
+      const several = matches.map((each) => `"${each}"`).join(', ');
+      const wrong = `${path}: several rules have this name: ${several}; name one of them otherwise`;
+      this.problems.add(several ? wrong : this.unnamed(path, name));
     }
     for (const [name, path] of this.skips) {
-      if (name !== '*' && !this.names.has(name)) {
-        this.problems.add(`${path}: no rule is named "${name}"; allowed: ${known}`);
-      }
+      if (name !== '*' && !this.names.has(name)) this.problems.add(this.unnamed(path, name));
     }
+  }
+
+  private unnamed(path: string, name: string, place = '', known: Iterable<string> = this.names): string {
+    return unknownName(`${path}: no rule is named "${name}"${place}`, name, known);
   }
 
   /** The transports whose handlers all have the module's rules. */
@@ -250,8 +250,7 @@ export class RuleBook {
       fields: this.onDemand(name, base) ?? base,
     };
     if (BY_NAME in layer && isFirst && known.fields === base) {
-      const allowed = quoted(this.optionNames) || 'none, since there are none';
-      this.problems.add(`${path}: no rule is named "${name}" in \`onDemand\`; allowed: ${allowed}`);
+      this.problems.add(this.unnamed(path, name, ' in `onDemand`', this.optionNames));
       return;
     }
     this.names.add(name);
@@ -299,8 +298,4 @@ export class RuleBook {
     for (const problem of layerProblems(pathOf, read, algorithm)) this.problems.add(problem);
     return fromLayer(overlay(rule, read), rule, read, typeof path === 'string' ? () => path : path);
   }
-}
-
-function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ');
 }

@@ -207,7 +207,7 @@ function optionsProblems(options: Record<string, unknown>): string[] {
   const unknown = Object.keys(options).filter((name) => !isRedisOption(name));
   const problems = unknown.map((name) => {
     const closest = closestRedisOption(name);
-    return `redis.${name}: no option of ioredis${closest ? `; did you mean "${closest}"?` : ''}`;
+    return `redis.${name}: no option of ioredis${closest ? `: did you mean "${closest}"?` : ''}`;
   });
   const wrong = [...problems, ...addressProblems('redis', options)];
   return isNowhere(options) && wrong.length === 0
