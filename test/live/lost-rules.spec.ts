@@ -100,7 +100,7 @@ describe('live rules that Redis has lost', () => {
     await expectLimit(other, 4);
   }, 60_000);
 
-  it('a change that is lost still ends at its end', async () => {
+  it('a change that is lost still ends at its end, and the loss with it', async () => {
     const { redis, start } = await startServer();
     const app = await start();
     await app.rules.set('login', { limit: 3 }, { ...BY, expires: '3s' });
@@ -108,7 +108,28 @@ describe('live rules that Redis has lost', () => {
     await untilLost(app);
     await expectLimit(app, 3);
     await expectLimit(app, 10);
-    expect(app.rules.loss).toBeDefined();
+    await untilWhole(app);
+    expect(await healthOf(app)).toMatchObject({ degraded: false, warnings: [] });
+    await app.rules.set('login', { limit: 4 }, BY);
+    await expectLimit(app, 4);
+  }, 60_000);
+
+  it('Redis that is flushed after the last live rule has ended, or was removed, has lost none', async () => {
+    const { redis, start } = await startServer();
+    const [app, other] = [await start(), await start()];
+    for (const expires of ['1s', undefined] as const) {
+      await app.rules.set('login', { limit: 3 }, { ...BY, ...(expires && { expires }) });
+      await expectLimit(other, 3);
+      if (!expires) await app.rules.unset('login', BY);
+      for (const each of [app, other]) await expectLimit(each, 10);
+      await redis.flushall();
+      await app.rules.set('login', { limit: 4 }, BY);
+      await app.rules.unset('login', BY);
+      for (const each of [app, other]) {
+        expect(each.rules.loss).toBeUndefined();
+        expect(each.logs.ours().filter(({ message }) => message.includes('LOST'))).toEqual([]);
+      }
+    }
   }, 60_000);
 
   it('a process that starts after the loss has the last rules, reports it, and can restore them', async () => {

@@ -4,9 +4,9 @@
 --       and the rules in force (only while they are lost)
 -- ARGV  the version in force in this process ('' without one)
 --
--- A version is "<number> <first> <count> <hash>": the server's time in microseconds, or one more than the last; the number
--- of the first version, which is another if the rules were written into an empty source; the number of rules, and their
--- hash. It is stored with the time at which it was written, in milliseconds. The version in force is the last that any
+-- A version is "<number> <first> <count> <hash> <end>": the server's time in microseconds, or one more than the last; the
+-- number of the first version, which is another if the rules were written into an empty source; the number of rules, their
+-- hash, and the last of their ends, in milliseconds ("0": all are removed, "none": one has no end). It is stored with the time at which it was written, in milliseconds. The version in force is the last that any
 -- process has applied, with the time of its heartbeat.
 --
 -- If the clock was set back by more than a second since the rules were written, those that were made later than now are
@@ -25,8 +25,8 @@ end
 
 -- Returns: a version; nil if there is none, or one that another program wrote, whose successor would be inexact.
 local function parsed_version(text)
-  local version, at = string.match(text or '', '^(%d+ %d+ %d+ %d+) ?(%d*)$')
-  local number, first, count, hash = string.match(version or '', '^(%d+) (%d+) (%d+) (%d+)$')
+  local version, at = string.match(text or '', '^(%d+ %d+ %d+ %d+ %w+) ?(%d*)$')
+  local number, first, count, hash, ends = string.match(version or '', '^(%d+) (%d+) (%d+) (%d+) (%w+)$')
   if not number or tonumber(number) >= 2 ^ 53 - 1 then return nil end
   return {
     text = version,
@@ -34,6 +34,7 @@ local function parsed_version(text)
     first = tonumber(first),
     count = tonumber(count),
     hash = hash,
+    is_over = (tonumber(ends) or math.huge) <= now,
     at = tonumber(at) or 0,
   }
 end
@@ -48,9 +49,22 @@ local function hash_of(all)
   return whole(sum)
 end
 
+-- Returns: the last end of rules, see above.
+local function end_of(all)
+  local last = 0
+  for index = 2, #all, 2 do
+    local ends = tonumber(string.match(all[index], '^%d+ (%d+) ')) or 0
+    if ends == 0 then return 'none' end
+    last = math.max(last, ends)
+  end
+  return whole(last)
+end
+
 -- Returns: why the stored version is not what a version in force has become; '' if it is.
 local function difference(stored, in_force)
   if not in_force then return '' end
+  -- Rules that have ended cannot be missing.
+  if in_force.is_over and (not stored or stored.first > in_force.first) then return '' end
   if not stored then return 'absent' end
   if stored.first > in_force.first then return 'anew' end
   if stored.number < in_force.number then return 'older' end
@@ -93,7 +107,7 @@ local function save_version(number)
   local all = redis.call('HGETALL', rules)
   local first = number
   for _, version in pairs(known) do first = math.min(first, version.first) end
-  local version = table.concat({ whole(number), whole(first), #all / 2, hash_of(all), whole(now) }, ' ')
+  local version = table.concat({ whole(number), whole(first), #all / 2, hash_of(all), end_of(all), whole(now) }, ' ')
   redis.call('SET', version_key, version)
   stored = parsed_version(version)
   known.stored = stored
