@@ -2,6 +2,8 @@ import { Controller, Get } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitEvents, RateLimitHealth, RateLimitModule, RateLimitService } from '../../lib/index.js';
+import { RateLimiter } from '../../lib/limiter.js';
+import { RedisStore } from '../../lib/redis.js';
 import { RateLimitThrottlerStorage } from '../../lib/throttler.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { startCluster } from '../support/redis/cluster.js';
@@ -93,6 +95,35 @@ describe('counters that Redis has lost', () => {
     await server.kill();
     await server.restart();
     await until(() => lost.length > 0, 'the event', 20_000);
+  }, 60_000);
+
+  it('a restart without data is reported, also after an outage that outlasts every heartbeat', async () => {
+    const server = await startServer();
+    const client = clientOf(server);
+    const { lost } = await start(server.url);
+    await until(async () => (await beats(client)) > 0, 'a heartbeat');
+    const validUntil = (await beats(client)) / 1000;
+    await server.kill();
+    await until(() => Date.now() > validUntil + 6000, 'the end of every heartbeat', 30_000);
+    await server.restart();
+    await until(() => lost.length > 0, 'the event', 20_000);
+  }, 60_000);
+
+  it('two limiters of one store report no loss', async () => {
+    const server = await startServer();
+    const client = clientOf(server);
+    const store = await RedisStore.open({ redis: server.url });
+    closers.push(() => store.close());
+    const lost: string[] = [];
+    for (let nth = 1; nth <= 2; nth += 1) {
+      const limiter = new RateLimiter({ store });
+      closers.push(() => limiter.close());
+      limiter.events.on('dataLost', ({ server: lossy }) => lost.push(lossy));
+      await until(async () => (await client.zcard('rl:{instances}')) === nth, 'a heartbeat');
+    }
+    const before = await beats(client);
+    await until(async () => (await beats(client)) > before + 2e6, 'further heartbeats', 20_000);
+    expect(lost).toEqual([]);
   }, 60_000);
 
   it('eviction under a flood is reported', async () => {

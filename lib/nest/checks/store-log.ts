@@ -203,7 +203,7 @@ export function warnOfHeartbeats(
 function lostDataOf(server: string): string {
   const redis = server === '' ? 'Redis' : `Redis at ${server}`;
   return (
-    `${redis} has lost data that it had confirmed less than 15 s before: it was flushed or swapped, has evicted keys, or ` +
+    `${redis} has lost data that it had confirmed: it was flushed or swapped, has evicted keys, or ` +
     'was restarted or replaced without its last writes. Counters, blocks and held permits start again, so that a subject ' +
     'may get up to twice its limit.'
   );

@@ -1,7 +1,8 @@
 -- Records that a process is alive, and counts the live processes.
 --
 -- KEYS  a sorted set: each process ("<instance> <application>"), scored with the instant until which its heartbeat is valid
--- ARGV  see protocol.lua, without rules; the arguments are process (as in the set), duration (microseconds; 0: deletes it)
+-- ARGV  see protocol.lua, without rules; the arguments are process (as in the set), duration (microseconds; 0: deletes it),
+--       how long an expired heartbeat is kept (microseconds), for a process that could not send another one
 -- Returns  a list of the number of live processes, now, the score that this process had (0: none), and a list of the
 --          applications of the processes; if they cannot be counted, a list with the error
 --
@@ -10,7 +11,7 @@
 --
 -- @needs protocol
 
--- Maximum number of expired heartbeats that a call removes. The others are not counted, and later calls remove them.
+-- Maximum number of heartbeats that a call removes. None of them is counted, and later calls remove the others.
 local MOST_GONE = 1000
 
 -- Names are read of so many processes from each end: the next call finds others, since each heartbeat moves to the last end.
@@ -32,7 +33,7 @@ end
 
 local function heartbeat(...)
   begin_call(...)
-  local key, process, duration = keys[1], arguments[1], arguments[2]
+  local key, process, duration, kept = keys[1], arguments[1], arguments[2], arguments[3]
   local failure
 
   local function run(...)
@@ -44,19 +45,21 @@ local function heartbeat(...)
   local before = run('ZSCORE', key, process)
   if duration > 0 then
     run('ZADD', key, string.format(INTEGER, now + duration), process)
-    run('PEXPIRE', key, milliseconds(duration))
+    run('PEXPIRE', key, milliseconds(duration + kept))
   else
     run('ZREM', key, process)
   end
   -- Those from before the clock was set back do not count: a live process sends another one soon.
-  local ahead = run('ZCOUNT', key, '(' .. string.format(INTEGER, now + LONGEST_BEAT), '+inf')
-  local all, gone = run('ZCARD', key), run('ZCOUNT', key, '-inf', string.format(INTEGER, now))
+  local first, last = '(' .. string.format(INTEGER, now), string.format(INTEGER, now + LONGEST_BEAT)
+  local alive = run('ZCOUNT', key, first, last)
+  local ahead = run('ZCOUNT', key, '(' .. last, '+inf')
+  local gone = run('ZCOUNT', key, '-inf', string.format(INTEGER, now - kept))
   if failure then return { failure } end
   if ahead > 0 then run('ZREMRANGEBYRANK', key, -math.min(ahead, MOST_GONE), -1) end
   if gone > 0 then run('ZREMRANGEBYRANK', key, 0, math.min(gone, MOST_GONE) - 1) end
-  local some = run('ZRANGE', key, 0, MOST_NAMED - 1)
-  local others = run('ZRANGE', key, -MOST_NAMED, -1)
+  local some = run('ZRANGE', key, first, last, 'BYSCORE', 'LIMIT', 0, MOST_NAMED)
+  local others = run('ZRANGE', key, last, first, 'BYSCORE', 'REV', 'LIMIT', 0, MOST_NAMED)
   if failure then return { failure } end
   for _, other in ipairs(others) do some[#some + 1] = other end
-  return { all - gone - ahead, now, tonumber(before) or 0, applications_of(some) }
+  return { alive, now, tonumber(before) or 0, applications_of(some) }
 end

@@ -9,17 +9,21 @@ import { keysByServer } from '../breaker/probes.js';
 interface Beat {
   readonly alive: number;
   readonly now: number;
-  /** The instant until which the last heartbeat was valid; 0 if the server did not have it. */
-  readonly before: number;
   readonly applications: readonly string[];
 }
 
 /**
+ * Microseconds for which an expired heartbeat is kept: a process that finds its own lost after an outage knows that the
+ * server has lost data.
+ */
+const KEPT_FOR = 3600e6;
+
+/**
  * Sends the heartbeats of this process. Each server of a Cluster gets one, since a server that does not have the last one
- * any more, although it is still valid, has lost data.
+ * any more, although it is still kept, has lost data.
  */
 export class Heartbeats {
-  /** The last heartbeat by key, and until when it is valid. */
+  /** When the last heartbeat was sent, and until when it is valid, by key and process. */
   private readonly last = new Map<string, { readonly now: number; readonly until: number }>();
   private readonly watchers = new Set<HeartbeatWatcher>();
 
@@ -57,20 +61,21 @@ export class Heartbeats {
   private async sendTo({ key, instance, application, duration }: Heartbeat): Promise<Beat> {
     const call = new Call(this.now?.(), 'heartbeat');
     call.addKey(key);
-    call.add(application === undefined ? instance : `${instance} ${application}`, duration);
+    const process = application === undefined ? instance : `${instance} ${application}`;
+    call.add(process, duration, KEPT_FOR);
     const reply = await this.batches.run(call);
     const failure = failureIn(reply);
     if (failure) throw this.faults.ofKey(key, failure);
     const [alive, now, before, applications] = reply as [number, number, number, string[]];
-    this.compare(key, now, before);
-    this.last.set(key, { now, until: now + duration });
-    return { alive, now, before, applications };
+    const last = this.last.get(`${key} ${process}`);
+    // A step of the server's clock may have ended the last heartbeat.
+    if (last && before < last.until && now >= last.now && now < last.until + KEPT_FOR) this.lose(key);
+    if (duration > 0) this.last.set(`${key} ${process}`, { now, until: now + duration });
+    else this.last.delete(`${key} ${process}`);
+    return { alive, now, applications };
   }
 
-  /** A step of the server's clock may have ended the last heartbeat. */
-  private compare(key: string, now: number, before: number): void {
-    const last = this.last.get(key);
-    if (!last || before >= last.until || now < last.now || now >= last.until) return;
+  private lose(key: string): void {
     const server = this.current.serverOf(key);
     for (const watcher of this.watchers) watcher.lostData?.(server);
   }
