@@ -46,3 +46,14 @@ export function problem(path: string, given: unknown, allowed: string, fix?: str
 export function problemOf(text: string, allowed: string, fix?: string): string {
   return `${text}${fix === undefined ? '' : `: ${fix}`}; allowed: ${allowed}`;
 }
+
+/** Returns the problems of an attempt; none if it succeeds. */
+export function problemsOf(attempt: () => unknown): readonly string[] {
+  try {
+    attempt();
+    return [];
+  } catch (error) {
+    if (error instanceof RateLimitConfigError) return error.problems;
+    throw error;
+  }
+}

@@ -1,6 +1,7 @@
 import type { SourcedRule } from '../contracts/rule-source.js';
+import type { HeldRule } from '../nest/rules/rule-changes.js';
 import { originsOf } from '../nest/rules/rule-layers.js';
-import type { HeldRule, RuleChanges } from './change-of-rule.js';
+import type { TableRule } from '../nest/rules/rule-table.js';
 
 /** A field of a rule with its value, and the layer that it comes from. */
 export interface EffectiveField {
@@ -24,11 +25,8 @@ export interface EffectiveRule {
   readonly exceptions: readonly SourcedRule[];
 }
 
-export function effective(
-  rule: string,
-  fields: Readonly<Record<string, unknown>>,
-  changes: RuleChanges | undefined,
-): EffectiveRule {
+/** Returns a rule of the table as programs list it. */
+export function effective({ name: rule, owner, changes, current: { fields } }: TableRule): EffectiveRule {
   const origins = originsOf(fields);
   const entries = Object.entries(fields)
     .filter(([field]) => field !== 'name')
@@ -36,6 +34,7 @@ export function effective(
   const live = changes?.layer;
   return {
     rule,
+    ...(owner !== undefined && { route: owner }),
     fields: Object.fromEntries(entries),
     ...(live && { live: shown(live) }),
     exceptions: (changes?.exceptions ?? []).map(shown),

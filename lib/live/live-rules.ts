@@ -13,9 +13,7 @@ import {
 import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
 import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
 import type { SubjectValue } from '../rules/subject.js';
-import { Routes } from '../nest/request/routes.js';
-import { RuleBook } from '../nest/rules/rule-book.js';
-import { changedFields } from './change-of-rule.js';
+import { RuleTable } from '../nest/rules/rule-table.js';
 import {
   readAuthor,
   readSetOptions,
@@ -51,8 +49,7 @@ export class LiveRules {
   constructor(
     @Inject(LiveFollower) private readonly follower: LiveFollower,
     @Inject(LiveState) private readonly state: LiveState,
-    @Inject(RuleBook) private readonly book: RuleBook,
-    @Inject(Routes) private readonly routes: Routes,
+    @Inject(RuleTable) private readonly table: RuleTable,
   ) {}
 
   /**
@@ -124,17 +121,7 @@ export class LiveRules {
 
   /** Returns every rule as this process applies it, with the origin of each field. */
   list(): readonly EffectiveRule[] {
-    const ofModule = this.book.optionRules().map((fields) => {
-      const rule = fields['name'] as string;
-      const changes = this.state.changesOf(rule);
-      const changed = changes ? changedFields(fields, changes) : fields;
-      return effective(rule, changed, changes);
-    });
-    const ofRoutes = [...this.routes.all()].flat().map(({ name, fields, owner }) => ({
-      ...effective(name, fields, this.state.changesOf(name)),
-      route: owner,
-    }));
-    return [...ofModule, ...ofRoutes];
+    return [...this.table.ofOptions, ...this.table.onRoutes].map(effective);
   }
 
   /**

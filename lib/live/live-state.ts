@@ -1,25 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Warnings } from '../nest/warnings.js';
-import { RateLimitConfigError, unknownName } from '../contracts/rate-limit-config.error.js';
+import { problemsOf, unknownName } from '../contracts/rate-limit-config.error.js';
 import type { SourcedRules } from '../contracts/rule-source.js';
 import { after, type Timer } from '../contracts/timer.js';
-import { KeyedRule } from '../rules/keyed-rule.js';
-import { sampleOf } from '../nest/request/per-request-rule.js';
-import type { RouteLimit } from '../nest/request/route-limit.js';
-import { Routes } from '../nest/request/routes.js';
 import { RuleBook } from '../nest/rules/rule-book.js';
-import {
-  changedFields,
-  changeOf,
-  changesByRule,
-  checkExceptions,
-  textOf,
-  unexpired,
-  type ChangedRule,
-  type HeldRule,
-  type RuleChanges,
-  ExceptionCache,
-} from './change-of-rule.js';
+import type { HeldRule, RuleChanges } from '../nest/rules/rule-changes.js';
+import { RuleTable } from '../nest/rules/rule-table.js';
+import { Warnings } from '../nest/warnings.js';
 
 /** Reports live rules of the source that do not fit: once, until the source holds other ones. */
 @Injectable()
@@ -49,33 +35,24 @@ export class RejectedRules {
   }
 }
 
-/** Maximum number of replaced changes of a rule whose counters are still known. */
-const MOST_REPLACED = 5;
-
-const UNKEYED = (): KeyedRule => new KeyedRule(() => []);
-
 /**
  * The live changes that are in force in this process. A change that does not fit its rule is not taken over: the last one
- * that fitted stays. Rules are compiled when they change, and a route has its current rules, so that a request looks
- * nothing up.
+ * that fitted stays. Rules are compiled when they change, so that a request looks nothing up.
  */
 @Injectable()
 export class LiveState {
-  /** What the routes of a rule share. */
-  readonly exceptions = new ExceptionCache();
   private held: readonly HeldRule[] = [];
   private inForce: ReadonlyMap<string, RuleChanges> = new Map();
-  /** The changes of each rule that others have replaced, the oldest first. */
-  private readonly replaced = new Map<string, readonly RuleChanges[]>();
-  private readonly changesOfLimit = new WeakMap<RouteLimit, RuleChanges>();
   private expiry: Timer | undefined;
   private readonly listeners: (() => void)[] = [];
 
   constructor(
-    @Inject(Routes) private readonly routes: Routes,
+    @Inject(RuleTable) private readonly table: RuleTable,
     @Inject(RuleBook) private readonly book: RuleBook,
     @Inject(RejectedRules) private readonly rejected: RejectedRules,
-  ) {}
+  ) {
+    table.reject = (rule, problems) => rejected.reject(rule, problems);
+  }
 
   /** Calls a listener after each change. */
   watch(listener: () => void): void {
@@ -85,16 +62,6 @@ export class LiveState {
   /** The changes of a rule that are in force. */
   changesOf(rule: string): RuleChanges | undefined {
     return this.inForce.get(rule);
-  }
-
-  /** The changes of a rule that others have replaced in this process, the oldest first: the last five. */
-  replacedOf(rule: string): readonly RuleChanges[] {
-    return this.replaced.get(rule) ?? [];
-  }
-
-  /** A limit as those changes had it. */
-  formsOf({ name, declared }: RouteLimit): readonly RouteLimit[] {
-    return this.replacedOf(name).map((changes) => this.make(declared, changes));
   }
 
   /** All changes that are in force. */
@@ -118,36 +85,14 @@ export class LiveState {
 
   /** Returns the problems of changes of a rule, wherever the rule applies. */
   problemsOf(rule: string, changes: RuleChanges): readonly string[] {
-    const problems = new Set<string>();
-    const attempt = (make: () => unknown): void => {
-      try {
-        make();
-      } catch (error) {
-        if (!(error instanceof RateLimitConfigError)) throw error;
-        for (const problem of error.problems) problems.add(problem);
-      }
-    };
-    const limits = [...this.routes.all()].flat().filter(({ name }) => name === rule);
-    const fields = this.book.namedRule(rule);
-    if (!fields && limits.length === 0) {
+    const rules = this.table.rulesNamed(rule);
+    if (rules.length === 0)
       return [unknownName(`live rule "${rule}": no rule has this name`, rule, this.book.allNames)];
-    }
     const checked = new Set<string>();
-    const check = (of: ChangedRule): void => {
-      const text = this.exceptions.textOf([of.fields, of.by]);
-      if (!checked.has(text)) attempt(() => checkExceptions(of, changes, this.exceptions));
-      checked.add(text);
-    };
-    if (fields) {
-      const by = fields['by'] as RouteLimit['fields']['by'];
-      attempt(() => sampleOf(changedFields(fields, changes), `live rule "${rule}"`));
-      check({ fields, by, keyed: UNKEYED });
-    }
-    for (const { declared } of limits) {
-      attempt(() => this.make(declared, changes));
-      check(changedRule(declared));
-    }
-    return [...problems];
+    const problems = rules.flatMap((each) =>
+      problemsOf(() => each.changedBy(changes).checkExceptions(checked)),
+    );
+    return [...new Set(problems)];
   }
 
   /** Lifts what has ended, and takes over the rest. */
@@ -162,13 +107,8 @@ export class LiveState {
       if (accepted) next.set(rule, accepted);
     }
     this.rejected.keep([...byRule.keys(), ...this.held.filter(isUnreadable).map(nameOf)]);
-    for (const [rule, changes] of this.inForce) {
-      if (next.get(rule) === changes) continue;
-      this.replaced.set(rule, [...this.replacedOf(rule), changes].slice(-MOST_REPLACED));
-    }
     this.inForce = next;
-    this.routes.replace((limit) => this.current(limit));
-    this.exceptions.turnOver();
+    this.table.change(next);
     for (const listener of this.listeners) listener();
     this.expiry?.stop();
     const until = Math.min(...[...this.held, ...held].map((entry) => entry.until));
@@ -200,25 +140,6 @@ export class LiveState {
     this.rejected.reject(rule, problems);
     return known && unexpired(known);
   }
-
-  private current(limit: RouteLimit): RouteLimit {
-    const changes = this.inForce.get(limit.name);
-    if (!changes) return limit.declared;
-    if (this.changesOfLimit.get(limit) === changes) return limit;
-    try {
-      return this.make(limit.declared, changes);
-    } catch (error) {
-      if (!(error instanceof RateLimitConfigError)) throw error;
-      this.rejected.reject(limit.name, error.problems); // A route that is found after the change.
-      return limit.declared;
-    }
-  }
-
-  private make(declared: RouteLimit, changes: RuleChanges): RouteLimit {
-    const limit = declared.changedBy(changeOf(changedRule(declared), changes, this.exceptions));
-    this.changesOfLimit.set(limit, changes);
-    return limit;
-  }
 }
 
 function isUnreadable({ unreadable }: HeldRule): boolean {
@@ -230,6 +151,30 @@ function nameOf({ rule, subject }: HeldRule): string {
   return JSON.stringify([rule, subject]);
 }
 
-function changedRule({ fields, keyed }: RouteLimit): ChangedRule {
-  return { fields, by: fields.by ?? 'ip', keyed };
+/** What distinguishes changes: everything but their time. */
+function textOf({ layer, exceptions }: RuleChanges): string {
+  return JSON.stringify([layer, ...exceptions], (key, value: unknown) =>
+    key === 'until' || key === 'expiresInMs' ? undefined : value,
+  );
+}
+
+/** Returns the changes that have not ended. */
+function unexpired({ layer, exceptions }: RuleChanges): RuleChanges {
+  const now = performance.now();
+  return {
+    layer: layer && layer.until > now ? layer : undefined,
+    exceptions: exceptions.filter(({ until }) => until > now),
+  };
+}
+
+/** Returns the changes of each rule by its name. */
+function changesByRule(entries: readonly HeldRule[]): Map<string, RuleChanges> {
+  const changes = new Map<string, { layer: HeldRule | undefined; exceptions: HeldRule[] }>();
+  for (const entry of entries) {
+    const ofRule = changes.get(entry.rule) ?? { layer: undefined, exceptions: [] };
+    if (entry.subject === undefined) ofRule.layer = entry;
+    else ofRule.exceptions.push(entry);
+    changes.set(entry.rule, ofRule);
+  }
+  return changes;
 }

@@ -2,7 +2,7 @@ import { isFields } from '../contracts/fields.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { RuleChange } from '../contracts/rule-source.js';
 import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../rules/subject.js';
-import type { RuleChanges } from './change-of-rule.js';
+import type { RuleChanges } from '../nest/rules/rule-changes.js';
 import type { LiveRuleFields } from './change-options.js';
 
 /** @throws RateLimitConfigError if it is no subject: a digest with the right fields may be from a client */

@@ -32,6 +32,7 @@ import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './startup/route-rules.js';
 import { Routes } from './request/routes.js';
 import { RuleBook } from './rules/rule-book.js';
+import { RuleTable } from './rules/rule-table.js';
 import { warnOfClocks, warnOfFullMemory, warnOfHeartbeats, logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
 import { applicationName, createClient, type ClientHolder, createStore } from './startup/create-store.js';
@@ -75,7 +76,6 @@ function createService(
   const service = new RateLimitService(
     { store, prefix, application, onStoreError, instances, denyCache, fallback },
     programs,
-    book,
     rules,
   );
   warnOfClocks(store.shared, warnings);
@@ -117,6 +117,7 @@ const shared = [
   Responder,
   RouteRules,
   Routes,
+  RuleTable,
   StartCheck,
   SubjectChecks,
   Transports,

@@ -14,8 +14,7 @@ import type { AnyRule, BlockingRule, ConcurrencyRule, Rule } from '../rules/rule
 import { checkTogether } from '../rules/rule-cache.js';
 import type { SubjectValue } from '../rules/subject.js';
 import { isReference, type OrName, type OrRoute, type ProgramRules } from './programs/program-rules.js';
-import type { RuleBook } from './rules/rule-book.js';
-import type { RuleFields } from './rules/rule-layers.js';
+import type { TableRule } from './rules/rule-table.js';
 
 /** Options of `reset` in applications. */
 export interface ResetOptions {
@@ -44,7 +43,6 @@ export class RateLimitService extends RateLimiter {
     options: RateLimiterOptions,
     /** @internal */
     readonly programs: ProgramRules,
-    private readonly book: RuleBook,
     /** Changes the module's rules while the application runs. */
     readonly rules: LiveRules,
   ) {
@@ -63,7 +61,7 @@ export class RateLimitService extends RateLimiter {
    * const [mail] = await limits.usage('tenant-7', ['mail']); // { rule: 'mail', limit: 1000, remaining: 12, ... }
    */
   async usage(subject: SubjectValue, rules?: readonly string[]): Promise<readonly RuleDecision[]> {
-    const names = rules ?? this.book.optionRules().filter(isShared).map(nameOf);
+    const names = rules ?? this.programs.table.ofOptions.filter(isShared).map(({ name }) => name);
     const peeked = names.flatMap((name) => {
       try {
         return this.programs.ofName(name).hits('peek', subject, undefined);
@@ -172,10 +170,6 @@ export class RateLimitService extends RateLimiter {
   }
 }
 
-function isShared(fields: RuleFields): boolean {
-  return fields['scope'] === 'shared';
-}
-
-function nameOf(fields: RuleFields): string {
-  return fields['name'] as string;
+function isShared({ declared: { fields } }: TableRule): boolean {
+  return fields.scope === 'shared';
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { compileRule } from './compile-rule.js';
-import { KeyedRule, HitCacheLimit } from './keyed-rule.js';
+import { KeyedRule, CacheLimit } from './keyed-rule.js';
 import { Keys } from './keys.js';
 import type { RuleHit } from './compiled-rule.js';
 import type { AnyRule } from './rule.js';
@@ -57,9 +57,9 @@ describe('KeyedRule', () => {
   });
 });
 
-describe('HitCacheLimit', () => {
+describe('CacheLimit', () => {
   it('limits the cached hits of all rules together, and clears all caches at the limit', () => {
-    const cacheLimit = new HitCacheLimit(3);
+    const cacheLimit = new CacheLimit(3);
     let built = 0;
     const open = () => new KeyedRule((subject) => [{ subject, key: `${++built}` } as RuleHit], cacheLimit);
     const [one, other] = [open(), open()];
@@ -78,7 +78,7 @@ describe('HitCacheLimit', () => {
   it('limits the estimated bytes of the cached hits', () => {
     const hitOf = (subject: string) =>
       ({ subject, key: subject, block: { key: subject, duration: 0 } }) as RuleHit;
-    const rule = new KeyedRule((subject) => [hitOf(subject as string)], new HitCacheLimit(100, 1000));
+    const rule = new KeyedRule((subject) => [hitOf(subject as string)], new CacheLimit(100, 1000));
     for (const subject of ['first', 'ann', 'bob']) rule.hits(subject);
     const hits = rule.hits('ann');
     expect(rule.hits('ann')).toBe(hits);

@@ -17,7 +17,7 @@ export class KeyedRule {
    */
   constructor(
     private readonly hitsOf: (subject: Subject, cost?: Cost) => readonly RuleHit[],
-    private readonly cacheLimit?: HitCacheLimit,
+    private readonly cacheLimit?: CacheLimit,
   ) {}
 
   /**
@@ -40,7 +40,7 @@ export class KeyedRule {
     this.known = undefined;
   }
 
-  private remember(hits: readonly RuleHit[], cacheLimit: HitCacheLimit): void {
+  private remember(hits: readonly RuleHit[], cacheLimit: CacheLimit): void {
     const { subject, key } = hits[0]!;
     if (typeof subject !== 'string') return;
     cacheLimit.add(this, BYTES + hits.length * (HIT_BYTES + key.length));
@@ -49,14 +49,20 @@ export class KeyedRule {
   }
 }
 
-/** Limits the hits that all rules cache together: when the limit is reached, all caches are cleared. */
-export class HitCacheLimit {
-  private readonly rules = new Set<KeyedRule>();
+/** Something with a cache. */
+interface Caching {
+  /** Clears the cache. */
+  forget(): void;
+}
+
+/** Limits what all rules cache together, hits and compiled rules: when the limit is reached, all caches are cleared. */
+export class CacheLimit {
+  private readonly caches = new Set<Caching>();
   private held = 0;
   private bytes = 0;
 
   /**
-   * @param most maximum number of cached subjects, counted once per rule; from 1
+   * @param most maximum number of cached entries; from 1
    * @param mostBytes maximum of their estimated heap
    */
   constructor(
@@ -64,15 +70,15 @@ export class HitCacheLimit {
     private readonly mostBytes = 16 * 1024 * 1024,
   ) {}
 
-  /** Counts one more cached subject of a rule. */
-  add(rule: KeyedRule, bytes: number): void {
+  /** Counts one more entry of a cache. */
+  add(cache: Caching, bytes: number): void {
     if (this.held >= this.most || this.bytes + bytes > this.mostBytes) {
-      for (const each of this.rules) each.forget();
-      this.rules.clear();
+      for (const each of this.caches) each.forget();
+      this.caches.clear();
       this.held = 0;
       this.bytes = 0;
     }
-    this.rules.add(rule);
+    this.caches.add(cache);
     this.held += 1;
     this.bytes += bytes;
   }

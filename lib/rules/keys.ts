@@ -4,7 +4,7 @@ import { type CompiledRule, costOfRule, type Cost, type RuleHit } from './compil
 import { digest, digestIn, joined, type Subject, copyOf, copyOfText } from './subject.js';
 import { MOST_KEYS } from '../contracts/store.js';
 import type { Clock } from '../contracts/clock.js';
-import { KeyedRule, HitCacheLimit } from './keyed-rule.js';
+import { KeyedRule, CacheLimit } from './keyed-rule.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 
 /** Allowed values of `prefix`. */
@@ -126,7 +126,8 @@ export class Keys {
   /** Unique name of this process, in the keys of rules with `per: 'instance'` and in the names of leases. */
   readonly instance = randomBytes(6).toString('hex');
   private readonly head: string;
-  private readonly cacheLimit = new HitCacheLimit();
+  /** Limits what all rules cache together. */
+  readonly cacheLimit = new CacheLimit();
   private leases = 0;
 
   /**

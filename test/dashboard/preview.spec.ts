@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitService, type RouteRule } from '../../lib/index.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import { whyNoPreview, ReplayedRule } from '../../lib/dashboard/preview/replayed-rule.js';
+import { changedFields } from '../../lib/nest/rules/rule-changes.js';
 import { replayTraffic } from '../../lib/dashboard/preview/replay-traffic.js';
 import type { Preview } from '../../lib/dashboard/snapshot.js';
 import type { AddedRequest, RecordedRequest } from '../../lib/dashboard/preview/recorded-traffic.js';
@@ -36,7 +37,7 @@ const request = (subject: number, more: Partial<AddedRequest> = {}): AddedReques
 async function preview(record: TrafficRecord, rule: object, fields: Fields) {
   const change = { layer: { rule: 'login', fields, until: Infinity }, exceptions: [] };
   const named = { name: 'login', ...rule };
-  const replayed = new ReplayedRule(named, named, change);
+  const replayed = new ReplayedRule(named, changedFields(named, change));
   const until = START + 60_000;
   const { deniedNow, deniedThen, ...rest } = await replayTraffic(record.read(until), () => replayed, until);
   return { denied: [deniedNow, deniedThen], ...rest };

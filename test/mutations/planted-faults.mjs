@@ -195,8 +195,8 @@ const FAULTS_BY_PART = {
     {
       words: 'the exception of a subject has no effect',
       file: ROUTE_LIMIT,
-      text: 'const excepted = this.exceptions?.of(subject) ?? rule;',
-      by: "const excepted = rule as KeyedRule | 'allow';",
+      text: 'const excepted = rule.exceptions && rule.exceptionOf(subject);',
+      by: "const excepted = undefined as KeyedRule | 'allow' | undefined;",
       specs: ['test/live/live-rules.spec.ts', 'test/live/bad-input.spec.ts'],
     },
   ],

@@ -8,10 +8,8 @@ import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js
 import { sleep } from '../../contracts/timer.js';
 import type { ProcessRecords, Question } from '../../stores/redis/link/process-records.js';
 import { LiveState } from '../../live/live-state.js';
-import { changedFields, type RuleChanges } from '../../live/change-of-rule.js';
-import { Routes } from '../../nest/request/routes.js';
-import { RuleBook } from '../../nest/rules/rule-book.js';
-import type { RuleFields } from '../../nest/rules/rule-layers.js';
+import { changedFields, type RuleChanges } from '../../nest/rules/rule-changes.js';
+import { RuleTable, type TableRule } from '../../nest/rules/rule-table.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
 import { whyNoPreview, ReplayedRule } from './replayed-rule.js';
@@ -38,8 +36,7 @@ export class Previews {
   constructor(
     @Inject(ProcessReports) private readonly processes: ProcessReports,
     @Inject(LiveState) private readonly state: LiveState,
-    @Inject(Routes) private readonly routes: Routes,
-    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(RuleTable) private readonly table: RuleTable,
   ) {
     processes.answer = (rule) => trafficText(this.recorded(rule));
   }
@@ -72,18 +69,11 @@ export class Previews {
 
   /** The rule on each route, by the hash of the route; 0 if routes share its counters. */
   private rulesOf(rule: string, change: RuleChanges): Map<number, ReplayedRule> {
-    const rules = new Map<number, ReplayedRule>();
-    const ofModule = this.book.namedRule(rule);
-    if (ofModule) {
-      const held = this.state.changesOf(rule);
-      rules.set(0, replayed(ofModule, held ? changedFields(ofModule, held) : ofModule, change));
-    }
-    for (const { name, declared, fields, id } of [...this.routes.all()].flat()) {
-      if (name !== rule) continue;
-      const hash = fields.scope === 'shared' ? 0 : hashOf(id);
-      rules.set(hash, replayed(declared.fields, fields, change));
-    }
-    return rules;
+    const rules = this.table.rulesNamed(rule).map((each) => {
+      const { route } = each;
+      return [route === undefined ? 0 : hashOf(route), replayed(each, change)] as const;
+    });
+    return new Map(rules);
   }
 
   private recorded(rule: string): RecordedTraffic {
@@ -141,8 +131,9 @@ export class Previews {
 const NOTHING: RecordedTraffic = { depth: 0, since: 0, requests: [] };
 
 /** @throws UnprocessableEntityException if the result depends on more than what is recorded */
-function replayed(declared: RuleFields, current: RuleFields, change: RuleChanges): ReplayedRule {
-  const reason = whyNoPreview(changedFields(declared, change));
+function replayed({ declared, current }: TableRule, change: RuleChanges): ReplayedRule {
+  const changed = changedFields(declared.fields, change);
+  const reason = whyNoPreview(changed);
   if (reason !== undefined) throw new UnprocessableEntityException(reason);
-  return new ReplayedRule(declared, current, change);
+  return new ReplayedRule(current.fields, changed);
 }

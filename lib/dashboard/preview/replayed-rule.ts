@@ -2,9 +2,8 @@ import { algorithmOf } from '../../rules/rule-fields.js';
 import type { RuleFields } from '../../nest/rules/rule-layers.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
-import { changedFields, exceptionFields, type RuleChanges } from '../../live/change-of-rule.js';
-import { dynamicFields, sampleOf } from '../../nest/request/per-request-rule.js';
-import { withLayer } from '../../nest/rules/live-layer.js';
+import { compileFields } from '../../nest/rules/compile-fields.js';
+import { resolvedFields } from '../../nest/rules/rule-changes.js';
 
 /** Returns why changes of a rule have no preview, as a sentence; `undefined` if they have one. */
 export function whyNoPreview(fields: RuleFields): string | undefined {
@@ -35,23 +34,20 @@ export class ReplayedRule {
   /** Whether requests hold their permits until they are released. */
   readonly isHeld: boolean;
   private readonly path: string;
-  private readonly changed: RuleFields;
 
   /**
-   * @param declared the fields in the code
    * @param current the fields with the live change that is in force
+   * @param changed the fields with another one
    * @throws RateLimitConfigError if the change does not fit
    */
   constructor(
-    declared: RuleFields,
     private readonly current: RuleFields,
-    change: RuleChanges,
+    private readonly changed: RuleFields,
   ) {
-    this.path = `rule "${String(declared['name'])}"`;
-    this.changed = changedFields(declared, change);
-    this.isConditional = (declared['count'] ?? 'all') !== 'all';
-    this.isHeld = algorithmOf(declared['algorithm'] as string | undefined).leases === true;
-    sampleOf(this.changed, this.path);
+    this.path = `rule "${String(changed['name'])}"`;
+    this.isConditional = (changed['count'] ?? 'all') !== 'all';
+    this.isHeld = algorithmOf(changed['algorithm'] as string | undefined).leases === true;
+    compileFields(changed, this.path);
   }
 
   /** Returns the rule of a request by what it determined; `undefined` if that is no rule any more. */
@@ -63,7 +59,7 @@ export class ReplayedRule {
   private pairOf(resolved: Resolved | undefined): RulePair | undefined {
     try {
       const [now, then] = [this.current, this.changed].map((fields) =>
-        resolvedFields(fields, resolved, this.path),
+        resolvedFields(fields, resolved ?? {}, this.path),
       ) as [RuleFields, RuleFields];
       const costThen = costChange(now['cost'] ?? 1, then['cost'] ?? 1);
       return { now: this.compiled(now), then: this.compiled(then), costThen };
@@ -75,22 +71,8 @@ export class ReplayedRule {
 
   /** Requests state their costs, and processes renew the leases of permits until they are released. */
   private compiled(fields: RuleFields): CompiledRule {
-    return sampleOf({ ...fields, cost: 0, ...(this.isHeld && { lease: LONGEST_LEASE }) }, this.path);
+    return compileFields({ ...fields, cost: 0, ...(this.isHeld && { lease: LONGEST_LEASE }) }, this.path);
   }
-}
-
-/** Returns the fields of a rule for a request: with its plan or exception, and values instead of functions. */
-function resolvedFields(fields: RuleFields, resolved: Resolved = {}, path: string): RuleFields {
-  const { plan, exception } = resolved;
-  if (exception !== undefined) return exceptionFields(fields, exception, path);
-  const plans = new Map(Object.entries((fields['plans'] as object | undefined) ?? {}));
-  const ofPlan = plans.has(plan as string)
-    ? withLayer(fields, plans.get(plan as string), path).fields
-    : fields;
-  const values = dynamicFields(ofPlan)
-    .filter((field) => field !== 'cost')
-    .map((field) => [field, resolved[field]] as const);
-  return { ...ofPlan, ...Object.fromEntries(values) };
 }
 
 function costChange(now: unknown, then: unknown): RulePair['costThen'] {

@@ -54,7 +54,7 @@ export class RemainingPermits {
 
   private hitOf({ rule, subject, route }: AskedCounter): RuleHit | undefined {
     try {
-      for (const each of this.limits.programs.rulesNamed(rule)) {
+      for (const each of this.limits.programs.table.rulesNamed(rule)) {
         if (each.dynamic.length > 0) continue;
         const hit = each.hitsOf(subjectOfText(subject), 0).find((found) => found.rule.trialOf === undefined);
         if (hit && hit.route === route) return hit;

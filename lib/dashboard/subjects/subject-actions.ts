@@ -5,7 +5,7 @@ import { problem } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { subjectForPrograms } from '../../rules/subject.js';
 import { LiveFollower } from '../../live/live-follower.js';
-import type { ProgramRule } from '../../nest/programs/program-rule.js';
+import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { subjectOfId, subjectOfText } from './masked.js';
@@ -18,7 +18,7 @@ const REASON = 'blocked on the operations page';
 interface Found {
   readonly rule: string;
   readonly subject: ReturnType<typeof subjectOfText>;
-  readonly rules: readonly ProgramRule[];
+  readonly rules: readonly TableRule[];
 }
 
 /** Resets and blocks the subjects that the page lists. */
@@ -78,7 +78,7 @@ export class SubjectActions {
   private async find(rule: string, id: string): Promise<Found> {
     const { secret } = await this.processes.all();
     const text = subjectOfId(secret, rule, id);
-    const rules = this.limits.programs.rulesNamed(rule);
+    const rules = this.limits.programs.table.rulesNamed(rule);
     if (text === undefined || rules.length === 0) {
       throw new UnprocessableEntityException(`There is no such subject of rule "${rule}"; reload the page.`);
     }

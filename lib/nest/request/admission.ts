@@ -144,7 +144,8 @@ export class Admission {
     for (const limit of limits) {
       if (!(await this.isCharged(limit, end, exchange))) rules.push(...limit.names);
     }
-    if (rules.length > 0) await this.engine.refund(decision, { rules });
+    const decided = rules.filter((name) => decision.decisions.some(({ rule }) => rule === name));
+    if (decided.length > 0) await this.engine.refund(decision, { rules: decided });
   }
 
   private async isCharged(

@@ -1,18 +1,18 @@
-import type { RuleHit, CompiledRule } from '../../rules/compiled-rule.js';
-import type { Exchange } from './exchange.js';
-import { problem } from '../../contracts/rate-limit-config.error.js';
-import { algorithmOf } from '../../rules/rule-fields.js';
-import type { KeyedRule } from '../../rules/keyed-rule.js';
-import type { HttpRequest } from '../../http/subject.js';
+import { readCount } from '../../contracts/options.js';
+import { problem, problemsOf } from '../../contracts/rate-limit-config.error.js';
 import { allowListOf } from '../../http/client-ip.js';
+import type { HttpRequest } from '../../http/subject.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
+import type { KeyedRule } from '../../rules/keyed-rule.js';
+import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { sourcesOf, type SubjectSources } from '../rules/by.js';
-import type { Applied, AppliedLimit, Check, Refusal } from './applied-limit.js';
-import type { Exceptions } from './exceptions.js';
+import type { EffectiveRule } from '../rules/effective-rule.js';
+import type { CountWhen, OnMissingSubject } from '../rules/route-rule.js';
+import { namedOn } from '../rules/rule-layers.js';
+import type { TableRule } from '../rules/rule-table.js';
 import type { InvalidValues } from '../warnings.js';
-import { PlanRules } from './plan-rules.js';
-import { dynamicFields, PerRequestRule, sampleOf } from './per-request-rule.js';
-import type { CountWhen, OnMissingSubject, RouteRuleFields } from '../rules/route-rule.js';
-import { namedOn, type RuleFields } from '../rules/rule-layers.js';
+import type { Applied, AppliedLimit, Check, Refusal } from './applied-limit.js';
+import type { Exchange } from './exchange.js';
 import {
   fallbackSubject,
   hookedSubject,
@@ -42,122 +42,82 @@ function waitingHits(
   }));
 }
 
-/** Assigns a rule its keys, see `RateLimiter.keyed`. */
-export type KeyRule = (rule: CompiledRule, id?: string, counter?: string) => KeyedRule;
-
-/** What a live change makes of a rule. */
-export interface LiveChange {
-  readonly fields: RuleFields;
-  /** Name of the counters that the change has started; absent if there are none. */
-  readonly counter: string | undefined;
-  /** When the change ends, in milliseconds of `performance.now()`; `Infinity` if it does not. */
-  readonly until: number;
-  /** The rules of single subjects; absent if there are none. */
-  readonly exceptions: Exceptions | undefined;
-}
-
 const OUTCOMES: Record<OnMissingSubject, string> = {
   ip: 'counts by its IP',
   skip: 'is allowed without this rule',
   deny: 'is denied',
 };
 
+const WITHOUT_PLAN = 'Such a request has the limit of the rule itself';
+
+const WITHOUT_RULE = 'As `onStoreError` says, such a request is allowed without this rule';
+
+const BY_LAST_VALID =
+  'Such a request is limited by the last valid limit and window, and gets a 503 if there are none yet';
+
+const LARGEST_COST = 1e9;
+
 const NO_HITS: readonly RuleHit[] = [];
 
-/** A rule on a route, compiled once at start: turns a request into hits. */
+/** A rule on a route: turns a request into hits. */
 export class RouteLimit implements AppliedLimit {
   readonly name: string;
-  readonly names: readonly string[];
   readonly path: string;
   readonly sources: SubjectSources;
   /** Whether requests may be counted by the client's IP. */
   readonly needsAddress: boolean;
   /** Whether a request without the subject passes unlimited. */
   readonly skipsMissing: boolean;
-  /** Whether the rule denies requests; a shadow rule does not. */
-  readonly isEnforced: boolean;
   readonly isHeld: boolean;
   /** Whether the algorithm delays requests by itself, so that only calls of methods of providers wait for permits. */
   readonly delays: boolean;
-  /** Whether requests wait for permits. */
-  readonly waits: boolean;
-  private readonly maxWaitMs: number;
   readonly count: CountWhen;
   readonly isNamed: boolean;
   readonly checks = new Set<Check>();
   /** Checks requests without the subject; absent if there is nothing to check. */
   checkMissing: ((request: HttpRequest) => void) | undefined;
-  readonly fields: RuleFields & RouteRuleFields & { readonly name: string };
-  /** Returns a rule with its keys, those of a live change's counters if it has any. */
-  readonly keyed: (rule: CompiledRule, counter?: string) => KeyedRule;
-  /** The rule if nothing in it depends on the request. */
-  private readonly fixed: KeyedRule | undefined;
-  private readonly perRequest: PerRequestRule | undefined;
-  private readonly plans: PlanRules | undefined;
   private readonly subjectOf: SubjectOf;
   private readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
-  /** The rule as the code declares it: this one, unless a live change has replaced it. */
-  readonly declared: RouteLimit;
-  /** This rule as live changes have it now, if it is the declared one. */
-  newest: RouteLimit = this;
-  /** The rules of single subjects; absent if there are none. */
-  readonly exceptions: Exceptions | undefined;
+  /** The values of the last request whose limit and window were valid, see `EffectiveRule.for`. */
+  private lastValid: { readonly rule: EffectiveRule; readonly keyed: KeyedRule } | undefined;
 
-  /**
-   * @param owner the handler in messages, such as `OrdersController.list`
-   * @param id the route that the counter belongs to, in keys
-   * @throws RateLimitConfigError if the rule is invalid
-   */
   constructor(
-    fields: RuleFields,
-    readonly owner: string,
-    readonly id: string,
-    private readonly key: KeyRule,
+    readonly rule: TableRule,
     private readonly invalid: InvalidValues,
-    live?: { readonly declared: RouteLimit } & LiveChange,
   ) {
-    this.declared = live?.declared ?? this;
-    this.exceptions = live?.exceptions;
-    if (live) {
-      this.checks = live.declared.checks;
-      this.checkMissing = live.declared.checkMissing;
-    }
-    this.fields = fields as RuleFields & { readonly name: string };
-    this.name = fields['name'] as string;
-    this.names = fields['trial'] === undefined ? [this.name] : [this.name, `${this.name}?`];
-    this.path = `rule "${this.name}" of ${owner}`;
-    const { by = 'ip', ipv6Prefix = 64, scope = 'route', count = 'all', allowList } = this.fields;
-    const { onMissingSubject = 'ip', mode } = this.fields;
-    this.keyed = (rule, counter = live?.counter) =>
-      key(live ? endingAt(live.until, rule) : rule, scope === 'route' ? id : undefined, counter);
+    const { fields, isHeld } = rule.declared;
+    const { by = 'ip', ipv6Prefix = 64, count = 'all', allowList, onMissingSubject = 'ip' } = fields;
+    this.name = rule.name;
+    this.path = rule.path;
+    this.isHeld = isHeld;
+    this.count = count;
     this.sources = sourcesOf(by);
-    this.isEnforced = mode !== 'shadow';
     this.isNamed = namedOn(fields) !== 'nowhere';
     this.skipsMissing = onMissingSubject === 'skip';
     this.needsAddress =
       this.sources.ip || allowList !== undefined || (by !== 'everyone' && onMissingSubject === 'ip');
-    const sample = sampleOf(fields, this.path);
-    this.isHeld = sample.algorithm.leases === true;
-    this.maxWaitMs = sample.maxWaitMs ?? 0;
-    this.delays = algorithmOf(this.fields['algorithm'] as string | undefined).delays === true;
-    this.waits = this.maxWaitMs > 0;
-    this.count = count;
-    if (dynamicFields(fields).length === 0) this.fixed = this.keyed(sample);
-    else this.perRequest = new PerRequestRule(this.fields, this.path, this.keyed, invalid);
-    if (this.fields.plans || this.fields.plan)
-      this.plans = new PlanRules(this.fields, this.path, this.keyed, invalid);
+    this.delays = algorithmOf(fields['algorithm'] as string | undefined).delays === true;
     this.subjectOf = subjectOf(by, ipv6Prefix, this.reportUnusable);
     this.isAllowed = allowList && allowListOf(allowList);
   }
 
-  /**
-   * Returns the rule with a live change.
-   *
-   * @throws RateLimitConfigError if the rule is invalid
-   */
-  changedBy(change: LiveChange): RouteLimit {
-    const { declared, owner, id, key, invalid } = this;
-    return new RouteLimit(change.fields, owner, id, key, invalid, { ...change, declared });
+  /** The fields of the rule with its live change. */
+  get fields(): EffectiveRule['fields'] {
+    return this.rule.current.fields;
+  }
+
+  get names(): readonly string[] {
+    return this.fields.trial === undefined ? [this.name] : [this.name, `${this.name}?`];
+  }
+
+  /** Whether the rule denies requests; a shadow rule does not. */
+  get isEnforced(): boolean {
+    return this.fields.mode !== 'shadow';
+  }
+
+  /** Whether requests wait for permits. */
+  get waits(): boolean {
+    return this.rule.current.maxWaitMs > 0;
   }
 
   /** Returns what happens to a request without the subject, in words for a message. */
@@ -166,27 +126,68 @@ export class RouteLimit implements AppliedLimit {
   }
 
   apply(exchange: Exchange): Applied | Promise<Applied> {
-    const { fixed } = this;
-    if (!fixed || this.plans || this.isAllowed || this.fields.skipIf || this.waits)
-      return this.applyConditionally(exchange);
+    const rule = this.rule.current;
+    if (rule.isConditional) return this.applyConditionally(exchange, rule);
     const subject = this.subjectIn(exchange);
-    if (typeof subject === 'string' && !this.exceptions) return fixed.hits(subject);
-    if (subject instanceof Promise) return subject.then((found) => this.hits(found, fixed, exchange));
-    return this.hits(subject, fixed, exchange);
+    if (typeof subject === 'string' && !rule.exceptions) return rule.own.hits(subject);
+    if (subject instanceof Promise) return subject.then((found) => this.hits(found, rule, exchange));
+    return this.hits(subject, rule, exchange);
   }
 
-  private async applyConditionally(exchange: Exchange): Promise<Applied> {
+  private async applyConditionally(exchange: Exchange, rule: EffectiveRule): Promise<Applied> {
     if (this.isAllowed?.(exchange.request) || (await this.isSkipped(exchange))) return NO_HITS;
-    const rule = (await this.plans?.of(exchange)) ?? this.fixed ?? (await this.perRequest!.of(exchange));
-    if (rule === 'skip') return NO_HITS;
-    if (rule === 'unavailable') return { rule: this.name, reason: 'no-limit' };
-    const applied = this.hits(await this.subjectIn(exchange), rule, exchange);
-    const waits = this.waits && (this.isHeld || exchange.context.getType<string>() === 'provider');
+    const plan = await this.planOf(exchange, rule);
+    const isOpen = plan === undefined && rule.dynamic.length > 0;
+    const keyed = isOpen ? await this.withValues(exchange, rule) : rule.for({ plan });
+    if (keyed === 'skip') return NO_HITS;
+    if (keyed === 'unavailable') return { rule: this.name, reason: 'no-limit' };
+    const cost = isOpen ? this.readCost(await exchange.valueOf(rule.fields.cost ?? 1)) : undefined;
+    const applied = this.hits(await this.subjectIn(exchange), rule, exchange, keyed, cost);
+    const waits = rule.maxWaitMs > 0 && (this.isHeld || exchange.context.getType<string>() === 'provider');
     if (!waits || 'reason' in applied) return applied;
-    return waitingHits(applied, exchange, this.maxWaitMs, async () => {
-      const now = await this.declared.newest.apply(exchange);
+    return waitingHits(applied, exchange, rule.maxWaitMs, async () => {
+      const now = await this.apply(exchange);
       return 'reason' in now ? [] : now;
     });
+  }
+
+  /** Returns the plan of a request; `undefined` if it has none, or one that does not exist. */
+  private async planOf(exchange: Exchange, { fields }: EffectiveRule): Promise<string | undefined> {
+    const plan: unknown = await exchange.valueOf(fields.plan);
+    if (plan === undefined || plan === null) return undefined;
+    const plans = Object.keys(fields.plans ?? {});
+    if (plans.includes(plan as string)) return plan as string;
+    const reason = problem(`${this.path}.plan`, plan, plans.map((name) => `"${name}"`).join(', '));
+    this.invalid.report(this.name, 'plan', reason, WITHOUT_PLAN);
+    return undefined;
+  }
+
+  /** Returns the rule with the limit and window of a request, or what happens to a request without valid ones. */
+  private async withValues(
+    exchange: Exchange,
+    rule: EffectiveRule,
+  ): Promise<KeyedRule | 'skip' | 'unavailable'> {
+    const { limit, window, mode, onStoreError = this.invalid.onStoreError } = rule.fields;
+    const values = { limit: await exchange.valueOf(limit), window: await exchange.valueOf(window) };
+    const problems = problemsOf(() => (this.lastValid = { rule, keyed: rule.for({ values }) }));
+    if (problems.length === 0) return this.lastValid!.keyed;
+    // Often read from the application's data: a missing value must not be an advantage for a client.
+    const isAllowed = onStoreError === 'allow';
+    this.invalid.report(this.name, 'limit', problems.join('; '), isAllowed ? WITHOUT_RULE : BY_LAST_VALID);
+    if (isAllowed) return 'skip';
+    if (this.lastValid?.rule === rule) return this.lastValid.keyed;
+    return mode === 'shadow' ? 'skip' : 'unavailable';
+  }
+
+  /** Costs are often computed from what a client sent: an invalid one still takes a permit. */
+  private readCost(given: unknown): number {
+    const cost = readCount(given);
+    if (RULE_FIELDS.cost.accepts(cost)) return cost as number;
+    const permits = typeof cost === 'number' && cost > 1 ? Math.min(Math.ceil(cost), LARGEST_COST) : 1;
+    const reason = problem(`${this.path}.cost`, given, RULE_FIELDS.cost.allowed);
+    const outcome = `Such a request takes ${permits} ${permits === 1 ? 'permit' : 'permits'}`;
+    this.invalid.report(this.name, 'cost', reason, outcome);
+    return permits;
   }
 
   private subjectIn(exchange: Exchange): FoundSubject | Promise<FoundSubject> {
@@ -196,11 +197,11 @@ export class RouteLimit implements AppliedLimit {
   }
 
   private async isSkipped(exchange: Exchange): Promise<boolean> {
-    const { skipIf, name } = this.fields;
+    const { skipIf } = this.fields;
     const isSkipped: unknown = skipIf && (await exchange.valueOf(skipIf));
     if (isSkipped !== undefined && isSkipped !== null && typeof isSkipped !== 'boolean') {
       const reason = problem(`${this.path}.skipIf`, isSkipped, 'a function that returns true or false');
-      this.invalid.report(name, 'skipIf', reason, 'The rule applies to such a request');
+      this.invalid.report(this.name, 'skipIf', reason, 'The rule applies to such a request');
     }
     return isSkipped === true;
   }
@@ -212,28 +213,30 @@ export class RouteLimit implements AppliedLimit {
     this.invalid.report(this.name, field, reason, `Such a request ${outcome}`);
   };
 
-  private hits(subject: FoundSubject, rule: KeyedRule, { request }: Exchange): Applied {
+  private hits(
+    subject: FoundSubject,
+    rule: EffectiveRule,
+    { request }: Exchange,
+    keyed = rule.own,
+    cost?: number,
+  ): Applied {
     if (subject !== undefined && subject !== UNUSABLE) {
-      const excepted = this.exceptions?.of(subject) ?? rule;
-      return excepted === 'allow' ? NO_HITS : excepted.hits(subject);
+      const excepted = rule.exceptions && rule.exceptionOf(subject);
+      if (excepted) return excepted === 'allow' ? NO_HITS : excepted.hits(subject);
+      return keyed.hits(subject, cost);
     }
     this.checkMissing?.(request);
-    const { onMissingSubject = 'ip', ipv6Prefix = 64 } = this.fields;
+    const { onMissingSubject = 'ip', ipv6Prefix = 64 } = rule.fields;
     if (onMissingSubject === 'deny') return this.refusal('no-subject');
     // A client that sends an invalid subject must not have an advantage over one that sends none.
     if (subject === undefined && onMissingSubject === 'skip') return NO_HITS;
     const found = fallbackSubject(request, ipv6Prefix);
     if (found === undefined) return this.refusal(request.socket?.destroyed ? 'hung-up' : 'no-address');
-    return rule.hits(found);
+    return keyed.hits(found, cost);
   }
 
   /** A rule in shadow mode denies no request. */
   private refusal(reason: Refusal['reason']): Applied {
     return this.isEnforced ? { rule: this.name, reason } : NO_HITS;
   }
-}
-
-/** Returns a rule that applies until an instant, unless it has an end already. */
-export function endingAt(until: number, rule: CompiledRule): CompiledRule {
-  return until === Infinity || rule.until !== undefined ? rule : { ...rule, until };
 }

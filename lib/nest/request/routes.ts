@@ -1,6 +1,7 @@
-import { Injectable, type Type } from '@nestjs/common';
+import { Inject, Injectable, type Type } from '@nestjs/common';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { AppliedLimit } from './applied-limit.js';
+import { RuleTable, type TableRule } from '../rules/rule-table.js';
 import { RouteLimit } from './route-limit.js';
 
 export type Handler = (...args: never[]) => unknown;
@@ -65,8 +66,8 @@ export class Route {
 export class Routes {
   /** The limits of each handler by its class. */
   readonly byType = new Map<Type, Map<Handler, Route>>();
-  /** Returns the current form of a limit: live changes replace limits. */
-  private current: (limit: RouteLimit) => RouteLimit = (limit) => limit;
+
+  constructor(@Inject(RuleTable) private readonly table: RuleTable) {}
 
   of(type: Type, handler: Handler): Route | undefined {
     return this.byType.get(type)?.get(handler);
@@ -74,27 +75,11 @@ export class Routes {
 
   set(type: Type, handler: Handler, limits: readonly AppliedLimit[], isIntercepted = false): Route {
     const handlers = this.byType.get(type) ?? new Map<Handler, Route>();
-    const route = new Route(this.currentOf(limits), isIntercepted);
+    for (const { rule } of ofTable(handlers.get(handler))) this.table.remove(rule);
+    const route = new Route(limits, isIntercepted);
     this.byType.set(type, handlers.set(handler, route));
+    for (const { rule } of ofTable(route)) this.table.add(rule);
     return route;
-  }
-
-  /** Replaces limits from now on: requests that are being decided keep theirs. */
-  replace(current: (limit: RouteLimit) => RouteLimit): void {
-    this.current = current;
-    for (const handlers of this.byType.values()) {
-      for (const [handler, route] of handlers) {
-        const limits = this.currentOf(route.limits);
-        const isSame = limits.every((limit, index) => limit === route.limits[index]);
-        if (!isSame) handlers.set(handler, new Route(limits, route.isIntercepted));
-      }
-    }
-  }
-
-  private currentOf(limits: readonly AppliedLimit[]): readonly AppliedLimit[] {
-    return limits.map((limit) =>
-      limit instanceof RouteLimit ? (limit.declared.newest = this.current(limit)) : limit,
-    );
   }
 
   /** The limits of a handler in any class. */
@@ -109,31 +94,35 @@ export class Routes {
   /** The limits of each handler. */
   *all(): Iterable<readonly RouteLimit[]> {
     for (const handlers of this.byType.values()) {
-      for (const { limits } of handlers.values()) yield limits.filter((limit) => limit instanceof RouteLimit);
+      for (const route of handlers.values()) yield ofTable(route);
     }
   }
 
   /**
-   * Returns the limits that a program selects.
+   * Returns the rules that a program selects.
    *
    * @throws RateLimitConfigError if the handler is unknown, or has no such rule
    */
-  find(reference: RouteReference): readonly RouteLimit[] {
+  find(reference: RouteReference): readonly TableRule[] {
     const [type, method] = partsOf(reference);
     const { prototype } = type as { prototype: Record<string, Handler> };
     const route = this.of(type, prototype[method]!);
     const path = `route ${type.name}.${method}`;
     if (!route) throw new RateLimitConfigError([`${path}: no handler of this application`]);
     const { rule } = reference;
-    const named = route.limits
-      .filter((limit) => limit instanceof RouteLimit)
-      .filter(({ name }) => rule === undefined || name === rule);
+    const rules = ofTable(route).map((limit) => limit.rule);
+    const named = rules.filter(({ name }) => rule === undefined || name === rule);
     if (named.length > 0) return named;
     const names = route.limits.map(({ name }) => `"${name}"`).join(', ');
     throw new RateLimitConfigError([
       rule === undefined || names === '' ? `${path}: has no rules` : problem(`${path}.rule`, rule, names),
     ]);
   }
+}
+
+/** The limits of a route that are rules of the table; rules of a handler that are wrong are not. */
+function ofTable(route: Route | undefined): readonly RouteLimit[] {
+  return route?.limits.filter((limit) => limit instanceof RouteLimit) ?? [];
 }
 
 /** @throws RateLimitConfigError if the value is not a class and a method name, whatever its type states */

@@ -39,14 +39,15 @@ export class RuleBook {
   readonly undefinedFields = new Set<string>();
   /** The names that programs have used. */
   readonly usedByPrograms = new Set<string>();
-  /** The names of all rules of the routes seen so far. */
-  private names = new Set<string>();
+  /** The names of the module's rules, and of all rules of the routes seen so far. */
+  private names: Set<string>;
   private skips = new Map<string, string>();
   private readonly options: RateLimitModuleOptions;
 
   constructor(options: RateLimitModuleOptions) {
     this.problems = new Set(optionProblems(options));
     this.options = this.problems.size > 0 ? readableOptions(options) : options;
+    this.names = new Set([...this.everyRoute, ...this.onDemandNames]);
     this.fallbacks = new RuleFallbacks(this.options);
   }
 
@@ -75,13 +76,6 @@ export class RuleBook {
   /** The names of the rules in the module's options. */
   get optionNames(): readonly string[] {
     return [...this.onDemandNames, ...this.everyRoute];
-  }
-
-  /** The module's rule of this name, for programs. Its keys contain no route. */
-  namedRule(name: string): RuleFields | undefined {
-    this.usedByPrograms.add(name);
-    const rule = this.optionRules().find((fields) => fields['name'] === name);
-    return rule && { ...rule, scope: 'shared' };
   }
 
   /** The names of all rules: those of the module's options, and those of the routes seen so far. */
@@ -213,7 +207,6 @@ export class RuleBook {
 
   private ofOptions(path: string, base: RuleFields, name: string, rule: object): RuleFields {
     this.refuseName(`${path}.name`, rule);
-    this.names.add(name);
     return this.applyLayer(path, base, { ...rule, name });
   }
 

@@ -10,18 +10,11 @@ import {
 import type { AppliedLimit } from '../request/applied-limit.js';
 import { withoutStack } from '../request/responder.js';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { Engine } from '../../limiter/engine.js';
 import { keysOfRule, tooManyKeys } from '../../rules/keys.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problemsOf, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { escaped } from '../../contracts/shown.js';
 import { InvalidValues, Warnings } from '../warnings.js';
-import {
-  warnOfLargeLog,
-  addressProblem,
-  waitProblems,
-  UnboundedRoutes,
-  UnreadThrottles,
-} from '../checks/route-checks.js';
+import { addressProblem, waitProblems, UnboundedRoutes, UnreadThrottles } from '../checks/route-checks.js';
 import {
   handlerKind,
   type HandlerKind,
@@ -33,12 +26,13 @@ import {
 } from './handlers.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { textOf } from '../request/rate-limit-extension.js';
-import { RouteLimit, type KeyRule } from '../request/route-limit.js';
+import { RouteLimit } from '../request/route-limit.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
 import { RouteIds } from './route-ids.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
 import { RuleBook, type Target } from '../rules/rule-book.js';
+import { RuleTable, TableRule } from '../rules/rule-table.js';
 import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
 import type { TransportName } from '../rules/route-rule.js';
@@ -70,7 +64,7 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     @Inject(RuleBook) private readonly book: RuleBook,
-    @Inject(Engine) private readonly engine: Engine,
+    @Inject(RuleTable) private readonly table: RuleTable,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
@@ -85,7 +79,7 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
 
   /** @throws RateLimitConfigError listing all problems of all rules */
   onModuleInit(): void {
-    for (const rule of this.book.optionRules()) this.limitOf(rule, 'the module');
+    for (const rule of this.book.optionRules()) this.limitOf(rule, 'the module', undefined);
     const throttles = new UnreadThrottles(this.modules, this.config);
     for (const { type, isController } of handlerClasses(this.modules)) {
       const { prototype } = type as { prototype: Record<string, Handler> };
@@ -203,24 +197,23 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
     return this.routes.set(type, handler, limits, isIntercepted(handler));
   }
 
-  private limitOf(rule: RuleFields, owner: string, id = owner): RouteLimit | undefined {
-    if (this.book.reportMissing(rule, owner) || this.book.problems.size > 0) return undefined;
-    const conflict = this.shared.conflict(rule, owner);
+  /** @param id the route; `undefined` for a rule of the module */
+  private limitOf(fields: RuleFields, owner: string, id: string | undefined): RouteLimit | undefined {
+    if (this.book.reportMissing(fields, owner) || this.book.problems.size > 0) return undefined;
+    const conflict = this.shared.conflict(fields, owner);
     if (conflict !== undefined) this.book.problems.add(conflict);
-    try {
-      const key: KeyRule = (compiled, route, counter) => {
-        warnOfLargeLog(this.warnings, rule, compiled, owner);
-        return this.engine.keyed(compiled, route, counter);
-      };
-      const limit = new RouteLimit(rule, owner, id, key, this.invalid);
+    let limit: RouteLimit | undefined;
+    const problems = problemsOf(() => {
+      const rule =
+        id === undefined
+          ? this.table.ofName(fields['name'] as string)!
+          : new TableRule(fields, this.table.keys, owner, fields['scope'] === 'shared' ? undefined : id);
+      limit = new RouteLimit(rule, this.invalid);
       this.checks.add(limit);
-      this.shared.add(rule, owner);
-      return limit;
-    } catch (error) {
-      if (!(error instanceof RateLimitConfigError)) throw error;
-      for (const problem of error.problems) this.book.problems.add(problem);
-      return undefined;
-    }
+      this.shared.add(fields, owner);
+    });
+    for (const problem of problems) this.book.problems.add(problem);
+    return limit;
   }
 }
 

@@ -1,0 +1,83 @@
+import { readCount } from '../../contracts/options.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { headerSubjectOf } from '../../http/subject.js';
+import { compileRule } from '../../rules/compile-rule.js';
+import type { CompiledRule } from '../../rules/compiled-rule.js';
+import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
+import type { AnyRule } from '../../rules/rule.js';
+import { boundedPart, partOfDigest } from '../../rules/subject.js';
+import { headerOf } from './by.js';
+import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
+
+const DYNAMIC = ['limit', 'window', 'cost'] as const;
+
+/** Limits and windows that take the place of functions in the check at start: the rule must be valid with one of them. */
+const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) => ['1s', '1d'].map((window) => ({ limit, window })));
+
+/** The fields that are functions of the request. */
+export function dynamicFields(fields: RuleFields): (typeof DYNAMIC)[number][] {
+  return DYNAMIC.filter((field) => typeof fields[field] === 'function');
+}
+
+/**
+ * Compiles the fields of a rule, with sample values instead of its functions.
+ *
+ * @throws RateLimitConfigError if the rule is invalid for every value that its functions may return
+ */
+export function compileFields(fields: RuleFields, path: string): CompiledRule {
+  const given = dynamicFields(fields);
+  if (given.length === 0) return compileRule(ruleOf(fields), path, weightNameOf(fields));
+  const ofOne = fields['share'] === undefined ? [] : given.filter((field) => field !== 'cost');
+  if (ofOne.length > 0) {
+    const fix = 'a value, since all subjects of a rule with share have one limit and window';
+    throw new RateLimitConfigError(ofOne.map((field) => `${path}.${field}: got a function; allowed: ${fix}`));
+  }
+  checkCapacity(fields, given, path);
+  let refusal: unknown;
+  for (const sample of SAMPLES) {
+    const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
+    try {
+      return compileRule(ruleOf({ ...fields, ...values }), path, weightNameOf(fields));
+    } catch (error) {
+      refusal ??= error;
+    }
+  }
+  throw refusal as RateLimitConfigError;
+}
+
+/** The options that are a number of permits or a time. */
+const CAPACITIES = ['burst', 'queue'] as const;
+
+/**
+ * A number of permits has another time at each limit, so that each value of the function would start new counters.
+ *
+ * @throws RateLimitConfigError if the limit or the window is a function, and a capacity is a number
+ */
+function checkCapacity(fields: RuleFields, given: readonly string[], path: string): void {
+  const cause = given.find((field) => field !== 'cost');
+  if (cause === undefined || algorithmOf(fields['algorithm'] as string | undefined)?.leases) return;
+  const allowed = `the time in which the limit adds the permits, such as "10s", since ${cause} is a function`;
+  const problems = CAPACITIES.filter((name) => typeof readCount(fields[name]) === 'number').map((name) =>
+    problem(`${path}.${name}`, fields[name], allowed),
+  );
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+}
+
+/** Returns the fields of a route's rule that `RateLimiter` supports. */
+function ruleOf(fields: RuleFields): AnyRule {
+  const { options } = algorithmOf(fields['algorithm'] as string | undefined) ?? { options: {} };
+  const own = Object.entries(fields).filter(
+    ([field]) =>
+      Object.hasOwn(RULE_FIELDS, field) ||
+      Object.hasOwn(options, field) ||
+      !Object.hasOwn(ROUTE_FIELDS, field),
+  );
+  return Object.fromEntries(own) as unknown as AnyRule;
+}
+
+/** Returns the function that gives the names of weights in `share` as the guard counts them: it hashes the values of headers. */
+function weightNameOf({ by }: RuleFields): ((name: string) => string) | undefined {
+  const header = Array.isArray(by) ? undefined : headerOf(by);
+  const hash = header === undefined ? undefined : headerSubjectOf(header);
+  return hash && ((name) => partOfDigest(hash(name)) ?? boundedPart(name));
+}

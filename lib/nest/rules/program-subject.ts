@@ -1,0 +1,103 @@
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { ipSubjectOf } from '../../http/client-ip.js';
+import { EVERYONE, headerSubjectOf, userSubjectOf } from '../../http/subject.js';
+import {
+  boundedList,
+  boundedPart,
+  partOfDigest,
+  type Subject,
+  SubjectDigest,
+  type SubjectValue,
+} from '../../rules/subject.js';
+import { addressHeaderOf, headerOf } from './by.js';
+import type { By } from './route-rule.js';
+
+/** Returns the subject with which the guard counts requests of the client that a program's value identifies. */
+export type ProgramSubject = (given: SubjectValue) => Subject;
+
+interface PartReader {
+  readonly allowed: string;
+  readonly read: (given: string | number) => string | undefined;
+  /** Whether the guard counts by values that may be long, of which events have the digest. */
+  readonly isAnyText?: boolean;
+}
+
+const EVERYONE_READER: PartReader = {
+  allowed: `"${EVERYONE}", since the rule counts all together`,
+  read: (given) => (given === EVERYONE ? EVERYONE : undefined),
+};
+
+/**
+ * Returns the function that reads the subjects of programs for the option `by`. A list of an empty part and
+ * an IP is the subject of requests without the rule's own subject.
+ *
+ * @param by the option of the rule; `undefined`: an IP if the value is one, or the value
+ * @param path the name of the rule in messages
+ */
+export function programSubject(
+  by: By | readonly By[] | undefined,
+  ipv6Prefix: number,
+  path: string,
+): ProgramSubject {
+  const readers = (Array.isArray(by) ? by : [by]).map((part: By | undefined) => readerOf(part, ipv6Prefix));
+  const fallback = readerOf('ip', ipv6Prefix);
+  const isTuple = Array.isArray(by);
+  return (given) => {
+    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+    if (values.length === 2 && values[0] === '') {
+      const ip = values[1] === EVERYONE ? EVERYONE : readPart(values[1], fallback);
+      if (ip !== undefined) return ['', ip];
+    }
+    const parts = readers.map((reader, index) => readPart(values[index], reader));
+    if (values.length === readers.length && parts.every((part) => part !== undefined)) {
+      return isTuple || Array.isArray(given) ? boundedList(parts) : parts[0]!;
+    }
+    const whole = isTuple && values.length === 1 ? SubjectDigest.partOf(values[0]) : undefined;
+    if (whole !== undefined) return [whole];
+    const allowed = readers.map((reader) => reader.allowed).join(', ');
+    throw new RateLimitConfigError([
+      problem(`subject of ${path}`, given, isTuple ? `a list of ${allowed}` : allowed),
+    ]);
+  };
+}
+
+function readPart(given: unknown, { read, isAnyText = false }: PartReader): string | undefined {
+  if (typeof given !== 'string' && !Number.isFinite(given)) {
+    return isAnyText ? SubjectDigest.partOf(given) : undefined;
+  }
+  return read(given as string | number);
+}
+
+function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
+  const ip = (given: string | number): string | undefined => ipSubjectOf(String(given), ipv6Prefix);
+  if (by === undefined) {
+    return {
+      allowed: 'a string or a number',
+      read: (given) => ip(given) ?? bounded(String(given)),
+      isAnyText: true,
+    };
+  }
+  if (by === 'ip' || addressHeaderOf(by) !== undefined) return { allowed: 'an IP address', read: ip };
+  if (by === 'user') {
+    return { allowed: 'the id of a user', read: (given) => bounded(userSubjectOf(given)), isAnyText: true };
+  }
+  if (by === 'everyone') return EVERYONE_READER;
+  const header = headerOf(by);
+  if (header === undefined) {
+    return {
+      allowed: 'what its function returns',
+      read: (given) => bounded(String(given)),
+      isAnyText: true,
+    };
+  }
+  const hash = headerSubjectOf(header);
+  return {
+    allowed: `the value of the header ${header}`,
+    read: (given) => partOfDigest(hash(String(given))),
+    isAnyText: true,
+  };
+}
+
+function bounded(text: string | undefined): string | undefined {
+  return text ? boundedPart(text) : undefined;
+}

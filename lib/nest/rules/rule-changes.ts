@@ -1,0 +1,123 @@
+import { isFields } from '../../contracts/fields.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import type { SourcedRule } from '../../contracts/rule-source.js';
+import type { Resolved } from '../../rules/compiled-rule.js';
+import { subjectFromSource, type Subject } from '../../rules/subject.js';
+import { dynamicFields } from './compile-fields.js';
+import { withLayer } from './live-layer.js';
+import { programSubject } from './program-subject.js';
+import type { By } from './route-rule.js';
+import type { RuleFields } from './rule-layers.js';
+
+/** A live change, with its end in milliseconds of this process's monotonic clock. */
+export interface HeldRule extends SourcedRule {
+  readonly until: number;
+}
+
+/** The live changes of one rule. */
+export interface RuleChanges {
+  /** The change for all subjects. */
+  readonly layer: HeldRule | undefined;
+  readonly exceptions: readonly HeldRule[];
+}
+
+/** The exceptions of a rule by subject, see `exceptionKey`. */
+export type ExceptionsBySubject = ReadonlyMap<string, HeldRule>;
+
+/** The exceptions of each list: a module may have a thousand of them, and a thousand routes. */
+const indexed = new WeakMap<readonly HeldRule[], Map<string, ExceptionsBySubject>>();
+
+/**
+ * Returns exceptions by subject: one map for all rules that count alike.
+ *
+ * @throws RateLimitConfigError if a subject does not fit `by`
+ */
+export function exceptionsBySubject(
+  exceptions: readonly HeldRule[],
+  by: By | readonly By[] | undefined,
+  ipv6Prefix: number,
+  path: string,
+): ExceptionsBySubject {
+  const maps = indexed.get(exceptions) ?? new Map<string, ExceptionsBySubject>();
+  indexed.set(exceptions, maps);
+  const counted = textOfFields([by, ipv6Prefix]);
+  const known = maps.get(counted);
+  if (known) return known;
+  const subjectOf = programSubject(by, ipv6Prefix, path);
+  const map = new Map(
+    exceptions.map((each) => [exceptionKey(subjectOf(subjectFromSource(each.subject!))), each]),
+  );
+  maps.set(counted, map);
+  return map;
+}
+
+/** Returns the key of a subject's exception. A text never has the key of a list. */
+export function exceptionKey(subject: Subject): string {
+  return typeof subject === 'string' ? `=${subject}` : JSON.stringify(subject);
+}
+
+/** Returns a text that is equal for fields that are compiled to equal rules, whatever their functions return. */
+export function textOfFields(fields: RuleFields | readonly unknown[]): string {
+  return JSON.stringify(fields, (_, part: unknown) => (typeof part === 'function' ? 'function' : part));
+}
+
+/**
+ * Returns the fields of a rule with the live change for all subjects.
+ *
+ * @throws RateLimitConfigError if the change does not fit the rule
+ */
+export function changedFields(rule: RuleFields, { layer }: RuleChanges): RuleFields {
+  if (!layer) return rule;
+  const path = livePath(rule);
+  const { fields, problems } = withLayer(rule, layer.fields, path);
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  if (Object.keys(layer.fields).length > 0) return fields;
+  throw new RateLimitConfigError([problem(path, layer.fields, 'an object with fields of a rule')]);
+}
+
+/** The name of a live change in messages. */
+export function livePath(rule: RuleFields): string {
+  return `live rule "${String(rule['name'])}"`;
+}
+
+/**
+ * Returns the fields of a rule for a request: with its plan or its exception, or with values instead of functions.
+ *
+ * @param path the name of the layer in messages
+ * @throws RateLimitConfigError if the plan or the exception does not fit the rule
+ */
+export function resolvedFields(fields: RuleFields, resolved: Resolved, path: string): RuleFields {
+  const { exception, plan } = resolved;
+  if (exception !== undefined) return exceptionFields(fields, exception, path);
+  const plans = new Map(Object.entries((fields['plans'] as object | undefined) ?? {}));
+  if (plans.has(plan as string)) return withValues(fields, plans.get(plan as string), path);
+  const functions = dynamicFields(fields).filter((field) => field !== 'cost');
+  return { ...fields, ...Object.fromEntries(functions.map((field) => [field, resolved[field]])) };
+}
+
+function exceptionFields(rule: RuleFields, exception: unknown, path: string): RuleFields {
+  if (exception === 'deny') return denying(rule);
+  if (!isFields(exception)) {
+    throw new RateLimitConfigError([`${path}: allowed: fields of the rule, "allow" or "deny"`]);
+  }
+  if (rule['share'] !== undefined) {
+    const fix = 'for a rule with share: "allow" or "deny"; give the subject a weight in share';
+    throw new RateLimitConfigError([problem(path, exception, fix)]);
+  }
+  return withValues(rule, exception, path);
+}
+
+/** Returns a rule with a layer whose fields replace all functions. */
+function withValues(rule: RuleFields, layer: unknown, path: string): RuleFields {
+  const { fields, problems } = withLayer(rule, layer, path);
+  const functions = dynamicFields(fields).map(
+    (field) => `${path}.${field}: a function in the rule; write a value`,
+  );
+  if (problems.length + functions.length > 0) throw new RateLimitConfigError([...problems, ...functions]);
+  return fields;
+}
+
+/** A rule that denies everything. */
+function denying({ prefetch: _prefetch, trial: _trial, ...rule }: RuleFields): RuleFields {
+  return { ...rule, limit: 0, window: typeof rule['window'] === 'function' ? '1m' : rule['window'], cost: 1 };
+}

@@ -1,0 +1,216 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { isDeepStrictEqual } from 'node:util';
+import type { Duration } from '../../contracts/duration.js';
+import { problemsOf, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import type { Operation } from '../../limiter/operation.js';
+import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
+import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
+import { subjectForPrograms, type Subject, type SubjectValue } from '../../rules/subject.js';
+import { EffectiveRule, type RulePlace } from './effective-rule.js';
+import { programSubject, type ProgramSubject } from './program-subject.js';
+import type { By, RouteRuleFields } from './route-rule.js';
+import { RuleBook } from './rule-book.js';
+import { changedFields, type RuleChanges } from './rule-changes.js';
+import type { RuleFields } from './rule-layers.js';
+
+/** Maximum number of replaced changes of a rule whose counters are still known. */
+const MOST_REPLACED = 5;
+
+/** Operations that need only keys, not a limit. */
+const OF_ANY_LIMIT: readonly Operation[] = ['block', 'reset'];
+
+type DeclaredFields = RuleFields & RouteRuleFields & { readonly name: string };
+
+/** Gives the rules of the table their keys. */
+export interface RuleKeys {
+  readonly cacheLimit: CacheLimit;
+  /** @param fields the fields that are compiled, with all their layers */
+  keyed(rule: CompiledRule, place: TableRule, fields: RuleFields, counter: string | undefined): KeyedRule;
+}
+
+/** A rule of the module or of a route: as the code declares it, and as live changes have it now. */
+export class TableRule {
+  readonly name: string;
+  /** The name of the rule in messages. */
+  readonly path: string;
+  /** The option `by` of the rule; `undefined` if programs may pass any subject. */
+  readonly by: By | readonly By[] | undefined;
+  /** The rule without live changes. */
+  readonly declared: EffectiveRule;
+  /** The rule with its live changes. */
+  current: EffectiveRule;
+  changes: RuleChanges | undefined;
+  /** The rule with changes that others have replaced. */
+  private replaced: readonly EffectiveRule[] = [];
+  private readonly subjectOf: ProgramSubject;
+
+  /**
+   * @param owner the handler in messages, such as `OrdersController.list`; absent for a rule of the module
+   * @param route the route that the counter belongs to, in keys; absent if routes share it
+   * @throws RateLimitConfigError if the rule is invalid
+   */
+  constructor(
+    fields: RuleFields,
+    private readonly keys: RuleKeys,
+    readonly owner?: string,
+    readonly route?: string,
+  ) {
+    const declared = fields as DeclaredFields;
+    this.name = declared.name;
+    this.path = `rule "${this.name}"${owner === undefined ? '' : ` of ${owner}`}`;
+    this.by = declared.by ?? (owner === undefined ? undefined : 'ip');
+    this.subjectOf = programSubject(this.by, declared.ipv6Prefix ?? 64, this.path);
+    this.current = this.declared = this.effective(declared);
+  }
+
+  /**
+   * Returns the rule with live changes.
+   *
+   * @throws RateLimitConfigError if the change for all subjects does not fit the rule, or the subject of an exception
+   */
+  changedBy(changes: RuleChanges): EffectiveRule {
+    return this.effective(changedFields(this.declared.fields, changes) as DeclaredFields, changes);
+  }
+
+  /** Puts live changes in force instead of the last ones. */
+  change(changes: RuleChanges | undefined): void {
+    if (changes === this.changes) return;
+    const next = changes ? this.changedBy(changes) : this.declared;
+    if (this.changes) this.replaced = [...this.replaced, this.current].slice(-MOST_REPLACED);
+    this.changes = changes;
+    this.current = next;
+  }
+
+  /** The fields that depend on a request, for which programs have none. */
+  get dynamic(): readonly string[] {
+    const { dynamic, fields } = this.current;
+    return fields.plan === undefined ? dynamic : [...dynamic, 'plan'];
+  }
+
+  /**
+   * Returns the hits of a subject that a program passes.
+   *
+   * @throws RateLimitConfigError if the subject is invalid, or the operation needs a field that depends on a request
+   */
+  hits(operation: Operation, subject: SubjectValue, cost: Cost | undefined): readonly RuleHit[] {
+    const { dynamic } = this;
+    if (dynamic.length > 0 && !OF_ANY_LIMIT.includes(operation)) {
+      throw new RateLimitConfigError([
+        `${this.path}: depends on the request: ${dynamic.join(' and ')} given as a function`,
+      ]);
+    }
+    return this.hitsOf(this.subjectOf(subject), cost);
+  }
+
+  /** Returns the hits of a subject as the guard finds it. */
+  hitsOf(subject: Subject, cost: Cost | undefined): readonly RuleHit[] {
+    const { own } = this.current;
+    const rule = this.current.exceptionOf(subject) ?? own;
+    return rule === 'allow' ? own.hits(subject, 0) : rule.hits(subject, cost);
+  }
+
+  /**
+   * Returns a hit for each key that the rule can have for a subject: its own, those of its plans and of the subject's
+   * exception, and those of the rule in the code and of the live changes that were replaced.
+   *
+   * @param window the window of the counters, for a rule whose window is a function
+   * @throws RateLimitConfigError if the subject is invalid, or the window is a function and none is given
+   */
+  hitsToReset(subject: SubjectValue, window: Duration | undefined): readonly RuleHit[] {
+    return this.everyHit(this.subjectOf(subject), window);
+  }
+
+  /** The same for a subject as the guard finds it. */
+  everyHit(subject: Subject, window?: Duration): readonly RuleHit[] {
+    const rules = [this.current, ...this.replaced, this.declared];
+    if (window === undefined && rules.some(({ dynamic }) => dynamic.includes('window'))) {
+      throw new RateLimitConfigError([
+        `${this.path}: its window is a function, and each window has its own counters; name one: reset(…, { window: '1m' })`,
+      ]);
+    }
+    const hits = rules
+      .flatMap((rule) => rule.every(subject, window))
+      .flatMap((rule) => rule.hits(subject, 0));
+    return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
+  }
+
+  /** Whether programs pass a subject as the guard finds it: the guard hashes values of headers. */
+  isPlain(subject: Subject): boolean {
+    let read: Subject | undefined;
+    const problems = problemsOf(() => (read = this.subjectOf(subjectForPrograms(subject))));
+    return problems.length === 0 && isDeepStrictEqual(read, subject);
+  }
+
+  private effective(fields: DeclaredFields, changes?: RuleChanges): EffectiveRule {
+    const { path, by, keys } = this;
+    const { cacheLimit } = keys;
+    const keyed: RulePlace['keyed'] = (rule, of, counter) => keys.keyed(rule, this, of, counter);
+    return new EffectiveRule(fields, { path, by, cacheLimit, keyed }, changes);
+  }
+}
+
+/** The effective rule of each name and route: those of the module, and those of handlers. */
+@Injectable()
+export class RuleTable {
+  /** Set before the first rule is used. */
+  keys!: RuleKeys;
+  private declared: ReadonlyMap<unknown, RuleFields> | undefined;
+  private readonly ofModule = new Map<string, TableRule>();
+  private readonly ofRoutes = new Map<string, Set<TableRule>>();
+  private changes: ReadonlyMap<string, RuleChanges> = new Map();
+  /** Called with the problems of a rule that is found after a live change, and that the change does not fit. */
+  reject: (rule: string, problems: readonly string[]) => void = () => undefined;
+
+  constructor(@Inject(RuleBook) private readonly book: RuleBook) {}
+
+  /** The rules of the module's options. Their keys contain no route. */
+  get ofOptions(): readonly TableRule[] {
+    return [...this.book.everyRoute, ...this.book.onDemandNames].map((name) => this.ofName(name)!);
+  }
+
+  /** The rules of routes. */
+  get onRoutes(): readonly TableRule[] {
+    return [...this.ofRoutes.values()].flatMap((rules) => [...rules]);
+  }
+
+  /** The rule of each counter that a rule has: those of routes, and that of programs. */
+  rulesNamed(name: string): readonly TableRule[] {
+    const ofModule = this.ofName(name);
+    return [...(this.ofRoutes.get(name) ?? []), ...(ofModule ? [ofModule] : [])];
+  }
+
+  /** The rule of this name in the module's options. */
+  ofName(name: string): TableRule | undefined {
+    const known = this.ofModule.get(name);
+    if (known) return known;
+    this.declared ??= new Map(this.book.optionRules().map((fields) => [fields['name'], fields]));
+    const fields = this.declared.get(name);
+    if (!fields) return undefined;
+    const rule = new TableRule(fields, this.keys);
+    this.ofModule.set(name, rule);
+    this.follow(rule);
+    return rule;
+  }
+
+  /** Adds a rule of a route. */
+  add(rule: TableRule): void {
+    const known = this.ofRoutes.get(rule.name) ?? new Set();
+    this.ofRoutes.set(rule.name, known.add(rule));
+    this.follow(rule);
+  }
+
+  remove(rule: TableRule): void {
+    this.ofRoutes.get(rule.name)?.delete(rule);
+  }
+
+  /** Puts the live changes of each rule in force. Requests that are being decided keep their rules. */
+  change(changes: ReadonlyMap<string, RuleChanges>): void {
+    this.changes = changes;
+    for (const rule of [...this.ofOptions, ...this.onRoutes]) this.follow(rule);
+  }
+
+  private follow(rule: TableRule): void {
+    const problems = problemsOf(() => rule.change(this.changes.get(rule.name)));
+    if (problems.length > 0) this.reject(rule.name, problems);
+  }
+}
