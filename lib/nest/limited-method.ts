@@ -16,7 +16,9 @@ export interface LimitedMethod {
 
 /** Limits the calls of decorated methods, for the instances of one application. */
 export interface MethodLimiter {
-  call(method: LimitedMethod, instance: object, args: unknown[]): unknown;
+  call(method: LimitedMethod, instance: object | undefined, args: unknown[]): unknown;
+  /** Reports a call that was not limited. */
+  passed(method: LimitedMethod): void;
 }
 
 /** The injection token of an application's `MethodLimiter`. An instance whose calls are limited is given it by this key. */
@@ -24,28 +26,71 @@ export const METHOD_LIMITER = Symbol.for('nestjs-redis-rate-limit:method-limiter
 
 const LIMITED = Symbol.for('nestjs-redis-rate-limit:limited');
 
-const limiters = new WeakMap<object, MethodLimiter>();
+/** What the ES module build and the CommonJS build share in a process. */
+interface Limiters {
+  /** Of the instances into which Nest has injected one. */
+  readonly ofInstances: WeakMap<object, MethodLimiter>;
+  /** Of the applications that have started and not ended. */
+  readonly running: Set<MethodLimiter>;
+  /** The methods of instances that were called before they had a limiter. */
+  readonly passed: WeakMap<object, LimitedMethod>;
+}
+
+const LIMITERS = Symbol.for('nestjs-redis-rate-limit:method-limiters');
+
+const { ofInstances, running, passed } = ((globalThis as { [LIMITERS]?: Limiters })[LIMITERS] ??= {
+  ofInstances: new WeakMap(),
+  running: new Set(),
+  passed: new WeakMap(),
+});
+
+/** Assigns an instance to the limiter of its application. */
+export function assignLimiter(instance: object, limiter: MethodLimiter): void {
+  ofInstances.set(instance, limiter);
+  const early = passed.get(instance);
+  if (early) limiter.passed(early);
+}
 
 /**
- * Replaces a method by one that limits its calls on the instances that have a limiter: Nest injects it into the instances
- * that it creates. It is replaced at its decoration, since libraries bind methods before any hook of the application runs.
+ * Adds the limiter of an application that has started. While it is the only one, it limits instances that Nest has not
+ * created or not injected into as well, such as those of request-scoped factories, and objects behind a Proxy.
+ *
+ * @returns removes it
+ */
+export function startLimiter(limiter: MethodLimiter): () => void {
+  running.add(limiter);
+  return () => void running.delete(limiter);
+}
+
+function limiterOf(instance: object | undefined, method: LimitedMethod): MethodLimiter | undefined {
+  const own = instance && ofInstances.get(instance);
+  if (own) return own;
+  const [first] = running;
+  if (running.size === 1) return first;
+  if (instance && !first) passed.set(instance, method);
+  for (const each of running) each.passed(method);
+  return undefined;
+}
+
+/**
+ * Replaces a method by one that limits its calls. It is replaced at its decoration, since libraries bind methods before any
+ * hook of the application runs.
  */
 export function limitCalls(target: object, name: string, descriptor: TypedPropertyDescriptor<Method>): void {
   const method = descriptor.value!;
   // The guard limits a route, whose decorator is usually below this one.
   if (Reflect.hasMetadata('path', method) || Reflect.hasOwnMetadata(LIMITED, target, name)) return;
   const limited: Method = function (...args) {
-    const limiter = limiters.get(this);
+    const limiter = limiterOf(this, self);
     return limiter ? limiter.call(self, this, args) : method.apply(this, args);
   };
   const self: LimitedMethod = { target, name, limited, method };
   for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
     Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, method), limited);
   }
-  for (const key of ['name', 'length'] as const) {
-    Object.defineProperty(limited, key, { value: method[key], configurable: true });
-  }
+  Object.defineProperties(limited, Object.getOwnPropertyDescriptors(method));
   descriptor.value = limited;
+  Object.defineProperty(target, name, descriptor); // A decorator that is called as a function has no effect otherwise.
   Reflect.defineMetadata(LIMITED, self, target, name);
   if (!(METHOD_LIMITER in target)) takeLimiter(target);
 }
@@ -60,7 +105,7 @@ function takeLimiter(target: object): void {
   Object.defineProperty(target, METHOD_LIMITER, {
     configurable: true,
     set(this: object, limiter: MethodLimiter) {
-      limiters.set(this, limiter);
+      assignLimiter(this, limiter);
     },
   });
   Optional()(target, METHOD_LIMITER);

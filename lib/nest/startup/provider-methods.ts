@@ -1,12 +1,14 @@
-import { Inject, Injectable, type OnModuleInit, type Type } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit, type Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { ModuleCheck } from '../checks/module-check.js';
 import { Responder } from '../request/responder.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
 import {
+  assignLimiter,
   limitedMethod,
   METHOD_LIMITER,
+  startLimiter,
   type LimitedMethod,
   type Method,
   type MethodLimiter,
@@ -16,6 +18,7 @@ import { HandlerStages } from '../../transports/handler-stages.js';
 import { callExchange } from '../../transports/provider.js';
 import { isController, classOf, methodsOf, handlerKind } from './handlers.js';
 import { RouteRules } from './route-rules.js';
+import { Warnings } from '../warnings.js';
 
 /** The types of results that may be promises, as TypeScript writes them: a union is `Object`. */
 const MAY_BE_PROMISE: readonly unknown[] = [undefined, Object, Promise];
@@ -24,17 +27,31 @@ const MAY_BE_PROMISE: readonly unknown[] = [undefined, Object, Promise];
 @Injectable()
 export class InjectedLimiter implements MethodLimiter {
   /** Absent until the module has its options. Calls before are not limited. */
-  limiter: MethodLimiter | undefined;
+  private limiter: MethodLimiter | undefined;
+  private readonly early = new Set<LimitedMethod>();
 
   call(method: LimitedMethod, instance: object, args: unknown[]): unknown {
-    return this.limiter ? this.limiter.call(method, instance, args) : method.method.apply(instance, args);
+    if (this.limiter) return this.limiter.call(method, instance, args);
+    this.early.add(method);
+    return method.method.apply(instance, args);
+  }
+
+  passed(method: LimitedMethod): void {
+    if (this.limiter) this.limiter.passed(method);
+    else this.early.add(method);
+  }
+
+  start(limiter: MethodLimiter): void {
+    this.limiter = limiter;
+    for (const method of this.early) limiter.passed(method);
   }
 }
 
 /** Limits the calls of decorated methods of providers, which no guard reaches. */
 @Injectable()
-export class ProviderMethods implements OnModuleInit, MethodLimiter {
+export class ProviderMethods implements OnModuleInit, OnApplicationShutdown, MethodLimiter {
   private readonly checked = new WeakSet();
+  private stop = (): void => undefined;
   /** What limits the calls of a method on the instances of a class; `undefined` if something else does. */
   private readonly known = new WeakMap<object, Map<Method, Handler | undefined>>();
 
@@ -44,15 +61,34 @@ export class ProviderMethods implements OnModuleInit, MethodLimiter {
     @Inject(RouteRules) private readonly rules: RouteRules,
     @Inject(HandlerStages) private readonly stages: HandlerStages,
     @Inject(Responder) private readonly responder: Responder,
+    @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(METHOD_LIMITER) private readonly injected: InjectedLimiter,
   ) {
-    injected.limiter = this;
+    injected.start(this);
   }
 
   /** @throws RateLimitConfigError if a decorated method is synchronous, or an instance has another in its place */
   onModuleInit(): void {
     this.checkNew();
     ModuleCheck.checkLate(this.modules, () => this.checkNew());
+    this.stop = startLimiter(this);
+  }
+
+  onApplicationShutdown(): void {
+    this.stop();
+  }
+
+  passed(method: LimitedMethod): void {
+    const { target, name } = method;
+    if (!limitedHandler(target.constructor as Type, method)) return;
+    const path = `${target.constructor.name}.${name}`;
+    this.warnings.warn(
+      'RL_UNREACHED_METHOD',
+      `@RateLimit on ${path}: a call was not limited, since it came before RateLimitModule had started, or on an object ` +
+        'that Nest has not created while several applications run in the process. Call it from onModuleInit() on, and on ' +
+        'a provider.',
+      path,
+    );
   }
 
   /**
@@ -61,8 +97,8 @@ export class ProviderMethods implements OnModuleInit, MethodLimiter {
    * @throws RateLimitExceededException if a rule denies
    */
   call(method: LimitedMethod, instance: object, args: unknown[]): unknown {
-    const type = classOf(instance) as Type | undefined;
-    const handler = type && this.handlerOf(type, method);
+    const type = typeOf(instance, method);
+    const handler = this.handlerOf(type, method);
     const route = handler && (this.routes.of(type, handler) ?? this.rules.compileLater(type, handler));
     if (!route || route.isGuarded) return method.method.apply(instance, args);
     return this.limit(route.named, type, method, handler, instance, args);
@@ -103,7 +139,7 @@ export class ProviderMethods implements OnModuleInit, MethodLimiter {
         const methods = calledMethods(type);
         if (methods.length === 0) continue;
         problems.push(...methods.flatMap((name) => problemOf(type, name, instance as object) ?? []));
-        (instance as { [METHOD_LIMITER]: MethodLimiter })[METHOD_LIMITER] = this.injected;
+        assignLimiter(instance as object, this.injected);
       }
     }
     if (problems.length > 0) throw new RateLimitConfigError(problems);
@@ -113,9 +149,16 @@ export class ProviderMethods implements OnModuleInit, MethodLimiter {
 /** Returns what is limited when a method is called on an instance; `undefined` if a guard or another method is. */
 function limitedHandler(type: Type, { target, name, limited }: LimitedMethod): Handler | undefined {
   if (isController(type) || !isCalled(type, name)) return undefined;
-  if (limitedMethod(type.prototype as object, name)?.target !== target) return undefined;
+  const nearest = limitedMethod(type.prototype as object, name) ?? { target };
+  if (nearest.target !== target) return undefined;
   const owner = ownerOf(type.prototype as object, name);
   return owner === target ? (owner as Record<string, Handler>)[name] : limited;
+}
+
+/** Returns the class whose limits a call has: that of the method if it is called on another object. */
+function typeOf(instance: object | undefined, { target, name }: LimitedMethod): Type {
+  const type = classOf(instance) as Type | undefined;
+  return type?.prototype && name in type.prototype ? type : (target.constructor as Type);
 }
 
 function ownerOf(prototype: object, name: string): object {
@@ -137,7 +180,7 @@ function calledMethods(type: Type): readonly string[] {
 
 function problemOf(type: Type, name: string, instance: object): string | undefined {
   const path = `@RateLimit on ${type.name}.${name}`;
-  if (Object.hasOwn(instance, name)) {
+  if (Object.hasOwn(instance, name) && !isBound(instance, name)) {
     return `${path}: an instance has another function in place of the method, which is not limited; remove the property, or use RateLimitService.consume() in it`;
   }
   if (handlerKind(type, name, false) === 'unknown') return undefined;
@@ -147,6 +190,12 @@ function problemOf(type: Type, name: string, instance: object): string | undefin
   }
   if (kind === 'AsyncFunction' || mayBePromise(type, name)) return undefined;
   return `${path}: the method is synchronous, and a limit is not; make it async, or use RateLimitService.consume() in the method`;
+}
+
+/** Whether the property of an instance is a method bound to it, as in `this.send = this.send.bind(this)`. */
+function isBound(instance: object, name: string): boolean {
+  const value: unknown = Object.getOwnPropertyDescriptor(instance, name)!.value;
+  return typeof value === 'function' && value.name === `bound ${name}`;
 }
 
 function mayBePromise(type: Type, name: string): boolean {
