@@ -15,6 +15,8 @@ export interface Counter {
   readonly parameters: Parameters;
   /** The block of the subject, for a rule that can block. It is read before the algorithm decides. */
   readonly block?: Block | undefined;
+  /** Where a store in the process has found the state: only that store reads it, and checks that it is still there. */
+  entry?: object | undefined;
 }
 
 /** The block of a subject: its key and its duration. */
@@ -23,6 +25,8 @@ export interface Block {
   readonly key: string;
   /** How long a denial blocks the subject, in microseconds; 0 if only `block()` does. */
   readonly duration: number;
+  /** As that of the counter. */
+  entry?: object | undefined;
 }
 
 /** A request on a counter. */

@@ -195,6 +195,7 @@ export class Keys {
           : { key: keyOf(this.head, rule.bySubject ? rule.name : kept, ofBlock), duration: rule.block! },
       cost,
       shadow,
+      entry: undefined,
       lease: algorithm.leases ? `${this.instance}-${++this.leases}` : undefined,
     };
   }

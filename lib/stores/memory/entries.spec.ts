@@ -8,10 +8,10 @@ describe('Entries', () => {
     entries = new Entries(maxSize, () => false);
   }
 
-  const put = (key: string, size: number) => entries.set(key, key, Infinity, size);
+  const put = (key: string, size: number) => entries.set({ key }, key, Infinity, size);
   const held = (keys: string) =>
     Array.from(keys)
-      .filter((key) => entries.get(key) !== undefined)
+      .filter((key) => entries.get({ key }) !== undefined)
       .join('');
 
   afterEach(() => entries.clear());
@@ -19,7 +19,7 @@ describe('Entries', () => {
   it('evicts the least recently used states to make room for a large one', () => {
     open(7);
     for (const key of 'abcdefg') put(key, 1);
-    entries.get('a');
+    entries.get({ key: 'a' });
     put('h', 3);
     expect(held('abcdefgh')).toBe('aefgh');
   });
@@ -67,7 +67,7 @@ describe('Entries', () => {
     for (let nth = 0; nth < 5000; nth++) {
       put(`other ${nth}`, 1);
       put(`other ${nth}`, 1 + (nth % 7));
-      expect(entries.get('kept')).toBe('kept');
+      expect(entries.get({ key: 'kept' })).toBe('kept');
     }
   });
 });

@@ -1,12 +1,22 @@
 import { LRUCache } from 'lru-cache';
 import { every, type Timer } from '../../contracts/timer.js';
 
+/** A state in the map. */
 interface Entry {
+  /** The map that holds it; absent after it was deleted. */
+  holder: object | undefined;
   state: unknown;
   expiresAt: number;
   size: number;
   /** Total size added to the map when the entry was last moved to the front. */
   movedAt: number;
+}
+
+/** The key of a state. A key that is used again can keep the entry that it was found in, which spares a look-up. */
+export interface Place {
+  readonly key: string;
+  /** Only the map reads it, and checks it. */
+  entry?: object | undefined;
 }
 
 const SWEEP_EVERY_MS = 1000;
@@ -27,9 +37,8 @@ export class Entries {
   private held = 0;
   /** Total size ever added. */
   private added = 0;
-  /** The key of the last access: a state is usually read and then written. */
-  private lastKey: string | undefined;
-  private lastEntry: Entry | undefined;
+  /** The holder of its entries. */
+  private self = {};
   private sweeper: Timer | undefined;
   private sweepable: Iterator<string, unknown> | undefined;
 
@@ -51,49 +60,47 @@ export class Entries {
     return this.cache?.size ?? 0;
   }
 
-  get(key: string): unknown {
-    return this.find(key)?.state;
+  get(place: Place): unknown {
+    return this.find(place)?.state;
   }
 
   /** @param size an integer from 1 */
-  set(key: string, state: unknown, expiresAt: number, size: number): void {
-    const entry = this.find(key);
+  set(place: Place, state: unknown, expiresAt: number, size: number): void {
+    const entry = this.find(place);
     if (entry) {
       entry.state = state;
       entry.expiresAt = expiresAt;
-      if (size !== entry.size) this.resize(key, entry, size);
+      if (size !== entry.size) this.resize(place.key, entry, size);
     } else {
-      this.add(key, { state, expiresAt, size, movedAt: 0 });
+      this.add(place, { holder: this.self, state, expiresAt, size, movedAt: 0 });
     }
   }
 
   /** Deletes a state. Returns its expiry; `undefined` if there was none. */
   delete(key: string): number | undefined {
     const entry = this.cache?.peek(key);
-    this.lastKey = undefined;
     if (!entry) return undefined;
-    this.held -= entry.size;
     this.cache!.delete(key);
-    return entry.expiresAt;
+    return this.drop(entry);
   }
 
   clear(): void {
     this.sweeper?.stop();
     this.sweeper = undefined;
-    this.lastKey = undefined;
+    this.self = {};
     this.sweepable = undefined;
     this.cache = undefined;
     this.held = 0;
   }
 
-  private add(key: string, entry: Entry): void {
-    this.lastKey = undefined;
+  private add(place: Place, entry: Entry): void {
+    place.entry = entry;
     this.held += entry.size;
     this.added += entry.size;
     entry.movedAt = this.added;
     // With `max`, it would allocate memory for all keys at once, and block the process meanwhile.
     this.cache ??= new LRUCache({ maxSize: Number.MAX_SAFE_INTEGER, sizeCalculation: () => 1 });
-    this.cache.set(key, entry);
+    this.cache.set(place.key, entry);
     this.evict(this.cache);
     this.sweeper ??= this.startSweeper();
   }
@@ -117,19 +124,24 @@ export class Entries {
 
   private evict(cache: LRUCache<string, Entry>): void {
     while (this.held > this.maxSize && cache.size > 1) {
-      const { size, expiresAt } = cache.pop()!;
-      this.held -= size;
-      this.evicted(expiresAt);
+      this.evicted(this.drop(cache.pop()!));
     }
   }
 
-  private find(key: string): Entry | undefined {
-    if (key === this.lastKey) return this.lastEntry;
-    const { cache } = this;
-    const entry = cache?.peek(key);
-    if (entry && this.added - entry.movedAt >= this.stayMoved) this.moveToFront(cache!, key, entry);
-    this.lastKey = key;
-    this.lastEntry = entry;
+  /** Empties an entry that is no longer in the map, since a place may keep it. Returns its expiry. */
+  private drop(entry: Entry): number {
+    this.held -= entry.size;
+    entry.holder = undefined;
+    entry.state = undefined;
+    return entry.expiresAt;
+  }
+
+  private find(place: Place): Entry | undefined {
+    const known = place.entry as Entry | undefined;
+    const entry = known?.holder === this.self ? known : this.cache?.peek(place.key);
+    if (!entry) return undefined;
+    if (entry !== known) place.entry = entry;
+    if (this.added - entry.movedAt >= this.stayMoved) this.moveToFront(this.cache!, place.key, entry);
     return entry;
   }
 
@@ -183,19 +195,19 @@ export class Resets {
    */
   add(key: string, expiresAt: number): void {
     const { lastAt: at } = this;
-    const reset = resetKey(key);
+    const reset = resetOf(key);
     const last = this.entries.get(reset) as Reset | undefined;
     const chargesFrom = (last?.at === at ? last.chargesFrom : at) + 1;
-    const keptUntil = Math.max(expiresAt, this.entries.delete(reset) ?? 0);
+    const keptUntil = Math.max(expiresAt, this.entries.delete(reset.key) ?? 0);
     this.entries.set(reset, { at, chargesFrom } satisfies Reset, keptUntil, 1);
   }
 
   /** Returns the instant of the first charge after a counter's last reset; 0 if no earlier charge can be refunded. */
   chargesFrom(key: string): number {
-    return (this.entries.get(resetKey(key)) as Reset | undefined)?.chargesFrom ?? 0;
+    return (this.entries.get(resetOf(key)) as Reset | undefined)?.chargesFrom ?? 0;
   }
 }
 
-function resetKey(key: string): string {
-  return `${key}:reset`;
+function resetOf(key: string): Place {
+  return { key: `${key}:reset` };
 }

@@ -5,7 +5,7 @@ import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../c
 import type { BaseStore, TurnFollower } from '../../contracts/base-store.js';
 import { endsWithReset } from '../../contracts/undo.js';
 import { blockedFor, stepOfBlocked, withBlock, type BlockableStep, type BlockState } from './blocked-step.js';
-import { Entries, Resets } from './entries.js';
+import { Entries, Resets, type Place } from './entries.js';
 import { nextOf, nextOfPeek } from './next-state.js';
 
 /** The options of a `MemoryStore`. */
@@ -92,8 +92,8 @@ export class MemoryStore implements BaseStore {
       else if (!dryRun && hit.cost > 0) {
         if (!step.allowed) this.keepDenied(hit, step, now);
         else {
-          const { key, algorithm } = hit;
-          this.entries.set(key, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
+          const { algorithm } = hit;
+          this.entries.set(hit, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
           if (step.granted) this.reportTurns(step.granted);
           if (step.remaining === 0 && !algorithm.leases) nextAfter = this.step(hit, now, 1).retryAfter;
         }
@@ -121,9 +121,8 @@ export class MemoryStore implements BaseStore {
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
     const now = this.now();
     return adjustments.map((adjustment) => {
-      const { key, kind } = adjustment;
-      const state = this.entries.get(key);
-      if (state === undefined && kind !== 'charge') return false;
+      const state = this.entries.get(adjustment);
+      if (state === undefined && adjustment.kind !== 'charge') return false;
       if (endsWithReset(adjustment) && this.isCleared(adjustment, now)) return false;
       const next = nextOf(adjustment, state, now);
       if (next) this.keep(adjustment, next, now);
@@ -137,7 +136,7 @@ export class MemoryStore implements BaseStore {
   }
 
   async block({ block }: Counter, duration: number): Promise<void> {
-    if (block) this.blockFor(block.key, duration, this.now());
+    if (block) this.blockFor(block, duration, this.now());
   }
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
@@ -156,7 +155,7 @@ export class MemoryStore implements BaseStore {
 
   /** Resets one subject of an algorithm that keeps all subjects of a rule in one state. */
   private clear(counter: Counter, now: number): boolean {
-    const state = this.entries.get(counter.key);
+    const state = this.entries.get(counter);
     const next = state === undefined ? undefined : counter.algorithm.clear!(state, now, counter.parameters);
     if (next) this.keep(counter, next, now);
     return next !== undefined;
@@ -202,21 +201,16 @@ export class MemoryStore implements BaseStore {
     for (const follower of this.turnFollowers) for (const lease of leases) follower.came(lease);
   }
 
-  private step(
-    { key, algorithm, parameters }: Counter,
-    now: number,
-    cost: number,
-    maxWait?: MaxWait,
-    lease?: string,
-  ) {
-    return algorithm.step(this.entries.get(key), now, cost, parameters, maxWait, lease);
+  private step(hit: Counter, now: number, cost: number, maxWait?: MaxWait, lease?: string) {
+    const { algorithm, parameters } = hit;
+    return algorithm.step(this.entries.get(hit), now, cost, parameters, maxWait, lease);
   }
 
   /** Decides a hit, with the block of its subject. A denial starts a block, unless the cost can never fit. */
   private stepOrBlock(hit: Hit, now: number, cost: number, maxWait: MaxWait): BlockableStep {
     const { block, lease } = hit;
     if (!block) return this.step(hit, now, cost, maxWait, lease);
-    const left = blockedFor(this.entries.get(block.key) as BlockState | undefined, now);
+    const left = blockedFor(this.entries.get(block) as BlockState | undefined, now);
     if (left > 0) {
       const step = this.step(hit, now, hit.cost, maxWait, lease);
       const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
@@ -232,28 +226,33 @@ export class MemoryStore implements BaseStore {
 
   /** Stores a state and a block that were written before the clock was set back, moved by the difference. */
   private keepMoved(hit: Hit, now: number): void {
-    const { key, algorithm, parameters, block } = hit;
-    const blocked = block && (this.entries.get(block.key) as BlockState | undefined);
+    const { algorithm, parameters, block } = hit;
+    const blocked = block && (this.entries.get(block) as BlockState | undefined);
     if (blocked && setBack(blocked.written, now) > 0) {
-      this.blockFor(block.key, blockedFor(blocked, now), now);
+      this.blockFor(block, blockedFor(blocked, now), now);
     }
-    const state = algorithm.isAhead && this.entries.get(key);
+    const state = algorithm.isAhead && this.entries.get(hit);
     if (state === undefined || !algorithm.isAhead!(state, now, parameters)) return;
     const step = this.step(hit, now, 0);
     if (step.allowed) this.keep(hit, step, now);
   }
 
-  private keep({ key, algorithm }: Counter, next: Next<unknown>, now: number): void {
-    this.entries.set(key, next.state, now + next.expiresAfter, algorithm.sizeOf?.(next.state) ?? 1);
+  private keep(counter: Counter, next: Next<unknown>, now: number): void {
+    this.entries.set(
+      counter,
+      next.state,
+      now + next.expiresAfter,
+      counter.algorithm.sizeOf?.(next.state) ?? 1,
+    );
     if (next.granted) this.reportTurns(next.granted);
   }
 
   private beginBlock({ block }: Hit, step: BlockableStep, now: number): void {
     if (!block || block.duration === 0 || step.isBlocked || step.retryAfter === null) return;
-    this.blockFor(block.key, block.duration, now);
+    this.blockFor(block, block.duration, now);
   }
 
-  private blockFor(key: string, duration: number, now: number): void {
-    this.entries.set(key, { until: now + duration, written: now } satisfies BlockState, now + duration, 1);
+  private blockFor(block: Place, duration: number, now: number): void {
+    this.entries.set(block, { until: now + duration, written: now } satisfies BlockState, now + duration, 1);
   }
 }
