@@ -17,8 +17,7 @@ import type { EngineOptions, RefundOptions } from './options.js';
 import { Permit } from './permit.js';
 import { pipelineOf } from './pipeline.js';
 import { refundsOf } from './refund.js';
-import type { Wait } from './waiters.js';
-import { waitOf, Waits } from './waits.js';
+import { type Wait, waitOf, WaitingRoom } from './waiting-room.js';
 import { sleep } from '../contracts/timer.js';
 
 /** Decides hits of compiled rules in the store inside its layers, and provides refunds, permits and delays for the decisions. */
@@ -29,7 +28,7 @@ export class Engine {
   readonly keys: Keys;
   readonly instances: Instances;
   private readonly leases: Leases<Adjustment>;
-  private readonly waits: Waits;
+  private readonly waitingRoom: WaitingRoom;
   private readonly abandoned: AbandonedRequests;
   private readonly adjust: Adjusts;
   /** One rule for each algorithm in use. */
@@ -73,14 +72,14 @@ export class Engine {
       denyCache,
       openFallback: () => {
         const fallback = openFallback();
-        this.waits.followFallback(fallback);
+        this.waitingRoom.followFallback(fallback);
         return fallback;
       },
       instances: count,
       failed,
       onRulesChanged: (listener) => this.onRulesChanged.push(listener),
     });
-    this.waits = new Waits(this.store, store, prefix, keys.instance);
+    this.waitingRoom = new WaitingRoom(this.store, store, prefix, keys.instance);
     this.adjust = async (adjustments) => {
       try {
         return await this.store.adjust(adjustments);
@@ -93,7 +92,7 @@ export class Engine {
     this.abandoned = new AbandonedRequests(this.adjust, store.clock);
     const unwatched = store.shared?.watch((change) => {
       this.events.storeChanged(change);
-      this.waits.wakeAll();
+      this.waitingRoom.wakeAll();
     });
     const unheard = store.shared?.watchHeartbeats?.({ lostData: (server) => events.dataLost(server) });
     this.unwatch = () => {
@@ -130,7 +129,7 @@ export class Engine {
    */
   async decideWaiting(hits: readonly RuleHit[], wait: Wait, context?: unknown): Promise<Decision> {
     const startedAt = performance.now();
-    const decided = await this.waits.decide(hits, wait);
+    const decided = await this.waitingRoom.decide(hits, wait);
     const decision = decisionOf(decided.hits, decided.results, false);
     return this.events.followsDecisions ? this.emitted(decided.hits, decision, startedAt, context) : decision;
   }
@@ -224,7 +223,7 @@ export class Engine {
    * Ends the waits for permits: each request is decided once more, and later ones do not wait.
    */
   async endWaits(): Promise<void> {
-    await this.waits.close();
+    await this.waitingRoom.close();
   }
 
   /**
@@ -232,7 +231,7 @@ export class Engine {
    */
   rulesChanged(): void {
     for (const changed of this.onRulesChanged) changed();
-    this.waits.rulesChanged();
+    this.waitingRoom.rulesChanged();
   }
 
   private async closeAll(): Promise<void> {

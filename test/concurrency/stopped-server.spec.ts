@@ -23,7 +23,7 @@ describe('requests that wait when Redis stops', () => {
   });
 
   function open(onStoreError: 'local' | 'allow' | 'deny', prefix = uniquePrefix()) {
-    const store = new RedisStore({ redis: `redis://127.0.0.1:${server.port}` });
+    const store = new RedisStore({ timeout: 3000, redis: `redis://127.0.0.1:${server.port}` });
     const limiter = new RateLimiter({ store, prefix, onStoreError });
     opened.push(limiter, store);
     return limiter;

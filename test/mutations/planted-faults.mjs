@@ -326,10 +326,10 @@ const FAULTS_BY_PART = {
     },
     {
       words: 'a request that waits is not told its turn',
-      file: 'lib/limiter/waiting-list.ts',
-      text: '    waiter.isChecked = false;\n    waiter.wake();\n  }\n',
-      by: '    waiter.isChecked = false;\n  }\n',
-      specs: ['lib/limiter/waiters.spec.ts', 'test/concurrency/queue.spec.ts'],
+      file: 'lib/limiter/waiting-room.ts',
+      text: '    request.isChecked = false;\n    request.wake();\n  }\n',
+      by: '    request.isChecked = false;\n  }\n',
+      specs: ['lib/limiter/waiting-room.spec.ts', 'test/concurrency/queue.spec.ts'],
     },
   ],
 };

@@ -1,0 +1,110 @@
+import { toMicroseconds } from '../contracts/clock.js';
+import type { DecideOptions, HitResult, Store } from '../contracts/store.js';
+import type { RuleHit } from '../rules/compiled-rule.js';
+import { type Turn, WaitingRequest } from './waiting-request.js';
+
+const MICROSECONDS_PER_MS = 1000;
+
+/** The longest wait in milliseconds: longer than any queue. */
+export const LONGEST_WAIT_MS = 366 * 86_400e3;
+
+/**
+ * A request that waits for permits of a window, or for the end of a block. The first request of a counter is decided again
+ * when permits are available; those behind it wait for it, first come, first served within this process. A denial starts
+ * no block.
+ */
+export class WindowRequest extends WaitingRequest {
+  readonly leases = [];
+
+  /** @param queues whether permits are charged at once, with a delay, so that only the end of a block is waited for */
+  constructor(
+    store: Store<RuleHit>,
+    asked: readonly RuleHit[],
+    private readonly queues: boolean,
+  ) {
+    super(store, withoutBlocks(asked));
+  }
+
+  get keys(): readonly string[] {
+    return [(this.hits.find(({ wait }) => wait) ?? this.hits[0]!).key];
+  }
+
+  /** It is denied at once if its permits come too late. */
+  async decide({ until, first }: Turn): Promise<number | undefined> {
+    if (first !== this) return this.decideBehind(first, until);
+    this.results = await this.store.decide(this.hits, this.optionsOf(until));
+    const retryMs = this.queues ? blockOf(this.hits, this.results) : retryOf(this.hits, this.results);
+    if (retryMs === undefined) return undefined;
+    this.nextAt = performance.now() + retryMs;
+    return this.nextAt > until ? undefined : retryMs;
+  }
+
+  async leave(): Promise<void> {
+    // The store does not know that it waits.
+  }
+
+  /**
+   * If its time is over, it is denied without a charge where those ahead wait for permits; if they only wait for a reply,
+   * permits may be free.
+   */
+  private async decideBehind({ nextAt }: WaitingRequest, until: number): Promise<number | undefined> {
+    if (nextAt <= until && performance.now() < until) return Infinity;
+    this.results =
+      nextAt === 0
+        ? await this.store.decide(this.hits, this.optionsOf(until))
+        : deniedUntil(nextAt, this.hits, await this.store.decide(this.hits, { dryRun: true }));
+    return undefined;
+  }
+
+  /** Returns the options of a decision: where permits are charged ahead, their delay must fit into the time left. */
+  private optionsOf(until: number): DecideOptions {
+    return this.queues ? { maxWait: maxWaitOf(until - performance.now()) } : {};
+  }
+}
+
+/** Returns a wait in microseconds: from 1, since 0 would not wait. */
+export function maxWaitOf(milliseconds: number): number {
+  return Math.max(1, toMicroseconds(Math.min(milliseconds, LONGEST_WAIT_MS)));
+}
+
+/** Returns the hits whose denials start no block: a try is no request of the client. */
+function withoutBlocks(asked: readonly RuleHit[]): readonly RuleHit[] {
+  const hasWaits = asked.some((hit) => hit.wait);
+  return asked.map((hit) =>
+    hit.block && (hit.wait || !hasWaits) ? { ...hit, block: { ...hit.block, duration: 0 } } : hit,
+  );
+}
+
+/** Returns the results of hits that would be allowed if no request were ahead. */
+function deniedUntil(
+  nextAt: number,
+  hits: readonly RuleHit[],
+  results: readonly HitResult[],
+): readonly HitResult[] {
+  const retryAfter = Math.max(1, Math.ceil((nextAt - performance.now()) * MICROSECONDS_PER_MS));
+  return results.map((result, index) =>
+    result.allowed && !hits[index]!.shadow ? { ...result, allowed: false, retryAfter } : result,
+  );
+}
+
+/** Returns the milliseconds until the blocks of denied hits end; `undefined` if anything else denies them. */
+function blockOf(hits: readonly RuleHit[], results: readonly HitResult[]): number | undefined {
+  const denials = results.filter(({ allowed }, index) => !allowed && !hits[index]!.shadow);
+  const isBlock = ({ blockedFor, retryAfter }: HitResult): boolean => blockedFor === retryAfter;
+  return denials.every(isBlock) ? longestOf(denials) : undefined;
+}
+
+/** Returns the milliseconds until denied hits may be allowed; `undefined` if there is nothing to wait for. */
+function retryOf(hits: readonly RuleHit[], results: readonly HitResult[]): number | undefined {
+  const isDenial = (index: number): boolean => !results[index]!.allowed && !hits[index]!.shadow;
+  const hasWaits = hits.some((hit) => hit.wait);
+  if (hasWaits && hits.some((hit, index) => !hit.wait && isDenial(index))) return undefined;
+  return longestOf(results.filter((_result, index) => isDenial(index)));
+}
+
+/** Returns the longest wait of some denials in milliseconds; `undefined` if there are none. */
+function longestOf(denials: readonly HitResult[]): number | undefined {
+  if (denials.length === 0) return undefined;
+  const retryAfter = Math.max(...denials.map((denial) => denial.retryAfter ?? Infinity));
+  return Math.ceil(retryAfter / MICROSECONDS_PER_MS);
+}
