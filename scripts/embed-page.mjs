@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { minify } from '@swc/core';
 import { rollup } from 'rollup';
 import { typescript } from './typescript-plugin.mjs';
 
@@ -10,11 +11,22 @@ const script = fileURLToPath(import.meta.url);
 const folder = join(dirname(script), '../lib/dashboard/page');
 const module = join(folder, '../page.embedded.ts');
 const files = readdirSync(folder).filter((name) => !name.endsWith('.spec.ts'));
+/** The view library of the page, which is inside the built file: docs/adr/0098. */
+const preact = {
+  name: 'preact',
+  resolveId: (id) => (/^preact\b/.test(id) ? fileURLToPath(import.meta.resolve(id)) : null),
+};
 
 if (isOutdated()) {
-  const bundle = await rollup({ input: join(folder, 'main.ts'), plugins: [typescript()] });
+  const bundle = await rollup({ input: join(folder, 'main.ts'), plugins: [typescript(), preact] });
+  const licence = readFileSync(join(dirname(script), '../node_modules/preact/LICENSE'), 'utf8');
   const { output } = await bundle.generate({ format: 'es' });
-  const page = { html: textOf('page.html'), css: textOf('page.css'), js: output[0].code };
+  const { code } = await minify(output[0].code, { module: true, compress: true, mangle: true });
+  const page = {
+    html: textOf('page.html'),
+    css: textOf('page.css'),
+    js: `/* Contains Preact.\n\n${licence}*/\n${code}`,
+  };
   const type = `Readonly<Record<'html' | 'css' | 'js', string>>`;
   // Renamed atomically, so that another build never reads an incomplete file.
   writeFileSync(

@@ -201,6 +201,27 @@ describe('the operations page', () => {
     await until(async () => (await other.getFrom(ip, '/login')).status === 200, 'the permits', WAIT);
   });
 
+  it('keeps the focus and the order of subjects while the list has the focus', async () => {
+    const page = await open();
+    await expand(page, 'login');
+    const [first, second] = [await denied(), await denied()];
+    const deny = async (ip: string, times: number) => {
+      for (let n = 0; n < times; n += 1) await other.getFrom(ip, '/login');
+    };
+    const order = `[...document.querySelectorAll('.subjects tbody bdi')].map((each) => each.textContent).filter((each) => ['${first}', '${second}'].includes(each)).join()`;
+    await deny(first, 9);
+    await deny(second, 6);
+    await page.waitForFunction(`${order} === '${first},${second}'`);
+    await page.focus(`[aria-label="Reset ${second}"]`);
+    await deny(second, 9);
+    const row = `document.querySelector('[aria-label="Reset ${second}"]').closest('tr')`;
+    await page.waitForFunction(`Number(${row}.querySelector('td').textContent) >= 16`);
+    expect(await page.evaluate(order)).toBe(`${first},${second}`);
+    expect(await page.evaluate(`document.activeElement.ariaLabel`)).toBe(`Reset ${second}`);
+    await page.evaluate(`document.activeElement.blur()`);
+    await page.waitForFunction(`${order} === '${second},${first}'`);
+  });
+
   it('shows lost live rules without serious findings of axe-core, and restores them after a confirmation', async () => {
     const prefix = uniquePrefix();
     const losing = await startDashboardApp(prefix);

@@ -1,5 +1,4 @@
 import type { SnapshotRule } from '../snapshot.js';
-import { byId, element, setText } from './element.js';
 import { count } from './figures.js';
 import { visible } from './visible-text.js';
 
@@ -12,13 +11,15 @@ const MOST_RULES = 3;
 
 /** Announces a text to screen readers without interrupting them. */
 export function announce(text: string): void {
-  setText(byId('announcements'), text);
+  document.querySelector('#announcements')!.textContent = text;
 }
 
 /** Shows and announces the outcome of what the reader did. */
 export function report(text: string, kind: 'done' | 'failed' = 'done'): void {
-  const toast = element('p', { class: `toast ${kind}` }, text);
-  byId(kind === 'done' ? 'outcomes' : 'failures').replaceChildren(toast);
+  const toast = document.createElement('p');
+  toast.className = `toast ${kind}`;
+  toast.textContent = text;
+  document.querySelector(kind === 'done' ? '#outcomes' : '#failures')!.replaceChildren(toast);
   setTimeout(() => toast.remove(), TOAST_MS);
 }
 

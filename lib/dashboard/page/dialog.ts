@@ -1,108 +1,133 @@
-import { button, element } from './element.js';
+import { Fragment, h, render, type ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { HistoryEntry } from '../snapshot.js';
+import { report } from './announcements.js';
+import { button, clientText, table } from './elements.js';
 import { date, duration } from './figures.js';
 import { read } from './request.js';
 import { visible } from './visible-text.js';
 
-/**
- * Opens a modal dialog, which gives the focus back to the element that had it. Escape closes it.
- *
- * @returns the dialog, and a promise that resolves when it is closed
- */
-export function openDialog(
-  title: string,
-  ...content: readonly Node[]
-): { dialog: HTMLDialogElement; closed: Promise<void> } {
-  const id = `dialog-${Date.now()}`;
-  const dialog = element('dialog', { 'aria-labelledby': id }, element('h2', { id }, title), ...content);
+/** Opens a modal dialog, which gives the focus back to the element that had it. Escape closes it. */
+export function openDialog(title: string, content: (close: () => void) => ComponentChildren): void {
+  const dialog = document.createElement('dialog');
   const opener = document.activeElement;
-  document.body.append(dialog);
-  const closed = new Promise<void>((resolve) => {
-    dialog.addEventListener('close', () => {
-      dialog.remove();
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
-      resolve();
-    });
+  dialog.setAttribute('aria-labelledby', 'dialog-title');
+  dialog.addEventListener('close', () => {
+    render(null, dialog);
+    dialog.remove();
+    if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
   });
+  const close = () => dialog.close();
+  render(h(Fragment, null, h('h2', { id: 'dialog-title' }, title), content(close)), dialog);
+  document.body.append(dialog);
   dialog.showModal();
-  return { dialog, closed };
 }
 
-/** The buttons of a dialog: one that closes it, and those that act. */
-export function dialogButtons(...acting: readonly HTMLButtonElement[]): HTMLElement {
-  const cancel = button('Cancel', () => cancel.closest('dialog')?.close(), { class: 'cancel' });
-  return element(
-    'div',
-    { class: 'dialog-buttons' },
-    ...acting.filter((each) => each.matches('.aside')),
-    cancel,
-    ...acting.filter((each) => !each.matches('.aside')),
+/** The texts of the fields of a form by their names. */
+export type FormTexts = Readonly<Record<string, string>>;
+
+/** The state of a form in a dialog. */
+interface FormState {
+  /** Why the last attempt failed. */
+  readonly problem: string;
+  readonly setProblem: (problem: string) => void;
+  /** Runs what the reader wants. Closes the dialog then, or keeps it open with the reason of the failure. */
+  readonly attempt: (run: () => Promise<void>) => Promise<void>;
+  readonly isRunning: boolean;
+}
+
+export function useForm(close: () => void): FormState {
+  const [problem, setProblem] = useState('');
+  const [isRunning, setRunning] = useState(false);
+  const attempt = async (run: () => Promise<void>) => {
+    setRunning(true);
+    try {
+      await run();
+      close();
+    } catch (error) {
+      setProblem((error as Error).message);
+      setRunning(false);
+    }
+  };
+  return { problem, setProblem, attempt, isRunning };
+}
+
+/** What a form of a dialog does. */
+interface FormOptions {
+  readonly close: () => void;
+  readonly content: ComponentChildren;
+  /** The label of the button that acts. */
+  readonly action: string;
+  readonly run: (texts: FormTexts) => Promise<void>;
+  /** A button apart from the others. */
+  readonly aside?: ComponentChildren;
+  readonly attributes?: object;
+}
+
+/** The form of a dialog. Without other attributes, the focus starts at Cancel. */
+export function dialogForm(state: FormState, options: FormOptions) {
+  const { close, content, action, run, aside, attributes } = options;
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    const texts = textsOf(event.currentTarget as HTMLFormElement);
+    void state.attempt(() => run(texts));
+  };
+  const kind = attributes ? 'primary' : 'danger';
+  return h(
+    'form',
+    { onSubmit, ...attributes },
+    content,
+    h('p', { class: 'problem', role: 'alert' }, state.problem),
+    h(
+      'div',
+      { class: 'dialog-buttons' },
+      aside,
+      button('Cancel', close, { autofocus: !attributes }),
+      h('button', { class: kind, disabled: state.isRunning }, action),
+    ),
   );
 }
 
-/** What a dialog asks for before it acts. */
-interface Question {
-  readonly title: string;
-  readonly text: Node;
-  /** The label of the button that acts. */
-  readonly action: string;
-  readonly fields?: readonly Node[];
-  /** Acts. If it rejects, the dialog stays open with the message. */
-  readonly run: () => Promise<void>;
+export function textsOf(form: HTMLFormElement): FormTexts {
+  return Object.fromEntries(new FormData(form)) as FormTexts;
 }
 
-/** Asks before something is done. The focus starts at Cancel. */
-export function confirmed({ title, text, action, fields = [], run }: Question): void {
-  const problem = element('p', { class: 'problem', role: 'alert' });
-  const act = button(action, () => void attempt(), { class: 'danger' });
-  const { dialog } = openDialog(title, text, ...fields, problem, dialogButtons(act));
-  dialog.querySelector<HTMLElement>('.cancel')?.focus();
-  const attempt = async () => {
-    act.disabled = true;
-    try {
-      await run();
-      dialog.close();
-    } catch (error) {
-      problem.textContent = (error as Error).message;
-      act.disabled = false;
-    }
-  };
-}
+type Question = Pick<FormOptions, 'close' | 'content' | 'action' | 'run'>;
 
-const HEADS = ['When', 'Who', 'Change', 'Why'];
+/** Asks before something is done. The content may have fields. */
+export function confirm(
+  title: string,
+  content: ComponentChildren,
+  action: string,
+  run: Question['run'],
+): void {
+  const Confirmation = (question: Question) => dialogForm(useForm(question.close), question);
+  openDialog(title, (close) => h(Confirmation, { close, content, action, run }));
+}
 
 /** Shows who has changed a rule, when, what and why. */
 export async function openHistory(rule: string): Promise<void> {
-  const content = element('div', { class: 'history', role: 'region', 'aria-live': 'polite' }, 'Loading…');
-  const close = button('Close', () => dialog.close(), { class: 'cancel' });
-  const { dialog } = openDialog(
-    `History of ${visible(rule)}`,
-    content,
-    element('div', { class: 'dialog-buttons' }, close),
-  );
-  dialog.classList.add('wide');
-  close.focus();
   try {
     const records = await read<HistoryEntry[]>(`history?rule=${encodeURIComponent(rule)}`);
-    content.replaceChildren(records.length === 0 ? 'The rule has not been changed.' : tableOf(records));
+    openDialog(`History of ${visible(rule)}`, (close) => [
+      h(
+        'div',
+        { class: 'history' },
+        records.length === 0 ? 'The rule has not been changed.' : tableOf(records),
+      ),
+      h('div', { class: 'dialog-buttons' }, button('Close', close, { autofocus: true })),
+    ]);
   } catch (error) {
-    content.replaceChildren(element('p', { class: 'problem' }, (error as Error).message));
+    report((error as Error).message, 'failed');
   }
 }
 
-function tableOf(records: readonly HistoryEntry[]): HTMLElement {
-  const heads = HEADS.map((head) => element('th', { scope: 'col' }, head));
-  return element(
-    'table',
-    {},
-    element('thead', {}, element('tr', {}, ...heads)),
-    element('tbody', {}, ...records.map(rowOf)),
-  );
-}
-
-function rowOf(record: HistoryEntry): HTMLElement {
-  const texts = [date(record.at), record.by, changeOf(record), record.reason ?? ''];
-  return element('tr', {}, ...texts.map((text) => element('td', {}, element('bdi', {}, visible(text)))));
+function tableOf(records: readonly HistoryEntry[]) {
+  const cell = (text: string) => h('td', null, clientText(text));
+  const row = (record: HistoryEntry) =>
+    h('tr', null, [date(record.at), record.by, changeOf(record), record.reason ?? ''].map(cell));
+  const options = { caption: 'Changes', heads: ['When', 'Who', 'Change', 'Why'] };
+  return table(options, h('tbody', null, records.map(row)));
 }
 
 function changeOf({ fields, subject, expiresInMs, loss }: HistoryEntry): string {

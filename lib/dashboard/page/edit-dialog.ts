@@ -1,12 +1,11 @@
-import type { SnapshotRule, Preview } from '../snapshot.js';
-import { element, button, setText } from './element.js';
-import { visible } from './visible-text.js';
+import { h, type ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import type { Preview, SnapshotRule } from '../snapshot.js';
 import { report } from './announcements.js';
-import { dialogButtons, openDialog } from './dialog.js';
+import { dialogForm, openDialog, textsOf, useForm, type FormTexts } from './dialog.js';
 import { count, counted, duration, milliseconds, percent } from './figures.js';
-import { post, RefusedError } from './request.js';
-
-type Values = Record<string, unknown>;
+import { post } from './request.js';
+import { visible } from './visible-text.js';
 
 /** Fields that the form always has, in this order; others of the rule follow. */
 const USUAL = ['limit', 'window', 'block', 'mode'];
@@ -18,68 +17,6 @@ const HINTS: Record<string, string> = {
 };
 
 const MODES = ['enforce', 'shadow'];
-
-/** The inputs for the fields of a rule, which start with its present values. */
-class EditForm {
-  readonly node = element('div', { class: 'fields' });
-  private readonly inputs = new Map<string, HTMLInputElement | HTMLSelectElement>();
-  private readonly before = new Map<string, string>();
-
-  constructor(private readonly rule: SnapshotRule) {
-    const own = rule.fields.filter(({ editable }) => editable).map(({ name }) => name);
-    for (const name of new Set([...USUAL, ...own])) this.node.append(this.field(name));
-  }
-
-  /** The fields of the live change: those of the present change, with what the reader has changed. */
-  values(): Values {
-    const values: Values = { ...this.rule.change?.fields };
-    for (const [name, { value }] of this.inputs) {
-      const text = value.trim();
-      if (text === this.before.get(name)) continue;
-      if (text === '') Reflect.deleteProperty(values, name);
-      else values[name] = valueOf(text);
-    }
-    return values;
-  }
-
-  private field(name: string): HTMLElement {
-    const field = this.rule.fields.find((each) => each.name === name);
-    const isFunction = field?.value === 'function';
-    const value = isFunction ? '' : (field?.value ?? (name === 'mode' ? MODES[0]! : ''));
-    const id = `field-${name}`;
-    const input =
-      name === 'mode'
-        ? modeInput(value, id)
-        : element('input', { id, autocomplete: 'off', 'aria-describedby': `${id}-hint` });
-    input.value = value;
-    this.inputs.set(name, input);
-    this.before.set(name, value);
-    const origin = field
-      ? `${isFunction ? 'a function of the request, ' : ''}from ${visible(field.from)}`
-      : '';
-    const hint = element('small', { id: `${id}-hint` }, [HINTS[name], origin].filter(Boolean).join('; '));
-    return element('div', { class: 'field' }, element('label', { for: id }, name), input, hint);
-  }
-}
-
-function modeInput(value: string, id: string): HTMLSelectElement {
-  const modes = MODES.includes(value) ? MODES : [...MODES, value];
-  return element(
-    'select',
-    { id, 'aria-describedby': `${id}-hint` },
-    ...modes.map((mode) => element('option', { value: mode }, mode)),
-  );
-}
-
-/** Numbers and JSON as such, and any other text as text: the server checks it. */
-function valueOf(text: string): unknown {
-  if (!/^(-?\d+(\.\d+)?|true|false|null|[[{].*)$/s.test(text)) return text;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
-}
 
 /** Milliseconds after the last key before the effect is calculated. */
 const TYPING_MS = 300;
@@ -94,94 +31,129 @@ const ENDS = [
 
 /** Opens the form that changes the limits of a rule, and shows what the change would have denied. */
 export function openEditor(rule: SnapshotRule): void {
-  const name = visible(rule.rule);
-  const version = rule.change?.version ?? 0;
-  const form = new EditForm(rule);
-  const reason = element('input', { id: 'reason', maxlength: '1024', autocomplete: 'off' });
-  const end = element(
-    'select',
-    { id: 'end' },
-    ...ENDS.map(([value, text]) => element('option', { value }, text)),
-  );
-  const effect = element(
-    'p',
-    { class: 'effect', role: 'status' },
+  openDialog(`Edit ${visible(rule.rule)}`, (close) => h(Editor, { rule, close }));
+}
+
+function Editor({ rule, close }: { rule: SnapshotRule; close: () => void }) {
+  const state = useForm(close);
+  const [effect, setEffect] = useState(
     rule.noPreview ?? 'Change a field to see its effect on the last ten minutes.',
   );
-  const problem = element('p', { class: 'problem', role: 'alert' });
-  const save = element('button', { class: 'primary' }, 'Save');
-  const remove = button(
-    'Remove live change',
-    () => void send('rules/unset', {}, 'The live change was removed'),
-    { class: 'aside' },
-  );
-  remove.hidden = !rule.change;
-  const fields = element(
-    'form',
-    { class: 'edit', novalidate: '' },
-    form.node,
-    field('reason', 'Reason', reason),
-    field('end', 'Applies', end),
-    effect,
-    problem,
-    dialogButtons(remove, save),
-  );
-  const { dialog } = openDialog(`Edit ${name}`, fields);
+  const typing = useRef<number>();
+  const asked = useRef(0);
 
-  const send = async (path: string, body: object, done: string) => {
-    save.disabled = remove.disabled = true;
-    try {
-      await post(path, { rule: rule.rule, version, ...body, ...(reason.value && { reason: reason.value }) });
-      dialog.close();
-      report(`${done}: ${name}.`);
-    } catch (error) {
-      setText(problem, messageOf(error));
-      save.disabled = remove.disabled = false;
-    }
+  const send = async (path: string, body: object, reason: string | undefined, done: string) => {
+    const version = rule.change?.version ?? 0;
+    await post(path, { rule: rule.rule, version, ...body, ...(reason && { reason }) });
+    report(`${done}: ${visible(rule.rule)}.`);
   };
-  fields.addEventListener('submit', (event) => {
-    event.preventDefault();
-    void send(
-      'rules/set',
-      { fields: form.values(), ...(end.value && { expires: end.value }) },
-      'The change applies in every process',
+  const save = (texts: FormTexts) => {
+    const { end, reason } = texts;
+    const body = { fields: changedFields(rule, texts), ...(end && { expires: end }) };
+    return send('rules/set', body, reason, 'The change applies in every process');
+  };
+  const remove = ({ currentTarget }: { currentTarget: HTMLButtonElement }) => {
+    const { reason } = textsOf(currentTarget.form!);
+    void state.attempt(() => send('rules/unset', {}, reason, 'The live change was removed'));
+  };
+  const preview = async (texts: FormTexts) => {
+    const request = ++asked.current;
+    const show = (text: string, problem: string) => {
+      if (request !== asked.current) return;
+      setEffect(text);
+      state.setProblem(problem);
+    };
+    setEffect('Calculating the effect…');
+    await post<Preview>('preview', { rule: rule.rule, fields: changedFields(rule, texts) }).then(
+      (found) => show(effectText(found), ''),
+      (error: unknown) => show('', (error as Error).message),
     );
-  });
-
-  let typing: number | undefined;
-  let asked = 0;
-  form.node.addEventListener('input', () => {
-    if (rule.noPreview !== null) return;
-    clearTimeout(typing);
-    typing = setTimeout(() => void preview(), TYPING_MS);
-  });
-  const preview = async () => {
-    const request = ++asked;
-    setText(effect, 'Calculating the effect…');
-    try {
-      const found = await post<Preview>('preview', { rule: rule.rule, fields: form.values() });
-      if (request !== asked) return;
-      setText(problem, '');
-      setText(effect, effectText(found));
-    } catch (error) {
-      if (request !== asked) return;
-      setText(effect, '');
-      setText(problem, messageOf(error));
-    }
   };
+  const onInput = ({ currentTarget }: { currentTarget: HTMLElement }) => {
+    if (rule.noPreview !== null) return;
+    const form = currentTarget.closest('form')!;
+    clearTimeout(typing.current);
+    typing.current = setTimeout(() => void preview(textsOf(form)), TYPING_MS);
+  };
+
+  const reason = { id: 'reason', name: 'reason', maxLength: 1024, autocomplete: 'off' };
+  const ends = ENDS.map(([value, text]) => h('option', { value }, text));
+  return dialogForm(state, {
+    close,
+    content: [
+      h(
+        'div',
+        { class: 'fields', onInput },
+        namesOf(rule).map((name) => ruleField(rule, name)),
+      ),
+      field('reason', 'Reason', h('input', reason)),
+      field('end', 'Applies', h('select', { id: 'end', name: 'end' }, ends)),
+      h('p', { class: 'effect', role: 'status' }, effect),
+    ],
+    action: 'Save',
+    run: save,
+    aside:
+      rule.change &&
+      h(
+        'button',
+        { type: 'button', class: 'aside', disabled: state.isRunning, onClick: remove },
+        'Remove live change',
+      ),
+    attributes: { class: 'edit', noValidate: true },
+  });
 }
 
-function field(id: string, label: string, input: HTMLElement): HTMLElement {
-  return element('div', { class: 'field' }, element('label', { for: id }, label), input);
+function field(id: string, label: string, input: ComponentChildren, hint?: ComponentChildren) {
+  return h('div', { class: 'field' }, h('label', { for: id }, label), input, hint);
 }
 
-function messageOf(error: unknown): string {
-  const { message } = error as Error;
-  // A conflict about no rule is a loss of live rules.
-  const isStale = error instanceof RefusedError && error.status === 409 && message.startsWith('rule ');
-  return isStale
-    ? `${message}\nSomeone else has changed the rule. Close this form and open it again.`
-    : message;
+function ruleField(rule: SnapshotRule, name: string) {
+  const known = rule.fields.find((each) => each.name === name);
+  const id = `field-${name}`;
+  const value = initialText(rule, name);
+  const attributes = { id, name: id, 'aria-describedby': `${id}-hint` };
+  const option = (mode: string) => h('option', { selected: mode === value }, mode);
+  const input =
+    name === 'mode'
+      ? h('select', attributes, [...new Set([...MODES, value])].map(option))
+      : h('input', { ...attributes, defaultValue: value, autocomplete: 'off' });
+  const isFunction = known?.value === 'function';
+  const origin = known && `${isFunction ? 'a function of the request, ' : ''}from ${visible(known.from)}`;
+  const hint = [HINTS[name], origin].filter(Boolean).join('; ');
+  return field(id, name, input, h('small', { id: `${id}-hint` }, hint));
+}
+
+function namesOf({ fields }: SnapshotRule): readonly string[] {
+  const own = fields.filter(({ editable }) => editable).map(({ name }) => name);
+  return [...new Set([...USUAL, ...own])];
+}
+
+function initialText({ fields }: SnapshotRule, name: string): string {
+  const value = fields.find((each) => each.name === name)?.value;
+  if (value === 'function') return '';
+  return value ?? (name === 'mode' ? MODES[0]! : '');
+}
+
+/** The fields of the live change: those of the present change, with what the reader has changed. */
+function changedFields(rule: SnapshotRule, texts: FormTexts): Record<string, unknown> {
+  const values: Record<string, unknown> = { ...rule.change?.fields };
+  for (const name of namesOf(rule)) {
+    const text = texts[`field-${name}`]!.trim();
+    if (text === initialText(rule, name)) continue;
+    if (text === '') Reflect.deleteProperty(values, name);
+    else values[name] = valueOf(text);
+  }
+  return values;
+}
+
+/** Numbers and JSON as such, and any other text as text: the server checks it. */
+function valueOf(text: string): unknown {
+  if (!/^(-?\d+(\.\d+)?|true|false|null|[[{].*)$/s.test(text)) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
 }
 
 function effectText(preview: Preview): string {

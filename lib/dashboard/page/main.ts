@@ -1,13 +1,13 @@
+import { Fragment, h, render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import type { Snapshot } from '../snapshot.js';
 import { announce, DenialReport, report } from './announcements.js';
-import { button, byId, setAttribute, setText } from './element.js';
-import { KeyedList } from './keyed-list.js';
-import { LossView } from './loss-view.js';
+import { button } from './elements.js';
+import { Loss } from './loss.js';
 import { Overview } from './overview.js';
 import { post } from './request.js';
 import { RulesTable } from './rules-table.js';
 import { SnapshotStream, type Connection } from './stream.js';
-import { TrafficChart } from './traffic-chart.js';
 import { visible } from './visible-text.js';
 
 const STATES = {
@@ -17,40 +17,51 @@ const STATES = {
   refused: 'No access',
 } as const;
 
-const views = [new LossView(), new Overview(), new TrafficChart(), new RulesTable()];
 const denials = new DenialReport();
-const actions = new KeyedList<Snapshot['actions'][number]>(
-  byId('actions'),
-  ({ id }) => id,
-  ({ id, label }) => {
-    return {
-      node: button(visible(label), () => void run(id, label), { class: 'primary' }),
-      update: () => undefined,
-    };
-  },
-);
-let connection: Connection['state'] | undefined;
-let isPaused = false;
-let last: Snapshot | undefined;
 
-function show(snapshot: Snapshot): void {
-  last = snapshot;
-  if (isPaused) return;
-  byId('notice').hidden = snapshot.problem === null;
-  setText(byId('notice'), visible(snapshot.problem ?? ''));
-  for (const view of views) view.update(snapshot);
-  actions.update(snapshot.readOnly ? [] : snapshot.actions);
-  denials.add(snapshot.at, snapshot.rules);
-}
-
-function showConnection({ state, problem }: Connection): void {
-  const text = isPaused && state === 'live' ? 'Paused' : STATES[state];
-  setText(byId('connection-text'), text);
-  setAttribute(byId('connection'), 'class', text === 'Paused' ? 'paused' : state);
-  setText(byId('origin'), state === 'live' ? '' : visible(problem ?? ''));
-  document.body.classList.toggle('stale', state === 'lost' || state === 'refused');
-  if (state !== connection && connection !== undefined) announce(text);
-  connection = state;
+function Page() {
+  const [last, setLast] = useState<Snapshot>();
+  const [paused, setPaused] = useState<Snapshot>();
+  const [{ state, problem }, setConnection] = useState<Connection>({ state: 'connecting' });
+  const snapshot = paused ?? last;
+  const text = paused && state === 'live' ? 'Paused' : STATES[state];
+  useEffect(() => new SnapshotStream(setLast, setConnection).start(), []);
+  useEffect(() => snapshot && denials.add(snapshot.at, snapshot.rules), [snapshot]);
+  useEffect(() => {
+    if (state !== 'connecting') announce(text);
+  }, [state]);
+  const pause = () => setPaused(paused ? undefined : last);
+  const actions = snapshot?.readOnly ? [] : (snapshot?.actions ?? []);
+  return h(
+    Fragment,
+    null,
+    h(
+      'header',
+      null,
+      h('h1', null, 'Rate limits'),
+      h('p', { id: 'connection', class: text === 'Paused' ? 'paused' : state }, [
+        h('span', { id: 'connection-text' }, text),
+      ]),
+      h('p', { id: 'origin' }, visible(problem ?? '')),
+      h(
+        'div',
+        { class: 'actions' },
+        actions.map(({ id, label }) =>
+          button(visible(label), () => void run(id, label), { key: id, class: 'primary' }),
+        ),
+        button('Pause', pause, { 'aria-pressed': paused !== undefined }),
+      ),
+    ),
+    h('p', { id: 'notice', role: 'status', hidden: !snapshot?.problem }, visible(snapshot?.problem ?? '')),
+    h(Loss, { loss: snapshot?.loss ?? null, readOnly: snapshot?.readOnly ?? true }),
+    snapshot &&
+      h(
+        'main',
+        { class: state === 'lost' || state === 'refused' ? 'stale' : '' },
+        h(Overview, snapshot),
+        h(RulesTable, snapshot),
+      ),
+  );
 }
 
 async function run(id: string, label: string): Promise<void> {
@@ -62,11 +73,4 @@ async function run(id: string, label: string): Promise<void> {
   }
 }
 
-byId('pause').addEventListener('click', () => {
-  isPaused = !isPaused;
-  setAttribute(byId('pause'), 'aria-pressed', String(isPaused));
-  showConnection({ state: connection ?? 'connecting' });
-  if (last) show(last);
-});
-
-new SnapshotStream(show, showConnection).start();
+render(h(Page, null), document.querySelector('#page')!);

@@ -45,6 +45,11 @@ async function send<Reply>(path: string, init: RequestInit): Promise<Reply> {
 function messageOf({ status, statusText }: Response, body: unknown): string {
   const { message } = (body ?? {}) as { message?: unknown };
   if (Array.isArray(message)) return message.join('\n');
-  if (typeof message === 'string' && message !== '') return message;
-  return `The application answered ${status} ${statusText}.`;
+  if (typeof message !== 'string' || message === '')
+    return `The application answered ${status} ${statusText}.`;
+  // A conflict about no rule is a loss of live rules.
+  const isStale = status === 409 && message.startsWith('rule ');
+  return isStale
+    ? `${message}\nSomeone else has changed the rule. Close this form and open it again.`
+    : message;
 }

@@ -1,73 +1,66 @@
+import { h } from 'preact';
 import type { Snapshot, SnapshotField, SnapshotRule } from '../snapshot.js';
-import { openEditor } from './edit-dialog.js';
-import { button, element, setText } from './element.js';
-import { date, rate } from './figures.js';
 import { openHistory } from './dialog.js';
-import { KeyedList } from './keyed-list.js';
+import { openEditor } from './edit-dialog.js';
+import { button, clientText, figure, table } from './elements.js';
+import { date, rate } from './figures.js';
+import { useSteadyList } from './steady-list.js';
 import { Subjects } from './subjects.js';
 import { visible } from './visible-text.js';
 
-type Route = SnapshotRule['byRoute'][number];
-
 /** What an expanded rule shows: denied subjects, fields with their origins, and routes. */
-export class RuleDetails {
-  readonly node: HTMLElement;
-  private readonly change = element('p', { class: 'change' });
-  private readonly subjects: Subjects;
-  private readonly fields: KeyedList<SnapshotField>;
-  private readonly routes: KeyedList<Route>;
-  private readonly exceptions = element('p', { class: 'change' });
-  private readonly trial = element('p', { class: 'change' });
-  private rule: SnapshotRule;
-
-  constructor(rule: SnapshotRule, snapshot: Snapshot) {
-    this.rule = rule;
-    this.subjects = new Subjects(rule.rule, snapshot);
-    const name = visible(rule.rule);
-    const [fieldRows, routeRows] = [element('tbody'), element('tbody')];
-    this.fields = new KeyedList(fieldRows, (field) => field.name, fieldRow);
-    this.routes = new KeyedList(routeRows, ({ route }) => route, routeRow);
-    const columns = [
-      section('Fields', table(`Fields of ${name}`, ['Field', 'Value', 'From'], fieldRows)),
-      section('Routes', table(`Routes of ${name}`, ['Route', 'Allowed/s', 'Denied/s'], routeRows, 1)),
-    ];
-    this.node = element('div', { class: 'details' }, this.tools(snapshot), this.subjects.node, ...columns);
-  }
-
-  update(rule: SnapshotRule): void {
-    this.rule = rule;
-    this.subjects.update(rule.top);
-    this.fields.update(rule.fields);
-    this.routes.update(routesOf(rule));
-    setText(this.change, changeText(rule));
-    setText(this.exceptions, exceptionsText(rule));
-    const [would, trial] = [rule.wouldDeny, rule.trialDeny];
-    setText(
-      this.trial,
-      [
-        would > 0 ? `In shadow mode: would deny ${rate(would)} per second.` : '',
-        trial > 0 ? `The trial limit would deny ${rate(trial)} per second.` : '',
-      ]
-        .join(' ')
-        .trim(),
-    );
-  }
-
-  private tools({ live, readOnly }: Snapshot): HTMLElement {
-    const isEditable = live && !readOnly && this.rule.editable;
-    const name = visible(this.rule.rule);
-    return element(
+export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: Snapshot }) {
+  const { live, readOnly } = snapshot;
+  const name = visible(rule.rule);
+  const [list, routes] = useSteadyList(routesOf(rule), ({ route }) => route);
+  const isEditable = live && !readOnly && rule.editable;
+  const texts = [changeText(rule), exceptionsText(rule), trialText(rule)];
+  return h(
+    'div',
+    { class: 'details' },
+    h(
       'div',
       { class: 'tools' },
-      ...(isEditable ? [button('Edit', () => openEditor(this.rule), { 'aria-label': `Edit ${name}` })] : []),
-      ...(live
-        ? [button('History', () => void openHistory(this.rule.rule), { 'aria-label': `History of ${name}` })]
-        : []),
-      this.change,
-      this.exceptions,
-      this.trial,
-    );
-  }
+      isEditable && button('Edit', () => openEditor(rule), { 'aria-label': `Edit ${name}` }),
+      live && button('History', () => void openHistory(rule.rule), { 'aria-label': `History of ${name}` }),
+      texts.map((text) => h('p', { class: 'change' }, text)),
+    ),
+    h(Subjects, { ...rule, readOnly }),
+    h(
+      'section',
+      null,
+      h('h3', null, 'Fields'),
+      table(
+        { caption: `Fields of ${name}`, heads: ['Field', 'Value', 'From'] },
+        h('tbody', null, rule.fields.map(fieldRow)),
+      ),
+    ),
+    h(
+      'section',
+      null,
+      h('h3', null, 'Routes'),
+      table(
+        { caption: `Routes of ${name}`, heads: ['Route', 'Allowed/s', 'Denied/s'], figures: [1, 3] },
+        h('tbody', { ref: list }, routes.map(routeRow)),
+      ),
+    ),
+  );
+}
+
+function fieldRow({ name, value, from, origin }: SnapshotField) {
+  const text = h('td', { class: origin === 'live' ? 'origin live' : 'origin' }, visible(from));
+  return h('tr', { key: name }, h('th', { scope: 'row' }, name), h('td', null, clientText(value)), text);
+}
+
+function routeRow({ route, allowed, denied }: SnapshotRule['byRoute'][number]) {
+  const deniedFigure = figure(rate(denied), denied > 0 ? 'denied active' : 'denied');
+  return h(
+    'tr',
+    { key: route },
+    h('th', { scope: 'row' }, clientText(route)),
+    figure(rate(allowed)),
+    deniedFigure,
+  );
 }
 
 function changeText({ change }: SnapshotRule): string {
@@ -85,63 +78,14 @@ function exceptionsText({ exceptions }: SnapshotRule): string {
   return exceptions === 1 ? '1 subject has an exception.' : `${exceptions} subjects have exceptions.`;
 }
 
+function trialText({ wouldDeny, trialDeny }: SnapshotRule): string {
+  const shadow = wouldDeny > 0 ? `In shadow mode: would deny ${rate(wouldDeny)} per second. ` : '';
+  return shadow + (trialDeny > 0 ? `The trial limit would deny ${rate(trialDeny)} per second.` : '');
+}
+
 /** Routes without requests as well. */
-function routesOf({ routes, byRoute }: SnapshotRule): readonly Route[] {
+function routesOf({ routes, byRoute }: SnapshotRule): SnapshotRule['byRoute'] {
   const known = new Set(byRoute.map(({ route }) => route));
-  return [
-    ...byRoute,
-    ...routes.filter((route) => !known.has(route)).map((route) => ({ route, allowed: 0, denied: 0 })),
-  ];
-}
-
-function section(title: string, content: Node): HTMLElement {
-  return element('section', {}, element('h3', {}, title), content);
-}
-
-/** @param figuresFrom the first column that has figures */
-function table(
-  caption: string,
-  heads: readonly string[],
-  body: HTMLElement,
-  figuresFrom = heads.length,
-): HTMLElement {
-  const cells = heads.map((head, index) =>
-    element('th', { scope: 'col', class: index >= figuresFrom ? 'figure' : '' }, head),
-  );
-  return element(
-    'table',
-    {},
-    element('caption', { class: 'hidden' }, caption),
-    element('thead', {}, element('tr', {}, ...cells)),
-    body,
-  );
-}
-
-function fieldRow({ name }: SnapshotField) {
-  const value = element('bdi');
-  const origin = element('td', { class: 'origin' });
-  const node = element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, value), origin);
-  const update = (field: SnapshotField) => {
-    setText(value, visible(field.value));
-    setText(origin, visible(field.from));
-    origin.classList.toggle('live', field.origin === 'live');
-  };
-  return { node, update };
-}
-
-function routeRow({ route }: Route) {
-  const [allowed, denied] = [element('td', { class: 'figure' }), element('td', { class: 'figure denied' })];
-  const node = element(
-    'tr',
-    {},
-    element('th', { scope: 'row' }, element('bdi', {}, visible(route))),
-    allowed,
-    denied,
-  );
-  const update = (item: Route) => {
-    setText(allowed, rate(item.allowed));
-    setText(denied, rate(item.denied));
-    denied.classList.toggle('active', item.denied > 0);
-  };
-  return { node, update };
+  const quiet = routes.filter((route) => !known.has(route));
+  return [...byRoute, ...quiet.map((route) => ({ route, allowed: 0, denied: 0 }))];
 }

@@ -1,0 +1,42 @@
+import { h, type ComponentChild } from 'preact';
+import { visible } from './visible-text.js';
+
+/** A text of a client, whose direction does not reach the text around it. */
+export function clientText(text: string, title?: string) {
+  return h('bdi', { title }, visible(text));
+}
+
+/** A button that does not submit a form. */
+export function button(text: string, onClick: () => void, attributes: object = {}) {
+  return h('button', { type: 'button', onClick, ...attributes }, text);
+}
+
+/** A cell with a figure. */
+export function figure(text: string, kind = '', attributes: object = {}) {
+  return h('td', { class: `figure ${kind}`, ...attributes }, text);
+}
+
+interface Table {
+  /** The caption, which is hidden, and the heads of the columns; `null` leaves one out. */
+  readonly caption: string;
+  readonly heads: readonly (ComponentChild | null)[];
+  /** The first column with figures, and the first one behind them. */
+  readonly figures?: readonly [from: number, until: number];
+}
+
+/** A table with its rows. */
+export function table(
+  { caption, heads, figures = [0, 0], ...attributes }: Table & Readonly<Record<string, unknown>>,
+  rows: ComponentChild,
+) {
+  const [from, until] = figures;
+  const head = (text: ComponentChild, index: number) =>
+    text !== null && h('th', { scope: 'col', class: index >= from && index < until ? 'figure' : '' }, text);
+  return h(
+    'table',
+    attributes,
+    h('caption', { class: 'hidden' }, caption),
+    h('thead', null, h('tr', null, heads.map(head))),
+    rows,
+  );
+}
