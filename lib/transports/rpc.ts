@@ -116,7 +116,7 @@ export class DeniedEvents {
     this.warnings.warn(
       'RL_EVENT_DENIED',
       `Rule "${rule}" denied an event for ${handler}, and it was ${outcome}. Later ones are not logged: ` +
-        'RateLimitEvents emits each as `denied`.',
+        "events.on('decision', listener, { only: 'denied' }) gets each.",
       handler,
     );
   }
