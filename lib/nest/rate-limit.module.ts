@@ -52,6 +52,7 @@ import { Handshakes } from '../transports/handshakes.js';
 import { Transports } from '../transports/transports.js';
 import { METHOD_LIMITER } from './limited-method.js';
 import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
+import { Walk } from './startup/walk.js';
 import { Wiring } from './startup/wiring.js';
 
 function createService(
@@ -121,6 +122,7 @@ const shared = [
   StartCheck,
   SubjectChecks,
   Transports,
+  Walk,
   Warnings,
   Wiring,
 ];

@@ -4,12 +4,16 @@ import {
   Controller,
   Get,
   Injectable,
+  UseFilters,
   UseGuards,
   UseInterceptors,
+  UsePipes,
   type CanActivate,
+  type ExceptionFilter,
   type MiddlewareConsumer,
   type ModuleMetadata,
   type NestInterceptor,
+  type PipeTransform,
   type Type,
 } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
@@ -173,6 +177,57 @@ describe('@RateLimit that limits nothing stops the application', () => {
     expect(text).toContain('@RateLimit on Slower: Nest calls its intercept()');
     const global = [{ provide: APP_GUARD, useClass: Slow }];
     expect(await refusal({ providers: global })).toBe(message('Slow', 'canActivate'));
+  });
+
+  it('on a pipe and an exception filter, by its class or its method', async () => {
+    @RateLimit(ONE)
+    @Injectable()
+    class Trim implements PipeTransform {
+      transform(value: unknown) {
+        return value;
+      }
+    }
+    @Injectable()
+    class Report implements ExceptionFilter {
+      @RateLimit(ONE)
+      async catch() {}
+    }
+    @Controller()
+    class Routes {
+      @UsePipes(Trim)
+      @UseFilters(Report)
+      @Get()
+      get() {}
+    }
+    const text = await refusal({ controllers: [Routes] });
+    expect(text).toContain('@RateLimit on Trim: Nest calls its transform()');
+    expect(text).toContain('@RateLimit on Report: Nest calls its catch()');
+  });
+
+  it('on an instance that the application has created, whose method may be synchronous', async () => {
+    class Slow implements CanActivate {
+      @RateLimit(ONE)
+      canActivate() {
+        return true;
+      }
+    }
+    @UseGuards(new Slow())
+    @Controller()
+    class OfClass extends Orders {}
+    @Controller()
+    class OfMethod {
+      @UseGuards(new Slow())
+      @Get()
+      get() {}
+    }
+    for (const controller of [OfClass, OfMethod])
+      expect(await refusal({ controllers: [controller] })).toBe(message('Slow', 'canActivate'));
+    expect(await refusal({ providers: [{ provide: APP_GUARD, useValue: new Slow() }] })).toBe(
+      message('Slow', 'canActivate'),
+    );
+    expect(await refusal({ providers: [{ provide: APP_GUARD, useClass: Slow }] })).toBe(
+      message('Slow', 'canActivate'),
+    );
   });
 
   it.each(FRAMEWORKS)('on middleware of %s', async (framework) => {

@@ -15,6 +15,7 @@ import { Observable } from 'rxjs';
 import { onAbort } from '../../contracts/timer.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { Guards } from './guards.js';
+import { classes } from './handlers.js';
 import { CallContext } from '../../transports/provider.js';
 import { HANDLER_INTERCEPTOR } from '../../transports/handler-interceptor.js';
 import { attach, type Denied } from '../../transports/handshake-servers.js';
@@ -58,9 +59,9 @@ export class Connections implements OnModuleInit, OnApplicationBootstrap, OnAppl
 
   /** @throws RateLimitConfigError if the connections to a gateway cannot be limited */
   onModuleInit(): void {
-    for (const gateway of this.instances()) {
-      if (!Object.hasOwn(gateway, 'afterInit') || !this.owned.some((each) => each === ownersOf(gateway)))
-        continue;
+    for (const { instance: gateway, isController } of classes(this.modules)) {
+      if (isController || !Object.hasOwn(gateway, 'afterInit')) continue;
+      if (!this.owned.some((each) => each === ownersOf(gateway))) continue;
       this.problems.push(
         `@RateLimit on ${gateway.constructor.name}.handleConnection: afterInit is a property, which hides its server; write afterInit as a method`,
       );
@@ -78,7 +79,8 @@ export class Connections implements OnModuleInit, OnApplicationBootstrap, OnAppl
 
   /** Limits the connections to a server, if the gateway is one of this application. */
   follow(gateway: object, server: unknown): void {
-    if (this.attached.has(gateway) || ![...this.instances()].includes(gateway)) return;
+    const isOwn = [...classes(this.modules)].some(({ instance }) => instance === gateway);
+    if (this.attached.has(gateway) || !isOwn) return;
     this.attached.add(gateway);
     const type = gateway.constructor as Type;
     if (attach(server, (client) => this.check(type, client))) return;
@@ -130,14 +132,6 @@ export class Connections implements OnModuleInit, OnApplicationBootstrap, OnAppl
       const handled = HANDLER_INTERCEPTOR.intercept(context, { handle }) as Observable<never>;
       handled.subscribe({ error: reject });
     });
-  }
-
-  private *instances(): Iterable<object> {
-    for (const { providers } of this.modules.values()) {
-      for (const { instance } of providers.values()) {
-        if (typeof instance === 'object' && instance !== null) yield instance;
-      }
-    }
   }
 }
 

@@ -3,6 +3,7 @@ import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
 import type { TransportName } from '../rules/route-rule.js';
+import type { Handler } from '../request/routes.js';
 
 /**
  * The kind of a handler: an HTTP route, a GraphQL query, mutation or subscription, a field resolver, a message of a
@@ -35,29 +36,50 @@ export function handlerKind(type: Type, name: string, isController: boolean): Ha
   return keys.some((key) => typeof key === 'string' && !NO_HANDLER.test(key)) ? 'unknown' : 'none';
 }
 
+/** What to write where no guard runs. */
+export const IN_THE_METHOD = 'limit the call in the method with RateLimitService.consume()';
+
+/** Whether Nest calls a method for no request. A library may call it. */
+export function isCall(kind: HandlerKind): boolean {
+  return kind === 'none' || kind === 'unknown';
+}
+
 /** A class that may have handlers. */
 export interface HandlerClass {
   readonly type: Type;
   readonly isController: boolean;
 }
 
-/** Returns the controllers, and the providers with rate limit decorators, in the order of the modules. */
-export function* handlerClasses(modules: ModulesContainer): Iterable<HandlerClass> {
-  for (const each of classes(modules)) if (each.isController || isDecorated(each.type)) yield each;
+/** A method of a class that may have handlers. */
+export interface HandlerMethod {
+  readonly name: string;
+  readonly handler: Handler;
+  readonly kind: HandlerKind;
+  /** Whether it has rules of its own. */
+  readonly isLimited: boolean;
 }
 
-/** Returns the classes of all controllers and providers, in the order of the modules. */
-export function* classes(modules: ModulesContainer): Iterable<HandlerClass> {
-  const seen = new Set<unknown>();
+/** Returns the class of each controller and of each instance of a provider, in the order of the modules. */
+export function* classes(modules: ModulesContainer): Iterable<HandlerClass & { readonly instance: object }> {
   for (const { controllers, providers } of modules.values()) {
     for (const { metatype, instance } of [...controllers.values(), ...providers.values()]) {
       const isController = controllers.has(metatype as Type);
       const type = isController ? metatype : classOf(instance);
-      if (typeof type !== 'function' || seen.has(type)) continue;
-      seen.add(type);
-      yield { type: type as Type, isController };
+      if (typeof type === 'function')
+        yield { type: type as Type, isController, instance: instance as object };
     }
   }
+}
+
+/** Returns the methods of a class, including inherited methods. */
+export function handlersOf(type: Type, isController: boolean): readonly HandlerMethod[] {
+  const { prototype } = type as { prototype: Record<string, Handler> };
+  return methodsOf(type).map((name) => ({
+    name,
+    handler: prototype[name]!,
+    kind: handlerKind(type, name, isController),
+    isLimited: methodRules(type, name).rules.length > 0,
+  }));
 }
 
 /** Returns the classes of controllers and providers before they have instances, except those that a factory makes. */
@@ -70,13 +92,13 @@ export function* declaredClasses(modules: ModulesContainer): Iterable<HandlerCla
   }
 }
 
-function isClass(metatype: unknown): metatype is Type {
+export function isClass(metatype: unknown): metatype is Type {
   return (
     typeof metatype === 'function' && typeof metatype.prototype === 'object' && metatype.prototype !== null
   );
 }
 
-/** Returns the method names of a class, including inherited methods. */
+/** Returns the names of the methods of a class, including inherited ones. */
 export function methodsOf(type: Type): readonly string[] {
   // A scanner caches prototypes, and Nest creates a class of ModuleRef for each module of each application.
   return new MetadataScanner().getAllMethodNames(type.prototype as object);
@@ -88,12 +110,16 @@ export function lineage(type: Type): Type[] {
   return parent && parent !== Function.prototype ? [...lineage(parent), type] : [type];
 }
 
-function isDecorated(type: Type): boolean {
-  // A method without rules may override one that has them.
-  return lineage(type).some(
-    (each) =>
-      targetRules(each).rules.length > 0 ||
-      methodsOf(each).some((name) => methodRules(each, name).rules.length > 0),
+/** Whether a class, or one that it extends, has rules for all its methods. */
+export function isLimitedClass(type: Type): boolean {
+  return lineage(type).some((each) => targetRules(each).rules.length > 0);
+}
+
+/** Whether a class has rules, or overrides a method that has some. */
+export function isDecorated(type: Type): boolean {
+  return (
+    isLimitedClass(type) ||
+    lineage(type).some((each) => methodsOf(each).some((name) => methodRules(each, name).rules.length > 0))
   );
 }
 

@@ -1,7 +1,5 @@
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit, type Type } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { Inject, Injectable, type OnApplicationShutdown, type Type } from '@nestjs/common';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import { ModuleCheck } from '../checks/module-check.js';
 import { Responder } from '../request/responder.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
 import {
@@ -13,10 +11,9 @@ import {
   type Method,
   type MethodLimiter,
 } from '../limited-method.js';
-import { methodRules } from '../rate-limit.decorator.js';
 import { HandlerStages } from '../../transports/handler-stages.js';
 import { callExchange } from '../../transports/provider.js';
-import { isController, classOf, methodsOf, handlerKind } from './handlers.js';
+import { isCall, isController, classOf, handlerKind, type HandlerMethod } from './handlers.js';
 import { RouteRules } from './route-rules.js';
 import { Warnings } from '../warnings.js';
 
@@ -49,14 +46,12 @@ export class InjectedLimiter implements MethodLimiter {
 
 /** Limits the calls of decorated methods of providers, which no guard reaches. */
 @Injectable()
-export class ProviderMethods implements OnModuleInit, OnApplicationShutdown, MethodLimiter {
-  private readonly checked = new WeakSet();
+export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   private stop = (): void => undefined;
   /** What limits the calls of a method on the instances of a class; `undefined` if something else does. */
   private readonly known = new WeakMap<object, Map<Method, Handler | undefined>>();
 
   constructor(
-    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(Routes) private readonly routes: Routes,
     @Inject(RouteRules) private readonly rules: RouteRules,
     @Inject(HandlerStages) private readonly stages: HandlerStages,
@@ -67,10 +62,8 @@ export class ProviderMethods implements OnModuleInit, OnApplicationShutdown, Met
     injected.start(this);
   }
 
-  /** @throws RateLimitConfigError if a decorated method is synchronous, or an instance has another in its place */
-  onModuleInit(): void {
-    this.checkNew();
-    ModuleCheck.checkLate(this.modules, () => this.checkNew());
+  /** Limits all calls from now on: the application has no problems. */
+  start(): void {
     this.stop = startLimiter(this);
   }
 
@@ -101,10 +94,10 @@ export class ProviderMethods implements OnModuleInit, OnApplicationShutdown, Met
     const handler = this.handlerOf(type, method);
     const route = handler && (this.routes.of(type, handler) ?? this.rules.compileLater(type, handler));
     if (!route || route.isGuarded) return method.method.apply(instance, args);
-    return this.limit(route.named, type, method, handler, instance, args);
+    return this.run(route.named, type, method, handler, instance, args);
   }
 
-  private async limit(
+  private async run(
     route: Route,
     type: Type,
     { method, name }: LimitedMethod,
@@ -128,27 +121,18 @@ export class ProviderMethods implements OnModuleInit, OnApplicationShutdown, Met
     return methods.get(limited);
   }
 
-  /** Checks the providers that were added since the last call. Nest injects nothing into those of factories and values. */
-  private checkNew(): void {
-    const problems: string[] = [];
-    for (const { providers } of this.modules.values()) {
-      for (const { instance } of providers.values() as Iterable<{ readonly instance: unknown }>) {
-        const type = classOf(instance) as Type | undefined;
-        if (type === undefined || this.checked.has(instance as object)) continue;
-        this.checked.add(instance as object);
-        const methods = calledMethods(type);
-        if (methods.length === 0) continue;
-        problems.push(...methods.flatMap((name) => problemOf(type, name, instance as object) ?? []));
-        assignLimiter(instance as object, this.injected);
-      }
-    }
-    if (problems.length > 0) throw new RateLimitConfigError(problems);
+  /** Limits the calls on an instance, and returns what is wrong. Nest injects nothing into those of factories and values. */
+  limit(instance: object, type: Type, methods: readonly HandlerMethod[]): readonly string[] {
+    const called = methods.filter(({ kind, isLimited }) => isLimited && isCall(kind));
+    if (called.length === 0) return [];
+    assignLimiter(instance, this.injected);
+    return called.flatMap((method) => problemOf(type, method, instance) ?? []);
   }
 }
 
 /** Returns what is limited when a method is called on an instance; `undefined` if a guard or another method is. */
 function limitedHandler(type: Type, { target, name, limited }: LimitedMethod): Handler | undefined {
-  if (isController(type) || !isCalled(type, name)) return undefined;
+  if (isController(type) || !isCall(handlerKind(type, name, false))) return undefined;
   const nearest = limitedMethod(type.prototype as object, name) ?? { target };
   if (nearest.target !== target) return undefined;
   const owner = ownerOf(type.prototype as object, name);
@@ -167,28 +151,17 @@ function ownerOf(prototype: object, name: string): object {
     : ownerOf(Object.getPrototypeOf(prototype) as object, name);
 }
 
-/** Whether Nest does not call a method as a handler of requests. A library may. */
-function isCalled(type: Type, name: string): boolean {
-  const kind = handlerKind(type, name, false);
-  return kind === 'none' || kind === 'unknown';
-}
-
-/** The decorated methods of a class that Nest calls for no request. */
-function calledMethods(type: Type): readonly string[] {
-  return methodsOf(type).filter((name) => methodRules(type, name).rules.length > 0 && isCalled(type, name));
-}
-
-function problemOf(type: Type, name: string, instance: object): string | undefined {
+function problemOf(type: Type, { name, kind }: HandlerMethod, instance: object): string | undefined {
   const path = `@RateLimit on ${type.name}.${name}`;
   if (Object.hasOwn(instance, name) && !isBound(instance, name)) {
     return `${path}: an instance has another function in place of the method, which is not limited; remove the property, or use RateLimitService.consume() in it`;
   }
-  if (handlerKind(type, name, false) === 'unknown') return undefined;
-  const kind = limitedMethod(type.prototype as object, name)?.method.constructor.name;
-  if (kind === 'AsyncGeneratorFunction' || kind === 'GeneratorFunction') {
+  if (kind === 'unknown') return undefined;
+  const form = limitedMethod(type.prototype as object, name)?.method.constructor.name;
+  if (form === 'AsyncGeneratorFunction' || form === 'GeneratorFunction') {
     return `${path}: the method is a generator, whose calls cannot be limited; limit an async method that returns the iterable, or use RateLimitService.consume() in it`;
   }
-  if (kind === 'AsyncFunction' || mayBePromise(type, name)) return undefined;
+  if (form === 'AsyncFunction' || mayBePromise(type, name)) return undefined;
   return `${path}: the method is synchronous, and a limit is not; make it async, or use RateLimitService.consume() in the method`;
 }
 

@@ -4,7 +4,6 @@ import {
   Injectable,
   Logger,
   type OnApplicationShutdown,
-  type OnModuleInit,
   type Type,
 } from '@nestjs/common';
 import type { AppliedLimit } from '../request/applied-limit.js';
@@ -18,7 +17,7 @@ import { addressProblem, waitProblems, UnboundedRoutes, UnreadThrottles } from '
 import {
   handlerKind,
   type HandlerKind,
-  handlerClasses,
+  type HandlerMethod,
   lineage,
   methodsOf,
   isApplied,
@@ -54,11 +53,12 @@ const BROKEN: AppliedLimit = {
 
 /** Compiles and checks the rules of every route at start. */
 @Injectable()
-export class RouteRules implements OnModuleInit, OnApplicationShutdown {
+export class RouteRules implements OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
   private readonly shared = new SharedRules();
   private readonly ids: RouteIds;
   private readonly mistakes: RuleMistakes;
+  private throttles: UnreadThrottles | undefined;
   /** The transports whose handlers all have the module's rules. */
   readonly ruled: ReadonlySet<TransportName>;
 
@@ -77,24 +77,33 @@ export class RouteRules implements OnModuleInit, OnApplicationShutdown {
     this.mistakes = new RuleMistakes(warnings, book);
   }
 
-  /** @throws RateLimitConfigError listing all problems of all rules */
-  onModuleInit(): void {
+  /** Compiles the rules of the module's options. */
+  compileOptions(): void {
     for (const rule of this.book.optionRules()) this.limitOf(rule, 'the module', undefined);
-    const throttles = new UnreadThrottles(this.modules, this.config);
-    for (const { type, isController } of handlerClasses(this.modules)) {
-      const { prototype } = type as { prototype: Record<string, Handler> };
-      for (const method of methodsOf(type)) {
-        const kind = handlerKind(type, method, isController);
-        const route = this.routeOf(type, prototype[method]!, method, kind);
-        this.checkAddresses(route, kind);
-        const isLimited = kind !== 'none' && route.limits.length > 0;
-        const wrong =
-          isLimited && throttles.problemOf(prototype[method]!, lineage(type), `${type.name}.${method}`);
-        if (wrong) this.book.problems.add(wrong);
-      }
+  }
+
+  /** Compiles the rules of the methods of a class. */
+  compile(type: Type, methods: readonly HandlerMethod[]): void {
+    this.throttles ??= new UnreadThrottles(this.modules, this.config);
+    for (const { name, handler, kind } of methods) {
+      const route = this.routeOf(type, handler, name, kind);
+      this.checkAddresses(route, kind);
+      const isLimited = kind !== 'none' && route.limits.length > 0;
+      const wrong = isLimited && this.throttles.problemOf(handler, lineage(type), `${type.name}.${name}`);
+      if (wrong) this.book.problems.add(wrong);
     }
+  }
+
+  /**
+   * Checks all rules once those of all routes are compiled.
+   *
+   * @param others the problems of other checks
+   * @throws RateLimitConfigError listing all problems
+   */
+  finish(others: readonly string[]): void {
     this.book.checkNames();
     this.checkAlone();
+    for (const each of others) this.book.problems.add(each);
     this.book.throwIfWrong();
     this.mistakes.check();
     this.warnOfUnboundedRoutes();

@@ -1,26 +1,18 @@
-import {
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnModuleInit,
-  type Type,
-} from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { Guards, guardsOn } from './guards.js';
 import {
   classes,
-  methodsOf,
-  handlerKind,
-  handlerClasses,
-  lineage,
+  handlersOf,
+  IN_THE_METHOD,
+  isCall,
+  isLimitedClass,
   type HandlerClass,
   type HandlerKind,
+  type HandlerMethod,
 } from './handlers.js';
 import { RuleBook } from '../rules/rule-book.js';
 import { Warnings } from '../warnings.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import { ModuleCheck } from '../checks/module-check.js';
-import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { Routes, type Handler } from '../request/routes.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
 
@@ -48,21 +40,17 @@ export class ModuleRulesCheck implements OnApplicationBootstrap {
 
   private hasHandlers(): boolean {
     for (const { type, isController } of classes(this.modules)) {
-      const kinds = methodsOf(type).map((name) => handlerKind(type, name, isController));
-      if (kinds.some((kind) => kind !== 'none' && kind !== 'unknown')) return true;
+      if (handlersOf(type, isController).some(({ kind }) => !isCall(kind))) return true;
     }
     return false;
   }
 }
 
-const IN_THE_METHOD = 'limit the call in the method with RateLimitService.consume()';
-
 /** Finds decorated methods that no guard reaches: their limits would never be enforced. */
 @Injectable()
-export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
+export class StartCheck implements OnApplicationBootstrap {
   private readonly problems: string[] = [];
   private readonly unclear: string[] = [];
-  private readonly checked = new WeakSet<Type>();
 
   constructor(
     @Inject(Guards) private readonly guards: Guards,
@@ -71,65 +59,34 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
     @Inject(Routes) private readonly routes: Routes,
   ) {}
 
-  /** @throws RateLimitConfigError listing every method that is never limited */
-  onModuleInit(): void {
-    this.checkNew();
-    ModuleCheck.checkLate(this.modules, () => {
-      this.checkNew();
-      this.warnOfUnclear();
-    });
-  }
-
-  /** Libraries create their handlers up to this hook. */
+  /** Libraries create their handlers up to this hook. It is called again when modules were loaded lazily. */
   onApplicationBootstrap(): void {
-    this.warnOfUnclear();
-  }
-
-  /** Checks the classes that were added since the last check. */
-  private checkNew(): void {
-    for (const each of handlerClasses(this.modules)) {
-      if (this.checked.has(each.type)) continue;
-      this.checked.add(each.type);
-      this.checkClass(each);
-    }
-    this.problems.push(...enhancerProblems(this.modules));
-    if (this.problems.length > 0) throw new RateLimitConfigError(this.problems.splice(0));
-  }
-
-  private warnOfUnclear(): void {
-    if (this.unclear.length === 0) return;
+    const unclear = this.unclear.splice(0).join(', ');
+    if (unclear === '') return;
     this.warnings.warn(
       'RL_UNREACHED_METHOD',
-      `@RateLimit on ${this.unclear.join(', ')}: no guard is known to run there, so the limit may not be enforced. ` +
+      `@RateLimit on ${unclear}: no guard is known to run there, so the limit may not be enforced. ` +
         `Move it to a route, or ${IN_THE_METHOD}.`,
+      unclear,
     );
   }
 
-  private checkClass({ type, isController }: HandlerClass): void {
-    const isOnClass = lineage(type).some((each) => targetRules(each).rules.length > 0);
-    const kinds = new Set<HandlerKind>();
-    let hasCalls = false;
-    for (const name of methodsOf(type)) {
-      const kind = handlerKind(type, name, isController);
-      const isOnMethod = methodRules(type, name).rules.length > 0;
-      kinds.add(kind);
-      this.checkEnd(type, name, kind);
-      if ((kind === 'none' || kind === 'unknown') && !isController)
-        hasCalls ||= isOnMethod; // ProviderMethods limits its calls
-      else if (kind === 'connection')
-        hasCalls ||= isOnMethod; // Connections limits it
-      else if (isOnMethod || (isOnClass && kind !== 'none' && kind !== 'unknown')) {
-        this.check(type, name, kind);
-      }
+  /** Returns the problems of the methods of a class that are never limited. */
+  problemsOf({ type, isController }: HandlerClass, methods: readonly HandlerMethod[]): readonly string[] {
+    const isOnClass = isLimitedClass(type);
+    let isReached = isController;
+    for (const { name, handler, kind, isLimited } of methods) {
+      const isOther = kind === 'connection' || (isCall(kind) && !isController); // Connections and ProviderMethods limit these.
+      this.checkEnd(type, handler, kind);
+      if (!isOther && (isLimited || (isOnClass && !isCall(kind)))) this.check(type, name, handler, kind);
+      isReached ||= isOther ? isLimited : !isCall(kind);
     }
-    if (
-      !isOnClass ||
-      isController ||
-      hasCalls ||
-      [...kinds].some((kind) => kind !== 'none' && kind !== 'unknown' && kind !== 'connection')
-    )
-      return;
-    if (kinds.has('unknown')) this.unclear.push(type.name);
+    if (isOnClass && !isReached) this.checkUnreached(type, methods);
+    return this.problems.splice(0);
+  }
+
+  private checkUnreached(type: Type, methods: readonly HandlerMethod[]): void {
+    if (methods.some(({ kind }) => kind === 'unknown')) this.unclear.push(type.name);
     else {
       this.problems.push(
         `@RateLimit on ${type.name}: no method of this provider is a handler, so no guard limits it; write @RateLimit on its asynchronous methods`,
@@ -138,8 +95,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
   }
 
   /** The end of a handler is observed if its class was known before its instance, so not if a factory made it. */
-  private checkEnd(type: Type, name: string, kind: HandlerKind): void {
-    const method = (type.prototype as Record<string, Handler>)[name]!;
+  private checkEnd(type: Type, method: Handler, kind: HandlerKind): void {
     if (kind === 'none' || kind === 'http' || isIntercepted(method)) return;
     const limit = this.routes.of(type, method)?.limits.find(({ isHeld, count }) => isHeld || count !== 'all');
     if (!limit) return;
@@ -149,8 +105,7 @@ export class StartCheck implements OnModuleInit, OnApplicationBootstrap {
     );
   }
 
-  private check(type: Type, name: string, kind: HandlerKind): void {
-    const method = (type.prototype as Record<string, object>)[name]!;
+  private check(type: Type, name: string, method: Handler, kind: HandlerKind): void {
     const guards = [type, method].flatMap(guardsOn);
     if (guards.some((guard) => this.guards.isOurs(guard))) return;
     const path = `@RateLimit on ${type.name}.${name}`;
@@ -195,31 +150,4 @@ function fieldEnhancers(modules: ModulesContainer): readonly string[] {
       { readonly fieldResolverEnhancers?: readonly string[] } | undefined;
     return options?.fieldResolverEnhancers ?? [];
   });
-}
-
-/** The methods that Nest calls for the requests of other handlers: of guards and interceptors, and of middleware. */
-const ENHANCING = ['canActivate', 'intercept'];
-
-const MIDDLEWARE = [...ENHANCING, 'use'];
-
-function enhancerProblems(modules: ModulesContainer): string[] {
-  const problems = new Set<string>();
-  for (const { injectables, middlewares, providers } of modules.values()) {
-    for (const { metatype } of injectables.values()) add(metatype, ENHANCING);
-    for (const { metatype } of providers.values()) add(metatype, ENHANCING);
-    for (const { metatype } of middlewares.values()) add(metatype, MIDDLEWARE);
-  }
-  return [...problems];
-
-  function add(type: unknown, names: readonly string[]): void {
-    if (typeof type !== 'function' || typeof type.prototype !== 'object' || type.prototype === null) return;
-    const isOnClass = targetRules(type).rules.length > 0;
-    const name = names.find(
-      (each) => methodRules(type, each).rules.length > 0 || (isOnClass && each in type.prototype),
-    );
-    if (name === undefined) return;
-    problems.add(
-      `@RateLimit on ${type.name}: Nest calls its ${name}() for the requests of other handlers, and no guard limits it; write @RateLimit on the routes, or ${IN_THE_METHOD}`,
-    );
-  }
 }

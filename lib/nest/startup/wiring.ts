@@ -1,6 +1,5 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { RuleBook } from '../rules/rule-book.js';
 import { REGISTERS_FILTER } from '../tokens.js';
 import { Connections } from './connections.js';
@@ -12,7 +11,7 @@ import {
   intercept,
 } from '../../transports/handler-interceptor.js';
 import { Guards, addGuard } from './guards.js';
-import { declaredClasses, lineage, methodsOf, handlerKind, type HandlerKind } from './handlers.js';
+import { declaredClasses, handlersOf, isLimitedClass } from './handlers.js';
 
 /**
  * Adds to handlers outside HTTP what limits them: the interceptor that observes their end, and where Nest runs no global
@@ -37,20 +36,17 @@ export class Wiring {
   }
 
   private wire(type: Type, isController: boolean): void {
-    const { prototype } = type as { prototype: Record<string, object> };
-    const kinds = new Map<string, HandlerKind>();
-    for (const name of methodsOf(type)) kinds.set(name, handlerKind(type, name, isController));
-    const isMixed = [...kinds.values()].includes('http');
-    for (const [name, kind] of kinds) {
-      if (kind === 'none' || kind === 'http' || !this.mayHaveRules(type, name)) continue;
-      if (kind === 'connection' && methodRules(type, name).rules.length === 0) continue;
+    const methods = handlersOf(type, isController);
+    const isMixed = methods.some(({ kind }) => kind === 'http');
+    for (const { handler, kind, isLimited } of methods) {
+      if (kind === 'none' || kind === 'http') continue;
+      if (!isLimited && (kind === 'connection' || !this.hasRules(type))) continue;
       this.isObserving = true;
-      intercept(prototype[name]!);
+      intercept(handler);
       if (hasInterceptors(type)) intercept(type);
-      if (takesStreamCalls(prototype[name]!)) addStreamCallFilter(prototype[name]!);
+      if (takesStreamCalls(handler)) addStreamCallFilter(handler);
       if (kind === 'connection') this.connections.limit(type);
-      if (kind === 'gateway' || kind === 'pattern')
-        this.wireUnreached(isMixed ? prototype[name]! : type, type);
+      if (kind === 'gateway' || kind === 'pattern') this.wireUnreached(isMixed ? handler : type, type);
     }
   }
 
@@ -59,8 +55,8 @@ export class Wiring {
     if (this.registersFilter) addFilter(target, type);
   }
 
-  private mayHaveRules(type: Type, name: string): boolean {
-    if (this.book.everyRoute.length > 0 || methodRules(type, name).rules.length > 0) return true;
-    return lineage(type).some((each) => targetRules(each).rules.length > 0);
+  /** Whether rules apply to all methods of a class. */
+  private hasRules(type: Type): boolean {
+    return this.book.everyRoute.length > 0 || isLimitedClass(type);
   }
 }
