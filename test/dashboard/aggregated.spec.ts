@@ -63,6 +63,7 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
     });
     expect(set.status).toBe(200);
     await until(async () => (await other.login('203.0.113.7')).status === 429, 'the other process to deny');
+    await until(async () => (await other.rule('login')).change !== null, 'the rule in the other process');
     const { change, fields } = await other.rule('login');
     expect(change).toMatchObject({ fields: { limit: 1 }, by: 'operations page', reason: 'attack' });
     expect(fields.find(({ name }) => name === 'limit')).toMatchObject({ value: '1', origin: 'live' });

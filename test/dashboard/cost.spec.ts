@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { Control } from '../../lib/stores/redis/link/control.js';
 import { ProcessRecords } from '../../lib/stores/redis/link/process-records.js';
 import { startDashboard } from './dashboard-app.js';
 import { closeApps } from '../support/nest-app.js';
@@ -46,9 +47,10 @@ async function commandTime(): Promise<number> {
 
 describe('the operations page', () => {
   it('takes less than 1 % of the time of Redis, with ten processes that publish and read the largest reports', async () => {
+    const control = new Control(server.url);
     const records = Array.from(
       { length: PROCESSES },
-      (_, nth) => new ProcessRecords(redis, 'c:{dashboard}', `p${nth}`),
+      (_, nth) => new ProcessRecords(control, 'c:{dashboard}', `p${nth}`),
     );
     const second = async (): Promise<void> => {
       for (const each of records) await each.publish(LARGEST_REPORT);
@@ -59,6 +61,7 @@ describe('the operations page', () => {
     for (let nth = 0; nth < SECONDS; nth += 1) await second();
     const inCommands = ((await commandTime()) - before[0]) / SECONDS;
     const inAll = ((await processorTime()) - before[1]) / SECONDS;
+    control.close();
     if (process.env['COST']) console.info({ inCommands, inAll });
     expect(inCommands).toBeLessThan(10_000);
   });

@@ -8,8 +8,10 @@ afterEach(() => Promise.all(sources.splice(0).map((source) => source.close())));
 
 /** Returns the number of listeners on the client of a source. */
 function listenersOf(source: RedisRuleSource): number {
-  const { client } = (source as unknown as { opened: { current: { client: NodeJS.EventEmitter } } }).opened
-    .current;
+  interface Opened {
+    readonly control: { readonly connection: { readonly current: { readonly client: NodeJS.EventEmitter } } };
+  }
+  const { client } = (source as unknown as Opened).control.connection.current;
   return ['ready', 'error', 'end', 'close'].reduce((total, event) => total + client.listenerCount(event), 0);
 }
 

@@ -6,7 +6,8 @@ import type { BaseStore } from '../../contracts/base-store.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { every, type Timer } from '../../contracts/timer.js';
 import { RateLimitEvents } from '../../limiter/events.js';
-import { ProcessRecords, type Question } from '../../stores/redis/link/process-records.js';
+import type { ProcessRecords, Question } from '../../stores/redis/link/process-records.js';
+import { openProcessRecords } from '../../stores/redis/open-redis-store.js';
 import type { RateLimitModuleOptions } from '../../nest/rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from '../../nest/tokens.js';
 import type { BreakerState } from '../snapshot.js';
@@ -33,7 +34,7 @@ export interface AllReports {
 export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   readonly collector = new Collector(Date.now);
   /** Access to the other processes; `undefined` if limits are counted in the memory of this process. */
-  readonly records: ProcessRecords | undefined;
+  records: ProcessRecords | undefined;
   /** Answers a question of a process. */
   answer: ((text: string) => string) | undefined;
   private readonly identity = {
@@ -53,20 +54,19 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   constructor(
     @Inject(RateLimitEvents) private readonly events: RateLimitEvents,
     @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
-    @Inject(RATE_LIMIT_REDIS) redis: object | null,
-    @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions | undefined,
-  ) {
-    if (!redis) return;
-    this.records = new ProcessRecords(redis, `${options?.prefix ?? 'rl:'}{dashboard}`, this.identity.id);
-  }
+    @Inject(RATE_LIMIT_REDIS) private readonly client: object | null,
+    @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
+  ) {}
 
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     if (!this.events.observe(this.collector)) {
       throw new RateLimitConfigError([
         'RateLimitDashboardModule: imported twice; allowed: one operations page in an application, with guards that tell its users apart',
       ]);
     }
-    if (!this.records) return;
+    const { redis, prefix = 'rl:' } = this.options;
+    if (!this.client || !redis) return;
+    this.records = await openProcessRecords(redis, `${prefix}{dashboard}`, this.identity.id);
     this.events.on('breaker', ({ server }) => this.servers.add(server));
     this.timer = every(PUBLISHED_EVERY_MS, () => void this.publish());
     void this.publish();
@@ -75,7 +75,7 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   async onModuleDestroy(): Promise<void> {
     this.timer?.stop();
     this.events.observe(undefined);
-    await this.records?.remove().catch(() => undefined);
+    await this.records?.end();
   }
 
   get id(): string {

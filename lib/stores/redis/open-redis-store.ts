@@ -1,4 +1,5 @@
 import type { ApplicationClient, KnownServer } from './link/application-client.js';
+import type { ProcessRecords } from './link/process-records.js';
 import type { RedisConnection } from './redis-option.js';
 import type { RedisStore } from './redis.store.js';
 import type { RedisStoreOptions } from './redis.store.options.js';
@@ -25,6 +26,24 @@ export async function openApplicationClient(
 ): Promise<ApplicationClient> {
   const { applicationClient } = await import('./link/application-client.js').catch(explain);
   return applicationClient(redis, server);
+}
+
+/**
+ * Opens the records of processes, as {@link openRedisStore} opens a store.
+ *
+ * @param id the name of this process
+ * @throws Error if ioredis is not installed
+ */
+export async function openProcessRecords(
+  redis: RedisConnection,
+  key: string,
+  id: string,
+): Promise<ProcessRecords> {
+  const [{ Control }, { ProcessRecords }] = await Promise.all([
+    import('./link/control.js').catch(explain),
+    import('./link/process-records.js'),
+  ]);
+  return new ProcessRecords(new Control(redis), key, id);
 }
 
 function explain(error: Error): never {

@@ -1,30 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { Deadline } from '../breaker/deadline.js';
+import type { ChainableCommander } from 'ioredis';
+import type { Control } from './control.js';
 
 /** How long a record outlives its last update, in milliseconds. */
 const KEPT_MS = 5000;
 /** How long the list of processes outlives the last process, in milliseconds. */
 const LIST_KEPT_MS = 60_000;
-const TIMEOUT_MS = 1000;
 /** Maximum number of processes that are read. */
 const MOST_READ = 256;
-
-/** A client or Cluster of ioredis, with the commands that records need. */
-interface Client {
-  pipeline(): Pipeline;
-}
-
-interface Pipeline {
-  set(key: string, value: string, unit: 'PX', milliseconds: number, condition?: 'NX'): Pipeline;
-  set(key: string, value: string, condition: 'NX'): Pipeline;
-  mget(...keys: string[]): Pipeline;
-  unlink(key: string): Pipeline;
-  zadd(key: string, score: number, member: string): Pipeline;
-  zrange(key: string, first: number, last: number): Pipeline;
-  zrem(key: string, ...members: string[]): Pipeline;
-  pexpire(key: string, milliseconds: number): Pipeline;
-  exec(): Promise<[error: Error | null, result: unknown][] | null>;
-}
 
 /** What all processes have published. */
 export interface Records {
@@ -45,16 +28,14 @@ export interface Question {
  * questions with answers. All keys are in one slot of a Cluster, and all commands are among those of the limiter.
  */
 export class ProcessRecords {
-  private readonly deadline = new Deadline(TIMEOUT_MS);
   private isPublishing = false;
 
   /**
-   * @param client of ioredis
    * @param key prefix of all keys, with a hash tag
    * @param id the name of this process
    */
   constructor(
-    private readonly client: object,
+    private readonly control: Control,
     private readonly key: string,
     private readonly id: string,
   ) {}
@@ -67,14 +48,15 @@ export class ProcessRecords {
    */
   async publish(record: string): Promise<Question | undefined> {
     if (this.isPublishing) return undefined;
-    this.isPublishing = true;
     const [, , , question] = await this.run(
-      (pipeline) =>
-        pipeline
+      (pipeline) => {
+        this.isPublishing = true;
+        return pipeline
           .set(this.keyOf('process', this.id), record, 'PX', KEPT_MS)
           .zadd(this.keyOf('processes'), 0, this.id)
           .pexpire(this.keyOf('processes'), LIST_KEPT_MS)
-          .mget(this.keyOf('question')),
+          .mget(this.keyOf('question'));
+      },
       () => (this.isPublishing = false),
     );
     const [text] = question as [string | null];
@@ -87,7 +69,7 @@ export class ProcessRecords {
       pipeline
         .set(this.keyOf('secret'), randomBytes(32).toString('hex'), 'NX')
         .mget(this.keyOf('secret'))
-        .zrange(this.keyOf('processes'), 0, MOST_READ - 1),
+        .zrange(this.keyOf('processes'), '0', String(MOST_READ - 1)),
     )) as [unknown, [string], string[]];
     const texts = await this.textsOf('process', ids);
     const dead = ids.filter((_, index) => texts[index] === null);
@@ -126,11 +108,12 @@ export class ProcessRecords {
     return this.textsOf(`answer:${id}`, processes);
   }
 
-  /** Removes the record of this process. */
-  async remove(): Promise<void> {
+  /** Removes the record of this process, and ends the access to Redis. */
+  async end(): Promise<void> {
     await this.run((pipeline) =>
       pipeline.unlink(this.keyOf('process', this.id)).zrem(this.keyOf('processes'), this.id),
-    );
+    ).catch(() => undefined);
+    this.control.close();
   }
 
   private async textsOf(kind: string, ids: readonly string[]): Promise<readonly (string | null)[]> {
@@ -147,10 +130,15 @@ export class ProcessRecords {
    * @param settled called after the replies, also those after the deadline
    * @throws the first error of the commands, or a DeadlineError
    */
-  private async run(add: (pipeline: Pipeline) => Pipeline, settled?: () => void): Promise<unknown[]> {
-    const exec = add((this.client as Client).pipeline()).exec();
-    if (settled) exec.then(settled, settled);
-    const replies = await this.deadline.within(exec);
+  private async run(
+    add: (pipeline: ChainableCommander) => ChainableCommander,
+    settled?: () => void,
+  ): Promise<unknown[]> {
+    const replies = await this.control.call((redis) => {
+      const exec = add(redis.pipeline()).exec();
+      if (settled) exec.then(settled, settled);
+      return exec;
+    });
     return (replies ?? []).map(([error, result]) => {
       if (error) throw error;
       return result;

@@ -2,7 +2,7 @@
 --
 -- KEYS  see rule-version.lua
 -- ARGV  the version in force in this process, how long it is kept (milliseconds)
--- Returns  { version, why rules are lost (''), now (milliseconds) } as text
+-- Returns  { version, why rules are lost (''), now (milliseconds), 'earlier' if other processes may have later rules ('') } as text
 --
 -- @needs rule-version
 
@@ -11,4 +11,4 @@ local kept_for = tonumber(ARGV[2])
 if is_latest and (not beat or beat.text ~= own.text or math.abs(now - beat.at) > kept_for / 3) then
   redis.pcall('SET', beat_key, own.text .. ' ' .. whole(now), 'PX', kept_for)
 end
-return { stored and stored.text or '', loss(), whole(now) }
+return { stored and stored.text or '', loss(), whole(now), is_latest and '' or 'earlier' }

@@ -16,21 +16,6 @@ export interface VersionParts {
   readonly parts: readonly string[];
 }
 
-/** A pipeline of ioredis, whose commands go to one server in one connection. */
-interface Pipeline {
-  get(key: string): Pipeline;
-  wait(replicas: number, milliseconds: number): Pipeline;
-  exec(): Promise<readonly (readonly [error: unknown, result: unknown])[] | null>;
-}
-
-/** The commands of ioredis that the source uses. */
-export interface Commands {
-  eval(lua: string, keys: number, ...args: (string | number)[]): Promise<unknown>;
-  set(key: string, value: string, unit: 'PX', milliseconds: number): Promise<unknown>;
-  lrange(key: string, first: number, last: number): Promise<string[]>;
-  pipeline(): Pipeline;
-}
-
 export const CONFIRM = 'confirm it with rules.restore() or rules.accept() before other changes';
 
 export function foundOf(version: string, reason: string): string {

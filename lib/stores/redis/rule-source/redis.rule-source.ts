@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readOptions, type OptionCheck } from '../../../contracts/options.js';
 import { RateLimitConfigError } from '../../../contracts/rate-limit-config.error.js';
 import { RateLimitConflictError } from '../../../contracts/rate-limit-conflict.error.js';
@@ -14,26 +15,14 @@ import {
   type SourcedRules,
 } from '../../../contracts/rule-source.js';
 import { every } from '../../../contracts/timer.js';
-import { Announcements } from '../link/announcements.js';
-import { announcersOf, ChannelRights } from '../link/channel.js';
-import { ClientFaults, CurrentClient } from '../link/current-client.js';
-import { firstConnection } from '../link/connection.js';
-import { Deadline } from '../breaker/deadline.js';
+import { Control } from '../link/control.js';
 import { REDIS, type RedisConnection } from '../redis-option.js';
 import beatRules from './beat-rules.lua.js';
 import confirmRules from './confirm-rules.lua.js';
 import loadRules from './load-rules.lua.js';
 import { changeText, fieldOf, readRecord, recordText } from './rule-text.js';
 import writeRule from './write-rule.lua.js';
-import {
-  LOSSES,
-  type VersionParts,
-  type Commands,
-  CONFIRM,
-  foundOf,
-  keptParts,
-  rulesOf,
-} from './commands.js';
+import { LOSSES, type VersionParts, CONFIRM, foundOf, keptParts, rulesOf } from './commands.js';
 
 /** The options of a `RedisRuleSource`. */
 export interface RedisRuleSourceOptions {
@@ -55,14 +44,11 @@ const KEY: OptionCheck = {
 
 const OPTIONS = { redis: { ...REDIS, isRequired: true }, key: KEY };
 
-/** Time limits of its connections and calls, in milliseconds. */
-const BOUNDS = { timeout: 900, connectTimeout: 1000, socketTimeout: 2000 };
-
 /** Milliseconds in which a replica has to confirm a change: other calls on the connection wait meanwhile. */
 const REPLICATED_MS = 700;
 
-/** Milliseconds after which a process finds a change whose message was lost. */
-const POLL_EVERY_MS = 500;
+/** Milliseconds after which a process finds a change. */
+const POLL_EVERY_MS = 250;
 
 /** Milliseconds for which the version in force outlives the last process that has applied it, and lost rules too. */
 const BEAT_KEPT_MS = 15_000;
@@ -71,23 +57,19 @@ const BEAT_KEPT_MS = 15_000;
 const KEEP_EVERY_MS = 5000;
 
 /**
- * Holds live rules in Redis, for all processes. Each process gets a message about a change, and reads the version every
- * 500 ms in case the message was lost.
+ * Holds live rules in Redis, for all processes: each reads the version every 250 ms.
  *
- * Its connections are its own: they open with the first use, and close with the application. The user of Redis needs the rights that
- * docs/live-rules.md lists.
+ * Its connection is apart from that of the decisions. It opens with the first use, and is shared with the operations page
+ * and with sources of equal options. The user of Redis needs the rights that docs/live-rules.md lists.
  *
  * @example
  * RateLimitModule.forRoot({ redis: url, liveRules: new RedisRuleSource({ redis: url }) });
  */
 export class RedisRuleSource implements RuleSource {
-  private readonly deadline = new Deadline(BOUNDS.timeout);
-  private readonly redis: RedisConnection;
+  private readonly control: Control;
   private readonly name: string;
-  private opened: { readonly current: CurrentClient; readonly announcements: Announcements } | undefined;
-  private isSettled = false;
-  /** The first connection, which all calls wait for. */
-  private settling: Promise<void> | undefined;
+  /** How many applications follow the changes. */
+  private followers = 0;
   /** The rules of the last version that was not lost. */
   private inForce: VersionParts | undefined;
   private loss: RuleLoss | undefined;
@@ -100,7 +82,7 @@ export class RedisRuleSource implements RuleSource {
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options: RedisRuleSourceOptions) {
     const { redis, key = 'rl:rules' } = readOptions('RedisRuleSource', options, OPTIONS);
-    this.redis = redis;
+    this.control = new Control(redis);
     this.name = `{${key}}`;
   }
 
@@ -128,14 +110,11 @@ export class RedisRuleSource implements RuleSource {
   }
 
   watch(changed: () => void): () => void {
-    const { announcements } = this.open();
-    const follower = { changed, trusted: changed };
-    const channel = `${this.name}:changes`;
-    announcements.follow(channel, follower);
+    this.followers += 1;
     const poll = every(POLL_EVERY_MS, () => void this.poll(changed));
     return () => {
       poll.stop();
-      announcements.unfollow(channel, follower);
+      this.followers -= 1;
     };
   }
 
@@ -189,7 +168,7 @@ export class RedisRuleSource implements RuleSource {
    * @throws Error if no replica confirms it in time
    */
   private async replicated(what: string, version: string, replicas: string): Promise<void> {
-    const results = await this.call((redis) =>
+    const results = await this.control.call((redis) =>
       redis.pipeline().get(this.keyOf('version')).wait(1, REPLICATED_MS).exec(),
     );
     // Without the right to WAIT, the result is an error.
@@ -200,26 +179,12 @@ export class RedisRuleSource implements RuleSource {
   }
 
   async history(most: number): Promise<readonly RuleChangeRecord[]> {
-    const records = await this.call((redis) => redis.lrange(this.keyOf('history'), 0, most - 1));
+    const records = await this.control.call((redis) => redis.lrange(this.keyOf('history'), 0, most - 1));
     return records.flatMap((record) => readRecord(record) ?? []);
   }
 
   async close(): Promise<void> {
-    this.opened?.announcements.close();
-    this.opened?.current.close();
-    this.deadline.close();
-  }
-
-  /** Connects with the first use, since the options of a module exist before the application starts. */
-  private open(): { readonly current: CurrentClient; readonly announcements: Announcements } {
-    if (this.opened) return this.opened;
-    const current = new CurrentClient(this.redis, BOUNDS);
-    current.client.on('error', () => undefined); // The call that fails reports it.
-    const announcers = announcersOf(current, this.redis, BOUNDS);
-    // Without the right to subscribe, the version that is read every 500 ms reports changes.
-    const announcements = new Announcements(announcers, current, new ChannelRights());
-    this.opened = { current, announcements };
-    return this.opened;
+    if (this.followers === 0) this.control.close(); // Another application may have the same source.
   }
 
   private keyOf(name: string): string {
@@ -230,19 +195,28 @@ export class RedisRuleSource implements RuleSource {
   private run({ needs, text }: LuaModule, ...args: (string | number)[]): Promise<unknown> {
     const lua = [...needs.map((each) => each.text), text].join('\n');
     const keys = [this.name, ...['version', 'history', 'inforce', 'kept'].map((name) => this.keyOf(name))];
-    return this.call((redis) => redis.eval(lua, keys.length, ...keys, this.inForce?.version ?? '', ...args));
+    const sha = createHash('sha1').update(lua).digest('hex');
+    const all = [keys.length, ...keys, this.inForce?.version ?? '', ...args] as [number, ...string[]];
+    return this.control.call((redis) =>
+      redis.evalsha(sha, ...all).catch((error: Error) => {
+        if (error.message.startsWith('NOSCRIPT')) return redis.eval(lua, ...all);
+        throw error;
+      }),
+    );
   }
 
   /** Calls back if something else would be loaded, or cannot be read: the next `load` finds out why. */
   private async poll(changed: () => void): Promise<void> {
     const beat = (await this.run(beatRules, BEAT_KEPT_MS).catch(() => undefined)) as
-      [string, string, string] | undefined;
-    const [version = '', reason = '', now] = beat ?? [];
+      [string, string, string, string] | undefined;
+    const [version = '', reason = '', now, own] = beat ?? [];
     // A clock that was set back: a rule that has ended in this process may go on.
     const isSetBack = Number(now) < this.beatAt - 1000;
-    if (!beat || foundOf(version, reason) !== this.found || isSetBack) changed();
+    // While rules are lost, a process that keeps later ones may store them at any time.
+    const isWaiting = reason !== '' && own !== '';
+    if (!beat || foundOf(version, reason) !== this.found || isSetBack || isWaiting) changed();
     if (beat) this.beatAt = Number(now);
-    if (this.loss) await this.keep().catch(() => undefined);
+    if (this.loss && this.followers > 0) await this.keep().catch(() => undefined);
   }
 
   /** Keeps the rules in force for processes that start after the loss. */
@@ -250,29 +224,7 @@ export class RedisRuleSource implements RuleSource {
     const { inForce } = this;
     if (!inForce || performance.now() - this.keptAt < KEEP_EVERY_MS) return;
     const text = `${inForce.version}\n${JSON.stringify(inForce.parts)}`;
-    await this.call((redis) => redis.set(this.keyOf('kept'), text, 'PX', BEAT_KEPT_MS));
+    await this.control.call((redis) => redis.set(this.keyOf('kept'), text, 'PX', BEAT_KEPT_MS));
     this.keptAt = performance.now();
-  }
-
-  /** Connects first, to the whole Cluster if the server is a node of one. */
-  private async call<Reply>(run: (redis: Commands) => Promise<Reply>): Promise<Reply> {
-    const { current } = this.open();
-    if (!this.isSettled) await (this.settling ??= this.settle(current));
-    try {
-      return await this.deadline.within(run(current.client as unknown as Commands));
-    } catch (error) {
-      if (error instanceof Error && error.message.startsWith('MOVED')) this.isSettled = false;
-      throw current.connection.isReady ? error : new ClientFaults(current).ofCall('', error);
-    }
-  }
-
-  private async settle(current: CurrentClient): Promise<void> {
-    try {
-      await firstConnection(current.client, BOUNDS.connectTimeout);
-      await current.settle();
-      this.isSettled = current.client.status === 'ready';
-    } finally {
-      this.settling = undefined;
-    }
   }
 }

@@ -138,7 +138,6 @@ local function save(number, record, most)
   save_version(number)
   redis.call('LPUSH', history, table.concat({ whole(number), whole(now), record }, ' '))
   redis.call('LTRIM', history, 0, tonumber(most) - 1)
-  redis.pcall('PUBLISH', rules .. ':changes', whole(number)) -- Without the right to publish, processes find the version.
   local replication = redis.pcall('INFO', 'replication') -- Without the right to it, no replica is waited for.
   local _, replicas = string.gsub(type(replication) == 'string' and replication or '', 'state=online', '')
   return { 'ok', whole(number), whole(replicas) }

@@ -1,0 +1,98 @@
+import type { Redis } from 'ioredis';
+import { isDeepStrictEqual } from 'node:util';
+import { Deadline } from '../breaker/deadline.js';
+import { isUserClient, type RedisConnection } from '../redis-option.js';
+import { firstConnection } from './connection.js';
+import { ClientFaults, CurrentClient } from './current-client.js';
+
+/** Time limits of the connection and its calls, in milliseconds. */
+const BOUNDS = { timeout: 900, connectTimeout: 1000, socketTimeout: 2000 };
+
+/** The connection to a Redis that live rules and the operations page of a process share. */
+class ControlConnection {
+  users = 0;
+  private readonly deadline = new Deadline(BOUNDS.timeout);
+  private readonly current: CurrentClient;
+  private isSettled = false;
+  /** The first connection, which all calls wait for. */
+  private settling: Promise<void> | undefined;
+
+  constructor(readonly redis: RedisConnection) {
+    this.current = new CurrentClient(redis, BOUNDS);
+    this.current.client.on('error', () => undefined); // The call that fails reports it.
+  }
+
+  /** Connects first, to the whole Cluster if the server is a node of one. */
+  async call<Reply>(run: (redis: Redis) => Promise<Reply>): Promise<Reply> {
+    const { current } = this;
+    if (!this.isSettled) await (this.settling ??= this.settle());
+    try {
+      return await this.deadline.within(run(current.client as unknown as Redis));
+    } catch (error) {
+      if (error instanceof Error && error.message.startsWith('MOVED')) this.isSettled = false;
+      throw current.connection.isReady ? error : new ClientFaults(current).ofCall('', error);
+    }
+  }
+
+  close(): void {
+    this.current.close();
+    this.deadline.close();
+  }
+
+  private async settle(): Promise<void> {
+    const { current } = this;
+    try {
+      await firstConnection(current.client, BOUNDS.connectTimeout);
+      await current.settle();
+      this.isSettled = current.client.status === 'ready';
+    } finally {
+      this.settling = undefined;
+    }
+  }
+}
+
+const open = new Set<ControlConnection>();
+
+/**
+ * Access to Redis for live rules and the operations page, whose commands may take longer than a decision may wait. The
+ * connection opens with the first call. All accesses of a process with the same client or equal options share it, and
+ * the last one closes it.
+ */
+export class Control {
+  private connection: ControlConnection | undefined;
+
+  constructor(private readonly redis: RedisConnection) {}
+
+  /**
+   * Runs commands.
+   *
+   * @throws Error of Redis; StoreFault if there is no connection; DeadlineError without a reply in 900 ms
+   */
+  call<Reply>(run: (redis: Redis) => Promise<Reply>): Promise<Reply> {
+    return (this.connection ??= this.join()).call(run);
+  }
+
+  close(): void {
+    const { connection } = this;
+    this.connection = undefined;
+    if (!connection || --connection.users > 0) return;
+    open.delete(connection);
+    connection.close();
+  }
+
+  private join(): ControlConnection {
+    const { redis } = this;
+    const known = [...open].find((each) => isSame(each.redis, redis));
+    const connection = known ?? new ControlConnection(redis);
+    open.add(connection);
+    connection.users += 1;
+    return connection;
+  }
+}
+
+/** Whether two values of the option `redis` lead to the same server as the same user; in doubt not. */
+function isSame(one: RedisConnection, other: RedisConnection): boolean {
+  if (one === other) return true;
+  const isClient = [one, other].some((each) => typeof each === 'object' && isUserClient(each));
+  return !isClient && isDeepStrictEqual(one, other);
+}
