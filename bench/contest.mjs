@@ -1,4 +1,5 @@
 // Measures contestants alternately in several rounds, so that other work on the machine affects all of them.
+import { cpus } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { drive } from './lanes.mjs';
@@ -19,19 +20,34 @@ export const ALL_LET_IN = { limit: 100_000, allowed: true };
  * @param {object[]} entries `row`, and the parts of the setting that differ for this entry
  * @param {object} setting the arguments of `drive`, and: `rounds`; `open`, which creates the contestant for a round
  *   from the setting; `server`, an object with `cpuMicros()`, if the decisions are made there; `passes`, how often
- *   each subject is decided before the measurement (default 1); `once`, to do this before the first round only
+ *   each subject is decided before the measurement (default 1); `once`, to do this before the first round only;
+ *   `mostRounds`, if rounds that other processes disturb are to be repeated: with fewer than `rounds` quiet ones, all count
  */
 export async function contest(entries, setting) {
   const measured = entries.map(() => []);
-  for (let round = 0; round < setting.rounds; round++) {
-    progress(`round ${round + 1} of ${setting.rounds}`);
+  const { rounds, mostRounds = rounds } = setting;
+  for (let round = 0; round < mostRounds && quietRounds(measured) < rounds; round++) {
+    progress(`round ${round + 1} of ${mostRounds}`);
     for (let turn = 0; turn < entries.length; turn++) {
       const place = (round + turn) % entries.length;
       const index = round % 2 === 0 ? place : entries.length - 1 - place;
       measured[index].push(await measure({ ...setting, ...entries[index] }, round));
     }
   }
-  return entries.map(({ row }, index) => ({ ...row, ...summary(measured[index]) }));
+  const kept = quietRounds(measured) < rounds ? () => true : (_, round) => isQuiet(measured, round);
+  return entries.map(({ row }, index) => ({ ...row, ...summary(measured[index].filter(kept)) }));
+}
+
+/** What other processes may use in a quiet round, in cores. */
+const MOST_OTHERS = 0.15;
+
+/** Whether no other process disturbed a round. */
+export function isQuiet(measured, round) {
+  return measured.every((rounds) => rounds[round].otherCores <= MOST_OTHERS);
+}
+
+function quietRounds(measured) {
+  return measured[0].filter((_, round) => isQuiet(measured, round)).length;
 }
 
 /** Creates the contestant, warms it up, and measures it. */
@@ -43,22 +59,37 @@ async function measure(setting, round) {
     const atLeast = once && round > 0 ? 0 : subjects.length * passes;
     await run({ ...setting, ms: ms / 5, atLeast, allowed: undefined });
     collectGarbage(); // Collects the garbage of the previous contestant.
-    const before = await server?.cpuMicros();
+    const before = await usedBy(server);
     const figures = await run(setting);
-    return figuresOf(figures, server && (await server.cpuMicros()) - before);
+    const after = await usedBy(server);
+    return figuresOf(figures, before, after);
   } finally {
     await contestant.close?.();
   }
 }
 
-function figuresOf({ decisions, seconds, clientMicros, latencies }, serverMicros) {
+/** Returns the CPU time so far: of the server, of its scripts, and of every other process of the machine. */
+async function usedBy(server) {
+  const serverMicros = await server?.cpuMicros();
+  const scriptMicros = await server?.scriptMicros();
+  const { user, system } = process.cpuUsage();
+  const busy = cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
+  return { serverMicros, scriptMicros, others: busy * 1000 - user - system - (serverMicros ?? 0) };
+}
+
+function figuresOf({ decisions, seconds, clientMicros, latencies }, before, after) {
   const sorted = latencies.toSorted((one, other) => one - other);
+  const each = (name) => (after[name] - before[name]) / decisions;
   return {
     perSecond: decisions / seconds,
     clientMicros: clientMicros / decisions,
-    ...(serverMicros !== undefined && { serverMicros: serverMicros / decisions }),
+    ...(after.serverMicros !== undefined && {
+      serverMicros: each('serverMicros'),
+      scriptMicros: each('scriptMicros'),
+    }),
     p50: percentile(sorted, 0.5),
     p99: percentile(sorted, 0.99),
+    otherCores: (after.others - before.others) / (seconds * 1e6),
   };
 }
 

@@ -93,18 +93,24 @@ export async function nestLab({ server, limit }) {
   };
 }
 
-/** A bare GCRA: one call for all decisions of a turn of the event loop. */
+/** A bare program: one call for all decisions of a turn of the event loop. */
 export const bareByTurns = bare(askByTurns);
 
-/** A bare GCRA: one call per decision. */
+/** A bare program: one call per decision. */
 export const bareOneByOne = bare(askOneByOne);
 
-function bare(askWith) {
+/** The same as scripts, for a Cluster: its clients load functions on one node only. */
+export const bareScriptOneByOne = bare(askOneByOne, { functions: false });
+
+/** The bare sliding window log: one call per decision. */
+export const bareLogOneByOne = bare(askOneByOne, { algorithm: 'sliding-window-log' });
+
+function bare(askWith, options) {
   return async ({ server, limit }) => {
     const client = server.connect();
     return {
-      ask: askWith(client, { limit, windowMs: WINDOW_MS }),
-      isAllowed: (wait) => wait === 0,
+      ask: await askWith(client, { limit, windowMs: WINDOW_MS, ...options }),
+      isAllowed: ([allowed]) => allowed === 1,
       close: () => client.disconnect(),
     };
   };

@@ -4,7 +4,7 @@
 import { startMeasuredCluster } from './cluster.mjs';
 import { FIGURES } from './columns.mjs';
 import { ALL_LET_IN, contest } from './contest.mjs';
-import { bareOneByOne, flexible, ours } from './contestants.mjs';
+import { bareScriptOneByOne, flexible, ours } from './contestants.mjs';
 import { entriesAtSizes } from './entries.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
@@ -16,7 +16,7 @@ const NODES = asked.quick ? [1, 2] : [1, 2, 3];
 
 const CONTESTANTS = {
   'this library': ours(),
-  'bare GCRA, one call each': bareOneByOne,
+  'bare GCRA, one call each': bareScriptOneByOne,
   'rate-limiter-flexible': flexible(),
 };
 

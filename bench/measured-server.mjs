@@ -10,7 +10,8 @@ export async function startMeasuredServer() {
 
 /**
  * Returns servers in the form that benchmarks use: `connect()` creates a client of all of them, `cpuMicros()` returns
- * their CPU time so far in microseconds, and `url` is that of the first.
+ * their CPU time so far in microseconds, `scriptMicros()` the part of it in functions and scripts, and `url` is that of
+ * the first.
  *
  * @param {import('../test/support/redis/redis-server.mjs').RedisServer[]} servers
  * @param {() => object} connect
@@ -26,6 +27,10 @@ export async function measured(servers, connect) {
       const infos = await Promise.all(monitors.map((monitor) => monitor.info('cpu')));
       return infos.map(cpuIn).reduce((sum, micros) => sum + micros);
     },
+    async scriptMicros() {
+      const infos = await Promise.all(monitors.map((monitor) => monitor.info('commandstats')));
+      return infos.map(scriptsIn).reduce((sum, micros) => sum + micros);
+    },
     async stop() {
       for (const monitor of monitors) monitor.disconnect();
       await Promise.all(servers.map((server) => server.stop()));
@@ -36,4 +41,9 @@ export async function measured(servers, connect) {
 function cpuIn(info) {
   const seconds = (name) => Number(new RegExp(`used_cpu_${name}:(\\S+)`).exec(info)[1]);
   return (seconds('user') + seconds('sys')) * 1e6;
+}
+
+function scriptsIn(info) {
+  const all = [...info.matchAll(/cmdstat_(?:fcall|eval|evalsha):calls=\d+,usec=(\d+)/g)];
+  return all.reduce((sum, [, micros]) => sum + Number(micros), 0);
 }

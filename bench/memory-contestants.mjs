@@ -7,17 +7,24 @@ import { RateLimiter } from '../dist/esm/limiter.js';
 import { rulesOf, WINDOW_MS } from './contestants.mjs';
 
 /** This library with its memory store. */
-export async function ours({ limit }) {
-  const store = new MemoryStore();
-  const limiter = new RateLimiter({ store });
-  const [rule] = rulesOf(1, limit);
-  return {
-    ask: (subject) => limiter.consume(rule, subject),
-    isAllowed: ({ allowed }) => allowed,
-    async close() {
-      await limiter.close();
-      await store.close();
-    },
+export const ours = withRule({});
+
+/** The same with the default algorithm, whose limit is reached: a window of 100 ms. */
+export const oursWithLog = withRule({ algorithm: 'sliding-window-log', window: '100ms' });
+
+function withRule(own) {
+  return async ({ limit }) => {
+    const store = new MemoryStore();
+    const limiter = new RateLimiter({ store });
+    const rule = { ...rulesOf(1, limit)[0], ...own };
+    return {
+      ask: (subject) => limiter.consume(rule, subject),
+      isAllowed: ({ allowed }) => allowed,
+      async close() {
+        await limiter.close();
+        await store.close();
+      },
+    };
   };
 }
 

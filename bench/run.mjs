@@ -13,6 +13,7 @@ import { checkMarkers, withTexts } from './page.mjs';
 import { asked, conditions, progress } from './report.mjs';
 
 const BENCHES = [
+  'targets',
   'decisions',
   'latency',
   'three-rules',

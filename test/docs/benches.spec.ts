@@ -13,6 +13,7 @@ const onRedis = [...inMemory, 'serverMicros'];
 
 /** The columns of each benchmark besides the names. */
 const FIGURES = {
+  targets: ['ratio', 'rounds'],
   decisions: [...onRedis, 'times'],
   latency: [...onRedis, 'times'],
   'three-rules': [...onRedis, 'clientTimes', 'serverTimes'],
