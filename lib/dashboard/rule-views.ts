@@ -86,8 +86,8 @@ function shownField(name: string, { value, from }: EffectiveField): SnapshotFiel
   return {
     name,
     value: textOf(value).slice(0, LONGEST_VALUE),
-    origin: originOf(from),
     from,
+    live: from.startsWith('live rule'),
     editable: isLiveField(name),
   };
 }
@@ -95,13 +95,6 @@ function shownField(name: string, { value, from }: EffectiveField): SnapshotFiel
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'function' ? 'function' : (JSON.stringify(value) ?? '');
-}
-
-function originOf(from: string): SnapshotField['origin'] {
-  if (from === 'the default') return 'default';
-  if (from.startsWith('@RateLimit')) return 'decorator';
-  if (from.startsWith('live rule')) return 'live';
-  return /^(defaults$|(rules|onDemand)\.)/.test(from) ? 'module' : 'override';
 }
 
 function aged(view: RuleView, ageMs: number): RuleView {

@@ -142,9 +142,10 @@ export interface SnapshotField {
   readonly name: string;
   /** Text as it is, other values as JSON, a function as `function`. */
   readonly value: string;
-  readonly origin: 'module' | 'decorator' | 'override' | 'live' | 'default';
-  /** The origin in words, such as `@RateLimit on LoginController.login`. */
+  /** Where the value comes from, such as `@RateLimit on LoginController.login`. */
   readonly from: string;
+  /** Whether a live change has set it. */
+  readonly live: boolean;
   /** Whether a live change can set it. */
   readonly editable: boolean;
 }

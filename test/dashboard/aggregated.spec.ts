@@ -66,7 +66,7 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
     await until(async () => (await other.rule('login')).change !== null, 'the rule in the other process');
     const { change, fields } = await other.rule('login');
     expect(change).toMatchObject({ fields: { limit: 1 }, by: 'operations page', reason: 'attack' });
-    expect(fields.find(({ name }) => name === 'limit')).toMatchObject({ value: '1', origin: 'live' });
+    expect(fields.find(({ name }) => name === 'limit')).toMatchObject({ value: '1', live: true });
     const history = await other.ask('history?rule=login');
     expect(JSON.parse(history.body)).toMatchObject([
       { rule: 'login', fields: { limit: 1 }, reason: 'attack' },

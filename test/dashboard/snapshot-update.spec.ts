@@ -37,7 +37,7 @@ function ruleAt(at: number, rule: string, limit: string, counts: Counts): Snapsh
       change: null,
       exceptions: 0,
     },
-    fields: [{ name: 'limit', value: limit, origin: 'module', from: 'rules.default', editable: true }],
+    fields: [{ name: 'limit', value: limit, from: 'rules.default', live: false, editable: true }],
     seconds: secondsOf(counts, at, RULE_CHART_S),
     ...{ allowed: counts.length, denied: 0, wouldDeny: 0, trialDeny: 0, byRoute: [], top: [] },
   };

@@ -51,37 +51,21 @@ export type DurationCounts = readonly (readonly [bucket: number, count: number])
 
 /** Counts durations for each of the last seconds, in buckets whose bounds grow by 2^(1/4). */
 export class Durations {
-  private readonly counts: Uint32Array;
-  private last = 0;
+  private readonly buckets: Seconds[];
 
   /** @param kept number of seconds that are kept, including the current one */
   constructor(private readonly kept: number) {
-    this.counts = new Uint32Array(kept * BUCKETS);
+    this.buckets = Array.from({ length: BUCKETS }, () => new Seconds(kept));
   }
 
   add(second: number, durationMs: number): void {
-    if (second > this.last) this.advance(second);
-    this.counts[(this.last % this.kept) * BUCKETS + bucketOf(durationMs)]! += 1;
+    this.buckets[bucketOf(durationMs)]!.add(second);
   }
 
   /** Returns the durations of all seconds that are kept before a second. */
   before(second: number): DurationCounts {
-    const sums = new Array<number>(BUCKETS).fill(0);
-    for (let each = second - this.kept; each < second; each += 1) {
-      if (each > this.last || each <= this.last - this.kept) continue;
-      const start = (each % this.kept) * BUCKETS;
-      for (let bucket = 0; bucket < BUCKETS; bucket += 1) sums[bucket]! += this.counts[start + bucket]!;
-    }
-    return sums.flatMap((count, bucket) => (count > 0 ? [[bucket, count] as const] : []));
-  }
-
-  private advance(second: number): void {
-    const first = Math.max(this.last + 1, second - this.kept + 1);
-    for (let each = first; each <= second; each += 1) {
-      const start = (each % this.kept) * BUCKETS;
-      this.counts.fill(0, start, start + BUCKETS);
-    }
-    this.last = second;
+    const counts = this.buckets.map((bucket, index) => [index, bucket.sum(second, this.kept)] as const);
+    return counts.filter(([, count]) => count > 0);
   }
 }
 

@@ -47,8 +47,8 @@ export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: 
   );
 }
 
-function fieldRow({ name, value, from, origin }: SnapshotField) {
-  const text = h('td', { class: origin === 'live' ? 'origin live' : 'origin' }, visible(from));
+function fieldRow({ name, value, from, live }: SnapshotField) {
+  const text = h('td', { class: live ? 'origin live' : 'origin' }, visible(from));
   return h('tr', { key: name }, h('th', { scope: 'row' }, name), h('td', null, clientText(value)), text);
 }
 
