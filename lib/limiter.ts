@@ -1,6 +1,6 @@
 // Programs without Nest: nestjs-redis-rate-limit/limiter
 export { RateLimiter } from './limiter/rate-limiter.js';
-export type { RateLimiterOptions } from './limiter/options.js';
+export type { RateLimiterOptions } from './limiter/rate-limiter.options.js';
 export { MemoryStore } from './stores/memory/memory.store.js';
 export type { Rule, ConcurrencyRule, OnStoreError } from './rules/rule.js';
 export type { Duration } from './contracts/duration.js';

@@ -1,14 +1,25 @@
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { integer, type OptionCheck } from '../contracts/options.js';
 import type { Quota } from './definition.js';
-import { roundUp, spanOf } from './rate.js';
-import { shareOf } from './share.js';
+import { roundUp, shareOf, spanOf } from './rate.js';
 
 const DAY = 86_400e6;
 const LONGEST_REFILL_DAYS = 3660;
 
 /** A capacity: a number of permits, or the time in which the limit adds them. */
 export type Capacity = number | Duration;
+
+/** The option of algorithms whose waiting requests can go into debt. */
+export interface Overdrawable {
+  /**
+   * Whether a request that waits, such as one of `acquire()`, may cost more than the burst. It waits until all permits are
+   * available, and takes the missing ones as debt, which later requests wait for; the rate stays that of the rule. Requests
+   * that do not wait are denied.
+   *
+   * @default false
+   */
+  readonly overdraft?: boolean;
+}
 
 /** Checks a capacity of at least `least` permits. */
 export function capacityOption(least: number): OptionCheck {

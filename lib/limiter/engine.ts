@@ -13,7 +13,7 @@ import { AbandonedRequests, type Adjusts } from './abandoned-requests.js';
 import { isPaid, DecidedHit, decisionOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
 import { Leases } from './leases.js';
-import type { EngineOptions, RefundOptions } from './options.js';
+import type { EngineOptions, RefundOptions } from './rate-limiter.options.js';
 import { Permit } from './permit.js';
 import { pipelineOf } from './pipeline.js';
 import { refundsOf } from './refund.js';

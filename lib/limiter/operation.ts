@@ -8,7 +8,12 @@ import {
 } from '../rules/compiled-rule.js';
 import { didYouMean } from '../contracts/nearest.js';
 import { readOptions } from '../contracts/options.js';
-import { CONSUME_OPTIONS, RESERVE_OPTIONS, type ConsumeOptions, type ReserveOptions } from './options.js';
+import {
+  CONSUME_OPTIONS,
+  RESERVE_OPTIONS,
+  type ConsumeOptions,
+  type ReserveOptions,
+} from './rate-limiter.options.js';
 
 /** The operations of a limiter that take rules. */
 export type Operation = 'consume' | 'reserve' | 'hold' | 'acquire' | 'peek' | 'block' | 'reset';

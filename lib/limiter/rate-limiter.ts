@@ -7,8 +7,13 @@ import type { RateLimitEvents } from './events.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import type { Cost, RuleHit, CompiledRule } from '../rules/compiled-rule.js';
 import type { SubjectValue } from '../rules/subject.js';
-import { LIMITER_OPTIONS, millisecondsOf, WAIT_OPTIONS } from './options.js';
-import type { ConsumeOptions, RateLimiterOptions, RefundOptions, WaitOptions } from './options.js';
+import { LIMITER_OPTIONS, millisecondsOf, WAIT_OPTIONS } from './rate-limiter.options.js';
+import type {
+  ConsumeOptions,
+  RateLimiterOptions,
+  RefundOptions,
+  WaitOptions,
+} from './rate-limiter.options.js';
 import {
   checkNames,
   checkReserved,

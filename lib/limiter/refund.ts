@@ -4,7 +4,7 @@ import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.er
 import type { Adjustment, Hit } from '../contracts/store.js';
 import { isPaid, DecidedHit } from './decision.js';
 import { checkNames } from './operation.js';
-import { REFUND_OPTIONS, type RefundOptions } from './options.js';
+import { REFUND_OPTIONS, type RefundOptions } from './rate-limiter.options.js';
 import { costOfRule, type Cost, type RuleHit } from '../rules/compiled-rule.js';
 
 /**

@@ -4,7 +4,7 @@ import { readOptions } from '../contracts/options.js';
 import { shown } from '../contracts/shown.js';
 import type { Cost, CostByRule } from '../rules/compiled-rule.js';
 import { quoted } from './operation.js';
-import { COSTS } from './options.js';
+import { COSTS } from './rate-limiter.options.js';
 
 const ACTUAL = { actual: { ...COSTS, isRequired: true } };
 

@@ -3,7 +3,7 @@ import type { Duration } from '../contracts/duration.js';
 import { durationOption, readOptions } from '../contracts/options.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { ReserveArguments, RuleNames, Rules, SettledCost } from '../limiter/operation.js';
-import type { ConsumeOptions, RateLimiterOptions, WaitOptions } from '../limiter/options.js';
+import type { ConsumeOptions, RateLimiterOptions, WaitOptions } from '../limiter/rate-limiter.options.js';
 import type { Permit } from '../limiter/permit.js';
 import { confirmed } from '../limiter/rate-limit-store.error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';

@@ -1,5 +1,5 @@
 import type { Numbers, Quota, TakenAhead } from '../algorithms/definition.js';
-import { shareOf } from '../algorithms/share.js';
+import { shareOf } from '../algorithms/rate.js';
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Parameters, Algorithm } from '../contracts/algorithm.js';
 import type { AnyDefinition } from './rule-fields.js';

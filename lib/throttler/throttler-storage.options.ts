@@ -1,6 +1,6 @@
 import { FROM_ONE, MILLISECONDS, type OptionCheck } from '../contracts/options.js';
 import type { BaseStore } from '../contracts/base-store.js';
-import { LIMITER_OPTIONS } from '../limiter/options.js';
+import { LIMITER_OPTIONS } from '../limiter/rate-limiter.options.js';
 import type { OnStoreError } from '../rules/rule.js';
 import { REDIS, type RedisConnection } from '../stores/redis/redis-option.js';
 import type { ThrottlerAlgorithm } from './throttler-rules.js';

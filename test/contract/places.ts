@@ -1,7 +1,7 @@
 import { afterEach } from '@jest/globals';
 import type { Decision, Rule } from '../../lib/index.js';
 import type { RateLimiter } from '../../lib/limiter.js';
-import type { WaitOptions } from '../../lib/limiter/options.js';
+import type { WaitOptions } from '../../lib/limiter/rate-limiter.options.js';
 
 /** A call of `acquire` that waits. */
 export interface Place {

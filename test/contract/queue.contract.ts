@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ConcurrencyRule, Permit } from '../../lib/index.js';
 import type { RateLimiter } from '../../lib/limiter.js';
-import type { WaitOptions } from '../../lib/limiter/options.js';
+import type { WaitOptions } from '../../lib/limiter/rate-limiter.options.js';
 import { until } from '../support/redis/until.mjs';
 import type { Bench } from './limiter-bench.js';
 

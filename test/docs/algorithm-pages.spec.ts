@@ -46,8 +46,8 @@ describe.each(names)('the page of %s', (name) => {
     const sources = readdirSync(pathOf(`lib/algorithms/${name}`)).filter((file) => /^[\w-]+\.ts$/.test(file));
     const own = sources.flatMap((file) => [...membersOf(`lib/algorithms/${name}/${file}`, type)]);
     const shared = [
-      ...membersOf('lib/algorithms/prefetch.ts', 'Prefetchable'),
-      ...membersOf('lib/algorithms/overdraft.ts', 'Overdrawable'),
+      ...membersOf('lib/algorithms/prefetch-option.ts', 'Prefetchable'),
+      ...membersOf('lib/algorithms/burst.ts', 'Overdrawable'),
     ];
     const defaults = new Map([...shared, ...own]);
     const rows = options.length > 0 ? tableOf(page, 'option') : [];

@@ -3,9 +3,10 @@ import { parseDuration, type Duration } from '../../contracts/duration.js';
 import type { AlgorithmDefinition, Numbers } from '../definition.js';
 import { durationOption, integer } from '../../contracts/options.js';
 import { allow, deny, NEVER } from '../result.js';
-import { shareOf } from '../share.js';
+import { shareOf } from '../rate.js';
 import { concurrencyExamples } from './concurrency.examples.js';
-import { HeldPermits, type Holder } from './held-permits.js';
+import { HeldPermits } from './held-permits.js';
+import type { Holder } from './permit-table.js';
 
 /** Options of `algorithm: 'concurrency'`, which has no window. */
 export interface ConcurrencyOptions {

@@ -1,8 +1,6 @@
 import { setBack } from '../../contracts/clock.js';
 import { firstAfter, PermitTable, type Holder } from './permit-table.js';
 
-export type { Holder };
-
 /** The parameters of the rule: how many permits can be held, and for how long. */
 export interface Supply {
   readonly limit: number;
@@ -75,11 +73,6 @@ export class HeldPermits {
   /** Number of holders and waiting requests in memory, including those whose lease has ended. */
   get size(): number {
     return this.table.byEnd.length + this.table.places.length;
-  }
-
-  /** Number of waiting requests, including those whose lease has ended. */
-  get placeCount(): number {
-    return this.current().places.length;
   }
 
   /** Returns the number of waiting requests whose lease has not ended. */

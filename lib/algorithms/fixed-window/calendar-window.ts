@@ -1,5 +1,5 @@
 import type { Variant } from '../definition.js';
-import { endOfWindow } from '../prefetch.js';
+import { endOfWindow } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
 import { NEVER } from '../result.js';
 import type { Grid } from '../window-grid.js';

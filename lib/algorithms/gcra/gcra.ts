@@ -1,8 +1,17 @@
 import { giveBack, isAhead, read, take, type Backlog, type BurstPace } from '../backlog.js';
-import { burstOption, capacityOf, checkRate, permitsOf, timeOf, timePart, type Capacity } from '../burst.js';
+import {
+  burstOption,
+  capacityOf,
+  checkRate,
+  permitsOf,
+  timeOf,
+  timePart,
+  type Capacity,
+  type Overdrawable,
+} from '../burst.js';
+import { FLAG } from '../../contracts/options.js';
 import type { AlgorithmDefinition } from '../definition.js';
-import { overdraftOption, type Overdrawable } from '../overdraft.js';
-import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
+import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
 import { NO_TIME, spanOf } from '../rate.js';
 import { NEVER } from '../result.js';
 import { fairShareOption, type FairShare } from '../fair-share-option.js';
@@ -40,7 +49,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & 
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'time', 'overdraft'],
   options: {
     burst: burstOption,
-    overdraft: overdraftOption,
+    overdraft: FLAG,
     share: fairShareOption,
     prefetch: prefetchOption,
   },

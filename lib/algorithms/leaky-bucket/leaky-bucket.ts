@@ -4,7 +4,7 @@ import { capacityOf, capacityOption, checkRate, permitsOf, timePart, type Capaci
 import type { AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { extend, isLonger, minus, permitsIn, roundUp, spanOf, type Span } from '../rate.js';
-import { shareOf } from '../share.js';
+import { shareOf } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
 import { leakyBucketExamples } from './leaky-bucket.examples.js';
 

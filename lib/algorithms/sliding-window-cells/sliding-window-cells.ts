@@ -1,6 +1,6 @@
 import type { AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
-import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch.js';
+import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
 import { setBack } from '../../contracts/clock.js';

@@ -1,5 +1,5 @@
 import type { AlgorithmDefinition, Numbers } from '../definition.js';
-import { prefetchOption, type Prefetchable } from '../prefetch.js';
+import { prefetchOption, type Prefetchable } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
 import { setBack } from '../../contracts/clock.js';

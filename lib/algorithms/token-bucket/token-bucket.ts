@@ -1,11 +1,10 @@
 import type { Step } from '../../contracts/algorithm.js';
 import type { Duration } from '../../contracts/duration.js';
 import { giveBack, isAhead, read, take, type Backlog, type BurstPace } from '../backlog.js';
-import { burstOption, permitsOf, timeOf, timePart, type Capacity } from '../burst.js';
+import { burstOption, permitsOf, timeOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
 import type { AlgorithmDefinition } from '../definition.js';
-import { durationOption, integer } from '../../contracts/options.js';
-import { overdraftOption, type Overdrawable } from '../overdraft.js';
-import { prefetchOption, slotOf, type Prefetchable } from '../prefetch.js';
+import { durationOption, FLAG, integer } from '../../contracts/options.js';
+import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
 import { NO_TIME, spanOf } from '../rate.js';
 import { NEVER } from '../result.js';
 import { checkBucket, MEMORY, shareOfBucket } from './bucket.js';
@@ -66,7 +65,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'time', 'overdraft', 'empty', 'emptyPart'],
   options: {
     burst: burstOption,
-    overdraft: overdraftOption,
+    overdraft: FLAG,
     refill: {
       allowed: '"continuous" or "interval"',
       accepts: (value) => value === 'continuous' || value === 'interval',

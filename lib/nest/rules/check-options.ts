@@ -13,7 +13,7 @@ import {
   type OptionChecks,
 } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import { APPLICATION } from '../../limiter/options.js';
+import { APPLICATION } from '../../limiter/rate-limiter.options.js';
 import { oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { PREFIX } from '../../rules/keys.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../../http/headers.js';

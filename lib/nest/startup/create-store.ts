@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { APPLICATION } from '../../limiter/options.js';
+import { APPLICATION } from '../../limiter/rate-limiter.options.js';
 import type { BaseStore } from '../../contracts/base-store.js';
 import type { ApplicationClient } from '../../stores/redis/link/application-client.js';
 import { openApplicationClient, openRedisStore } from '../../stores/redis/open-redis-store.js';

@@ -4,9 +4,16 @@ import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import type { BaseStore, TurnFollower } from '../../contracts/base-store.js';
 import { endsWithReset } from '../../contracts/undo.js';
-import { blockedFor, stepOfBlocked, withBlock, type BlockableStep, type BlockState } from './blocked-step.js';
 import { Entries, Resets, type Place } from './entries.js';
-import { nextOf, nextOfPeek } from './next-state.js';
+import {
+  blockedFor,
+  nextOf,
+  nextOfPeek,
+  stepOfBlocked,
+  withBlock,
+  type BlockableStep,
+  type BlockState,
+} from './steps.js';
 
 /** The options of a `MemoryStore`. */
 export interface MemoryStoreOptions {

@@ -1,5 +1,6 @@
-import type { Denied, Step } from '../../contracts/algorithm.js';
+import type { Allowed, Denied, Next, Step } from '../../contracts/algorithm.js';
 import { setBack } from '../../contracts/clock.js';
+import type { Adjustment, Hit } from '../../contracts/store.js';
 
 /** A denial of a blocked subject: for how many microseconds, and whether it was blocked before. */
 type BlockedStep = Denied & { readonly blockedFor: number; readonly isBlocked?: boolean };
@@ -49,4 +50,28 @@ function blocked(retryAfter: number | null, blockedFor: number, resetAfter: numb
     delay: 0,
     blockedFor,
   };
+}
+
+/** Returns the state after an adjustment; `undefined` if there was nothing to adjust. */
+export function nextOf(
+  { algorithm, parameters, kind, cost, receipt }: Adjustment,
+  state: unknown,
+  now: number,
+): Next<unknown> | undefined {
+  if (kind === 'renew') return algorithm.renew?.(state, now, parameters, String(receipt));
+  if (kind !== 'charge') {
+    return algorithm.refund(state, now, cost, parameters, receipt, kind === 'refund-last');
+  }
+  const step = algorithm.step(state, now, cost, parameters, Infinity);
+  return step.allowed ? step : undefined;
+}
+
+/** Returns the time until a permit is available if a request takes the last one; `null` if it does not. */
+export function nextOfPeek(
+  { algorithm, parameters, cost }: Hit,
+  { remaining, state }: BlockableStep & Allowed<unknown>,
+  now: number,
+) {
+  if (remaining > 0 || cost === 0 || algorithm.leases) return null;
+  return algorithm.step(state, now, 1, parameters).retryAfter;
 }
