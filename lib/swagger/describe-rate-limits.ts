@@ -4,7 +4,7 @@ import { SwaggerModule } from '@nestjs/swagger';
 import { type Handler, Routes } from '../nest/request/routes.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
-import { RouteLimit } from '../nest/request/route-limit.js';
+import type { RouteLimit } from '../nest/request/route-limit.js';
 import { Guards, guardsOn } from '../nest/startup/guards.js';
 import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
 import { OpenApiParts } from './openapi-parts.js';
@@ -130,9 +130,7 @@ export function describeRateLimits<Document extends OpenApiDocument>(
       const found = handlers.get(`${method} ${path}`);
       const isReached = found && isGuarded(found, guards);
       const limits = isReached ? (routes.of(found.type, found.handler)?.limits ?? []) : [];
-      const enforced = limits
-        .filter((limit) => limit instanceof RouteLimit)
-        .filter(({ isEnforced }) => isEnforced);
+      const enforced = limits.filter(({ isEnforced }) => isEnforced);
       if (enforced.length === 0) continue;
       isLimited = true;
       describe(operation, enforced, parts, options);

@@ -20,7 +20,7 @@ export class HandlerStages {
 
   /** Returns `true` if the rules of the first stage allow a request. */
   async enter(route: Route, exchange: Exchange, deny: Deny): Promise<true> {
-    if (route.limits.length === 0) return true;
+    if (route.limits.length === 0 && !route.isWrong) return true;
     return answerable(exchange.context, () => this.enterGuard(route, exchange, deny));
   }
 

@@ -123,8 +123,8 @@ const FAULTS_BY_PART = {
     {
       words: '@SkipRateLimit accepts a name that no rule has',
       file: RULE_BOOK,
-      text: "if (name !== '*' && !this.names.has(name)) {",
-      by: "if (name === '') {",
+      text: "if (name !== '*' && !this.names.has(name)) this.problems",
+      by: "if (name === '') this.problems",
       specs: ['test/e2e/skip.spec.ts', 'test/e2e/wrong-rules.spec.ts'],
     },
     {

@@ -1,5 +1,5 @@
 import type { HttpRequest } from '../../http/subject.js';
-import type { AppliedLimit, AwaitedHeaders, Check } from '../request/applied-limit.js';
+import type { AwaitedHeaders, Check, RouteLimit } from '../request/route-limit.js';
 import { WITHOUT_CLIENT, type Exchange } from '../request/exchange.js';
 import type { Warnings } from '../warnings.js';
 
@@ -135,7 +135,7 @@ export class ClientAddressCheck implements Check {
     this.isDecidedForSockets = !warnings.isPending('RL_FORWARDED_UNTRUSTED', SOCKETS);
   }
 
-  see({ request }: Exchange, { path }: AppliedLimit): boolean {
+  see({ request }: Exchange, { path }: RouteLimit): boolean {
     if (request === WITHOUT_CLIENT) return this.seeMessage(path);
     // The handshake of a WebSocket or a subscription: the framework does not determine the client's address there.
     if (!('ip' in request) && request.socket !== undefined) return this.seeHandshake(request);

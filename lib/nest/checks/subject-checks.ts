@@ -1,12 +1,12 @@
 import { canonicalIp } from '../../http/client-ip.js';
-import type { AppliedLimit, Check } from '../request/applied-limit.js';
+
 import { type Exchange, hasUser, type UserReads } from '../request/exchange.js';
 import { Warnings } from '../warnings.js';
 import type { HttpRequest } from '../../http/subject.js';
 import { afterResponse } from '../../http/response-end.js';
 import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { RouteLimit } from '../request/route-limit.js';
+import type { Check, RouteLimit } from '../request/route-limit.js';
 import { ClientAddressCheck, TRUSTS_ALL, trustsEveryProxy } from './client-address-check.js';
 
 /** After this many requests without the header, the check assumes that it is never sent. */
@@ -28,7 +28,7 @@ class HeaderCheck implements Check {
     private readonly isAddress: boolean,
   ) {}
 
-  see({ request }: Exchange, { path }: AppliedLimit): boolean {
+  see({ request }: Exchange, { path }: RouteLimit): boolean {
     if (this.isDecided) return true;
     const value = request.headers?.[this.header];
     const isFound = this.isAddress ? isAddress(value) : Boolean(value);
@@ -85,7 +85,7 @@ class UserCheck implements Check {
   ) {}
 
   /** Checks a request, and checks it again after all guards: when its response has ended, or its handler starts. */
-  see(exchange: Exchange, rule: AppliedLimit): boolean {
+  see(exchange: Exchange, rule: RouteLimit): boolean {
     const { request, response } = exchange;
     if (this.isDecided) return true;
     this.without += 1;
@@ -112,7 +112,7 @@ class UserCheck implements Check {
     );
   }
 
-  private warnOfNone({ path }: AppliedLimit): void {
+  private warnOfNone({ path }: RouteLimit): void {
     this.warnings.warn(
       'RL_USER_NEVER_SEEN',
       `${path} counts by user, and none of ${WITHOUT_USER} requests had a \`request.user\`. Let the authentication ` +
@@ -120,7 +120,7 @@ class UserCheck implements Check {
     );
   }
 
-  private seeEnd(request: HttpRequest, { name, path }: AppliedLimit, reads: UserReads | undefined): void {
+  private seeEnd(request: HttpRequest, { name, path }: RouteLimit, reads: UserReads | undefined): void {
     if (this.isDecided || !hasUser(request) || reads?.has(this.reader) === false) return;
     this.isDecided = true;
     const finder = reads

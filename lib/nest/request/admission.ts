@@ -8,8 +8,8 @@ import { DecidedHit } from '../../limiter/decision.js';
 import { Engine } from '../../limiter/engine.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { InvalidValues, Warnings } from '../warnings.js';
-import type { Applied, AppliedLimit, Check, Refusal } from './applied-limit.js';
 import { hungUp, type Exchange } from './exchange.js';
+import type { Applied, Check, Refusal, RouteLimit } from './route-limit.js';
 import { Responder, withoutStack } from './responder.js';
 import type { Route } from './routes.js';
 
@@ -37,10 +37,11 @@ export class Admission {
    * Returns `true` when the request may continue: synchronously if functions of the rules and the store are synchronous.
    *
    * @throws what `deny` throws, if a rule denies
-   * @throws InternalServerErrorException if the request has no IP address, or its client has disconnected
+   * @throws InternalServerErrorException if the rules are wrong, the request has no IP address, or its client has disconnected
    * @throws HttpException if the client disconnects while its request is delayed
    */
   enter(route: Route, exchange: Exchange, deny: Deny): MaybePromise<true> {
+    if (route.isWrong) throw withoutStack(() => new InternalServerErrorException());
     const applied = hitsOf(route, exchange);
     return applied instanceof Promise
       ? applied.then((found) => this.decide(found, route, exchange, deny))
@@ -95,7 +96,7 @@ export class Admission {
   }
 
   /** At the end of the request, releases its permits, and refunds permits of rules that do not count it. */
-  private settleLater(decision: Decision, limits: readonly AppliedLimit[], exchange: Exchange): void {
+  private settleLater(decision: Decision, limits: readonly RouteLimit[], exchange: Exchange): void {
     if (!exchange.isFollowed) {
       this.reportUnsettled(exchange, limits);
       return;
@@ -114,7 +115,7 @@ export class Admission {
   }
 
   /** Warns of rules that need the end of the request, on a transport that does not report it. */
-  private reportUnsettled({ context }: Exchange, limits: readonly AppliedLimit[]): void {
+  private reportUnsettled({ context }: Exchange, limits: readonly RouteLimit[]): void {
     for (const { name, count, isHeld } of limits) {
       if ((!isHeld && count === 'all') || !this.warnings.isPending('RL_NEVER_SETTLED', name)) continue;
       const route = `${context.getClass().name}.${context.getHandler().name}`;
@@ -138,7 +139,7 @@ export class Admission {
     end: ResponseEnd,
     exchange: Exchange,
     decision: Decision,
-    limits: readonly AppliedLimit[],
+    limits: readonly RouteLimit[],
   ): Promise<void> {
     const rules: string[] = [];
     for (const limit of limits) {
@@ -149,7 +150,7 @@ export class Admission {
   }
 
   private async isCharged(
-    { name, count }: AppliedLimit,
+    { name, count }: RouteLimit,
     end: ResponseEnd,
     exchange: Exchange,
   ): Promise<boolean> {
@@ -177,7 +178,7 @@ function hitsOf({ limits }: Route, exchange: Exchange): Applied | Promise<Applie
 }
 
 function hitsFrom(
-  limits: readonly AppliedLimit[],
+  limits: readonly RouteLimit[],
   first: number,
   hits: readonly RuleHit[],
   exchange: Exchange,
@@ -209,7 +210,7 @@ function concerns({ awaited }: Check, { transport, request }: Exchange): boolean
  * evade the limit by disconnecting.
  */
 function counts(
-  count: AppliedLimit['count'],
+  count: RouteLimit['count'],
   end: ResponseEnd,
   { context }: Exchange,
 ): boolean | Promise<boolean> {

@@ -11,7 +11,6 @@ import type { CountWhen, OnMissingSubject } from '../rules/route-rule.js';
 import { namedOn } from '../rules/rule-layers.js';
 import type { TableRule } from '../rules/rule-table.js';
 import type { InvalidValues } from '../warnings.js';
-import type { Applied, AppliedLimit, Check, Refusal } from './applied-limit.js';
 import type { Exchange } from './exchange.js';
 import {
   fallbackSubject,
@@ -21,6 +20,34 @@ import {
   type FoundSubject,
   type SubjectOf,
 } from './subject-of.js';
+
+/**
+ * Why a request is denied without being counted: it has no subject, a rule has no valid limit, the framework reports no
+ * IP address, or the client has disconnected.
+ */
+export interface Refusal {
+  readonly rule: string;
+  readonly reason: 'no-subject' | 'no-limit' | 'no-address' | 'hung-up';
+}
+
+/** The result of applying a rule to a request: its hits (none if the rule does not apply), or a refusal. */
+export type Applied = readonly RuleHit[] | Refusal;
+
+/** Headers that a check waits for. */
+export interface AwaitedHeaders {
+  /** Their names in lower case. */
+  readonly names: readonly string[];
+  /** How many more HTTP requests without any of them the check need not see. */
+  patience: number;
+}
+
+/** Checks the requests of a rule for signs of a wrong setup. */
+export interface Check {
+  /** Absent if the check has to see every request. */
+  readonly awaited?: AwaitedHeaders | undefined;
+  /** Checks a request. Returns whether the check is finished. */
+  see(exchange: Exchange, limit: RouteLimit): boolean;
+}
 
 /**
  * Returns the hits with waiting enabled. They stop waiting when the client disconnects, and follow live changes.
@@ -60,7 +87,7 @@ const LARGEST_COST = 1e9;
 const NO_HITS: readonly RuleHit[] = [];
 
 /** A rule on a route: turns a request into hits. */
-export class RouteLimit implements AppliedLimit {
+export class RouteLimit {
   readonly name: string;
   readonly path: string;
   readonly sources: SubjectSources;

@@ -1,8 +1,7 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import type { AppliedLimit } from './applied-limit.js';
 import { RuleTable, type TableRule } from '../rules/rule-table.js';
-import { RouteLimit } from './route-limit.js';
+import type { RouteLimit } from './route-limit.js';
 
 export type Handler = (...args: never[]) => unknown;
 
@@ -33,10 +32,14 @@ export class Route {
   private ofNamed: Route | undefined;
   private split: Stages | undefined;
 
-  /** @param isIntercepted whether an interceptor observes the handler, outside HTTP */
+  /**
+   * @param isIntercepted whether an interceptor observes the handler, outside HTTP
+   * @param isWrong whether the rules were found after start and are wrong: each request gets a 500
+   */
   constructor(
-    readonly limits: readonly AppliedLimit[],
+    readonly limits: readonly RouteLimit[],
     readonly isIntercepted = false,
+    readonly isWrong = false,
   ) {
     this.settles = limits.some(({ isHeld, count }) => isHeld || count !== 'all');
   }
@@ -51,12 +54,12 @@ export class Route {
    * later one denies the request, so that permits would stay held and charges that only successes make would stay.
    */
   get stages(): Stages {
-    const isLate = ({ isHeld, count }: AppliedLimit): boolean =>
+    const isLate = ({ isHeld, count }: RouteLimit): boolean =>
       this.isIntercepted && (isHeld || count === 'successes');
     return (this.split ??= { guard: this.part((limit) => !isLate(limit)), handler: this.part(isLate) });
   }
 
-  private part(isIn: (limit: AppliedLimit) => boolean): Route {
+  private part(isIn: (limit: RouteLimit) => boolean): Route {
     return this.limits.every(isIn) ? this : new Route(this.limits.filter(isIn), this.isIntercepted);
   }
 }
@@ -73,12 +76,11 @@ export class Routes {
     return this.byType.get(type)?.get(handler);
   }
 
-  set(type: Type, handler: Handler, limits: readonly AppliedLimit[], isIntercepted = false): Route {
+  set(type: Type, handler: Handler, route: Route): Route {
     const handlers = this.byType.get(type) ?? new Map<Handler, Route>();
-    for (const { rule } of ofTable(handlers.get(handler))) this.table.remove(rule);
-    const route = new Route(limits, isIntercepted);
+    for (const { rule } of handlers.get(handler)?.limits ?? []) this.table.remove(rule);
+    for (const { rule } of route.limits) this.table.add(rule);
     this.byType.set(type, handlers.set(handler, route));
-    for (const { rule } of ofTable(route)) this.table.add(rule);
     return route;
   }
 
@@ -94,7 +96,7 @@ export class Routes {
   /** The limits of each handler. */
   *all(): Iterable<readonly RouteLimit[]> {
     for (const handlers of this.byType.values()) {
-      for (const route of handlers.values()) yield ofTable(route);
+      for (const route of handlers.values()) yield route.limits;
     }
   }
 
@@ -110,7 +112,7 @@ export class Routes {
     const path = `route ${type.name}.${method}`;
     if (!route) throw new RateLimitConfigError([`${path}: no handler of this application`]);
     const { rule } = reference;
-    const rules = ofTable(route).map((limit) => limit.rule);
+    const rules = route.limits.map((limit) => limit.rule);
     const named = rules.filter(({ name }) => rule === undefined || name === rule);
     if (named.length > 0) return named;
     const names = route.limits.map(({ name }) => `"${name}"`).join(', ');
@@ -118,11 +120,6 @@ export class Routes {
       rule === undefined || names === '' ? `${path}: has no rules` : problem(`${path}.rule`, rule, names),
     ]);
   }
-}
-
-/** The limits of a route that are rules of the table; rules of a handler that are wrong are not. */
-function ofTable(route: Route | undefined): readonly RouteLimit[] {
-  return route?.limits.filter((limit) => limit instanceof RouteLimit) ?? [];
 }
 
 /** @throws RateLimitConfigError if the value is not a class and a method name, whatever its type states */

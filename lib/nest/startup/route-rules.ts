@@ -1,13 +1,10 @@
 import {
-  InternalServerErrorException,
   Inject,
   Injectable,
   Logger,
   type OnApplicationShutdown,
   type Type,
 } from '@nestjs/common';
-import type { AppliedLimit } from '../request/applied-limit.js';
-import { withoutStack } from '../request/responder.js';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { keysOfRule, tooManyKeys } from '../../rules/keys.js';
 import { problemsOf, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
@@ -29,27 +26,13 @@ import { RouteLimit } from '../request/route-limit.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
 import { RouteIds } from './route-ids.js';
-import { Routes, type Handler, type Route } from '../request/routes.js';
+import { Route, Routes, type Handler } from '../request/routes.js';
 import { RuleBook, type Target } from '../rules/rule-book.js';
 import { RuleTable, TableRule } from '../rules/rule-table.js';
 import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
 import type { TransportName } from '../rules/route-rule.js';
 import { RuleMistakes } from '../checks/rule-mistakes.js';
-
-/** Replaces the rules of a route that were found after start and are wrong: each request gets a 500. */
-const BROKEN: AppliedLimit = {
-  name: 'broken',
-  names: ['broken'],
-  path: 'broken rules',
-  checks: new Set(),
-  isHeld: false,
-  count: 'all',
-  isNamed: true,
-  apply: () => {
-    throw withoutStack(() => new InternalServerErrorException());
-  },
-};
 
 /** Compiles and checks the rules of every route at start. */
 @Injectable()
@@ -147,7 +130,7 @@ export class RouteRules implements OnApplicationShutdown {
       const reason =
         error instanceof RateLimitConfigError ? error.problems.join('; ') : escaped(String(error));
       this.logger.error(`${type.name}.${handler.name} answers 500, since its rules are wrong: ${reason}`);
-      return this.routes.set(type, handler, [BROKEN]);
+      return this.routes.set(type, handler, new Route([], false, true));
     }
   }
 
@@ -157,7 +140,7 @@ export class RouteRules implements OnApplicationShutdown {
     const what = kind === 'pattern' ? 'a message or an event' : 'a call of a method';
     const { limits } = kind === 'pattern' && this.ruled.has('rpc') ? route : route.named;
     for (const limit of limits) {
-      const wrong = limit instanceof RouteLimit ? addressProblem(limit, what) : undefined;
+      const wrong = addressProblem(limit, what);
       if (wrong !== undefined) this.book.problems.add(wrong);
     }
   }
@@ -203,7 +186,7 @@ export class RouteRules implements OnApplicationShutdown {
       this.book.problems.add(wrong);
     }
     this.mistakes.addMethod(type, method, kind !== 'none');
-    return this.routes.set(type, handler, limits, isIntercepted(handler));
+    return this.routes.set(type, handler, new Route(limits, isIntercepted(handler)));
   }
 
   /** @param id the route; `undefined` for a rule of the module */
