@@ -32,6 +32,7 @@ import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './startup/route-rules.js';
 import { Routes } from './request/routes.js';
 import { RuleBook } from './rules/rule-book.js';
+import { describeFallbacks, warnOfFallbacks } from './rules/rule-fallbacks.js';
 import { RuleTable } from './rules/rule-table.js';
 import { warnOfClocks, warnOfFullMemory, warnOfHeartbeats, logStore } from './checks/store-log.js';
 import { SubjectChecks } from './checks/subject-checks.js';
@@ -81,7 +82,7 @@ function createService(
   );
   warnOfClocks(store.shared, warnings);
   warnOfHeartbeats(store.shared, { application, prefix }, warnings);
-  logStore(store.shared, service.events, () => book.fallbacks.describe());
+  logStore(store.shared, service.events, () => describeFallbacks(programs.table.known, options));
   return service;
 }
 
@@ -192,7 +193,8 @@ export class RateLimitModule
     @Inject(CLIENT_HOLDER) private readonly holder: ClientHolder,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(SubjectChecks) private readonly checks: SubjectChecks,
-    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(RuleTable) private readonly table: RuleTable,
+    @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(LiveFollower) private readonly live: LiveFollower,
   ) {
@@ -206,7 +208,7 @@ export class RateLimitModule
    */
   async onApplicationBootstrap(): Promise<void> {
     this.checks.checkTrust();
-    this.book.fallbacks.warn(this.warnings);
+    warnOfFallbacks(this.table.known, this.options, this.warnings);
     await Promise.all([this.limiter.ready(), this.live.start()]);
   }
 

@@ -124,23 +124,21 @@ describe('a rule on demand that is wrong stops the app with a message that', () 
     );
   });
 
-  it.each(['window', 'algorithm', 'by', 'block'] as const)(
-    'an override of %s of a shared rule stops the application',
-    async (field) => {
-      const value = { window: '5m', algorithm: 'gcra', by: 'user', block: '1m' }[field];
-      expect(await refusal({}, 'login', { [field]: value })).toBe(
-        configMessage(
-          `@RateLimit on Wrong.get.${field}: not for the shared rule "login"; allowed: ${ON_ROUTE}`,
-        ),
+  it.each([
+    ['window', '5m', '"5m", and "1m"'],
+    ['algorithm', 'gcra', '"gcra", and "fixed-window"'],
+    ['by', 'user', '"user", and "ip"'],
+    ['block', '1m', '"1m", and undefined'],
+  ] as const)(
+    'an override of %s of a shared rule stops the application, in both forms of the decorator',
+    async (field, value, differs) => {
+      const message = configMessage(
+        `rule "login" of Wrong.get: ${field} is ${differs} of the module, but a shared rule has one counter; allowed to differ: ${ON_ROUTE}`,
       );
+      expect(await refusal({}, 'login', { [field]: value })).toBe(message);
+      expect(await refusal({}, { name: 'login', [field]: value } as RouteRule)).toBe(message);
     },
   );
-
-  it('an override in object form stops the application in the same way', async () => {
-    expect(await refusal({}, { name: 'login', window: '5m' })).toBe(
-      configMessage(`@RateLimit on Wrong.get.window: not for the shared rule "login"; allowed: ${ON_ROUTE}`),
-    );
-  });
 
   it('a name in both rules and onDemand stops the application', async () => {
     expect(await refusal({ rules: { login: LOGIN } }, 'login')).toBe(

@@ -1,4 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
+import { shown } from '../../contracts/shown.js';
 import { algorithmOf, requiredFields } from '../../rules/rule-fields.js';
 import { problem, RateLimitConfigError, unknownName } from '../../contracts/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../../rules/rule.js';
@@ -6,7 +7,6 @@ import { optionProblems, readableOptions } from './check-options.js';
 import { overridePath, readLists, rulesNamed, type RuleOverrides } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';
-import { RuleFallbacks } from './rule-fallbacks.js';
 import { BY_NAME, COMPLETE, MISUSED, type TargetRules } from '../rate-limit.decorator.js';
 import {
   fromLayer,
@@ -15,13 +15,11 @@ import {
   readLayer,
   ROUTE_FIELDS,
   namedAt,
-  SHARED_FIELDS,
   type LayeredRule,
   type NamedOn,
   type RuleFields,
   withoutLimit,
 } from './rule-layers.js';
-import { skipProblem } from './skipped-names.js';
 
 /** A class or method with the rules of its decorators, and its name in messages. */
 export interface Target extends TargetRules {
@@ -34,7 +32,6 @@ export interface Target extends TargetRules {
  */
 export class RuleBook {
   problems: Set<string>;
-  readonly fallbacks: RuleFallbacks;
   /** The fields of decorators whose value is `undefined`, in words for a message. */
   readonly undefinedFields = new Set<string>();
   /** The names that programs have used. */
@@ -48,7 +45,6 @@ export class RuleBook {
     this.problems = new Set(optionProblems(options));
     this.options = this.problems.size > 0 ? readableOptions(options) : options;
     this.names = new Set([...this.everyRoute, ...this.onDemandNames]);
-    this.fallbacks = new RuleFallbacks(this.options);
   }
 
   /** The rules of a route by name, in the order in which their names first appear. */
@@ -61,9 +57,7 @@ export class RuleBook {
     }
     for (const target of targets) this.apply(rules, target, base, target === targets.at(-1));
     const applied = [...rules.values()].filter(({ skipped }) => !skipped);
-    for (const rule of applied) this.refuseSplits(rule);
-    const route = targets.at(-1)?.path.replace('@RateLimit on ', '');
-    return applied.map(({ fields, namedOn }) => namedAt(this.override(fields, route), namedOn));
+    return applied.map(({ fields, namedOn }) => namedAt(this.override(fields), namedOn));
   }
 
   /** The rules in the module's options: `rules` and `onDemand`. */
@@ -80,7 +74,7 @@ export class RuleBook {
 
   /** The names of all rules: those of the module's options, and those of the routes seen so far. */
   get allNames(): readonly string[] {
-    return [...new Set([...this.optionNames, ...this.names])];
+    return [...this.names];
   }
 
   /** Finds unknown and duplicate names once all routes have been seen. */
@@ -220,16 +214,6 @@ export class RuleBook {
     return this.ofOptions(path, { scope: 'shared', ...base }, name, onDemand[name]!);
   }
 
-  /** Targets that share a counter need the same window, algorithm and kind of subject. */
-  private refuseSplits({ fields, split = [] }: LayeredRule): void {
-    if (fields['scope'] !== 'shared') return;
-    for (const path of split) {
-      this.problems.add(
-        `${path}: not for the shared rule "${String(fields['name'])}"; allowed: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`,
-      );
-    }
-  }
-
   private put(
     rules: Map<string, LayeredRule>,
     path: string,
@@ -239,32 +223,17 @@ export class RuleBook {
   ): void {
     const name = layer['name'] as string;
     const isFirst = !rules.has(name);
-    const known: Pick<LayeredRule, 'fields' | 'split'> = rules.get(name) ?? {
-      fields: this.onDemand(name, base) ?? base,
-    };
-    if (BY_NAME in layer && isFirst && known.fields === base) {
+    const known = rules.get(name)?.fields ?? this.onDemand(name, base) ?? base;
+    if (BY_NAME in layer && isFirst && known === base) {
       this.problems.add(this.unnamed(path, name, ' in `onDemand`', this.optionNames));
       return;
     }
     this.names.add(name);
-    const inherited = COMPLETE in layer ? withoutLimit(known.fields) : known.fields;
-    const fields = this.applyLayer(path, inherited, layer);
-    rules.set(name, {
-      fields,
-      skipped: false,
-      namedOn: place,
-      split: [...(known.split ?? []), ...this.splits(path, name, layer)],
-    });
+    const fields = this.applyLayer(path, COMPLETE in layer ? withoutLimit(known) : known, layer);
+    rules.set(name, { fields, skipped: false, namedOn: place });
   }
 
-  /** The fields of a decorator that cannot override a shared rule in `onDemand`. */
-  private splits(path: string, name: string, layer: RuleFields): string[] {
-    if (!Object.hasOwn(this.options.onDemand ?? {}, name)) return [];
-    const others = Object.keys(layer).filter((field) => field !== 'name' && field !== 'scope');
-    return others.filter((field) => !SHARED_FIELDS.includes(field)).map((field) => `${path}.${field}`);
-  }
-
-  private override(rule: RuleFields, route?: string): RuleFields {
+  private override(rule: RuleFields): RuleFields {
     let fields = rule;
     for (const [name, override] of Object.entries(this.options.overrides ?? {})) {
       if (!rulesNamed(name, this.names).includes(rule['name'] as string)) continue;
@@ -272,7 +241,6 @@ export class RuleBook {
       const given = { ...readLists(override), name: rule['name'] };
       fields = this.applyLayer(overridePath(name, override), fields, given);
     }
-    this.fallbacks.note(fields, route);
     return fields;
   }
 
@@ -291,4 +259,21 @@ export class RuleBook {
     for (const problem of layerProblems(pathOf, read, algorithm)) this.problems.add(problem);
     return fromLayer(overlay(rule, read), rule, read, typeof path === 'string' ? () => path : path);
   }
+}
+
+/** Returns what is wrong with an argument of @SkipRateLimit; `undefined` if it is a name. */
+function skipProblem(path: string, given: unknown): string | undefined {
+  if (typeof given === 'string') return undefined;
+  const names = namesIn(given).map((name) => JSON.stringify(name));
+  const isAll = given === true;
+  const fix =
+    names.length > 0 || isAll ? `write @SkipRateLimit(${names.join(', ')})` : 'allowed: names of rules';
+  return `${path}: got ${shown(given)}; ${fix}`;
+}
+
+/** Returns the names in a list, or in an object as for @nestjs/throttler. */
+function namesIn(given: unknown): readonly unknown[] {
+  if (Array.isArray(given)) return given.filter((name) => typeof name === 'string');
+  if (!isFields(given)) return [];
+  return Object.keys(given).filter((name) => given[name] === true);
 }

@@ -1,30 +1,30 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Fallback } from '../../contracts/decision.js';
-import { RuleBook } from './rule-book.js';
+import { CacheLimit, KeyedRule } from '../../rules/keyed-rule.js';
+import { describeFallbacks } from './rule-fallbacks.js';
+import { TableRule } from './rule-table.js';
 
-/** Reads the rules of routes. Returns for each route the fallback of its rule "default". */
-function bookOf(routes: Readonly<Record<string, Fallback | undefined>>) {
-  const book = new RuleBook({ rules: { default: { limit: 5, window: '1m' } } });
-  for (const [route, onStoreError] of Object.entries(routes)) {
-    const rules = onStoreError === undefined ? [] : [{ onStoreError }];
-    book.rulesFor([{ path: `@RateLimit on ${route}`, rules, skipped: [] }]);
-  }
-  return book;
+const KEYS = { cacheLimit: new CacheLimit(), keyed: () => new KeyedRule(() => []) };
+
+/** Describes the fallbacks of a rule with this name on routes. */
+function described(name: string, routes: Readonly<Record<string, Fallback | undefined>>): string {
+  const rules = Object.entries(routes).map(
+    ([route, onStoreError]) => new TableRule({ name, limit: 5, window: '1m', onStoreError }, KEYS, route),
+  );
+  return describeFallbacks(rules, {});
 }
 
 const USUAL = 'each process limits in its memory, by its share of the limit';
 
 describe('the fallback in a log line', () => {
   it('is stated by rule if all routes of the rule have the same fallback', () => {
-    const book = new RuleBook({ rules: { login: { limit: 5, window: '1m', onStoreError: 'deny' } } });
-    for (const route of ['Users.login', 'Users.reset']) {
-      book.rulesFor([{ path: `@RateLimit on ${route}`, rules: [], skipped: [] }]);
-    }
-    expect(book.fallbacks.describe()).toBe(`${USUAL}; requests are denied with a 503 by the rule "login"`);
+    expect(described('login', { 'Users.login': 'deny', 'Users.reset': 'deny' })).toBe(
+      `${USUAL}; requests are denied with a 503 by the rule "login"`,
+    );
   });
 
   it('is stated by route if the routes of a rule differ, for at most three routes', () => {
-    const book = bookOf({
+    const text = described('default', {
       'Pay.pay': 'deny',
       'Pay.refund': 'deny',
       'Files.list': 'allow',
@@ -33,7 +33,7 @@ describe('the fallback in a log line', () => {
       'Files.c': 'allow',
       'Users.get': undefined,
     });
-    expect(book.fallbacks.describe()).toBe(
+    expect(text).toBe(
       `${USUAL}; requests are allowed without being counted by the rule "default" of Files.list, Files.a, Files.b and 1 other route; requests are denied with a 503 by the rule "default" of Pay.pay, Pay.refund`,
     );
   });

@@ -1,6 +1,6 @@
 import type { Fallback } from '../../contracts/decision.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
-import type { RuleFields } from './rule-layers.js';
+import type { TableRule } from './rule-table.js';
 import type { Warnings } from '../warnings.js';
 
 /** What happens to requests while Redis cannot decide, in words for a log line. */
@@ -13,57 +13,45 @@ export const MEANWHILE: Record<Fallback, string> = {
 /** Maximum number of routes per rule in a log line. */
 const MOST_NAMED = 3;
 
-/** Describes what happens to the requests of each rule while Redis cannot decide. */
-export class RuleFallbacks {
-  /** By rule name: the routes of each fallback; `''` stands for the rule of the module's options. */
-  private readonly routes = new Map<string, Map<Fallback, Set<string>>>();
-  /** Names of `concurrency` rules whose fallback is `'local'` by default. */
-  private readonly unconfirmed = new Set<string>();
+type FallbackOptions = Pick<RateLimitModuleOptions, 'redis' | 'onStoreError'>;
 
-  constructor(private readonly options: Pick<RateLimitModuleOptions, 'redis' | 'onStoreError'>) {}
-
-  /** Adds a rule on a route, with the fields of all its layers. */
-  note(rule: RuleFields, route = ''): void {
-    const name = rule['name'] as string;
-    const stated = (rule['onStoreError'] as Fallback | undefined) ?? this.options.onStoreError;
-    if (stated === undefined && rule['algorithm'] === 'concurrency') this.unconfirmed.add(name);
-    const fallback = stated ?? this.usual;
-    const known = this.routes.get(name) ?? new Map<Fallback, Set<string>>();
-    this.routes.set(name, known.set(fallback, (known.get(fallback) ?? new Set()).add(route)));
+/** Describes what happens to the requests of each rule while Redis cannot decide, in words for a log line. */
+export function describeFallbacks(
+  rules: readonly TableRule[],
+  { onStoreError: usual = 'local' }: FallbackOptions,
+): string {
+  const parts = [MEANWHILE[usual]];
+  for (const [fallback, meanwhile] of Object.entries(MEANWHILE)) {
+    const named = fallback === usual ? [] : rulesWith(fallback as Fallback, usual, rules);
+    if (named.length > 0) parts.push(`${meanwhile} by ${rulesOf(named)}`);
   }
+  return parts.join('; ');
+}
 
-  /** Returns what happens to requests meanwhile, in words for a log line. */
-  describe(): string {
-    const parts = [MEANWHILE[this.usual]];
-    for (const [fallback, meanwhile] of Object.entries(MEANWHILE)) {
-      const rules = fallback === this.usual ? [] : this.rulesWith(fallback as Fallback);
-      if (rules.length > 0) parts.push(`${meanwhile} by ${rulesOf(rules)}`);
-    }
-    return parts.join('; ');
-  }
+/** Warns that `concurrency` rules allow more while Redis cannot decide, unless `onStoreError` is set. */
+export function warnOfFallbacks(
+  rules: readonly TableRule[],
+  { redis, onStoreError }: FallbackOptions,
+  warnings: Warnings,
+): void {
+  const unconfirmed = rules.filter(({ declared: { fields, isHeld } }) => isHeld && !fields.onStoreError);
+  if (!redis || onStoreError !== undefined || unconfirmed.length === 0) return;
+  const names = rulesOf([...new Set(unconfirmed.map(({ name }) => `"${name}"`))]);
+  warnings.warn(
+    'RL_CONCURRENCY_FALLBACK',
+    `While Redis cannot decide, each process allows its share of the permits of ${names}, at least 1, beside those that are held already: a limit of 1 is then no mutex. Write onStoreError: 'deny' for a limit that must never be exceeded, or onStoreError: 'local' to confirm this.`,
+  );
+}
 
-  /** Returns the names of the rules with a fallback, each with its routes if the rule has another fallback elsewhere. */
-  private rulesWith(fallback: Fallback): string[] {
-    return [...this.routes].flatMap(([name, known]) => {
-      const routes = known.get(fallback);
-      if (!routes) return [];
-      return known.size === 1 ? [`"${name}"`] : [`"${name}" of ${routesOf([...routes])}`];
-    });
-  }
-
-  /** Warns that `concurrency` rules allow more while Redis cannot decide, unless `onStoreError` is set. */
-  warn(warnings: Warnings): void {
-    if (!this.options.redis || this.unconfirmed.size === 0) return;
-    const names = rulesOf(Array.from(this.unconfirmed, (name) => `"${name}"`));
-    warnings.warn(
-      'RL_CONCURRENCY_FALLBACK',
-      `While Redis cannot decide, each process allows its share of the permits of ${names}, at least 1, beside those that are held already: a limit of 1 is then no mutex. Write onStoreError: 'deny' for a limit that must never be exceeded, or onStoreError: 'local' to confirm this.`,
-    );
-  }
-
-  private get usual(): Fallback {
-    return this.options.onStoreError ?? 'local';
-  }
+/** Returns the names of the rules with a fallback, each with its routes if the rule has another fallback elsewhere. */
+function rulesWith(fallback: Fallback, usual: Fallback, rules: readonly TableRule[]): string[] {
+  const isMeant = ({ current }: TableRule): boolean => (current.fields.onStoreError ?? usual) === fallback;
+  const names = [...new Set(rules.filter(isMeant).map(({ name }) => name))];
+  return names.map((name) => {
+    const named = rules.filter((rule) => rule.name === name);
+    if (named.every(isMeant)) return `"${name}"`;
+    return `"${name}" of ${routesOf(named.filter(isMeant).map(({ owner = '' }) => owner))}`;
+  });
 }
 
 function rulesOf(rules: readonly string[]): string {

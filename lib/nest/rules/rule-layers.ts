@@ -59,11 +59,6 @@ export interface LayeredRule {
   readonly skipped: boolean;
   /** Where a decorator names it. */
   readonly namedOn: NamedOn;
-  /**
-   * The fields of a shared rule that decorators have overridden although they need another counter, in words
-   * for a message.
-   */
-  readonly split?: readonly string[];
 }
 
 /** The fields that a rule with a complete limit inherits. */
@@ -88,7 +83,7 @@ export function withoutLimit(rule: RuleFields): RuleFields {
 }
 
 /** The fields of a shared rule that a decorator may override, since they do not need another counter. */
-export const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'count', 'skipIf', 'maxWait'];
+const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'count', 'skipIf', 'maxWait'];
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 

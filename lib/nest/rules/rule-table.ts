@@ -168,6 +168,11 @@ export class RuleTable {
     return [...this.book.everyRoute, ...this.book.onDemandNames].map((name) => this.ofName(name)!);
   }
 
+  /** The rules that were found so far. */
+  get known(): readonly TableRule[] {
+    return [...this.ofModule.values(), ...this.onRoutes];
+  }
+
   /** The rules of routes. */
   get onRoutes(): readonly TableRule[] {
     return [...this.ofRoutes.values()].flatMap((rules) => [...rules]);
