@@ -136,7 +136,7 @@ describe('a rule on demand that is wrong stops the app with a message that', () 
         `rule "login" of Wrong.get: ${field} is ${differs} of the module, but a shared rule has one counter; allowed to differ: ${ON_ROUTE}`,
       );
       expect(await refusal({}, 'login', { [field]: value })).toBe(message);
-      expect(await refusal({}, { name: 'login', [field]: value } as RouteRule)).toBe(message);
+      expect(await refusal({}, { name: 'login', [field]: value })).toBe(message);
     },
   );
 

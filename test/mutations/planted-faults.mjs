@@ -130,15 +130,15 @@ const FAULTS_BY_PART = {
     {
       words: 'overrides are ignored',
       file: RULE_BOOK,
-      text: 'namedAt(this.override(fields, route), namedOn)',
+      text: 'namedAt(this.override(fields), namedOn)',
       by: 'namedAt(fields, namedOn)',
       specs: ['test/e2e/overrides.spec.ts'],
     },
     {
       words: 'a complete limit inherits the algorithm of the outer rule',
       file: RULE_BOOK,
-      text: 'COMPLETE in layer ? withoutLimit(known.fields) : known.fields',
-      by: 'known.fields',
+      text: 'COMPLETE in layer ? withoutLimit(known) : known',
+      by: 'known',
       specs: ['test/e2e/positional.spec.ts'],
     },
     {
