@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { problemsOf, unknownName } from '../contracts/rate-limit-config.error.js';
 import type { SourcedRules } from '../contracts/rule-source.js';
 import { after, type Timer } from '../contracts/timer.js';
-import { RuleBook } from '../nest/rules/rule-book.js';
+import { DeclaredRules } from '../nest/rules/declared-rules.js';
 import type { HeldRule, RuleChanges } from '../nest/rules/rule-changes.js';
 import { RuleTable } from '../nest/rules/rule-table.js';
 import { Warnings } from '../nest/warnings.js';
@@ -48,7 +48,7 @@ export class LiveState {
 
   constructor(
     @Inject(RuleTable) private readonly table: RuleTable,
-    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(RejectedRules) private readonly rejected: RejectedRules,
   ) {
     table.reject = (rule, problems) => rejected.reject(rule, problems);
@@ -87,7 +87,7 @@ export class LiveState {
   problemsOf(rule: string, changes: RuleChanges): readonly string[] {
     const rules = this.table.rulesNamed(rule);
     if (rules.length === 0)
-      return [unknownName(`live rule "${rule}": no rule has this name`, rule, this.book.allNames)];
+      return [unknownName(`live rule "${rule}": no rule has this name`, rule, this.declared.allNames)];
     const checked = new Set<string>();
     const problems = rules.flatMap((each) =>
       problemsOf(() => each.changedBy(changes).checkExceptions(checked)),

@@ -31,7 +31,7 @@ import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './startup/route-rules.js';
 import { Routes } from './request/routes.js';
-import { RuleBook } from './rules/rule-book.js';
+import { DeclaredRules } from './rules/declared-rules.js';
 import { describeFallbacks, warnOfFallbacks } from './rules/rule-fallbacks.js';
 import { RuleTable } from './rules/rule-table.js';
 import { warnOfClocks, warnOfFullMemory, warnOfHeartbeats, logStore } from './checks/store-log.js';
@@ -58,13 +58,13 @@ import { Wiring } from './startup/wiring.js';
 
 function createService(
   store: BaseStore,
-  book: RuleBook,
+  declared: DeclaredRules,
   options: RateLimitModuleOptions,
   programs: ProgramRules,
   rules: LiveRules,
   warnings: Warnings,
 ): RateLimitService {
-  const isWrong = book.problems.size > 0;
+  const isWrong = declared.problems.size > 0;
   const {
     prefix = 'rl:',
     application = applicationName(),
@@ -87,14 +87,14 @@ function createService(
 }
 
 /** @throws RateLimitConfigError if the arguments of the import are invalid, whatever the options are */
-function createBook(
+function createDeclared(
   options: RateLimitModuleOptions,
   problems: readonly string[],
   { listening }: HttpAdapterHost,
-): RuleBook {
+): DeclaredRules {
   if (problems.length > 0) throw new RateLimitConfigError(problems);
   if (listening) throw new RateLimitConfigError([LOADED_LAZILY]);
-  return new RuleBook(options);
+  return new DeclaredRules(options);
 }
 
 const shared = [
@@ -143,16 +143,20 @@ const shared = [
  */
 @Module({
   providers: [
-    { provide: RATE_LIMIT_STORE, useFactory: createStore, inject: [RuleBook, RATE_LIMIT_OPTIONS, Warnings] },
+    {
+      provide: RATE_LIMIT_STORE,
+      useFactory: createStore,
+      inject: [DeclaredRules, RATE_LIMIT_OPTIONS, Warnings],
+    },
     {
       provide: CLIENT_HOLDER,
       useFactory: createClient,
-      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS],
+      inject: [RATE_LIMIT_STORE, DeclaredRules, RATE_LIMIT_OPTIONS],
     },
     { provide: RATE_LIMIT_REDIS, useFactory: ({ client }: ClientHolder) => client, inject: [CLIENT_HOLDER] },
     {
-      provide: RuleBook,
-      useFactory: createBook,
+      provide: DeclaredRules,
+      useFactory: createDeclared,
       inject: [RATE_LIMIT_OPTIONS, ARGUMENT_PROBLEMS, HttpAdapterHost],
     },
     // forRoot and forRootAsync override these.
@@ -162,7 +166,7 @@ const shared = [
     {
       provide: RateLimitService,
       useFactory: createService,
-      inject: [RATE_LIMIT_STORE, RuleBook, RATE_LIMIT_OPTIONS, ProgramRules, LiveRules, Warnings],
+      inject: [RATE_LIMIT_STORE, DeclaredRules, RATE_LIMIT_OPTIONS, ProgramRules, LiveRules, Warnings],
     },
     { provide: RateLimiter, useExisting: RateLimitService },
     { provide: Engine, useFactory: ({ engine }: RateLimiter) => engine, inject: [RateLimiter] },
@@ -179,7 +183,7 @@ const shared = [
     RateLimitService,
     RateLimiter,
     RateLimitEvents,
-    RuleBook,
+    DeclaredRules,
     ...shared,
   ],
 })

@@ -4,7 +4,7 @@ const ADMISSION = 'lib/nest/request/admission.ts';
 const GUARD = 'lib/nest/rate-limit.guard.ts';
 const ROUTE_LIMIT = 'lib/nest/request/route-limit.ts';
 const ROUTE_RULES = 'lib/nest/startup/route-rules.ts';
-const RULE_BOOK = 'lib/nest/rules/rule-book.ts';
+const DECLARED_RULES = 'lib/nest/rules/declared-rules.ts';
 const REQUEST_CHECKS = 'lib/dashboard/http/request-checks.ts';
 const MEMORY = 'lib/stores/memory/memory.store.ts';
 
@@ -109,7 +109,7 @@ const FAULTS_BY_PART = {
     {
       words: 'wrong rules do not stop the application',
       file: ROUTE_RULES,
-      text: '    this.book.throwIfWrong();\n',
+      text: '    this.declared.throwIfWrong();\n',
       by: '',
       specs: ['test/e2e/wrong-rules.spec.ts'],
     },
@@ -122,21 +122,21 @@ const FAULTS_BY_PART = {
     },
     {
       words: '@SkipRateLimit accepts a name that no rule has',
-      file: RULE_BOOK,
+      file: DECLARED_RULES,
       text: "if (name !== '*' && !this.names.has(name)) this.problems",
       by: "if (name === '') this.problems",
       specs: ['test/e2e/skip.spec.ts', 'test/e2e/wrong-rules.spec.ts'],
     },
     {
       words: 'overrides are ignored',
-      file: RULE_BOOK,
+      file: DECLARED_RULES,
       text: 'namedAt(this.override(fields), namedOn)',
       by: 'namedAt(fields, namedOn)',
       specs: ['test/e2e/overrides.spec.ts'],
     },
     {
       words: 'a complete limit inherits the algorithm of the outer rule',
-      file: RULE_BOOK,
+      file: DECLARED_RULES,
       text: 'COMPLETE in layer ? withoutLimit(known) : known',
       by: 'known',
       specs: ['test/e2e/positional.spec.ts'],

@@ -55,8 +55,8 @@ export class UnboundedRoutes {
   /** Adds the rules of a route. */
   add(limits: readonly RouteLimit[]): void {
     if (limits.some(isBound)) return;
-    for (const { sources, path, isEnforced } of limits) {
-      const [header] = sources.headers;
+    for (const { parts, path, isEnforced } of limits) {
+      const [header] = parts.headers;
       if (header === undefined || !isEnforced) continue;
       const { first = path, routes = 0 } = this.rules.get(header) ?? {};
       this.rules.set(header, { first, routes: routes + 1 });
@@ -78,9 +78,9 @@ export class UnboundedRoutes {
 }
 
 /** Whether a rule limits a client regardless of the headers that it sends. */
-function isBound({ sources, skipsMissing, isEnforced }: RouteLimit): boolean {
-  const canBeMissing = sources.user || sources.functions.length > 0;
-  return isEnforced && sources.headers.length === 0 && !(skipsMissing && canBeMissing);
+function isBound({ parts, skipsMissing, isEnforced }: RouteLimit): boolean {
+  const canBeMissing = parts.user || parts.functions.length > 0;
+  return isEnforced && parts.headers.length === 0 && !(skipsMissing && canBeMissing);
 }
 
 const FOR_REQUESTS =

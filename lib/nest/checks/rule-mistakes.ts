@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { editsBetween } from '../../contracts/nearest.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import { methodRules } from '../rate-limit.decorator.js';
-import type { RuleBook } from '../rules/rule-book.js';
+import type { DeclaredRules } from '../rules/declared-rules.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
 import type { Warnings } from '../warnings.js';
 
@@ -25,7 +25,7 @@ export class RuleMistakes {
 
   constructor(
     private readonly warnings: Warnings,
-    private readonly book: RuleBook,
+    private readonly declared: DeclaredRules,
   ) {}
 
   /** Notes a rule that counts the requests of a handler. */
@@ -58,13 +58,13 @@ export class RuleMistakes {
 
   /** Checks all rules once the handlers are known. */
   check(): void {
-    for (const path of this.book.undefinedFields) {
+    for (const path of this.declared.undefinedFields) {
       this.warn(
         path,
         `${path} is undefined, so the rule has no such field. Give it a value, or leave it out.`,
       );
     }
-    const unmet = this.book.everyRoute.filter((name) => this.hasHandlers && !this.met.has(name));
+    const unmet = this.declared.everyRoute.filter((name) => this.hasHandlers && !this.met.has(name));
     for (const name of unmet) this.warnOfUnmet(name);
     this.warnOfSimilarNames();
     if (this.unnamed().length > 0) this.timer = after(HOUR_MS, () => this.warnOfUnnamed());
@@ -75,7 +75,7 @@ export class RuleMistakes {
   }
 
   private warnOfUnmet(name: string): void {
-    const transports = this.book.ruledTransports.join(', ');
+    const transports = this.declared.ruledTransports.join(', ');
     const where =
       transports === '' ? 'no transport, since `transports` is empty' : `all handlers of ${transports}`;
     this.warn(
@@ -86,7 +86,7 @@ export class RuleMistakes {
   }
 
   private warnOfSimilarNames(): void {
-    const names = this.book.allNames.filter(({ length }) => length >= SHORTEST_NAME);
+    const names = this.declared.allNames.filter(({ length }) => length >= SHORTEST_NAME);
     if (names.length > MOST_NAMES) return;
     for (const [index, name] of names.entries()) {
       const other = names.slice(index + 1).find((each) => isMisspelled(name, each));
@@ -101,8 +101,8 @@ export class RuleMistakes {
   }
 
   private unnamed(): readonly string[] {
-    return this.book.onDemandNames.filter(
-      (name) => !this.named.has(name) && !this.book.usedByPrograms.has(name),
+    return this.declared.onDemandNames.filter(
+      (name) => !this.named.has(name) && !this.declared.usedByPrograms.has(name),
     );
   }
 

@@ -153,25 +153,25 @@ export class SubjectChecks {
 
   /** Checks the requests of a rule from now on. */
   add(limit: RouteLimit): void {
-    const { checks, needsAddress, sources, path, name, outcomeOfMissing } = limit;
+    const { checks, needsAddress, parts, path, name, outcomeOfMissing } = limit;
     const { warnings } = this;
     // A proxy that reports the address in a header of its own need not be trusted.
-    const isRead = needsAddress && sources.addressHeaders.length === 0;
+    const isRead = needsAddress && parts.addressHeaders.length === 0;
     this.countsByAddress ||= isRead;
     if (isRead) checks.add(this.address);
-    if (sources.user) {
+    if (parts.user) {
       limit.checkMissing = (request) => this.user.seeMissing(request, path, outcomeOfMissing);
       if (warnings.isPending('RL_USER_AFTER_GUARD')) checks.add(this.user);
     }
     if (warnings.isPending('RL_USER_AFTER_GUARD', name)) {
-      for (const reader of sources.functions) {
+      for (const reader of parts.functions) {
         checks.add(entryOf(this.functions, reader, () => new UserCheck(warnings, reader)));
       }
     }
-    for (const header of [...sources.headers, ...sources.addressHeaders]) {
+    for (const header of [...parts.headers, ...parts.addressHeaders]) {
       const codes = ['RL_HEADER_NEVER_SEEN', 'RL_HEADER_IS_ADDRESS'] as const;
       if (!codes.some((code) => warnings.isPending(code, header))) continue;
-      const isAddress = sources.addressHeaders.includes(header);
+      const isAddress = parts.addressHeaders.includes(header);
       checks.add(
         entryOf(this.headers, `${header} ${isAddress}`, () => new HeaderCheck(warnings, header, isAddress)),
       );

@@ -11,7 +11,7 @@ import type { SubjectValue } from '../../rules/subject.js';
 import { warnOfLargeLog } from '../checks/route-checks.js';
 import { Routes, type RouteReference } from '../request/routes.js';
 import { countBySameSubject } from '../rules/by.js';
-import { RuleBook } from '../rules/rule-book.js';
+import { DeclaredRules } from '../rules/declared-rules.js';
 import { RuleTable, type TableRule } from '../rules/rule-table.js';
 import { Warnings } from '../warnings.js';
 
@@ -26,7 +26,7 @@ export type OrRoute<Each, Name extends string = string> =
 @Injectable()
 export class ProgramRules implements Resolver {
   constructor(
-    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(RuleTable) readonly table: RuleTable,
     @Inject(Routes) private readonly routes: Routes,
     @Inject(LiveState) private readonly live: LiveState,
@@ -87,10 +87,10 @@ export class ProgramRules implements Resolver {
 
   /** @throws RateLimitConfigError if there is no rule of this name */
   ofName(name: string): TableRule {
-    this.book.usedByPrograms.add(name);
+    this.declared.usedByPrograms.add(name);
     const rule = this.table.ofName(name);
     if (rule) return rule;
-    throw unknownRule(name, this.book.optionNames, this.table.rulesNamed(name));
+    throw unknownRule(name, this.declared.optionNames, this.table.rulesNamed(name));
   }
 
   /** @throws RateLimitConfigError if there is no such route or rule, or its rules count by different subjects */

@@ -5,7 +5,7 @@ import type { HttpRequest } from '../../http/subject.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
-import { sourcesOf, type SubjectSources } from '../rules/by.js';
+import { subjectParts, type SubjectParts } from '../rules/by.js';
 import type { EffectiveRule } from '../rules/effective-rule.js';
 import type { CountWhen, OnMissingSubject } from '../rules/route-rule.js';
 import { namedOn } from '../rules/rule-layers.js';
@@ -90,7 +90,7 @@ const NO_HITS: readonly RuleHit[] = [];
 export class RouteLimit {
   readonly name: string;
   readonly path: string;
-  readonly sources: SubjectSources;
+  readonly parts: SubjectParts;
   /** Whether requests may be counted by the client's IP. */
   readonly needsAddress: boolean;
   /** Whether a request without the subject passes unlimited. */
@@ -118,11 +118,11 @@ export class RouteLimit {
     this.path = rule.path;
     this.isHeld = isHeld;
     this.count = count;
-    this.sources = sourcesOf(by);
+    this.parts = subjectParts(by);
     this.isNamed = namedOn(fields) !== 'nowhere';
     this.skipsMissing = onMissingSubject === 'skip';
     this.needsAddress =
-      this.sources.ip || allowList !== undefined || (by !== 'everyone' && onMissingSubject === 'ip');
+      this.parts.ip || allowList !== undefined || (by !== 'everyone' && onMissingSubject === 'ip');
     this.delays = algorithmOf(fields['algorithm'] as string | undefined).delays === true;
     this.subjectOf = subjectOf(by, ipv6Prefix, this.reportUnusable);
     this.isAllowed = allowList && allowListOf(allowList);

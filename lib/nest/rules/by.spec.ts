@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { BY, byFromText, sourcesOf } from './by.js';
+import { BY, byFromText, subjectParts } from './by.js';
 
 const FUNCTION = () => 'ann';
 
@@ -84,7 +84,7 @@ describe('`by`', () => {
       { ip: 'X-Edge' },
       FUNCTION,
     ] as const;
-    expect(sourcesOf(all)).toEqual({
+    expect(subjectParts(all)).toEqual({
       ip: true,
       user: true,
       functions: [FUNCTION],
@@ -92,6 +92,6 @@ describe('`by`', () => {
       addressHeaders: ['x-edge'],
     });
     const none = { ip: false, user: false, functions: [], headers: [], addressHeaders: [] };
-    expect(sourcesOf('everyone')).toEqual(none);
+    expect(subjectParts('everyone')).toEqual(none);
   });
 });

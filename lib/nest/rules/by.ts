@@ -32,7 +32,7 @@ export const BY: OptionCheck = {
 };
 
 /** The parts of a request that a rule counts by. */
-export interface SubjectSources {
+export interface SubjectParts {
   readonly ip: boolean;
   readonly user: boolean;
   /** The functions of the application that return a part. */
@@ -43,7 +43,7 @@ export interface SubjectSources {
   readonly addressHeaders: readonly string[];
 }
 
-export function sourcesOf(by: By | readonly By[]): SubjectSources {
+export function subjectParts(by: By | readonly By[]): SubjectParts {
   const parts = partsOf(by);
   return {
     ip: parts.includes('ip'),

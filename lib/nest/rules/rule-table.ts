@@ -9,7 +9,7 @@ import { subjectForPrograms, type Subject, type SubjectValue } from '../../rules
 import { EffectiveRule, type RulePlace } from './effective-rule.js';
 import { programSubject, type ProgramSubject } from './program-subject.js';
 import type { By, RouteRuleFields } from './route-rule.js';
-import { RuleBook } from './rule-book.js';
+import { DeclaredRules } from './declared-rules.js';
 import { changedFields, type RuleChanges } from './rule-changes.js';
 import type { RuleFields } from './rule-layers.js';
 
@@ -154,18 +154,18 @@ export class TableRule {
 export class RuleTable {
   /** Set before the first rule is used. */
   keys!: RuleKeys;
-  private declared: ReadonlyMap<unknown, RuleFields> | undefined;
+  private fieldsByName: ReadonlyMap<unknown, RuleFields> | undefined;
   private readonly ofModule = new Map<string, TableRule>();
   private readonly ofRoutes = new Map<string, Set<TableRule>>();
   private changes: ReadonlyMap<string, RuleChanges> = new Map();
   /** Called with the problems of a rule that is found after a live change, and that the change does not fit. */
   reject: (rule: string, problems: readonly string[]) => void = () => undefined;
 
-  constructor(@Inject(RuleBook) private readonly book: RuleBook) {}
+  constructor(@Inject(DeclaredRules) private readonly declared: DeclaredRules) {}
 
   /** The rules of the module's options. Their keys contain no route. */
   get ofOptions(): readonly TableRule[] {
-    return [...this.book.everyRoute, ...this.book.onDemandNames].map((name) => this.ofName(name)!);
+    return [...this.declared.everyRoute, ...this.declared.onDemandNames].map((name) => this.ofName(name)!);
   }
 
   /** The rules that were found so far. */
@@ -188,8 +188,8 @@ export class RuleTable {
   ofName(name: string): TableRule | undefined {
     const known = this.ofModule.get(name);
     if (known) return known;
-    this.declared ??= new Map(this.book.optionRules().map((fields) => [fields['name'], fields]));
-    const fields = this.declared.get(name);
+    this.fieldsByName ??= new Map(this.declared.optionRules().map((fields) => [fields['name'], fields]));
+    const fields = this.fieldsByName.get(name);
     if (!fields) return undefined;
     const rule = new TableRule(fields, this.keys);
     this.ofModule.set(name, rule);

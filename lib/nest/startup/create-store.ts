@@ -7,7 +7,7 @@ import { openApplicationClient, openRedisStore } from '../../stores/redis/open-r
 import type { RedisStore } from '../../stores/redis/redis.store.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { readModuleOptions } from '../rules/check-options.js';
-import type { RuleBook } from '../rules/rule-book.js';
+import type { DeclaredRules } from '../rules/declared-rules.js';
 import { Logger } from '@nestjs/common';
 import { shown } from '../../contracts/shown.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
@@ -57,10 +57,10 @@ const NONE: ClientHolder = { client: null, close: () => Promise.resolve() };
  */
 export async function createClient(
   store: BaseStore,
-  book: RuleBook,
+  declared: DeclaredRules,
   options: RateLimitModuleOptions,
 ): Promise<ClientHolder> {
-  if (book.problems.size > 0) return NONE;
+  if (declared.problems.size > 0) return NONE;
   const { redis } = readModuleOptions(options);
   return redis ? openApplicationClient(redis, store as Partial<RedisStore>) : NONE;
 }
@@ -72,11 +72,11 @@ const logger = new Logger('RateLimit');
  * application will not start.
  */
 export async function createStore(
-  book: RuleBook,
+  declared: DeclaredRules,
   options: RateLimitModuleOptions,
   warnings: Warnings,
 ): Promise<BaseStore> {
-  if (book.problems.size > 0) return new MemoryStore();
+  if (declared.problems.size > 0) return new MemoryStore();
   if (process.env.RATE_LIMIT === 'off') {
     warnings.warn('RL_OFF', 'RATE_LIMIT=off is set: every request is allowed and none is counted');
     return new UnlimitedStore();

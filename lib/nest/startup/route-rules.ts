@@ -1,10 +1,4 @@
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type OnApplicationShutdown,
-  type Type,
-} from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown, type Type } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { keysOfRule, tooManyKeys } from '../../rules/keys.js';
 import { problemsOf, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
@@ -27,7 +21,7 @@ import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
 import { RouteIds } from './route-ids.js';
 import { Route, Routes, type Handler } from '../request/routes.js';
-import { RuleBook, type Target } from '../rules/rule-book.js';
+import { DeclaredRules, type Target } from '../rules/declared-rules.js';
 import { RuleTable, TableRule } from '../rules/rule-table.js';
 import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
@@ -46,7 +40,7 @@ export class RouteRules implements OnApplicationShutdown {
   readonly ruled: ReadonlySet<TransportName>;
 
   constructor(
-    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(RuleTable) private readonly table: RuleTable,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(InvalidValues) private readonly invalid: InvalidValues,
@@ -55,14 +49,14 @@ export class RouteRules implements OnApplicationShutdown {
     @Inject(Routes) private readonly routes: Routes,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
   ) {
-    this.ids = new RouteIds(config, modules, book.problems);
-    this.ruled = new Set(book.ruledTransports);
-    this.mistakes = new RuleMistakes(warnings, book);
+    this.ids = new RouteIds(config, modules, declared.problems);
+    this.ruled = new Set(declared.ruledTransports);
+    this.mistakes = new RuleMistakes(warnings, declared);
   }
 
   /** Compiles the rules of the module's options. */
   compileOptions(): void {
-    for (const rule of this.book.optionRules()) this.limitOf(rule, 'the module', undefined);
+    for (const rule of this.declared.optionRules()) this.limitOf(rule, 'the module', undefined);
   }
 
   /** Compiles the rules of the methods of a class. */
@@ -73,7 +67,7 @@ export class RouteRules implements OnApplicationShutdown {
       this.checkAddresses(route, kind);
       const isLimited = kind !== 'none' && route.limits.length > 0;
       const wrong = isLimited && this.throttles.problemOf(handler, lineage(type), `${type.name}.${name}`);
-      if (wrong) this.book.problems.add(wrong);
+      if (wrong) this.declared.problems.add(wrong);
     }
   }
 
@@ -84,14 +78,14 @@ export class RouteRules implements OnApplicationShutdown {
    * @throws RateLimitConfigError listing all problems
    */
   finish(others: readonly string[]): void {
-    this.book.checkNames();
+    this.declared.checkNames();
     this.checkAlone();
-    for (const each of others) this.book.problems.add(each);
-    this.book.throwIfWrong();
+    for (const each of others) this.declared.problems.add(each);
+    this.declared.throwIfWrong();
     this.mistakes.check();
     this.warnOfUnboundedRoutes();
     this.warnOfUnreadVariables();
-    if (!this.book.hasUnusedDefaults) return;
+    if (!this.declared.hasUnusedDefaults) return;
     this.warnings.warn(
       'RL_NO_RULES',
       '`defaults` has fields for rules, but there is no rule, so nothing is limited. Write a rule, such as ' +
@@ -104,7 +98,7 @@ export class RouteRules implements OnApplicationShutdown {
   }
 
   private warnOfUnreadVariables(): void {
-    const names = unreadVariables(this.book.overrides);
+    const names = unreadVariables(this.declared.overrides);
     if (names.length === 0) return;
     this.warnings.warn(
       'RL_UNREAD_VARIABLES',
@@ -125,7 +119,7 @@ export class RouteRules implements OnApplicationShutdown {
       const method = methodNameOf(type, handler);
       const kind = handlerKind(type, method, isController(type));
       const isCalled = kind === 'none' && methodRules(type, method).rules.length === 0;
-      return this.book.later(() => this.routeOf(type, handler, method, isCalled ? 'unknown' : kind));
+      return this.declared.later(() => this.routeOf(type, handler, method, isCalled ? 'unknown' : kind));
     } catch (error) {
       const reason =
         error instanceof RateLimitConfigError ? error.problems.join('; ') : escaped(String(error));
@@ -141,14 +135,14 @@ export class RouteRules implements OnApplicationShutdown {
     const { limits } = kind === 'pattern' && this.ruled.has('rpc') ? route : route.named;
     for (const limit of limits) {
       const wrong = addressProblem(limit, what);
-      if (wrong !== undefined) this.book.problems.add(wrong);
+      if (wrong !== undefined) this.declared.problems.add(wrong);
     }
   }
 
   private checkAlone(): void {
     const modules = [...this.modules.values()].filter(({ providers }) => providers.has(RouteRules));
     if (modules.length > 1) {
-      this.book.problems.add(
+      this.declared.problems.add(
         'RateLimitModule: imported with options more than once; allowed: once, in the root module',
       );
     }
@@ -161,14 +155,14 @@ export class RouteRules implements OnApplicationShutdown {
         ? methodRules(type, method)
         : targetRules(handler);
     const targets = [...lineage(type).map(classTarget), { ...ofMethod, path: `@RateLimit on ${owner}` }];
-    const rules = this.book
+    const rules = this.declared
       .rulesFor(targets)
       .filter((rule) => !ALONE.has(kind) || namedOn(rule) === 'handler');
     const wrong = tooManyKeys(
       owner,
       rules.reduce((keys, rule) => keys + keysOfRule(rule), 0),
     );
-    if (wrong !== undefined) this.book.problems.add(wrong);
+    if (wrong !== undefined) this.declared.problems.add(wrong);
     const identified = { type, handler, method, kind, owner };
     const applied = rules.filter((rule) => isApplied(rule, identified, this.ruled));
     const id = this.ids.of(identified, applied);
@@ -183,7 +177,7 @@ export class RouteRules implements OnApplicationShutdown {
       return limit ?? [];
     });
     for (const wrong of waitProblems(kind === 'none', counted)) {
-      this.book.problems.add(wrong);
+      this.declared.problems.add(wrong);
     }
     this.mistakes.addMethod(type, method, kind !== 'none');
     return this.routes.set(type, handler, new Route(limits, isIntercepted(handler)));
@@ -191,9 +185,9 @@ export class RouteRules implements OnApplicationShutdown {
 
   /** @param id the route; `undefined` for a rule of the module */
   private limitOf(fields: RuleFields, owner: string, id: string | undefined): RouteLimit | undefined {
-    if (this.book.reportMissing(fields, owner) || this.book.problems.size > 0) return undefined;
+    if (this.declared.reportMissing(fields, owner) || this.declared.problems.size > 0) return undefined;
     const conflict = this.shared.conflict(fields, owner);
-    if (conflict !== undefined) this.book.problems.add(conflict);
+    if (conflict !== undefined) this.declared.problems.add(conflict);
     let limit: RouteLimit | undefined;
     const problems = problemsOf(() => {
       const rule =
@@ -204,7 +198,7 @@ export class RouteRules implements OnApplicationShutdown {
       this.checks.add(limit);
       this.shared.add(fields, owner);
     });
-    for (const problem of problems) this.book.problems.add(problem);
+    for (const problem of problems) this.declared.problems.add(problem);
     return limit;
   }
 }

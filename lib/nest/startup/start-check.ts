@@ -11,7 +11,7 @@ import {
   type HandlerKind,
   type HandlerMethod,
 } from './handlers.js';
-import { RuleBook } from '../rules/rule-book.js';
+import { DeclaredRules } from '../rules/declared-rules.js';
 import { Warnings } from '../warnings.js';
 import { Routes, type Handler } from '../request/routes.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
@@ -20,7 +20,7 @@ import { isIntercepted } from '../../transports/handler-interceptor.js';
 @Injectable()
 export class ModuleRulesCheck implements OnApplicationBootstrap {
   constructor(
-    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(Guards) private readonly guards: Guards,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(Warnings) private readonly warnings: Warnings,
@@ -28,7 +28,7 @@ export class ModuleRulesCheck implements OnApplicationBootstrap {
 
   /** Runs at bootstrap, since applications add global guards until then. */
   onApplicationBootstrap(): void {
-    const names = this.book.everyRoute.map((name) => `"${name}"`);
+    const names = this.declared.everyRoute.map((name) => `"${name}"`);
     if (names.length === 0 || this.guards.hasOurs || !this.hasHandlers()) return;
     const rules = names.length > 1 ? `The rules ${names.join(', ')} limit` : `The rule ${names[0]} limits`;
     this.warnings.warn(

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { RuleBook } from '../rules/rule-book.js';
+import { DeclaredRules } from '../rules/declared-rules.js';
 import { REGISTERS_FILTER } from '../tokens.js';
 import { Connections } from './connections.js';
 import { addStreamCallFilter, takesStreamCalls } from '../../transports/grpc-stream-call.js';
@@ -26,7 +26,7 @@ export class Wiring {
   constructor(
     @Inject(Guards) private readonly guards: Guards,
     @Inject(ModulesContainer) modules: ModulesContainer,
-    @Inject(RuleBook) private readonly book: RuleBook,
+    @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(REGISTERS_FILTER) private readonly registersFilter: boolean,
     @Inject(Connections) private readonly connections: Connections,
     @Inject(ApplicationConfig) config: ApplicationConfig,
@@ -57,6 +57,6 @@ export class Wiring {
 
   /** Whether rules apply to all methods of a class. */
   private hasRules(type: Type): boolean {
-    return this.book.everyRoute.length > 0 || isLimitedClass(type);
+    return this.declared.everyRoute.length > 0 || isLimitedClass(type);
   }
 }

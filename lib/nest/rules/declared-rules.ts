@@ -30,7 +30,7 @@ export interface Target extends TargetRules {
  * Combines the rules of a route: those of the module, then those of each target from the outermost to the handler, then
  * the overrides. Collects all problems.
  */
-export class RuleBook {
+export class DeclaredRules {
   problems: Set<string>;
   /** The fields of decorators whose value is `undefined`, in words for a message. */
   readonly undefinedFields = new Set<string>();
