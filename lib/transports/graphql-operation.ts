@@ -4,12 +4,15 @@ import { DecidedHit } from '../limiter/decision.js';
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 
-/** The decisions on the fields of one GraphQL operation, reported as one. */
+/** The decisions on the fields of one GraphQL operation or batch, reported as one. */
 export class Operation {
   private decision: Decision | undefined;
   private isDenied = false;
   /** Whether each denial is one of limits that could not be checked. */
   private isUnavailable = true;
+  private hasData = false;
+  /** The status that the response got from a request without data. */
+  private status: number | undefined;
   /** The headers of all decisions. */
   headers: readonly Header[] = [];
   /** Aborts when the client has ended the operation; absent until a field waits. */
@@ -25,21 +28,29 @@ export class Operation {
     return (this.headers = format(this.decision));
   }
 
-  /** The HTTP status of the operation if no field has data; `undefined` if no field was denied. */
-  get status(): number | undefined {
-    if (!this.isDenied) return undefined;
-    return this.isUnavailable ? 503 : 429;
+  /** Adds the data of a request: a batch has several. Returns the status of their response; `undefined` to keep it. */
+  respond(data: unknown): number | undefined {
+    this.hasData ||= hasData(data);
+    if (this.isDenied && !this.hasData) return (this.status = this.isUnavailable ? 503 : 429);
+    return this.status && 200;
   }
+}
+
+interface OperationContext {
+  readonly req?: object;
+  readonly reply?: { readonly request?: object };
 }
 
 const operations = new WeakMap<object, Operation>();
 
-/** Returns the decisions on the operation with this context, which all its fields share. */
-export function operationOf(context: object): Operation {
-  const known = operations.get(context);
+/** Returns the decisions on the operation with this context. The operations of a batch share one, but no context. */
+export function operationOf(context: OperationContext): Operation {
+  const request: { readonly method?: unknown } | undefined = context.req ?? context.reply?.request;
+  const shared = request?.method === 'POST' ? request : context; // A subscription has the GET of its connection.
+  const known = operations.get(shared);
   if (known) return known;
   const operation = new Operation();
-  operations.set(context, operation);
+  operations.set(shared, operation);
   return operation;
 }
 
@@ -60,7 +71,7 @@ function merged(one: Decision, other: Decision): Decision {
 
 /** The part of Apollo's request that is read and changed when its response is complete. */
 interface ApolloRequest {
-  readonly contextValue: object;
+  readonly contextValue: OperationContext;
   readonly response: {
     readonly http: { status?: number; readonly headers: Map<string, string> };
     readonly body: { readonly kind: string; readonly singleResult?: { readonly data?: unknown } };
@@ -78,8 +89,8 @@ interface Execution {
   readonly data?: unknown;
 }
 
-interface MercuriusContext {
-  readonly reply?: { code?(status: number): unknown };
+interface MercuriusContext extends OperationContext {
+  readonly reply?: OperationContext['reply'] & { code?(status: number): unknown };
 }
 
 /**
@@ -95,8 +106,8 @@ export class GraphqlResponse implements OnApplicationBootstrap {
     if (httpAdapter?.getType() !== 'fastify') return;
     const { graphql } = httpAdapter.getInstance<{ graphql?: Partial<MercuriusHook> }>();
     graphql?.addHook?.('onResolution', async ({ data }, context) => {
-      const { status } = operationOf(context);
-      if (status !== undefined && !hasData(data)) context.reply?.code?.(status);
+      const status = operationOf(context).respond(data);
+      if (status !== undefined) context.reply?.code?.(status);
     });
   }
 
@@ -104,13 +115,12 @@ export class GraphqlResponse implements OnApplicationBootstrap {
   async requestDidStart(): Promise<object> {
     return {
       willSendResponse: async ({ contextValue, response }: ApolloRequest) => {
-        const { status, headers } = operationOf(contextValue);
-        for (const [name, value] of headers) response.http.headers.set(name.toLowerCase(), value);
+        const operation = operationOf(contextValue);
+        for (const [name, value] of operation.headers) response.http.headers.set(name.toLowerCase(), value);
         await Promise.resolve(); // the driver of Nest sets 200 in this turn
         const { kind, singleResult } = response.body;
-        if (status !== undefined && kind === 'single' && !hasData(singleResult?.data)) {
-          response.http.status = status;
-        }
+        const status = kind === 'single' ? operation.respond(singleResult?.data) : undefined;
+        if (status !== undefined) response.http.status = status;
       },
     };
   }

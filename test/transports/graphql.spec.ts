@@ -54,6 +54,31 @@ describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
     expect([data!['one'], data!['two']].sort()).toEqual(['quota 1', 'quota 2']);
   });
 
+  it.each<[string[], number]>([
+    [['{ orders }', '{ quota }'], 200],
+    [['{ orders }', '{ orders }'], 429],
+  ])(
+    'a batch %j has the headers of all its operations, and gets 429 if none has data',
+    async (texts, status) => {
+      const options = { ...setup.options, allowBatchedHttpRequests: true, allowBatchedQueries: true };
+      const app = await start({ ...setup, options });
+      for (let nth = 1; nth <= 2; nth++) await app.query('{ orders }');
+      const answers = [texts, [...texts].reverse()].map((queries) =>
+        app.send({
+          method: 'POST',
+          path: '/graphql',
+          headers: { 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.1' },
+          body: JSON.stringify(queries.map((query) => ({ query }))),
+        }),
+      );
+      for (const { status: answered, headers } of await Promise.all(answers)) {
+        expect(answered).toBe(status);
+        const names = ['orders', ...(status === 200 ? ['quota'] : [])];
+        for (const name of names) expect(headers['ratelimit-policy']).toContain(name);
+      }
+    },
+  );
+
   it.each(['nest', () => ({ statusCode: 429, message: 'slow down' })] as const)(
     'the option `body` changes no error: %p',
     async (body) => {
