@@ -3,6 +3,7 @@ import { Catch, Inject, type ArgumentsHost, type ExceptionFilter, type Type } fr
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 import { checkInjected } from './checks/module-check.js';
+import { isHttp } from './request/exchange.js';
 import { Responder, type Denial } from './request/responder.js';
 import { answerDenial } from '../transports/handler-interceptor.js';
 import { RateLimitUnavailableException, RateLimitExceededException } from './rate-limit.exception.js';
@@ -37,7 +38,7 @@ export class RateLimitFilter implements ExceptionFilter {
   catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {
     const own = this.exactFilter(exception);
     if (own) return own.catch(exception, host) as Observable<never> | void;
-    if (host.getType() !== 'http') return answerDenial(exception, host);
+    if (!isHttp(host)) return answerDenial(exception, host);
     this.respond(exception, host.getArgByIndex<object>(1), host);
   }
 

@@ -9,7 +9,7 @@ import type { Decision } from '../contracts/decision.js';
 import { problem } from '../contracts/rate-limit-config.error.js';
 import { checkForeignHooks, checkInjected } from './checks/module-check.js';
 import { Admission } from './request/admission.js';
-import { HttpExchange, type Exchange, type SubjectHook } from './request/exchange.js';
+import { HttpExchange, isHttp, type Exchange, type SubjectHook } from './request/exchange.js';
 import { InvalidValues, Warnings } from './warnings.js';
 import { Responder } from './request/responder.js';
 import { Routes, type Handler } from './request/routes.js';
@@ -168,14 +168,14 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
   }
 
   private apply(context: ExecutionContext, { subjectOf }: Hooks): boolean | Promise<boolean> {
-    const isHttp = context.getType() === 'http';
-    const exchange = isHttp ? new HttpExchange(context) : this.transports.exchangeOf(context);
+    const hasResponse = isHttp(context);
+    const exchange = hasResponse ? new HttpExchange(context) : this.transports.exchangeOf(context);
     if (subjectOf) exchange.subjectOf = subjectOf;
     const [type, handler] = [context.getClass(), context.getHandler() as Handler];
     const known = this.routes.byType.get(type)?.get(handler) ?? this.rules.compileLater(type, handler);
     known.isGuarded = true;
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
-    return isHttp
+    return hasResponse
       ? this.admission.enter(route, exchange, this.denied)
       : this.stages.enter(route, exchange, this.denied);
   }

@@ -34,10 +34,6 @@ const request = { ip: '10.0.0.1', headers: {} };
 const response = { headersSent: false };
 
 describe('the request and response behind a context', () => {
-  it('are those of HTTP', () => {
-    expect(partsOf(context('http', request, response))).toEqual({ request, response });
-  });
-
   it.each([
     ['Apollo on Express', { req: request, res: response }],
     ['Fastify', { request, reply: response }],

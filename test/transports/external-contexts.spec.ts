@@ -80,14 +80,14 @@ class Queue {
 type Handler = (...args: unknown[]) => unknown;
 
 /** Starts an application whose consumers are called as a library calls them: with the guards and interceptors of Nest. */
-async function startQueue(limits: RateLimitModuleOptions = {}) {
+async function startQueue(limits: RateLimitModuleOptions = {}, type: 'queue' | undefined = 'queue') {
   const metadata = { imports: [RateLimitModule.forRoot(limits)], providers: [Queue, Gatekeeper] };
   const { app } = await startApp(metadata, { framework: 'express' });
   const queue = app.get(Queue);
   const creator = app.get(ExternalContextCreator, { strict: false });
   const deliver = async (name: Exclude<keyof Queue, 'gate'>, ...args: unknown[]): Promise<unknown> => {
     const none = undefined;
-    const run = creator.create(queue, queue[name] as Handler, name, none, none, none, none, none, 'queue');
+    const run = creator.create(queue, queue[name] as Handler, name, none, none, none, none, none, type);
     try {
       return (await run(...args)) as unknown;
     } catch (error) {
@@ -162,5 +162,12 @@ describe('a handler that a library calls through ExternalContextCreator', () => 
     const limited = await startQueue({ rules, transports: ['other'] });
     expect(await limited.deliver('free')).toBe('free');
     expect(await limited.deliver('free')).toEqual(denied('default'));
+  });
+
+  it('is no HTTP request if the library states no type of its context, which is that of HTTP then', async () => {
+    const { deliver } = await startQueue({ rules: { default: { window: '1h', limit: 1 } } }, undefined);
+    for (let nth = 1; nth <= 3; nth++) expect(await deliver('free')).toBe('free');
+    expect([await deliver('store', 'a'), await deliver('store', 'b')]).toEqual(['stored a', 'stored b']);
+    expect(await deliver('store', 'c')).toEqual(denied('parcels'));
   });
 });

@@ -1,4 +1,4 @@
-import { HttpException, type ExecutionContext } from '@nestjs/common';
+import { HttpException, type ArgumentsHost, type ExecutionContext } from '@nestjs/common';
 import { promised } from '../../contracts/thenable.js';
 import type { Decision } from '../../contracts/decision.js';
 import type { Header } from '../../http/headers.js';
@@ -178,6 +178,13 @@ export abstract class Exchange {
   watchUser(): UserReads {
     return (this.userReads ??= new UserReads(this.request));
   }
+}
+
+/** Whether a context is one of HTTP. A library that states no type for the calls of its handlers gets that of HTTP. */
+export function isHttp(host: ArgumentsHost): boolean {
+  if (host.getType() !== 'http') return false;
+  const response = host.getArgByIndex<unknown>(1);
+  return typeof response === 'object' && response !== null;
 }
 
 /** A request and its response, on Express or Fastify. The response has the headers, and its end settles charges. */
