@@ -66,9 +66,22 @@ export function definitionOf({ Node }: typeof TsMorph, node: TsMorph.Node): TsMo
       Node.isVariableDeclaration(each) &&
       each.getVariableStatement()?.getDeclarationKindKeywords()[0]?.getText() === 'const';
     if (isConstant || Node.isPropertyAssignment(each)) return each.getInitializer();
-    if (Node.isFunctionDeclaration(each)) return each;
+    if (Node.isPropertyDeclaration(each) && each.isStatic() && each.isReadonly())
+      return each.getInitializer();
+    if (Node.isFunctionDeclaration(each) || Node.isMethodDeclaration(each)) return each;
   }
   return undefined;
+}
+
+/** Returns the object literal that a node is, or that it is the name of. */
+export function objectAt(
+  m: typeof TsMorph,
+  node: TsMorph.Node | undefined,
+): TsMorph.ObjectLiteralExpression | undefined {
+  const { Node } = m;
+  let found = Node.isObjectLiteralExpression(node) ? node : node && definitionOf(m, node);
+  while (Node.isAsExpression(found) || Node.isSatisfiesExpression(found)) found = found.getExpression();
+  return Node.isObjectLiteralExpression(found) ? found : undefined;
 }
 
 function calculated(

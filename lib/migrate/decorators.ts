@@ -1,5 +1,5 @@
 import type * as TsMorph from 'ts-morph';
-import { definitionOf } from './constants.js';
+import { objectAt } from './constants.js';
 import { durationFor, type Source } from './source.js';
 import { fieldsOf, valuesOf } from './rules.js';
 
@@ -61,44 +61,53 @@ function throttle(source: Source, call: TsMorph.CallExpression): string[] | stri
   if (!values || entries.some(([, each]) => each === undefined)) {
     return `@Throttle: its argument is no literal, or has a name that is no constant; ${BY_HAND}`;
   }
-  const { names } = source.application;
-  const unknown = entries.find(([name]) => names?.has(name) === false);
-  if (unknown) {
-    return `@Throttle: no throttler has the name "${unknown[0]}", so it limited nothing; remove it, or add the rule`;
-  }
-  return entries.map(([name, each]) => rateLimit(source, [...named(name), ...fieldsOf(source, each!)]));
+  return (
+    wrongName(source, [...values.keys()], 'limited') ??
+    entries.map(([name, each]) => rateLimit(source, [...named(name), ...fieldsOf(source, each!)]))
+  );
 }
 
 /** Returns the values of an object literal, or of a constant that is one and reads no other name. */
 function literalOf(source: Source, node: TsMorph.Node | undefined): Map<string, TsMorph.Node> | undefined {
-  const { Node } = source.m;
-  if (Node.isObjectLiteralExpression(node)) return valuesOf(source, node);
-  let found = node && definitionOf(source.m, node);
-  while (Node.isAsExpression(found) || Node.isSatisfiesExpression(found)) found = found.getExpression();
-  const isAlone =
-    Node.isObjectLiteralExpression(found) &&
-    found
-      .getDescendants()
-      .filter((each) => Node.isIdentifier(each))
-      .every((each) => Node.isPropertyAssignment(each.getParent()) || source.helperOf(each) !== undefined);
-  return isAlone ? valuesOf(source, found as TsMorph.ObjectLiteralExpression) : undefined;
+  const object = objectAt(source.m, node);
+  if (!object) return undefined;
+  const isAlone = object
+    .getDescendantsOfKind(source.m.SyntaxKind.Identifier)
+    .every(
+      (each) => source.m.Node.isPropertyAssignment(each.getParent()) || source.helperOf(each) !== undefined,
+    );
+  return object === node || isAlone ? valuesOf(source, object) : undefined;
 }
 
 /** Returns a `SkipRateLimit` for the names that are skipped, and a `RateLimit` for those that no longer are. */
 function skip(source: Source, call: TsMorph.CallExpression): string[] | string {
   const [options] = call.getArguments();
-  if (!options) return [`${source.need('SkipRateLimit')}('default')`];
+  if (!options)
+    return wrongName(source, ['default'], 'skipped') ?? [`${source.need('SkipRateLimit')}('default')`];
   const values = literalOf(source, options);
   const flags = [...(values ?? [])].map(([name, value]) => [name, source.valueOf(value)] as const);
   if (!values || flags.some(([, flag]) => typeof flag !== 'boolean')) {
     return '@SkipThrottle: its argument is no literal; write @SkipRateLimit with the names';
   }
+  const wrong = wrongName(source, [...values.keys()], 'skipped');
+  if (wrong) return wrong;
   const skipped = flags.filter(([, flag]) => flag).map(([name]) => `'${name}'`);
   const limited = flags.filter(([, flag]) => !flag).map(([name]) => name);
   return [
     ...(skipped.length > 0 ? [`${source.need('SkipRateLimit')}(${skipped.join(', ')})`] : []),
     ...limited.map((name) => rateLimit(source, named(name))),
   ];
+}
+
+/** Returns why a decorator has no effect: it names no throttler. */
+function wrongName({ application }: Source, names: readonly string[], verb: string): string | undefined {
+  const decorator = verb === 'limited' ? '@Throttle' : '@SkipThrottle';
+  const wrong = names.find((name) => application.names?.has(name) === false);
+  if (wrong !== undefined)
+    return `${decorator}: no throttler has the name "${wrong}", so it ${verb} nothing; remove it, or add the rule`;
+  return names.length === 0
+    ? `${decorator}: names no throttler, so it ${verb} nothing; remove it`
+    : undefined;
 }
 
 function named(name: string): string[] {

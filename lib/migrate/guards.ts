@@ -1,5 +1,6 @@
 import type * as TsMorph from 'ts-morph';
 import type { Source } from './source.js';
+import { isBranch } from './throttlers.js';
 
 /** The name that `getRequestResponse` gets: the guard refuses hooks of throttler, which nothing calls. */
 const REQUEST_OF = 'requestOf';
@@ -141,7 +142,7 @@ function migrateProviders(source: Source): void {
   for (const each of file.getDescendantsOfKind(m.SyntaxKind.ObjectLiteralExpression)) {
     if (each.wasForgotten() || !isGuardProvider(source, each)) continue;
     const list = each.getParentIfKind(m.SyntaxKind.ArrayLiteralExpression);
-    if (!list) {
+    if (!list || list.getFirstAncestor((node) => isBranch(source, node))) {
       source.mark(
         each,
         "the provider of throttler's guard: remove it, since the module registers its own guard",

@@ -1,22 +1,24 @@
+import { relative } from 'node:path';
 import type * as TsMorph from 'ts-morph';
-import { millisecondsIn, textOf, isSubclassOf, type Source } from './source.js';
+import { classesIn, isTest, millisecondsIn, textOf, type Source } from './source.js';
 import { valuesOf } from './rules.js';
 import {
   UNKNOWN,
-  type Place,
-  callsAt,
-  mapOf,
+  decorationsAt,
   entriesOf,
-  callsOf,
-  throttlersOf,
-  objectsIn,
   factoriesOf,
-  decorated,
+  guardsOf,
+  isCalled,
+  mapOf,
+  objectsIn,
+  rootsOf,
+  throttlersOf,
+  type Decoration,
 } from './throttlers.js';
 
-/** The decorators of handlers. */
+/** The decorators of handlers, and those of limits, which stand on handlers. */
 const HANDLERS =
-  /^(Get|Post|Put|Patch|Delete|Head|Options|All|Search|Sse|Query|Mutation|Subscription|SubscribeMessage|MessagePattern|EventPattern|GrpcMethod|GrpcStreamMethod|GrpcStreamCall)$/;
+  /(^|\.)(Get|Post|Put|Patch|Delete|Head|Options|All|Search|Sse|Query|Mutation|Subscription|SubscribeMessage|MessagePattern|EventPattern|GrpcMethod|GrpcStreamMethod|GrpcStreamCall|Throttle|SkipThrottle|RateLimit|SkipRateLimit)$/;
 
 /** A limit: permits per milliseconds; a field that is no constant is unknown. */
 interface Limit {
@@ -26,79 +28,86 @@ interface Limit {
 
 type Limits = Map<string, Limit>;
 
-/** The limits of each route in words, by its class and method. */
+/** The limits of a route while its decorators are read. */
+interface Layers {
+  readonly limits: Limits;
+  readonly skipped: Set<string>;
+}
+
+/** The limits of each route in words, by its file, class and method. */
 export type RouteLimits = ReadonlyMap<string, string>;
+
+/** Reads the decorators of a class or method into the limits of a route. */
+type ReadPlace = (layers: Layers, source: Source, decorations: readonly Decoration[], all: Limits) => void;
 
 /** Returns the limits of each route by throttler. */
 export function limitsBefore(sources: readonly Source[]): RouteLimits {
-  const roots = sources.flatMap((source) =>
-    callsOf(source, 'ThrottlerModule').map((call) => ({ source, call })),
-  );
   const all: Limits = new Map();
+  const roots = rootsOf(sources, 'ThrottlerModule');
   for (const { source, call } of roots) {
-    for (const list of throttlersOf(source, call) ?? [undefined]) {
-      const values = source.m.Node.isObjectLiteralExpression(list) ? valuesOf(source, list) : undefined;
-      const name = values?.get('name');
-      all.set(
-        String(name ? (source.valueOf(name) ?? UNKNOWN) : values ? 'default' : UNKNOWN),
-        limitIn(source, values, 'ttl'),
-      );
-    }
+    for (const [name, values] of throttlersOf(source, call)) all.set(name, limitIn(source, values, 'ttl'));
   }
-  if (all.size === 0) all.set(UNKNOWN, {});
   const guards = guardsOf(sources, 'ThrottlerGuard');
-  return routes(sources, guards, guards.isGlobal, (source, places) => {
-    const limits: Limits = new Map(all);
-    for (const call of decorated(source, places, 'Throttle')) {
-      for (const [name, each] of entriesOf(source, call.getArguments()[0])) {
-        if (all.has(name) || name === UNKNOWN || all.has(UNKNOWN))
-          overlay(limits, name, limitIn(source, each, 'ttl'));
-      }
-    }
-    const skips = decorated(source, places, 'SkipThrottle').map((call) => call.getArguments()[0]);
-    for (const options of skips) {
-      if (!options) limits.delete('default');
-      for (const [name, flag] of options ? entriesOf(source, options) : []) {
-        if (source.valueOf(flag) === true) limits.delete(name);
-        else if (all.has(name) && !limits.has(name)) limits.set(name, all.get(name)!);
-      }
-    }
-    return limits;
-  });
+  return routes(sources, roots.length === 1 ? all : unknown(), guards, readThrottle);
 }
 
 /** Returns the limits of each route by this package. */
 export function limitsAfter(sources: readonly Source[]): RouteLimits {
+  const roots = rootsOf(sources, 'RateLimitModule');
+  const found = roots.flatMap(({ source, call }) => {
+    const objects = [call, ...factoriesOf(source, call)].flatMap((each) => objectsIn(source, each));
+    const values = objects.map((each) => valuesOf(source, each));
+    const registersGuard = !values.some((each) => each?.get('registerGuard')?.getText() === 'false');
+    const rules = values.flatMap((each) => each?.get('rules') ?? []);
+    return (rules.length > 0 ? rules : [undefined]).map((each) => ({ source, rules: each, registersGuard }));
+  });
   const all: Limits = new Map();
-  let registersGuard = false;
-  for (const source of sources) {
-    for (const call of callsOf(source, 'RateLimitModule')) {
-      const objects = [call, ...factoriesOf(source, call)].flatMap((each) => objectsIn(source, each));
-      const values = objects.map((each) => valuesOf(source, each));
-      const rules = values.map((each) => each?.get('rules')).find((each) => each !== undefined);
-      registersGuard ||= !values.some((each) => each?.get('registerGuard')?.getText() === 'false');
-      for (const [name, each] of rules ? entriesOf(source, rules) : [[UNKNOWN, undefined] as const])
-        all.set(name, limitIn(source, each, 'window'));
+  for (const { source, rules } of found) {
+    for (const [name, each] of entriesOf(source, rules)) all.set(name, limitIn(source, each, 'window'));
+  }
+  const guards = guardsOf(sources, 'RateLimitGuard');
+  const isGlobal = guards.isGlobal || found.some(({ registersGuard }) => registersGuard);
+  return routes(sources, found.length === 1 ? all : unknown(), { ...guards, isGlobal }, readRateLimit);
+}
+
+const unknown = (): Limits => new Map([[UNKNOWN, {}]]);
+
+/** A decorator of throttler that is nearer replaces a field, or whether the throttler is skipped. */
+const readThrottle: ReadPlace = ({ limits, skipped }, source, decorations, all) => {
+  for (const { call } of named(decorations, 'Throttle')) {
+    for (const [name, each] of entriesOf(source, call.getArguments()[0])) {
+      if (all.has(name) || name === UNKNOWN || all.has(UNKNOWN))
+        overlay(limits, name, limitIn(source, each, 'ttl'));
     }
   }
-  if (all.size === 0) all.set(UNKNOWN, {});
-  const guards = guardsOf(sources, 'RateLimitGuard');
-  return routes(sources, guards, registersGuard || guards.isGlobal, (source, places) => {
-    const limits: Limits = new Map(all);
-    for (const place of places) {
-      for (const call of decorated(source, [place], 'SkipRateLimit')) {
-        const names = call.getArguments().map((each) => source.valueOf(each));
-        for (const name of names.length > 0 ? names : [...limits.keys()]) limits.delete(String(name));
-      }
-      for (const call of decorated(source, [place], 'RateLimit')) {
-        const values = mapOf(source, call.getArguments()[0]);
-        const name = String(values?.has('name') ? source.valueOf(values.get('name')) : 'default');
-        if (!limits.has(name) && all.has(name)) limits.set(name, all.get(name)!);
-        overlay(limits, values ? name : UNKNOWN, limitIn(source, values, 'window'));
-      }
+  for (const { call } of named(decorations, 'SkipThrottle')) {
+    const [options] = call.getArguments();
+    if (!options) skipped.add('default');
+    for (const [name, flag] of options ? entriesOf(source, options) : []) {
+      const value = source.valueOf(flag);
+      if (value === true) skipped.add(name);
+      else if (value === false) skipped.delete(name);
+      else overlay(limits, UNKNOWN, {});
     }
-    return limits;
-  });
+  }
+};
+
+/** A rule that a place skips applies again where the place, or a nearer one, names it. */
+const readRateLimit: ReadPlace = ({ limits, skipped }, source, decorations) => {
+  for (const { call } of named(decorations, 'SkipRateLimit')) {
+    const names = call.getArguments().map((each) => source.valueOf(each));
+    for (const name of names.length > 0 ? names : limits.keys()) skipped.add(String(name));
+  }
+  for (const { call } of named(decorations, 'RateLimit')) {
+    const values = mapOf(source, call.getArguments()[0]);
+    const name = String(values?.has('name') ? source.valueOf(values.get('name')) : 'default');
+    skipped.delete(name);
+    overlay(limits, values ? name : UNKNOWN, limitIn(source, values, 'window'));
+  }
+};
+
+function named(decorations: readonly Decoration[], name: string): Decoration[] {
+  return decorations.filter(({ call }) => isCalled(call.getExpression(), name));
 }
 
 /** Returns a table of the routes, and whether each has the same limits as before, all of them known. */
@@ -106,7 +115,11 @@ export function tableOf(
   before: RouteLimits,
   after: RouteLimits,
 ): { readonly lines: string[]; readonly isSame: boolean } {
-  const rows = [...before].map(([route, limits]) => [route, limits, after.get(route) ?? UNKNOWN] as const);
+  const labels = [...before.keys()].map((key) => key.split(' ')[0]!);
+  const rows = [...before].map(([key, limits], index) => {
+    const isAlone = labels.indexOf(labels[index]!) === labels.lastIndexOf(labels[index]!);
+    return [isAlone ? labels[index]! : key, limits, after.get(key) ?? UNKNOWN] as const;
+  });
   const isRight = (one: string, other: string): boolean => one === other && !one.includes(UNKNOWN);
   const [first, second] = [0, 1].map((column) => Math.max(6, ...rows.map((row) => row[column]!.length)));
   const line = (route: string, one: string, other: string, note = ''): string =>
@@ -122,58 +135,70 @@ export function tableOf(
   };
 }
 
-interface Guards {
-  readonly names: ReadonlySet<string>;
-  readonly isGlobal: boolean;
-}
-
-/** The names of a guard and its subclasses, and whether one is an APP_GUARD. */
-function guardsOf(sources: readonly Source[], guard: string): Guards {
-  const classes = sources.flatMap(({ file }) => file.getClasses());
-  const names = new Set([
-    guard,
-    ...classes.filter((each) => isSubclassOf(each, guard)).map((each) => each.getName()!),
-  ]);
-  const isGlobal = sources.some((source) =>
-    source.file.getDescendantsOfKind(source.m.SyntaxKind.ObjectLiteralExpression).some((each) => {
-      const values = valuesOf(source, each);
-      const used = values?.get('useClass') ?? values?.get('useExisting');
-      return values?.get('provide')?.getText() === 'APP_GUARD' && names.has(used?.getText() ?? '');
-    }),
-  );
-  return { names, isGlobal };
-}
-
 /** Returns what each route has: nothing if no guard limits it. */
 function routes(
   sources: readonly Source[],
-  { names }: Guards,
-  isGlobal: boolean,
-  limitsOf: (source: Source, places: readonly Place[]) => Limits,
+  all: Limits,
+  guards: ReturnType<typeof guardsOf>,
+  read: ReadPlace,
 ): RouteLimits {
   const found = new Map<string, string>();
-  for (const source of sources) {
-    for (const type of source.file.getClasses()) {
-      for (const method of type.getMethods()) {
-        if (!isHandler(source, method)) continue;
-        const isGuarded = [type, method].some((place) =>
-          callsAt(source, place).some(
-            (call) =>
-              call.getExpression().getText() === 'UseGuards' &&
-              call.getArguments().some((guard) => names.has(guard.getText())),
-          ),
-        );
-        const limits = isGlobal || isGuarded ? limitsOf(source, [type, method]) : new Map<string, Limit>();
-        found.set(`${type.getName() ?? ''}.${method.getName()}`, inWords(limits));
+  for (const source of sources.filter(({ file }) => !isTest(file))) {
+    for (const type of classesIn(source)) {
+      if (source.m.Node.isClassDeclaration(type) && type.isAbstract()) continue;
+      const lineage = lineageOf(type);
+      for (const method of handlersOf(source, lineage)) {
+        const places = [...lineage.toReversed(), method].map((place) => decorationsAt(source, place));
+        const isGuarded =
+          guards.isGlobal ||
+          places.flat().some(({ call }) => isUseGuards(call) && call.getArguments().some(guards.isNamedIn));
+        const file = relative(process.cwd(), source.file.getFilePath());
+        const limits = isGuarded ? limitsOf(source, places, all, read) : new Map<string, Limit>();
+        found.set(`${type.getName() ?? ''}.${method.getName()} (${file})`, inWords(limits));
       }
     }
   }
   return found;
 }
 
-/** Whether a method has the decorator of a handler, or a function that composes one. */
-function isHandler(source: Source, method: TsMorph.MethodDeclaration): boolean {
-  return callsAt(source, method).some((call) => HANDLERS.test(call.getExpression().getText()));
+const isUseGuards = (call: TsMorph.CallExpression): boolean => call.getExpression().getText() === 'UseGuards';
+
+function limitsOf(source: Source, places: readonly Decoration[][], all: Limits, read: ReadPlace): Limits {
+  const limits: Limits = new Map(all);
+  const skipped = new Set<string>();
+  for (const decorations of places) {
+    read({ limits, skipped }, source, decorations, all);
+    const isUnsure = decorations.some(
+      ({ call, isSure }) => !isSure && /^(Skip)?(Throttle|RateLimit)$/.test(nameIn(call)),
+    );
+    if (isUnsure) overlay(limits, UNKNOWN, {});
+  }
+  for (const name of skipped) limits.delete(name);
+  return limits;
+}
+
+/** The exported name of what is called. */
+function nameIn(call: TsMorph.CallExpression): string {
+  const names = ['Throttle', 'SkipThrottle', 'RateLimit', 'SkipRateLimit'];
+  return names.find((name) => isCalled(call.getExpression(), name)) ?? '';
+}
+
+type Class = TsMorph.ClassDeclaration | TsMorph.ClassExpression;
+
+/** A class and those that it extends. */
+function lineageOf(type: Class): Class[] {
+  const parent = type.getBaseClass();
+  return parent ? [type, ...lineageOf(parent)] : [type];
+}
+
+/** The handlers of a class, with those that it inherits. */
+function handlersOf(source: Source, lineage: readonly Class[]): TsMorph.MethodDeclaration[] {
+  const methods = new Map<string, TsMorph.MethodDeclaration>();
+  for (const method of lineage.toReversed().flatMap((each) => each.getMethods()))
+    methods.set(method.getName(), method);
+  return [...methods.values()].filter((method) =>
+    decorationsAt(source, method).some(({ call }) => HANDLERS.test(call.getExpression().getText())),
+  );
 }
 
 function inWords(limits: Limits): string {

@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type * as TsMorph from 'ts-morph';
-import { valueOf } from './constants.js';
 import { migrateDecorators } from './decorators.js';
 import { isGuardProvider, migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
 import { limitsAfter, limitsBefore, tableOf } from './limits.js';
-import { MARK, Source, THROTTLER, type Application } from './source.js';
+import { isTest, MARK, Source, THROTTLER, type Application } from './source.js';
+import { UNKNOWN, objectsIn, rootsOf, throttlersOf } from './throttlers.js';
 
 /** How to migrate. */
 export interface MigrateOptions {
@@ -42,15 +42,17 @@ export async function migrate(
     indentationText: m.IndentationText.TwoSpaces,
   });
   const all = project.getSourceFiles().filter((file) => isWithin(folder, file.getFilePath()));
-  const files = all.filter(importsThrottler);
-  if (files.length === 0) return { lines: [`${path}: no file imports ${THROTTLER}.`], isSame: true };
-  const application = look(m, files);
+  const application: Application = { names: undefined, hasGlobalGuard: false, roots: 0 };
   const sources = all.map((file) => new Source(m, file, application));
+  const found = sources.filter(({ file }) => namesThrottler(m, file));
+  const lines = unreached(m, project, folder);
+  if (found.length + lines.length === 0)
+    return { lines: [`${path}: no file imports ${THROTTLER}.`], isSame: true };
+  Object.assign(application, look(sources));
   const before = limitsBefore(sources);
-  const lines: string[] = [];
-  let left = 0;
-  for (const file of files) {
-    const source = new Source(m, file, application);
+  let left = lines.length;
+  for (const source of found) {
+    const { file } = source;
     const before = file.getFullText();
     for (const step of [migrateModules, migrateDecorators, migrateGuards]) step(source);
     source.finish();
@@ -63,9 +65,38 @@ export async function migrate(
   if (!dryRun) await project.save();
   const isSame = table.isSame && left === 0;
   return {
-    lines: [...lines, '', ...table.lines, '', ...summary(files.length, left, dryRun, isSame)],
+    lines: [...lines, '', ...table.lines, '', ...summary(found.length, left, dryRun, isSame)],
     isSame,
   };
+}
+
+/** Names the files that use throttler and are not migrated: JavaScript, and those that the folder only imports. */
+function unreached(m: typeof TsMorph, project: TsMorph.Project, folder: string): string[] {
+  const own = new Set(project.getSourceFiles().map((file) => file.getFilePath()));
+  project.resolveSourceFileDependencies();
+  const outside = project
+    .getSourceFiles()
+    .filter((file) => !file.isInNodeModules() && !isWithin(folder, file.getFilePath()))
+    .filter((file) => !own.has(file.getFilePath()) && namesThrottler(m, file))
+    .map((file) => file.getFilePath() as string);
+  const host = project.getFileSystem();
+  const { outDir = join(folder, 'dist') } = project.getCompilerOptions();
+  const scripts = host
+    .globSync([...patterns(folder, 'js,mjs,cjs,jsx'), `!${outDir}/**`])
+    .filter((file) => !host.fileExistsSync(file.replace(/js$/, 'ts'))) // compiled beside its source
+    .filter((file) => host.readFileSync(file).includes(THROTTLER));
+  const line = (file: string, why: string): string => `unchanged ${relative(process.cwd(), file)}\n  ${why}`;
+  return [
+    ...outside.map((file) =>
+      line(file, `it imports ${THROTTLER} outside the folder; migrate one that has both`),
+    ),
+    ...scripts.map((file) => line(file, `it uses ${THROTTLER}, and is no TypeScript; change it by hand`)),
+  ];
+}
+
+function patterns(folder: string, extensions: string): string[] {
+  const glob = folder.replaceAll('\\', '/');
+  return [`${glob}/**/*.{${extensions}}`, `!${glob}/**/node_modules/**`, `!${glob}/**/dist/**`];
 }
 
 function summary(files: number, left: number, dryRun: boolean, isSame: boolean): string[] {
@@ -96,16 +127,18 @@ function open(m: typeof TsMorph, path: string): TsMorph.Project {
     throw wrongPath(path, 'a folder or a tsconfig.json that exists');
   }
   if (!statSync(path).isDirectory()) return projectOf(m, path);
-  const config = join(path, 'tsconfig.json');
+  const config = configAbove(path);
   const settings = { skipAddingFilesFromTsConfig: true };
-  const project = new m.Project(existsSync(config) ? { ...settings, tsConfigFilePath: config } : settings);
-  const glob = path.replaceAll('\\', '/');
-  project.addSourceFilesAtPaths([
-    `${glob}/**/*.{ts,mts,cts}`,
-    `!${glob}/**/node_modules/**`,
-    `!${glob}/**/dist/**`,
-  ]);
+  const project = new m.Project(config === undefined ? settings : { ...settings, tsConfigFilePath: config });
+  project.addSourceFilesAtPaths(patterns(path, 'ts,mts,cts'));
   return project;
+}
+
+/** The nearest configuration, which has the aliases of paths. */
+function configAbove(folder: string): string | undefined {
+  const found = ['tsconfig.json', 'tsconfig.base.json'].map((name) => join(folder, name)).find(existsSync);
+  if (found !== undefined || dirname(folder) === folder) return found;
+  return configAbove(dirname(folder));
 }
 
 /** @throws Error with `problems` if the file is not a tsconfig.json */
@@ -129,35 +162,24 @@ function isWithin(folder: string, file: string): boolean {
   return !path.startsWith('..') && !isAbsolute(path);
 }
 
-function importsThrottler(file: TsMorph.SourceFile): boolean {
-  const declarations = [...file.getImportDeclarations(), ...file.getExportDeclarations()];
-  return declarations.some((each) => each.getModuleSpecifierValue() === THROTTLER);
+/** Whether a file names throttler, in an import or otherwise. */
+function namesThrottler(m: typeof TsMorph, file: TsMorph.SourceFile): boolean {
+  return (
+    file.getFullText().includes(THROTTLER) &&
+    file.getDescendantsOfKind(m.SyntaxKind.StringLiteral).some((each) => each.getLiteralText() === THROTTLER)
+  );
 }
 
 /** Collects the facts about the application that one file cannot show. */
-function look(m: typeof TsMorph, files: readonly TsMorph.SourceFile[]): Application {
-  const application: Application = { names: undefined, hasGlobalGuard: false };
-  const sources = files.map((file) => new Source(m, file, application));
-  const objects = sources.flatMap((source) =>
-    source.file
-      .getDescendantsOfKind(m.SyntaxKind.ObjectLiteralExpression)
-      .map((object) => ({ source, object })),
-  );
-  application.hasGlobalGuard = objects.some(({ source, object }) => isGuardProvider(source, object));
-  const throttlers = objects.filter(({ object }) => isThrottler(object));
-  const names = throttlers.map(({ object }) => object.getProperty('name'));
-  const literals = names.map((name) => (name ? nameIn(m, name) : 'default'));
-  if (literals.length > 0 && !literals.includes(undefined)) application.names = new Set(literals as string[]);
-  return application;
-}
-
-/** Whether an object is an element of a list with a ttl and a limit. */
-function isThrottler(object: TsMorph.ObjectLiteralExpression): boolean {
-  const isElement = object.getParent()?.getKindName() === 'ArrayLiteralExpression';
-  return isElement && object.getProperty('ttl') !== undefined && object.getProperty('limit') !== undefined;
-}
-
-function nameIn(m: typeof TsMorph, property: TsMorph.Node): string | undefined {
-  const value = valueOf(m, m.Node.isPropertyAssignment(property) ? property.getInitializer() : undefined);
-  return typeof value === 'string' ? value : undefined;
+function look(sources: readonly Source[]): Application {
+  const roots = rootsOf(sources, 'ThrottlerModule');
+  const names = roots.flatMap(({ source, call }) => throttlersOf(source, call).map(([name]) => name));
+  return {
+    roots: roots.length,
+    names: names.length === 0 || names.includes(UNKNOWN) ? undefined : new Set(names),
+    hasGlobalGuard: sources.some(
+      (source) =>
+        !isTest(source.file) && objectsIn(source, source.file).some((each) => isGuardProvider(source, each)),
+    ),
+  };
 }

@@ -1,9 +1,15 @@
 import type * as TsMorph from 'ts-morph';
 import { byHand, fieldsOf, textOf, valuesOf } from './rules.js';
-import type { Source } from './source.js';
+import { isTest, type Source } from './source.js';
+
+/** Both are `skipIf` of a rule, which replaces that of `defaults`. */
+const SKIPS = ['skipIf', 'ignoreUserAgents'];
 
 const NO_LITERAL =
   'the options are not a literal with `throttlers`, each a literal; write `rules` of RateLimitModule';
+
+const SEVERAL =
+  'several calls configure throttler; give the folder of one application, or write the rules of RateLimitModule';
 
 const STORAGES =
   /^Throttler(Storage)?Redis(Service|Storage)?$|^RedisThrottlerStorage$|^ThrottlerStorageRedisService$/;
@@ -16,8 +22,14 @@ export function migrateModules(source: Source): void {
     const callee = call.getExpression();
     if (!m.Node.isPropertyAccessExpression(callee) || !source.is(callee.getExpression(), 'ThrottlerModule'))
       continue;
-    if (callee.getName() === 'forRoot') migrateRoot(source, call);
+    if (source.application.roots > 1 && !isTest(file)) source.mark(call, SEVERAL);
+    else if (callee.getName() === 'forRoot') migrateRoot(source, call);
     else migrateAsync(source, call);
+  }
+  for (const each of file.getDescendantsOfKind(m.SyntaxKind.Identifier)) {
+    const property = each.getParent()?.getParentIfKind(m.SyntaxKind.PropertyAssignment);
+    if (property?.getName() === 'exports' && source.is(each, 'ThrottlerModule'))
+      each.replaceWithText(source.need('RateLimitModule'));
   }
   for (const method of file.getDescendantsOfKind(m.SyntaxKind.MethodDeclaration)) {
     if (method.wasForgotten() || method.getName() !== 'createThrottlerOptions') continue;
@@ -110,7 +122,8 @@ function withRules(
   throttlers: TsMorph.ArrayLiteralExpression,
   values: ReadonlyMap<string, TsMorph.Node>,
 ): string[] | undefined {
-  const rules: string[] = [];
+  const rules = new Map<string, string>();
+  const skips = SKIPS.flatMap((name) => (values.has(name) ? [[name, values.get(name)!] as const] : []));
   let sendsHeaders = true;
   for (const each of throttlers.getElements()) {
     const options = source.m.Node.isObjectLiteralExpression(each) ? valuesOf(source, each) : undefined;
@@ -118,13 +131,15 @@ function withRules(
     const name = options.get('name');
     const known = name === undefined ? 'default' : source.valueOf(name);
     const key = typeof known === 'string' ? keyOf(known) : `[${name!.getText()}]`;
-    rules.push(`${key}: ${objectOf(fieldsOf(source, options))}`);
+    if (rules.has(key)) return undefined;
+    const inherited = SKIPS.some((field) => options.has(field)) ? skips : [];
+    rules.set(key, `${key}: ${objectOf(fieldsOf(source, new Map([...inherited, ...options])))}`);
     if (options.get('setHeaders')?.getText() === 'false') sendsHeaders = false;
   }
   const options: string[] = [];
   const redis = redisOf(source, values.get('storage'));
   if (redis) options.push(`redis: ${redis}`);
-  options.push(`rules: ${objectOf(rules)}`);
+  options.push(`rules: ${objectOf([...rules.values()])}`);
   const defaults = fieldsOf(source, values);
   if (defaults.length > 0) options.push(`defaults: ${objectOf(defaults)}`);
   if (values.get('setHeaders')?.getText() === 'false') sendsHeaders = false;

@@ -49,6 +49,7 @@ export function fieldsOf(source: Source, values: ReadonlyMap<string, TsMorph.Nod
     else fields.push(`block: ${block}`);
   }
   if (of('getTracker')) fields.push(`by: ${trackerOf(source, of('getTracker')!)}`);
+  if (of('ipv6SubnetPrefix')) fields.push(`ipv6Prefix: ${textOf(source, of('ipv6SubnetPrefix')!)}`);
   const skips = [of('skipIf') && skipOf(source, of('skipIf')!), agentsOf(of('ignoreUserAgents'))].filter(
     Boolean,
   );

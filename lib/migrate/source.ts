@@ -17,6 +17,8 @@ export interface Application {
   names: Set<string> | undefined;
   /** Whether the guard of throttler is an APP_GUARD, so that the module's own guard replaces it. */
   hasGlobalGuard: boolean;
+  /** Number of calls of `forRoot` and `forRootAsync` of throttler. */
+  roots: number;
 }
 
 /** A source file during its migration: its imports of throttler, and what is left alone in it. */
@@ -92,8 +94,12 @@ export class Source {
 
   /** Removes imports that the migration made unused, adds those that it needs, and reports those that it cannot follow. */
   finish(): void {
-    for (const each of this.file.getExportDeclarations()) {
-      if (each.getModuleSpecifierValue() === THROTTLER) this.leave(each, `it exports names of ${THROTTLER}`);
+    for (const each of this.file.getDescendantsOfKind(this.m.SyntaxKind.StringLiteral)) {
+      if (each.getLiteralText() !== THROTTLER) continue;
+      const parent = each.getParentOrThrow();
+      if (this.m.Node.isExportDeclaration(parent)) this.leave(parent, `it exports names of ${THROTTLER}`);
+      else if (!this.m.Node.isImportDeclaration(parent))
+        this.leave(parent, `it loads ${THROTTLER} without naming what it uses; import the names`);
     }
     for (const declaration of this.file.getImportDeclarations()) {
       const whole = declaration.getNamespaceImport() ?? declaration.getDefaultImport();
@@ -143,12 +149,17 @@ export class Source {
   }
 }
 
-/** Whether a class extends one of a name, also through classes of the project. */
-export function isSubclassOf(type: TsMorph.ClassDeclaration, name: string): boolean {
-  const base = type.getExtends()?.getExpression().getText();
-  if (base === undefined) return false;
-  const parent = type.getBaseClass();
-  return base === name || (parent !== undefined && parent !== type && isSubclassOf(parent, name));
+/** Whether a file has tests, whose modules limit no route. */
+export function isTest(file: TsMorph.SourceFile): boolean {
+  return /[.-](spec|test)\.[cm]?ts$/.test(file.getFilePath());
+}
+
+/** The classes of a file, also those within functions. */
+export function classesIn({ m, file }: Source) {
+  return [
+    ...file.getDescendantsOfKind(m.SyntaxKind.ClassDeclaration),
+    ...file.getDescendantsOfKind(m.SyntaxKind.ClassExpression),
+  ];
 }
 
 const UNITS = [

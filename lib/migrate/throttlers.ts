@@ -1,32 +1,50 @@
 import type * as TsMorph from 'ts-morph';
-import { definitionOf } from './constants.js';
-import { PACKAGE, THROTTLER, type Source } from './source.js';
+import { definitionOf, objectAt } from './constants.js';
+import { classesIn, isTest, PACKAGE, THROTTLER, type Source } from './source.js';
 import { valuesOf } from './rules.js';
 
 export const UNKNOWN = 'unknown';
 
-export type Place = TsMorph.ClassDeclaration | TsMorph.MethodDeclaration;
+export type Place = TsMorph.ClassDeclaration | TsMorph.ClassExpression | TsMorph.MethodDeclaration;
 
-/** The calls of the decorators of a class or method, and those in functions that compose them, in the order in which they run. */
-export function callsAt({ m }: Source, place: Place): TsMorph.CallExpression[] {
+/** A call in a decorator; not `isSure` beside a condition, which may leave it out. */
+export interface Decoration {
+  readonly call: TsMorph.CallExpression;
+  readonly isSure: boolean;
+}
+
+/** The calls of the decorators of a place, and those in what they are composed of, in the order in which they run. */
+export function decorationsAt(source: Source, place: Place): Decoration[] {
   return place
     .getDecorators()
     .toReversed()
     .flatMap((decorator) => {
-      const call = decorator.getCallExpression();
-      const composed = call && definitionOf(m, call.getExpression());
-      return call ? [call, ...(composed?.getDescendantsOfKind(m.SyntaxKind.CallExpression) ?? [])] : [];
+      const nodes = nodesIn(source, decorator.getExpression());
+      const isSure = !nodes.some((node) => isBranch(source, node));
+      return nodes.filter((node) => source.m.Node.isCallExpression(node)).map((call) => ({ call, isSure }));
     });
 }
 
+/** A node, what is in it, and in the functions and constants of the project that it uses. */
+export function nodesIn(source: Source, node: TsMorph.Node, seen = new Set<TsMorph.Node>()): TsMorph.Node[] {
+  if (seen.has(node) || node.getSourceFile().isInNodeModules()) return [];
+  seen.add(node);
+  return [node, ...node.getDescendants()].flatMap((each) => {
+    const definition = source.m.Node.isIdentifier(each) ? definitionOf(source.m, each) : undefined;
+    return definition ? [each, ...nodesIn(source, definition, seen)] : [each];
+  });
+}
+
+/** Whether a node runs only a part of the code in it. */
+export function isBranch({ m }: Source, node: TsMorph.Node): boolean {
+  const { Node } = m;
+  if (Node.isBinaryExpression(node)) return /^(&&|\|\||\?\?)$/.test(node.getOperatorToken().getText());
+  return Node.isIfStatement(node) || Node.isConditionalExpression(node) || Node.isSwitchStatement(node);
+}
+
 export function mapOf(source: Source, node: TsMorph.Node | undefined): Map<string, TsMorph.Node> | undefined {
-  if (!node) return undefined;
-  const { Node } = source.m;
-  let found: TsMorph.Node | undefined = Node.isObjectLiteralExpression(node)
-    ? node
-    : definitionOf(source.m, node);
-  while (Node.isAsExpression(found) || Node.isSatisfiesExpression(found)) found = found.getExpression();
-  return Node.isObjectLiteralExpression(found) ? valuesOf(source, found) : undefined;
+  const object = objectAt(source.m, node);
+  return object && valuesOf(source, object);
 }
 
 export function entriesOf(
@@ -36,28 +54,39 @@ export function entriesOf(
   return [...(mapOf(source, node) ?? [[UNKNOWN, undefined] as const])];
 }
 
-/** The calls of `forRoot` and `forRootAsync` of a module. */
-export function callsOf(source: Source, module: string): TsMorph.CallExpression[] {
-  const name = source.localName(module) ?? module;
-  return source.file
-    .getDescendantsOfKind(source.m.SyntaxKind.CallExpression)
-    .filter((call) => [`${name}.forRoot`, `${name}.forRootAsync`].includes(call.getExpression().getText()));
+/** The calls of `forRoot` and `forRootAsync` of a module, outside tests. */
+export function rootsOf(sources: readonly Source[], module: string) {
+  return sources
+    .filter(({ file }) => !isTest(file))
+    .flatMap((source) => {
+      const name = source.localName(module) ?? module;
+      const calls = source.file.getDescendantsOfKind(source.m.SyntaxKind.CallExpression);
+      return calls
+        .filter((call) =>
+          [`${name}.forRoot`, `${name}.forRootAsync`].includes(call.getExpression().getText()),
+        )
+        .map((call) => ({ source, call }));
+    });
 }
 
-/** The elements of the throttlers in a call; `undefined` if they are no literal. */
-export function throttlersOf(source: Source, call: TsMorph.CallExpression): TsMorph.Node[] | undefined {
+/** The throttlers in a call by name; a name that is not known is `UNKNOWN`. */
+export function throttlersOf(
+  source: Source,
+  call: TsMorph.CallExpression,
+): (readonly [string, Map<string, TsMorph.Node> | undefined])[] {
   const { Node } = source.m;
-  const places = [call, ...factoriesOf(source, call)];
-  const lists = places.flatMap((place) => [
-    ...objectsIn(source, place).flatMap((each) => valuesOf(source, each)?.get('throttlers') ?? []),
-    ...place.getDescendantsOfKind(source.m.SyntaxKind.ArrayLiteralExpression),
-  ]);
-  const list = lists.find(
-    (each) =>
-      Node.isArrayLiteralExpression(each) &&
-      each.getElements().some((element) => /\b(ttl|limit)\b/.test(element.getText())),
-  );
-  return Node.isArrayLiteralExpression(list) ? list.getElements() : undefined;
+  const nodes = [call, ...factoriesOf(source, call)].flatMap((place) => nodesIn(source, place));
+  const lists = [...new Set(nodes)]
+    .filter((node) => Node.isArrayLiteralExpression(node))
+    .filter((list) => list.getElements().some((each) => /\b(ttl|limit)\b/.test(each.getText())));
+  if (lists.length !== 1) return [[UNKNOWN, undefined]];
+  const found = lists[0]!.getElements().map((each) => {
+    const values = Node.isObjectLiteralExpression(each) ? valuesOf(source, each) : undefined;
+    const name = values?.has('name') ? source.valueOf(values.get('name')) : values && 'default';
+    return [String(name ?? UNKNOWN), values] as const;
+  });
+  const isTwice = new Set(found.map(([name]) => name)).size < found.length;
+  return isTwice ? [[UNKNOWN, undefined]] : found;
 }
 
 export function objectsIn({ m }: Source, node: TsMorph.Node): TsMorph.ObjectLiteralExpression[] {
@@ -70,15 +99,8 @@ export function factoriesOf(source: Source, call: TsMorph.CallExpression): TsMor
   return (used?.getSymbol()?.getAliasedSymbol() ?? used?.getSymbol())?.getDeclarations() ?? [];
 }
 
-/** The calls of a decorator on a class and its method. */
-export function decorated(source: Source, places: readonly Place[], name: string): TsMorph.CallExpression[] {
-  return places.flatMap((place) =>
-    callsAt(source, place).filter((call) => isCalled(call.getExpression(), name)),
-  );
-}
-
 /** Whether a node is the name of a decorator in the imports of its file, also through a file that exports it again. */
-function isCalled(node: TsMorph.Node, name: string): boolean {
+export function isCalled(node: TsMorph.Node, name: string): boolean {
   const packages = [THROTTLER, PACKAGE];
   return node
     .getSourceFile()
@@ -90,4 +112,42 @@ function isCalled(node: TsMorph.Node, name: string): boolean {
       const others = each.getModuleSpecifierSourceFile()?.getExportDeclarations() ?? [];
       return others.some((other) => packages.includes(other.getModuleSpecifierValue() ?? ''));
     });
+}
+
+/** A guard and its subclasses: where a node names one, and whether one limits every route. */
+export interface Guards {
+  readonly isNamedIn: (node: TsMorph.Node) => boolean;
+  readonly isGlobal: boolean;
+}
+
+/** Finds the uses of a guard: `APP_GUARD` and `useGlobalGuards` limit every route. */
+export function guardsOf(sources: readonly Source[], guard: string): Guards {
+  const names = new Set<string | undefined>();
+  for (const source of sources) {
+    names.add(source.localName(guard) ?? source.localName(guard, PACKAGE) ?? guard);
+    for (const each of classesIn(source)) if (isSubclassOf(each, guard)) names.add(each.getName());
+  }
+  const named = (source: Source, node: TsMorph.Node): boolean =>
+    nodesIn(source, node).some((each) => source.m.Node.isIdentifier(each) && names.has(each.getText()));
+  const isGlobal = sources.some((source) => {
+    const { m, file } = source;
+    const providers = objectsIn(source, file).filter((each) =>
+      /\bprovide:\s*APP_GUARD\b/.test(each.getText()),
+    );
+    const calls = file
+      .getDescendantsOfKind(m.SyntaxKind.CallExpression)
+      .filter((each) => each.getExpression().getText().endsWith('.useGlobalGuards'));
+    return [...providers, ...calls.flatMap((each) => each.getArguments())].some((each) =>
+      named(source, each),
+    );
+  });
+  return { isNamedIn: (node) => named(sources[0]!, node), isGlobal };
+}
+
+/** Whether a class extends a guard, under the name that its file has for it, also through classes of the project. */
+function isSubclassOf(type: TsMorph.ClassDeclaration | TsMorph.ClassExpression, guard: string): boolean {
+  const base = type.getExtends()?.getExpression();
+  if (base === undefined) return false;
+  const parent = type.getBaseClass();
+  return isCalled(base, guard) || (parent !== undefined && parent !== type && isSubclassOf(parent, guard));
 }

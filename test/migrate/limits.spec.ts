@@ -1,0 +1,204 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import * as tsMorph from 'ts-morph';
+import { migrate } from '../../lib/migrate/migrate.js';
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'migrate-limits-'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const IMPORTS = `
+import { applyDecorators, Controller, Get, Module, UseGuards } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { SkipThrottle, Throttle, ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
+`;
+
+const GUARD = '{ provide: APP_GUARD, useClass: ThrottlerGuard }';
+
+/** An application of some classes, with throttlers of its own. */
+const app = (classes: string, throttlers = '[{ ttl: 60_000, limit: 10 }]', providers = GUARD): string =>
+  `${IMPORTS}${classes}
+@Module({ imports: [ThrottlerModule.forRoot(${throttlers})], providers: [${providers}] })
+export class AppModule {}`;
+
+const strict = (limit: number): string => `Throttle({ default: { limit: ${limit}, ttl: 60_000 } })`;
+
+/** Migrates the files of an application: what was printed, each row of the table, and the files afterwards. */
+async function migrated(files: Readonly<Record<string, string>>) {
+  const root = mkdtempSync(join(folder, 'app-'));
+  for (const [name, text] of Object.entries({ 'tsconfig.json': '{}', ...files })) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+  const { lines, isSame } = await migrate(tsMorph, root, { dryRun: false, force: true });
+  const rows = lines.map((line) => line.trim().split(/ {2,}/)).filter(([route]) => /^\w+\.\w+$/.test(route!));
+  const text = (name: string): string => readFileSync(join(root, name), 'utf8');
+  return { printed: lines.join('\n'), isSame, rows, text };
+}
+
+it('the table follows decorators in constants, in helpers of helpers, and those that a class inherits', async () => {
+  const { rows, isSame } = await migrated({
+    'strict.ts': `import { Throttle } from '@nestjs/throttler';\nexport const Strict = ${strict(3)};`,
+    'app.module.ts': app(`
+      import { Strict } from './strict';
+      const inner = () => ${strict(4)};
+      const Outer = (path: string) => applyDecorators(inner(), Get(path));
+      abstract class Base { @Get('inherited') inherited() {} }
+      @${strict(2)} @Controller() export class Routes extends Base {
+        @Strict @Get('constant') constant() {}
+        @Outer('nested') nested() {}
+      }
+      export namespace v2 {
+        @SkipThrottle() @Controller() export class Skipped extends Base {}
+      }`),
+  });
+  expect(rows).toEqual([
+    ['Routes.inherited', 'default 2 per 1m', 'default 2 per 1m'],
+    ['Routes.constant', 'default 3 per 1m', 'default 3 per 1m'],
+    ['Routes.nested', 'default 4 per 1m', 'default 4 per 1m'],
+    ['Skipped.inherited', 'none', 'none'],
+  ]);
+  expect(isSame).toBe(true);
+});
+
+it('a limit that a condition leaves out is not printed as known', async () => {
+  const { rows, isSame } = await migrated({
+    'app.module.ts': app(`
+      const isLive = process.env.LIVE === 'yes';
+      const Limited = () => (isLive ? ${strict(2)} : SkipThrottle());
+      const Early = () => { if (!isLive) return applyDecorators(); return ${strict(2)}; };
+      @Controller() export class Routes {
+        @(isLive ? ${strict(1)} : SkipThrottle()) @Get('a') a() {}
+        @Limited() @Get('b') b() {}
+        @Early() @Get('c') c() {}
+      }`),
+  });
+  expect(rows.map((row) => row.at(-1))).toEqual([
+    expect.stringContaining('!'),
+    expect.stringContaining('!'),
+    expect.stringContaining('!'),
+  ]);
+  expect(isSame).toBe(false);
+});
+
+it('options of which only a condition decides are not printed as the first of them', async () => {
+  const factory = `{ useFactory: () => {
+    if (process.env.LIVE) return [{ ttl: 1000, limit: 1 }];
+    return [{ ttl: 1000, limit: 1000 }];
+  } }`;
+  const { rows } = await migrated({
+    'app.module.ts': app('@Controller() class Routes { @Get() get() {} }', factory).replace(
+      'forRoot',
+      'forRootAsync',
+    ),
+  });
+  expect(rows).toEqual([['Routes.get', 'unknown', 'unknown', '! not known']]);
+});
+
+it.each([
+  ['useGlobalGuards', '', 'app.useGlobalGuards(new ThrottlerGuard());'],
+  [
+    'a factory',
+    '{ provide: APP_GUARD, useFactory: (guard: ThrottlerGuard) => guard, inject: [ThrottlerGuard] }',
+    '',
+  ],
+  ['a subclass of an alias', '{ provide: APP_GUARD, useClass: Own }', 'class Own extends ThrottlerGuard {}'],
+])('a guard that is registered by %s limits the routes of the table', async (_name, provider, code) => {
+  const text = app(`${code} @Controller() class Routes { @Get() get() {} }`, undefined, provider);
+  const { rows } = await migrated({
+    'app.module.ts': text
+      .replaceAll(/ThrottlerGuard\b/g, 'Guard')
+      .replace('Guard,', 'ThrottlerGuard as Guard,'),
+  });
+  expect(rows).toEqual([['Routes.get', 'default 10 per 1m', 'default 10 per 1m']]);
+});
+
+it('an application does not get the limits, or the guard, of another in the same folder', async () => {
+  const { printed, rows, isSame, text } = await migrated({
+    'a.ts': app('@Controller() class First { @Get() get() {} }'),
+    'b.ts': app('@Controller() class Second { @Get() get() {} }', '[{ ttl: 1000, limit: 99 }]', ''),
+  });
+  expect(printed).toContain('several calls configure throttler; give the folder of one application');
+  expect(text('b.ts')).toContain('MIGRATE_BY_HAND(ThrottlerModule.forRoot');
+  expect(rows.map(([, before]) => before)).toEqual(['unknown', 'unknown']);
+  expect(isSame).toBe(false);
+});
+
+it('the limits of a test are not those of the application', async () => {
+  const { rows, isSame, text } = await migrated({
+    'app.module.ts': app('@Controller() class Routes { @Get() get() {} }'),
+    'z.e2e-spec.ts': app('', '[{ ttl: 1, limit: 1_000_000 }]').replace('AppModule', 'TestModule'),
+  });
+  expect(rows).toEqual([['Routes.get', 'default 10 per 1m', 'default 10 per 1m']]);
+  expect(text('z.e2e-spec.ts')).toContain('RateLimitModule.forRoot');
+  expect(isSame).toBe(true);
+});
+
+it.each([
+  ['app.js', "const { Throttle } = require('@nestjs/throttler');", 'is no TypeScript'],
+  ['app.ts', "const { Throttle } = require('@nestjs/throttler');", 'without naming what it uses'],
+  ['app.ts', "import throttler = require('@nestjs/throttler');", 'without naming what it uses'],
+  ['app.ts', "export const guard = () => import('@nestjs/throttler');", 'without naming what it uses'],
+])('a file is not passed over in silence: %s with %s', async (name, text, why) => {
+  const { printed, isSame } = await migrated({ [name]: text });
+  expect([printed, isSame]).toEqual([expect.stringContaining(why), false]);
+});
+
+it('a helper outside the folder that still uses throttler is named', async () => {
+  const shared = join(folder, 'shared.ts');
+  writeFileSync(
+    shared,
+    `import { Throttle } from '@nestjs/throttler';\nexport const Strict = () => ${strict(3)};`,
+  );
+  const { printed, rows } = await migrated({
+    'tsconfig.json': JSON.stringify({ compilerOptions: { paths: { '@shared': ['../shared.ts'] } } }),
+    'app.module.ts': app(
+      "import { Strict } from '@shared';\n@Controller() class Routes { @Strict() @Get() get() {} }",
+    ),
+  });
+  expect(printed).toContain('it imports @nestjs/throttler outside the folder');
+  expect(rows).toEqual([['Routes.get', 'default 3 per 1m', 'default 10 per 1m', '! differs']]);
+});
+
+it('the width of an IPv6 network and the user agents of all throttlers stay in force', async () => {
+  const { text } = await migrated({
+    'app.module.ts': app(
+      '@Controller() class Routes { @Get() get() {} }',
+      '{ ipv6SubnetPrefix: 48, ignoreUserAgents: [/bot/], throttlers: [{ ttl: 1000, limit: 1, skipIf: () => false }] }',
+    ),
+  });
+  expect(text('app.module.ts')).toMatch(/defaults: \{ ipv6Prefix: 48, /);
+  expect(text('app.module.ts')).toMatch(
+    /limit: 1, skipIf: \(context\) => \(\(\) => false\)\(\) \|\| \[\/bot\/\]/,
+  );
+});
+
+it('a decorator that names no throttler, and two throttlers of one name, are marked', async () => {
+  const { text, isSame } = await migrated({
+    'app.module.ts': app(
+      '@Controller() class Routes { @SkipThrottle({}) @Get() get() {} }',
+      '[{ name: "a", ttl: 1, limit: 1 }]',
+    ),
+  });
+  expect(text('app.module.ts')).toContain(
+    '@MIGRATE_BY_HAND(SkipThrottle({}), "@SkipThrottle: names no throttler',
+  );
+  expect(isSame).toBe(false);
+  const twice = await migrated({ 'app.module.ts': app('', '[{ ttl: 1, limit: 1 }, { ttl: 2, limit: 2 }]') });
+  expect(twice.text('app.module.ts')).toContain('MIGRATE_BY_HAND(ThrottlerModule.forRoot(');
+});
+
+it('the guard of all routes that a condition registers is not registered without it', async () => {
+  const provider = `...(process.env.LIVE ? [${GUARD}] : [])`;
+  const { text, isSame } = await migrated({
+    'app.module.ts': app('@Controller() class Routes { @Get() get() {} }', undefined, provider),
+  });
+  expect(text('app.module.ts')).toContain('MIGRATE_BY_HAND({ provide: APP_GUARD');
+  expect(isSame).toBe(false);
+});
