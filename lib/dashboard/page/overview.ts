@@ -45,7 +45,7 @@ export function Overview(snapshot: Snapshot) {
       h('div', { class: 'shares-bar', 'aria-hidden': true }, SHARES.map(part)),
       h(
         'dl',
-        { class: 'pairs', id: 'shares' },
+        { class: 'pairs' },
         SHARES.map(([name, text]) => pair(text, percent(shares[name]), name)),
       ),
     ),
