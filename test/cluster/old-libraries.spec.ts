@@ -72,7 +72,7 @@ const OTHER = 'nestjs_redis_rate_limit_000000000000';
     const slot = await cluster.slotOf('other:{instances}');
     const home = await cluster.ownerOf(slot);
     for (let hour = 0; hour < 30; hour += 1) {
-      const args = ['1', 'other:{instances}', String(time.now * 1000), '[]', '["b",15000000]'];
+      const args = ['1', 'other:{instances}', String(time.now * 1000), '[]', '["b",15000000,3600000000]'];
       await askServer(home, 'FCALL', `${OTHER}_heartbeat`, ...args);
       await hourly();
     }
