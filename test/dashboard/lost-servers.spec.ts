@@ -52,7 +52,7 @@ describe('the operations page on a Redis Cluster', () => {
       config: ['cluster-require-full-coverage no'],
     });
     closers.push(() => cluster.close());
-    const owner = await cluster.ownerOf(await cluster.slotOf('{dashboard}'));
+    const owner = await cluster.ownerOf(await cluster.slotOf('{instances}'));
     const [other, third] = cluster.nodes.filter((node) => node !== owner);
     const app = await startTwo(third!.url);
     await app.login('203.0.113.7');

@@ -16,6 +16,7 @@ it('reports do not pile up while Redis hangs, and are published again when it re
     sent += 1;
     return call(run);
   };
+  await control.call((redis) => redis.zadd('p:{dashboard}', 1, 'one'));
   await records.publish('first');
   proxy.each((connection) => connection.stall());
   await expect(records.publish('second')).rejects.toThrow('no reply within 900 ms');

@@ -24,7 +24,7 @@ it('every key expires but those of live rules and the secret of the operations p
   keys.redis.disconnect();
   expect(names.length).toBeGreaterThan(5);
   expect(kept).toEqual([
-    `${prefix}{dashboard}:secret`,
+    `${prefix}{instances}:secret`,
     `{${prefix}rules}`,
     `{${prefix}rules}:history`,
     `{${prefix}rules}:version`,

@@ -20,7 +20,7 @@ export class RedisKeys {
       names.push(...found);
       cursor = next;
     } while (cursor !== '0');
-    return [...new Set(names)].filter((name) => !name.includes('{instances}')).sort();
+    return [...new Set(names)].filter((name) => !name.endsWith('{instances}')).sort();
   }
 
   /** The time to live of each key in milliseconds; -1 without an expiry. */

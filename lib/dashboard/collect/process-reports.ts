@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import type { BaseStore } from '../../contracts/base-store.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { every, type Timer } from '../../contracts/timer.js';
+import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { RateLimitEvents } from '../../limiter/events.js';
 import type { ProcessRecords, Question } from '../../stores/redis/link/process-records.js';
 import { openProcessRecords } from '../../stores/redis/open-redis-store.js';
@@ -37,12 +38,7 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   records: ProcessRecords | undefined;
   /** Answers a question of a process. */
   answer: ((text: string) => string) | undefined;
-  private readonly identity = {
-    id: randomBytes(6).toString('hex'),
-    host: hostname(),
-    pid: process.pid,
-    since: Date.now(),
-  };
+  private readonly since = Date.now();
   private secret = randomBytes(32).toString('hex');
   private readonly servers = new Set<string>();
   private readonly seen = new Map<string, { readonly mark: number; readonly at: number }>();
@@ -56,6 +52,7 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
     @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(RATE_LIMIT_REDIS) private readonly client: object | null,
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
   ) {}
 
   async onModuleInit(): Promise<void> {
@@ -64,9 +61,9 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
         'RateLimitDashboardModule: imported twice; allowed: one operations page in an application, with guards that tell its users apart',
       ]);
     }
-    const { redis, prefix = 'rl:' } = this.options;
+    const { redis } = this.options;
     if (!this.client || !redis) return;
-    this.records = await openProcessRecords(redis, `${prefix}{dashboard}`, this.identity.id);
+    this.records = await openProcessRecords(redis, this.limiter.engine.keys.shared('instances'), this.id);
     this.events.on('breaker', ({ server }) => this.servers.add(server));
     this.timer = every(PUBLISHED_EVERY_MS, () => void this.publish());
     void this.publish();
@@ -79,7 +76,7 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   }
 
   get id(): string {
-    return this.identity.id;
+    return this.limiter.engine.keys.instance;
   }
 
   /** Returns the reports of all processes, at most 0.4 s old; only that of this process if Redis cannot be read. */
@@ -123,7 +120,8 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   }
 
   private own(): ProcessReport {
-    return reportOf(this.identity, this.collector, this.serverStates());
+    const identity = { id: this.id, host: hostname(), pid: process.pid, since: this.since };
+    return reportOf(identity, this.collector, this.serverStates());
   }
 
   private serverStates(): ServerStates {

@@ -4,8 +4,6 @@ import type { Control } from './control.js';
 
 /** How long a record outlives its last update, in milliseconds. */
 const KEPT_MS = 5000;
-/** How long the list of processes outlives the last process, in milliseconds. */
-const LIST_KEPT_MS = 60_000;
 /** Maximum number of processes that are read. */
 const MOST_READ = 256;
 
@@ -25,14 +23,14 @@ export interface Question {
 
 /**
  * Texts that processes publish for one another: a record of each process, which expires when the process has died, and
- * questions with answers. All keys are in one slot of a Cluster, and all commands are among those of the limiter.
+ * questions with answers. Their heartbeats list the processes. All keys are in one slot of a Cluster, and all commands are among those of the limiter.
  */
 export class ProcessRecords {
   private isPublishing = false;
 
   /**
-   * @param key prefix of all keys, with a hash tag
-   * @param id the name of this process
+   * @param key the key of the heartbeats, with a hash tag: prefix of all keys
+   * @param id the name of this process in its heartbeats
    */
   constructor(
     private readonly control: Control,
@@ -48,13 +46,11 @@ export class ProcessRecords {
    */
   async publish(record: string): Promise<Question | undefined> {
     if (this.isPublishing) return undefined;
-    const [, , , question] = await this.run(
+    const [, question] = await this.run(
       (pipeline) => {
         this.isPublishing = true;
         return pipeline
           .set(this.keyOf('process', this.id), record, 'PX', KEPT_MS)
-          .zadd(this.keyOf('processes'), 0, this.id)
-          .pexpire(this.keyOf('processes'), LIST_KEPT_MS)
           .mget(this.keyOf('question'));
       },
       () => (this.isPublishing = false),
@@ -65,15 +61,14 @@ export class ProcessRecords {
 
   /** Reads the records of all processes. */
   async read(): Promise<Records> {
-    const [, secrets, ids] = (await this.run((pipeline) =>
+    const [, secrets, processes] = (await this.run((pipeline) =>
       pipeline
         .set(this.keyOf('secret'), randomBytes(32).toString('hex'), 'NX')
         .mget(this.keyOf('secret'))
-        .zrange(this.keyOf('processes'), '0', String(MOST_READ - 1)),
+        .zrange(this.key, '0', String(MOST_READ - 1), 'REV'),
     )) as [unknown, [string], string[]];
+    const ids = processes.map((process) => process.split(' ')[0]!);
     const texts = await this.textsOf('process', ids);
-    const dead = ids.filter((_, index) => texts[index] === null);
-    if (dead.length > 0) await this.run((pipeline) => pipeline.zrem(this.keyOf('processes'), ...dead));
     return { secret: secrets[0], texts: texts.filter((text) => text !== null) };
   }
 
@@ -110,9 +105,7 @@ export class ProcessRecords {
 
   /** Removes the record of this process, and ends the access to Redis. */
   async end(): Promise<void> {
-    await this.run((pipeline) =>
-      pipeline.unlink(this.keyOf('process', this.id)).zrem(this.keyOf('processes'), this.id),
-    ).catch(() => undefined);
+    await this.run((pipeline) => pipeline.unlink(this.keyOf('process', this.id))).catch(() => undefined);
     this.control.close();
   }
 
