@@ -39,7 +39,15 @@ const UNRELATED = 'nestjs_redis_rate_limit_of_others';
   /** The heartbeat of a process with another prefix and another release. */
   const beatOfOther = () => {
     const key = 'other:{instances}';
-    return admin.call('FCALL', `${OTHER}_heartbeat`, 1, key, time.now * 1000, '[]', '["b",15000000,3600000000]');
+    return admin.call(
+      'FCALL',
+      `${OTHER}_heartbeat`,
+      1,
+      key,
+      time.now * 1000,
+      '[]',
+      '["b",15000000,3600000000]',
+    );
   };
   const inquiries = async () => {
     const stats = await admin.info('commandstats');

@@ -198,8 +198,8 @@ export class RedisRuleSource implements RuleSource {
     const sha = createHash('sha1').update(lua).digest('hex');
     const all = [keys.length, ...keys, this.inForce?.version ?? '', ...args] as [number, ...string[]];
     return this.control.call((redis) =>
-      redis.evalsha(sha, ...all).catch((error: Error) => {
-        if (error.message.startsWith('NOSCRIPT')) return redis.eval(lua, ...all);
+      redis.evalsha(sha, ...all).catch((error: unknown) => {
+        if ((error as Error).message.startsWith('NOSCRIPT')) return redis.eval(lua, ...all);
         throw error;
       }),
     );
