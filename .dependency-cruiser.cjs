@@ -40,7 +40,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^lib/',
-        pathNot: ['^lib/algorithms/registry([.]lua)?[.]ts$', '^lib/algorithms/[^/]+/', SPEC],
+        pathNot: ['^lib/algorithms/(known|registry([.]lua)?)[.]ts$', '^lib/algorithms/[^/]+/', SPEC],
       },
       to: { path: '^lib/algorithms/[^/]+/' },
     },

@@ -1,4 +1,6 @@
 // Programs without Nest: nestjs-redis-rate-limit/limiter
+import './limiter/every-part.js';
+
 export { RateLimiter } from './limiter/rate-limiter.js';
 export type { RateLimiterOptions } from './limiter/rate-limiter.options.js';
 export { MemoryStore } from './stores/memory/memory.store.js';

@@ -32,7 +32,9 @@ mkdirSync(dist, { recursive: true });
 const scratch = mkdtempSync(join(dist, '.build-'));
 try {
   await Promise.all([bundleCode(), bundleTypes(), bundleRegistry(), bundleCommand(), bundleSchematic()]);
-  const commonjs = { type: 'commonjs', sideEffects: false };
+  const { sideEffects } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const own = sideEffects.map((path) => path.replace('dist/*/', ''));
+  const commonjs = { type: 'commonjs', sideEffects: own };
   writeFileSync(join(scratch, 'cjs/package.json'), `${JSON.stringify(commonjs)}\n`);
   for (const folder of [...FORMATS, 'repository']) replace(join(scratch, folder), join(dist, folder));
 } catch (error) {

@@ -2,6 +2,9 @@ import type { SharePart } from './algorithm.js';
 import { isFields } from './fields.js';
 import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
 
+/** The `retryAfterMs` of a request that was denied without being counted. */
+export const UNCOUNTED_RETRY_MS = 1000;
+
 /** The result of one rule for a request. */
 export interface RuleDecision {
   /** Whether the rule allows the request. */

@@ -13,6 +13,7 @@ import {
 import { readOptions } from '../contracts/options.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { SkipRateLimit } from '../nest/rate-limit.decorator.js';
+import { ALGORITHM_NAMES, loadAlgorithms } from '../rules/rule-fields.js';
 import { Warnings } from '../nest/warnings.js';
 import { ProcessReports } from './collect/process-reports.js';
 import { DashboardController } from './dashboard.controller.js';
@@ -137,7 +138,13 @@ function moduleOf(extras: RateLimitDashboardExtras, options: Provider): DynamicM
     module: RateLimitDashboardModule,
     imports,
     controllers: [controllerAt(path, guards)],
-    providers: [options, { provide: DASHBOARD_GUARDED, useValue: guards.length > 0 }, ...PARTS],
+    providers: [
+      options,
+      { provide: DASHBOARD_GUARDED, useValue: guards.length > 0 },
+      // A preview may be of any algorithm.
+      { provide: loadAlgorithms, useFactory: () => loadAlgorithms(ALGORITHM_NAMES) },
+      ...PARTS,
+    ],
   };
 }
 

@@ -4,6 +4,7 @@ import type { Adjustment, Hit } from '../contracts/store.js';
 import { compileRule } from '../rules/compile-rule.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { AbandonedRequests } from './abandoned-requests.js';
+import '../algorithms/registry.js';
 
 const SECOND = 1000;
 

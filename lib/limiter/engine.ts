@@ -15,7 +15,8 @@ import { RateLimitEvents } from './events.js';
 import { Leases } from './leases.js';
 import type { EngineOptions, RefundOptions } from './rate-limiter.options.js';
 import { Permit } from './permit.js';
-import { pipelineOf } from './pipeline.js';
+import { parts } from './parts.js';
+import type { PipelineOptions } from './pipeline.js';
 import { refundsOf } from './refund.js';
 import { type Wait, waitOf, WaitingRoom } from './waiting-room.js';
 import { sleep } from '../contracts/timer.js';
@@ -66,7 +67,8 @@ export class Engine {
       uncounted,
     );
     const { instances: count } = this;
-    this.store = pipelineOf(store, {
+    // A store of one process needs no layers: its decisions are local and never fail.
+    const pipeline: PipelineOptions = {
       prefix,
       onStoreError,
       denyCache,
@@ -78,7 +80,8 @@ export class Engine {
       instances: count,
       failed,
       onRulesChanged: (listener) => this.onRulesChanged.push(listener),
-    });
+    };
+    this.store = store.shared ? parts.layers!(store, pipeline) : store;
     this.waitingRoom = new WaitingRoom(this.store, store, prefix, keys.instance);
     this.adjust = async (adjustments) => {
       try {

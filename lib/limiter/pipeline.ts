@@ -23,10 +23,10 @@ export interface PipelineOptions {
   readonly failed: (error: unknown, call: Exclude<StoreCall, 'heartbeat'>) => void;
 }
 
-/** Returns the store inside its layers. A store of one process needs none: its decisions are local and never fail. */
+/** Returns a shared store inside its layers. */
 export function pipelineOf(store: BaseStore, options: PipelineOptions): Store<RuleHit> {
-  const { shared, stopwatch } = store;
-  if (!shared) return store;
+  const { stopwatch } = store;
+  const shared = store.shared!;
   const { prefix, onStoreError, openFallback, instances, failed, onRulesChanged } = options;
   const { timeout } = shared;
   const local = new LocalShare(openFallback, () => instances.count);

@@ -72,6 +72,7 @@ export class RateLimiter {
   /** @internal */
   readonly engine: Engine;
   private readonly resolver: Resolver;
+  private readonly isShared: boolean;
   /**
    * The rules that are objects.
    *
@@ -90,6 +91,7 @@ export class RateLimiter {
   constructor(options: RateLimiterOptions, resolver?: Resolver) {
     const { fallback, ...others } = readOptions('RateLimiter', options, LIMITER_OPTIONS);
     this.resolver = resolver ?? plainResolver();
+    this.isShared = options.store.shared !== null;
     // The log of an application states the fallbacks of its rules, which are known only when it is ready.
     const awaitsReady = resolver !== undefined;
     this.engine = new Engine({ ...others, awaitsReady, openFallback: () => fallback ?? new MemoryStore() });
@@ -280,7 +282,7 @@ export class RateLimiter {
    * second for the first connection. Events and `RateLimitHealth` report failures.
    */
   async ready(): Promise<void> {
-    this.plain.hits(TRIAL, 'ready'); // Adds its algorithm to the trial of the store.
+    if (this.isShared) this.plain.hits(TRIAL, 'ready'); // Adds its algorithm to the trial of the store.
     await this.engine.ready();
   }
 

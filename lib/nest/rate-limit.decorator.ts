@@ -6,6 +6,7 @@ import { shown } from '../contracts/shown.js';
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { limitCalls } from './limited-method.js';
 import { ModuleCheck } from './checks/module-check.js';
+import { noteAlgorithms } from './rules/named-algorithms.js';
 import type { CheckedRule, DecoratedRule } from './rules/decorated-rule.js';
 import type { RouteRule, RouteRuleFields } from './rules/route-rule.js';
 
@@ -67,9 +68,14 @@ export function RateLimit<Given extends string | DecoratedRule, Fields extends D
 ): ClassDecorator & MethodDecorator {
   refuseBare('@RateLimit', "@RateLimit('1m', 100)", [rule, ...others]);
   return applyDecorators(
-    append('@RateLimit', RULES, ruleOf(rule as string | RouteRule, others)),
+    append('@RateLimit', RULES, noted(ruleOf(rule as string | RouteRule, others))),
     UseFilters(ModuleCheck),
   );
+}
+
+function noted(rule: object): object {
+  noteAlgorithms(rule);
+  return rule;
 }
 
 /** Converts the arguments of a decorator to the fields of a rule. */

@@ -13,6 +13,7 @@ import { HttpExchange, isHttp, type Exchange, type SubjectHook } from './request
 import { InvalidValues, Warnings } from './warnings.js';
 import { Responder } from './request/responder.js';
 import { Routes, type Handler } from './request/routes.js';
+import { loadNamed } from './rules/named-algorithms.js';
 import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
 import { HandlerStages } from '../transports/handler-stages.js';
@@ -167,12 +168,15 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     return this.apply(context, hooks);
   }
 
-  private apply(context: ExecutionContext, { subjectOf }: Hooks): boolean | Promise<boolean> {
+  private apply(context: ExecutionContext, hooks: Hooks): boolean | Promise<boolean> {
     const hasResponse = isHttp(context);
     const exchange = hasResponse ? new HttpExchange(context) : this.transports.exchangeOf(context);
-    if (subjectOf) exchange.subjectOf = subjectOf;
+    if (hooks.subjectOf) exchange.subjectOf = hooks.subjectOf;
     const [type, handler] = [context.getClass(), context.getHandler() as Handler];
-    const known = this.routes.byType.get(type)?.get(handler) ?? this.rules.compileLater(type, handler);
+    const compiled = this.routes.byType.get(type)?.get(handler);
+    const loading = compiled ? undefined : loadNamed(); // A class that was loaded after start may name other algorithms.
+    if (loading) return loading.then(() => this.apply(context, hooks));
+    const known = compiled ?? this.rules.compileLater(type, handler);
     known.isGuarded = true;
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
     return hasResponse

@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { BaseStore } from '../contracts/base-store.js';
 import type { OnStoreError, Rule } from '../rules/rule.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
-import { faultOf } from '../stores/redis/breaker/fault.js';
 import { LiveFollower } from '../live/live-follower.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
@@ -87,7 +86,7 @@ export class RateLimitHealth {
       store: this.store.source,
       onStoreError,
       instances: instanceCount,
-      ...(instanceCountError !== undefined && { instancesStale: reasonOf(instanceCountError) }),
+      ...(instanceCountError !== undefined && { instancesStale: await reasonOf(instanceCountError) }),
       degraded: reason !== undefined,
       ...(reason !== undefined && { reason }),
       servers,
@@ -97,6 +96,7 @@ export class RateLimitHealth {
   }
 }
 
-function reasonOf(error: unknown): string {
+async function reasonOf(error: unknown): Promise<string> {
+  const { faultOf } = await import('../stores/redis/breaker/fault.js');
   return faultOf(error, '').message;
 }

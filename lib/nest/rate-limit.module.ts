@@ -14,6 +14,7 @@ import { RateLimiter } from '../limiter/rate-limiter.js';
 import { ProgramRules } from './programs/program-rules.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { readModuleOptions } from './rules/check-options.js';
+import { loadForModule } from './rules/named-algorithms.js';
 import { Guards } from './startup/guards.js';
 import { InvalidValues, Warnings } from './warnings.js';
 import { LOADED_LAZILY, WITHOUT_OPTIONS } from './rules/module-arguments.js';
@@ -34,7 +35,7 @@ import { Routes } from './request/routes.js';
 import { DeclaredRules } from './rules/declared-rules.js';
 import { describeFallbacks, warnOfFallbacks } from './rules/rule-fallbacks.js';
 import { RuleTable } from './rules/rule-table.js';
-import { warnOfClocks, warnOfFullMemory, warnOfHeartbeats, logStore } from './checks/store-log.js';
+import { warnOfFullMemory } from './checks/full-memory.js';
 import { SubjectChecks } from './checks/subject-checks.js';
 import { applicationName, createClient, type ClientHolder, createStore } from './startup/create-store.js';
 import {
@@ -56,14 +57,14 @@ import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js'
 import { Walk } from './startup/walk.js';
 import { Wiring } from './startup/wiring.js';
 
-function createService(
+async function createService(
   store: BaseStore,
   declared: DeclaredRules,
   options: RateLimitModuleOptions,
   programs: ProgramRules,
   rules: LiveRules,
   warnings: Warnings,
-): RateLimitService {
+): Promise<RateLimitService> {
   const isWrong = declared.problems.size > 0;
   const {
     prefix = 'rl:',
@@ -75,25 +76,26 @@ function createService(
   } = isWrong ? {} : readModuleOptions(options);
   const fallback = new MemoryStore({ maxKeys });
   warnOfFullMemory(fallback, 'fallback', warnings);
+  const shared = store instanceof MemoryStore ? undefined : await import('./startup/shared-store.js');
   const service = new RateLimitService(
     { store, prefix, application, onStoreError, instances, denyCache, fallback },
     programs,
     rules,
   );
-  warnOfClocks(store.shared, warnings);
-  warnOfHeartbeats(store.shared, { application, prefix }, warnings);
-  logStore(store.shared, service.events, () => describeFallbacks(programs.table.known, options));
+  const meanwhile = (): string => describeFallbacks(programs.table.known, options);
+  await shared?.watch(store.shared, service.events, { application, prefix, meanwhile, warnings });
   return service;
 }
 
 /** @throws RateLimitConfigError if the arguments of the import are invalid, whatever the options are */
-function createDeclared(
+async function createDeclared(
   options: RateLimitModuleOptions,
   problems: readonly string[],
   { listening }: HttpAdapterHost,
-): DeclaredRules {
+): Promise<DeclaredRules> {
   if (problems.length > 0) throw new RateLimitConfigError(problems);
   if (listening) throw new RateLimitConfigError([LOADED_LAZILY]);
+  await loadForModule(options);
   return new DeclaredRules(options);
 }
 

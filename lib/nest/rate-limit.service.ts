@@ -1,3 +1,4 @@
+import { loadAlgorithmsOf } from '../rules/rule-fields.js';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import type { Duration } from '../contracts/duration.js';
 import { durationOption, readOptions } from '../contracts/options.js';
@@ -80,7 +81,9 @@ export class RateLimitService extends RateLimiter {
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return super.consume(rules as Rules<Rule & { readonly name?: Name }>, subject, options);
+    return loaded(rules, () =>
+      super.consume(rules as Rules<Rule & { readonly name?: Name }>, subject, options),
+    );
   }
 
   override peek<Name extends string>(
@@ -88,7 +91,9 @@ export class RateLimitService extends RateLimiter {
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return super.peek(rules as Rules<AnyRule & { readonly name?: Name }>, subject, options);
+    return loaded(rules, () =>
+      super.peek(rules as Rules<AnyRule & { readonly name?: Name }>, subject, options),
+    );
   }
 
   override reserve<
@@ -100,15 +105,17 @@ export class RateLimitService extends RateLimiter {
     subject: SubjectValue,
     ...options: ReserveArguments<Name, Listed, Settled>
   ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {
-    return super.reserve<Name, Listed, Settled>(
-      rules as Rules<Rule & { readonly name?: never }>,
-      subject,
-      ...options,
+    return loaded(rules, () =>
+      super.reserve<Name, Listed, Settled>(
+        rules as Rules<Rule & { readonly name?: never }>,
+        subject,
+        ...options,
+      ),
     );
   }
 
   override acquire(rule: OrName<Rule>, subject: SubjectValue, options?: WaitOptions): Promise<Decision> {
-    return super.acquire(rule as Rule, subject, options);
+    return loaded(rule, () => super.acquire(rule as Rule, subject, options));
   }
 
   override hold(
@@ -116,11 +123,11 @@ export class RateLimitService extends RateLimiter {
     subject: SubjectValue,
     options?: WaitOptions,
   ): Promise<Permit> {
-    return super.hold(rule as ConcurrencyRule, subject, options);
+    return loaded(rule, () => super.hold(rule as ConcurrencyRule, subject, options));
   }
 
   override block(rule: OrRoute<BlockingRule>, subject: SubjectValue, duration: Duration): Promise<void> {
-    return super.block(rule as BlockingRule, subject, duration);
+    return loaded(rule, () => super.block(rule as BlockingRule, subject, duration));
   }
 
   /**
@@ -140,6 +147,7 @@ export class RateLimitService extends RateLimiter {
     options?: ResetOptions,
   ): Promise<boolean> {
     const { window } = readOptions('reset', options, { window: durationOption });
+    await loadAlgorithmsOf(rules);
     const given = (Array.isArray(rules) ? rules : [rules]) as readonly OrRoute<AnyRule>[];
     const hits = given.flatMap((rule) =>
       typeof rule === 'string' || isReference(rule)
@@ -168,6 +176,12 @@ export class RateLimitService extends RateLimiter {
   blockHit(hit: RuleHit, microseconds: number): Promise<void> {
     return confirmed('block', () => this.engine.store.block(hit, microseconds));
   }
+}
+
+/** Runs an operation when the algorithms of its rules are loaded: at once if they are. */
+function loaded<Result>(rules: unknown, operate: () => Promise<Result>): Promise<Result> {
+  const loading = loadAlgorithmsOf(rules);
+  return loading ? loading.then(operate) : operate();
 }
 
 function isShared({ declared: { fields } }: TableRule): boolean {

@@ -2,7 +2,7 @@ import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length
 import type { Numbers, Quota } from '../algorithms/definition.js';
 import type { FairShare } from '../algorithms/fair-share-option.js';
 import type { Prefetch } from '../algorithms/prefetch-option.js';
-import { FOR_LARGE_LIMITS } from '../algorithms/registry.js';
+import { FOR_LARGE_LIMITS } from '../algorithms/known.js';
 import { parseDuration } from '../contracts/duration.js';
 import { amountsOf, sharedAmounts, type CompiledPrefetch, type CompiledRule } from './compiled-rule.js';
 import { readFields } from '../contracts/options.js';

@@ -3,6 +3,7 @@ import { STRANGE_SUBJECTS } from '../../test/contract/strange-subjects.js';
 import { keyHead, keyOf, keyTail, encodeSubject } from './keys.js';
 import { compileRule } from './compile-rule.js';
 import { subjectFromProgram } from './subject.js';
+import '../algorithms/registry.js';
 
 const login = compileRule({ name: 'login', algorithm: 'gcra', limit: 1, window: '1s' });
 

@@ -4,6 +4,7 @@ import { KeyedRule, CacheLimit } from './keyed-rule.js';
 import { Keys } from './keys.js';
 import type { RuleHit } from './compiled-rule.js';
 import type { AnyRule } from './rule.js';
+import '../algorithms/registry.js';
 
 const RULE: AnyRule = { algorithm: 'gcra', window: '1m', limit: 10 };
 

@@ -1,5 +1,5 @@
 import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
-import type { AlgorithmDefinition } from '../algorithms/definition.js';
+import { ALGORITHM_NAMES, algorithmsWith, type AnyDefinition, knownAlgorithm } from '../algorithms/known.js';
 import {
   durationOption,
   integer,
@@ -10,15 +10,11 @@ import {
 } from '../contracts/options.js';
 import { isFields } from '../contracts/fields.js';
 import { didYouMean } from '../contracts/nearest.js';
-import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
 import { durationFix } from '../contracts/duration.js';
 import { foreignFix } from './foreign-fields.js';
 import { ON_STORE_ERROR, DEFAULT_ALGORITHM } from './rule.js';
 
 export { integer };
-
-/** An algorithm definition without the types of its options. */
-export type AnyDefinition = AlgorithmDefinition<object, unknown, string>;
 
 const COUNT = integer(0, 1e9);
 
@@ -37,7 +33,7 @@ export const RULE_FIELDS = {
     allowed: '1 to 64 printable ASCII characters',
     accepts: (value) => typeof value === 'string' && /^[\x20-\x7e]{1,64}$/.test(value),
   },
-  algorithm: oneOf(...Object.keys(algorithms)),
+  algorithm: oneOf(...ALGORITHM_NAMES),
   limit: COUNT,
   window: {
     ...durationOption,
@@ -64,14 +60,9 @@ export const RULE_FIELDS = {
   },
 } as const satisfies Record<string, OptionCheck>;
 
-/** The options of all algorithms. */
-export const OPTION_NAMES: readonly string[] = Object.values(algorithms).flatMap(({ options }) =>
-  Object.keys(options),
-);
-
 /** Returns the definition of an algorithm. */
 export function algorithmOf(name: string = DEFAULT_ALGORITHM): AnyDefinition {
-  return algorithms[name as AlgorithmName];
+  return knownAlgorithm(name)!;
 }
 
 /** Returns the checks of all fields of a rule with this algorithm. */
@@ -98,11 +89,11 @@ export function checksOf(
   algorithm: unknown,
   fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
 ): Readonly<Record<string, OptionCheck>> {
-  const definition = knownAlgorithm(algorithm);
+  const definition = definitionOf(algorithm);
   return definition ? fieldsOf(definition, fields) : fields;
 }
 
-function knownAlgorithm(name: unknown): AnyDefinition | undefined {
+function definitionOf(name: unknown): AnyDefinition | undefined {
   const isKnown = name === undefined || RULE_FIELDS.algorithm.accepts(name);
   return isKnown ? algorithmOf(name as string | undefined) : undefined;
 }
@@ -125,7 +116,7 @@ export function fieldProblems(
   fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
   algorithm: unknown = rule['algorithm'],
 ): string[] {
-  const definition = knownAlgorithm(algorithm);
+  const definition = definitionOf(algorithm);
   const checks = checksOf(algorithm, fields);
   return Object.entries(rule).flatMap(([field, value]) => {
     if (value === undefined) return [];
@@ -141,12 +132,17 @@ export function fieldProblems(
 
 /** Returns which algorithms have an option, as a part of a message; an empty text if none has. */
 function ownersOf(option: string): string {
-  const names = Object.values(algorithms)
-    .filter(({ options }) => Object.hasOwn(options, option))
-    .map(({ name }) => name);
+  const names = [...algorithmsWith(option)];
   const last = names.pop();
   if (last === undefined) return '';
   return names.length === 0 ? `; ${last} has it` : `; ${names.join(', ')} and ${last} have it`;
 }
 
-export { FOR_LARGE_LIMITS } from '../algorithms/registry.js';
+export {
+  ALGORITHM_NAMES,
+  type AnyDefinition,
+  FOR_LARGE_LIMITS,
+  loadAlgorithms,
+  loadAlgorithmsOf,
+  OPTION_NAMES,
+} from '../algorithms/known.js';

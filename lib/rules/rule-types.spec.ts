@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Rule } from './rule.js';
 import { compileRule } from './compile-rule.js';
+import '../algorithms/registry.js';
 
 /**
  * Rules that do not compile, and that fail at run time in an application that is not type-checked.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { algorithms, FOR_LARGE_LIMITS } from '../algorithms/registry.js';
+import { FOR_LARGE_LIMITS } from '../algorithms/known.js';
+import { algorithms } from '../algorithms/registry.js';
 import { compileRule } from './compile-rule.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { Rule } from './rule.js';

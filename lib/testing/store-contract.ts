@@ -1,3 +1,4 @@
+import '../limiter/every-part.js';
 import { deepStrictEqual } from 'node:assert';
 import { randomUUID } from 'node:crypto';
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';

@@ -98,7 +98,8 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
   }
 
   private open(): NonNullable<typeof this.opening> {
-    this.opening ??= this.openStore().then((store) => {
+    this.opening ??= this.openStore().then(async (store) => {
+      await import('../limiter/every-part.js'); // The constructor of a limiter is synchronous.
       const {
         prefix = 'throttler:',
         application = applicationName(),

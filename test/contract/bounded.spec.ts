@@ -6,6 +6,7 @@ import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { STORES, VirtualTime, virtualStore } from '../support/virtual-store.js';
+import '../../lib/algorithms/registry.js';
 
 const IN_FLIGHT = 500;
 

@@ -6,6 +6,7 @@ import { RedisKeys } from '../support/redis-keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';
+import '../../lib/algorithms/registry.js';
 
 const concurrency: AnyRule = { algorithm: 'concurrency', limit: 3, lease: '30s' };
 const warmUp: AnyRule = { algorithm: 'token-bucket', limit: 3, window: '1s', warmUp: '7s' };

@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { FOR_LARGE_LIMITS } from '../../lib/algorithms/registry.js';
+import { FOR_LARGE_LIMITS } from '../../lib/algorithms/known.js';
 import { RateLimit, RateLimitModule, RateLimitService, Warnings, type RouteRule } from '../../lib/index.js';
 import { configMessage } from '../support/config-message.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import { subjectNumber } from '../../lib/rules/keys.js';
+import '../../lib/algorithms/registry.js';
 
 /** A generator of integers (Lehmer), so that the figures are the same everywhere. */
 function generator(seed: number) {

@@ -5,6 +5,7 @@ import { subjectNumber } from '../../lib/rules/keys.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { VirtualTime } from '../support/virtual-store.js';
+import '../../lib/algorithms/registry.js';
 
 const LIMIT = 3000;
 /** Permits that the limit adds per second. */

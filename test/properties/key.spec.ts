@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import { keyHead, keyOf, keyTail, encodeSubject } from '../../lib/rules/keys.js';
 import { type Subject, subjectFromProgram } from '../../lib/rules/subject.js';
+import '../../lib/algorithms/registry.js';
 
 describe('two counters', () => {
   const name = fc

@@ -4,6 +4,7 @@ import { tokenBucket } from '../../lib/algorithms/token-bucket/token-bucket.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import { STEADY_PACES } from '../contract/steady-paces.js';
 import { Reference } from '../support/reference.js';
+import '../../lib/algorithms/registry.js';
 
 const PERMITS = 1_000_000;
 

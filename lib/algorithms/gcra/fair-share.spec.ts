@@ -4,6 +4,7 @@ import { subjectNumber } from '../../rules/keys.js';
 import type { Rule } from '../../rules/rule.js';
 import type { FairShare } from '../fair-share-option.js';
 import type { FairShareState } from './tenants.js';
+import '../registry.js';
 
 const NOON = Date.UTC(2024, 0, 1, 12) * 1000;
 const SECOND = 1e6;

@@ -5,6 +5,7 @@ import { compileRule } from '../../rules/compile-rule.js';
 import type { Rule } from '../../index.js';
 import type { Quota } from '../definition.js';
 import { tokenBucket, type TokenBucketOptions } from './token-bucket.js';
+import '../registry.js';
 
 const NOON = Date.UTC(2024, 0, 1, 12);
 const DAY = 86_400e6;

@@ -3,6 +3,7 @@ import { compileRule } from '../../rules/compile-rule.js';
 import type { HitResult } from '../../contracts/store.js';
 import { Denial } from './denial.js';
 import { Keys } from '../../rules/keys.js';
+import '../../algorithms/registry.js';
 
 const keys = new Keys('rl:', () => 0);
 const hits = (subject: string, cost?: number) =>

@@ -7,9 +7,6 @@ import { isDenied, undo } from '../../contracts/undo.js';
 import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
 import { RETRY_AFTER, type LocalShare } from './local-share.js';
 
-/** The `retryAfterMs` of a request that was denied without being counted. */
-export const UNCOUNTED_RETRY_MS = RETRY_AFTER / 1000;
-
 const ALLOWED: Result = { allowed: true, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0 };
 const DENIED: Result = { ...ALLOWED, allowed: false, retryAfter: RETRY_AFTER };
 

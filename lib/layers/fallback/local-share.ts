@@ -1,10 +1,11 @@
+import { UNCOUNTED_RETRY_MS } from '../../contracts/decision.js';
 import type { Adjustment, Counter, DecideOptions, HitResult, Share } from '../../contracts/store.js';
 import type { BaseStore } from '../../contracts/base-store.js';
 import { parametersOfSubject } from '../../rules/keys.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 
 /** The `retryAfter` of a request that only the store can allow, in microseconds. */
-export const RETRY_AFTER = 1e6;
+export const RETRY_AFTER = UNCOUNTED_RETRY_MS * 1000;
 
 /**
  * Decides in the memory of this process while the shared store cannot. Each process has a share of each limit: together

@@ -7,7 +7,6 @@ import { faultOf } from '../../stores/redis/breaker/fault.js';
 import { FUNCTIONS_OFF } from '../../stores/redis/redis.store.options.js';
 import type { RedisStore } from '../../stores/redis/redis.store.js';
 import type { Warnings } from '../warnings.js';
-import type { MemoryStore } from '../../stores/memory/memory.store.js';
 
 const logger = new Logger('RateLimit');
 
@@ -156,27 +155,6 @@ export function warnOfClocks(store: Pick<SharedStore, 'watchClock'> | null, warn
     warnings.warn(
       'RL_CLOCKS_DIFFER',
       `The clock of Redis is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of this process. Limits follow the clock of Redis: when it is corrected, windows in use are moved and may last longer. Synchronize both clocks (NTP).`,
-    );
-  });
-}
-
-/** What a store in memory counts: all requests, or those that Redis cannot decide. */
-type CountedInMemory = 'all' | 'fallback';
-
-const FIX: Record<CountedInMemory, string> = {
-  all: 'Raise maxKeys, or count in Redis',
-  fallback: 'Raise maxKeys, or restore Redis: the memory is its fallback',
-};
-
-/** Warns when a store in memory is full and forgets counters, at most once an hour. */
-export function warnOfFullMemory(store: MemoryStore, counted: CountedInMemory, warnings: Warnings): void {
-  store.watchFull((maxKeys) => {
-    warnings.withdraw('RL_MEMORY_FULL', counted);
-    const keys = maxKeys.toLocaleString('en');
-    warnings.warn(
-      'RL_MEMORY_FULL',
-      `The memory holds maxKeys (${keys}) counters, and the least recently used are deleted before they end: their subjects start with a full limit. ${FIX[counted]}.`,
-      counted,
     );
   });
 }

@@ -8,6 +8,7 @@ import { InvalidValues, Warnings } from '../warnings.js';
 import { Admission } from './admission.js';
 import type { Responder } from './responder.js';
 import type { Route } from './routes.js';
+import '../../algorithms/registry.js';
 
 const warnings = new Warnings({ warnings: { RL_NEVER_SETTLED: false } });
 const invalid = new InvalidValues(warnings, {});

@@ -1,9 +1,8 @@
 import { Inject, Injectable, InternalServerErrorException, Logger } from '@nestjs/common';
-import type { Decision } from '../../contracts/decision.js';
+import { UNCOUNTED_RETRY_MS, type Decision } from '../../contracts/decision.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
 import type { ResponseEnd } from '../../http/response-end.js';
-import { UNCOUNTED_RETRY_MS } from '../../layers/fallback/fallback.js';
 import { DecidedHit } from '../../limiter/decision.js';
 import { Engine } from '../../limiter/engine.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';

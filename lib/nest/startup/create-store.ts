@@ -12,7 +12,7 @@ import { Logger } from '@nestjs/common';
 import { shown } from '../../contracts/shown.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
 import { UnlimitedStore } from '../../stores/unlimited/unlimited.store.js';
-import { warnOfFullMemory, logForms, warnOfRefusals } from '../checks/store-log.js';
+import { warnOfFullMemory } from '../checks/full-memory.js';
 import type { Warnings } from '../warnings.js';
 
 /**
@@ -92,6 +92,7 @@ export async function createStore(
   const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = readModuleOptions(options);
   if (redis) {
     const store = await openRedisStore({ redis, timeout, functions });
+    const { logForms, warnOfRefusals } = await import('../checks/store-log.js');
     logForms(store);
     warnOfRefusals(store, (message) => warnings.warn('RL_CHANGES_UNREPORTED', message));
     return store;

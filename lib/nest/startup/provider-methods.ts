@@ -11,6 +11,7 @@ import {
   type Method,
   type MethodLimiter,
 } from '../limited-method.js';
+import { loadNamed } from '../rules/named-algorithms.js';
 import { HandlerStages } from '../../transports/handler-stages.js';
 import { callExchange } from '../../transports/provider.js';
 import { isCall, isController, classOf, handlerKind, type HandlerMethod } from './handlers.js';
@@ -92,8 +93,12 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   call(method: LimitedMethod, instance: object, args: unknown[]): unknown {
     const type = typeOf(instance, method);
     const handler = this.handlerOf(type, method);
-    const route = handler && (this.routes.of(type, handler) ?? this.rules.compileLater(type, handler));
-    if (!route || route.isGuarded) return method.method.apply(instance, args);
+    if (!handler) return method.method.apply(instance, args);
+    const compiled = this.routes.of(type, handler);
+    const loading = compiled ? undefined : loadNamed();
+    if (loading) return loading.then(() => this.call(method, instance, args));
+    const route = compiled ?? this.rules.compileLater(type, handler);
+    if (route.isGuarded) return method.method.apply(instance, args);
     return this.run(route.named, type, method, handler, instance, args);
   }
 

@@ -1,0 +1,6 @@
+// Sets all code that a limiter may need, for constructors of limiters, which are synchronous.
+import '../algorithms/registry.js';
+import { parts } from './parts.js';
+import { pipelineOf } from './pipeline.js';
+
+parts.layers = pipelineOf;

@@ -1,0 +1,39 @@
+import { ALGORITHM_NAMES, loadAlgorithms } from '../../rules/rule-fields.js';
+import { isFields } from '../../contracts/fields.js';
+import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+
+const NAMED = Symbol.for('nestjs-redis-rate-limit:algorithms');
+
+/** The algorithms that decorators have named. Both builds of the package have one set. */
+const named = ((globalThis as { [NAMED]?: Set<string> })[NAMED] ??= new Set());
+
+/** Fields of rules are nested at most so deeply: `rules`, a rule, `plans`, a plan. */
+const DEEPEST = 5;
+
+/** Adds the algorithms that fields of rules name, at any depth. */
+function collect(value: unknown, found: Set<string>, depth = 0): void {
+  if (!isFields(value) || depth > DEEPEST) return;
+  for (const [field, each] of Object.entries(value)) {
+    if (field === 'algorithm' && typeof each === 'string') found.add(each);
+    else collect(each, found, depth + 1);
+  }
+}
+
+/** Notes the algorithms of a decorator's rule, which the module or the first request of a late handler loads. */
+export function noteAlgorithms(rule: object): void {
+  collect(rule, named);
+}
+
+/** Loads the algorithms that decorators have named so far; `undefined` if they are loaded. */
+export function loadNamed(): Promise<void> | undefined {
+  return loadAlgorithms(named);
+}
+
+/** Loads the algorithms that the options of the module and decorators name. A live change may name any. */
+export async function loadForModule(options: RateLimitModuleOptions): Promise<void> {
+  const { rules, onDemand, defaults, overrides, liveRules } = isFields(options) ? options : {};
+  if (liveRules) await loadAlgorithms(ALGORITHM_NAMES);
+  const found = new Set(named);
+  collect({ rules, onDemand, defaults, overrides }, found);
+  await loadAlgorithms(found);
+}
