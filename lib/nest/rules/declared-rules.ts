@@ -74,7 +74,7 @@ export class DeclaredRules {
 
   /** The names of all rules: those of the module's options, and those of the routes seen so far. */
   get allNames(): readonly string[] {
-    return [...this.names];
+    return [...new Set([...this.optionNames, ...this.names])];
   }
 
   /** Finds unknown and duplicate names once all routes have been seen. */
