@@ -6,46 +6,37 @@ type Parts = Record<string, unknown>;
 const INTEGER = { type: 'integer', minimum: 0 };
 const TEXT = { type: 'string' };
 
+const text = (description: string): Parts => ({ description, schema: TEXT });
+const integer = (description: string): Parts => ({ description, schema: INTEGER });
+
+const POLICY = text('The limits of the operation, each with its window in seconds.');
+
 const HEADERS: Readonly<Record<HeaderStyle, Readonly<Record<string, Parts>>>> = {
   'draft-10': {
-    'RateLimit-Policy': {
-      description: 'The limits of the operation: `q` permits per `w` seconds.',
-      schema: TEXT,
-    },
-    RateLimit: { description: 'The permits that are left, `r`, until `t` seconds from now.', schema: TEXT },
+    'RateLimit-Policy': text('The limits of the operation: `q` permits per `w` seconds.'),
+    RateLimit: text('The permits that are left, `r`, until `t` seconds from now.'),
   },
   'draft-7': {
-    'RateLimit-Policy': {
-      description: 'The limits of the operation, each with its window in seconds.',
-      schema: TEXT,
-    },
-    RateLimit: {
-      description: 'Limit, remaining permits, and seconds until the full limit is available.',
-      schema: TEXT,
-    },
+    'RateLimit-Policy': POLICY,
+    RateLimit: text('Limit, remaining permits, and seconds until the full limit is available.'),
   },
   'draft-6': {
-    'RateLimit-Policy': {
-      description: 'The limits of the operation, each with its window in seconds.',
-      schema: TEXT,
-    },
-    'RateLimit-Limit': { description: 'Permits per window.', schema: INTEGER },
-    'RateLimit-Remaining': { description: 'Permits that are left.', schema: INTEGER },
-    'RateLimit-Reset': { description: 'Seconds until the full limit is available.', schema: INTEGER },
+    'RateLimit-Policy': POLICY,
+    ...limitHeaders('RateLimit', 'Seconds until the full limit is available.'),
   },
-  legacy: limitHeaders('Unix time in seconds at which the full limit is available.'),
-  throttler: limitHeaders('Seconds until the full limit is available.'),
+  legacy: limitHeaders('X-RateLimit', 'Unix time in seconds at which the full limit is available.'),
+  throttler: limitHeaders('X-RateLimit', 'Seconds until the full limit is available.'),
 };
 
-function limitHeaders(reset: string): Readonly<Record<string, Parts>> {
+function limitHeaders(prefix: string, reset: string): Readonly<Record<string, Parts>> {
   return {
-    'X-RateLimit-Limit': { description: 'Permits per window.', schema: INTEGER },
-    'X-RateLimit-Remaining': { description: 'Permits that are left.', schema: INTEGER },
-    'X-RateLimit-Reset': { description: reset, schema: INTEGER },
+    [`${prefix}-Limit`]: integer('Permits per window.'),
+    [`${prefix}-Remaining`]: integer('Permits that are left.'),
+    [`${prefix}-Reset`]: integer(reset),
   };
 }
 
-const RETRY_AFTER = { description: 'Seconds until the request would be allowed.', schema: INTEGER };
+const RETRY_AFTER = integer('Seconds until the request would be allowed.');
 
 /** Schema of the problem details that a denied request gets. */
 const PROBLEM = {

@@ -136,7 +136,6 @@ interface HeaderTarget {
 /** A field of a GraphQL operation. The rules of all its fields are reported together. */
 class GraphqlExchange extends Exchange {
   readonly transport = 'graphql';
-  readonly response = undefined;
 
   constructor(
     readonly context: ExecutionContext,

@@ -1,5 +1,4 @@
 import type { ExecutionContext, Type } from '@nestjs/common';
-import type { HttpRequest } from '../http/subject.js';
 import { Exchange, WITHOUT_CLIENT } from '../nest/request/exchange.js';
 import type { SubjectResolver } from '../nest/rules/route-rule.js';
 
@@ -32,15 +31,18 @@ export class CallContext {
   }
 }
 
-/** A call of a library, such as a queue consumer or a bot: no client address, no response. */
-export class OtherExchange extends Exchange {
-  readonly transport = 'other';
-  readonly request: HttpRequest = WITHOUT_CLIENT;
-  readonly response = undefined;
+/** A call without a client address: a message, an event, or a call of a library. */
+export abstract class CallExchange extends Exchange {
+  readonly request = WITHOUT_CLIENT;
 
   constructor(readonly context: ExecutionContext) {
     super();
   }
+}
+
+/** A call of a library, such as a queue consumer or a bot. */
+export class OtherExchange extends CallExchange {
+  readonly transport = 'other';
 }
 
 /** Returns the exchange of a call. */

@@ -1,13 +1,12 @@
 import type { Deny } from '../nest/request/admission.js';
-import { type ArgumentsHost, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { type ArgumentsHost, Inject, Injectable } from '@nestjs/common';
 import type { Denial } from '../nest/request/responder.js';
 import { EMPTY, throwError, type Observable } from 'rxjs';
-import type { HttpRequest } from '../http/subject.js';
-import { Exchange, WITHOUT_CLIENT } from '../nest/request/exchange.js';
 import type { Decision } from '../contracts/decision.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
 import { Warnings } from '../nest/warnings.js';
+import { CallExchange } from './provider.js';
 
 /** The codes of gRPC for a status of HTTP. */
 const CODES: Readonly<Record<number, number>> = { 429: 8, 503: 14 };
@@ -59,14 +58,8 @@ const EVENT = 2;
 const DROPPED = Symbol.for('nestjs-redis-rate-limit:dropped');
 
 /** A message or an event of a microservice: no client address, no response. */
-export class RpcExchange extends Exchange {
+export class RpcExchange extends CallExchange {
   readonly transport = 'rpc';
-  readonly request: HttpRequest = WITHOUT_CLIENT;
-  readonly response = undefined;
-
-  constructor(readonly context: ExecutionContext) {
-    super();
-  }
 
   /** Whether the sender expects no reply. */
   get isEvent(): boolean {

@@ -33,7 +33,6 @@ export interface SocketClient {
 /** A message of a client that is connected to a gateway. The client is the one of the handshake. */
 export class WsExchange extends Exchange {
   readonly transport = 'ws';
-  readonly response = undefined;
 
   constructor(
     readonly context: ExecutionContext,

@@ -95,7 +95,7 @@ export abstract class Exchange {
   /** What identifies the client. */
   abstract readonly request: HttpRequest;
   /** The response whose end is the end of the request: of HTTP only. In other transports the handler's end is. */
-  abstract readonly response: unknown;
+  readonly response: unknown;
   /** The `subjectOf` of a guard that overrides it. */
   subjectOf: SubjectHook | undefined;
   /** The last decision on the request. */
@@ -191,7 +191,7 @@ export function isHttp(host: ArgumentsHost): boolean {
 export class HttpExchange extends Exchange {
   readonly transport = 'http';
   readonly request: HttpRequest;
-  readonly response: unknown;
+  override readonly response: unknown;
 
   constructor(readonly context: ExecutionContext) {
     super();
