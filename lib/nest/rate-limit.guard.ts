@@ -10,7 +10,7 @@ import { problem } from '../contracts/rate-limit-config.error.js';
 import { checkForeignHooks, checkInjected } from './checks/module-check.js';
 import { Admission } from './request/admission.js';
 import { HttpExchange, isHttp, type Exchange, type SubjectHook } from './request/exchange.js';
-import { InvalidValues, Warnings } from './warnings.js';
+import { Warnings } from './warnings.js';
 import { Responder } from './request/responder.js';
 import { Routes, type Handler } from './request/routes.js';
 import { loadNamed } from './rules/named-algorithms.js';
@@ -55,7 +55,6 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     @Inject(RouteRules) private readonly rules: RouteRules,
     @Inject(Admission) private readonly admission: Admission,
     @Inject(Responder) private readonly responder: Responder,
-    @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(Transports) private readonly transports: Transports,
     @Inject(HandlerStages) private readonly stages: HandlerStages,
@@ -163,7 +162,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     if (isSkipped !== false && isSkipped !== undefined && isSkipped !== null) {
       const { name } = this.constructor;
       const reason = problem(`${name}.shouldSkip`, isSkipped, 'true or false');
-      this.invalid.report(name, 'shouldSkip', reason, 'The rules apply to such a request');
+      this.warnings.warnOfInvalid(name, 'shouldSkip', reason, 'The rules apply to such a request');
     }
     return this.apply(context, hooks);
   }

@@ -16,12 +16,12 @@ import { MemoryStore } from '../stores/memory/memory.store.js';
 import { readModuleOptions } from './rules/check-options.js';
 import { loadForModule } from './rules/named-algorithms.js';
 import { Guards } from './startup/guards.js';
-import { InvalidValues, Warnings } from './warnings.js';
+import { Warnings } from './warnings.js';
 import { LOADED_LAZILY, WITHOUT_OPTIONS } from './rules/module-arguments.js';
 import { LiveFollower } from '../live/live-follower.js';
 import { LiveRules } from '../live/live-rules.js';
 import { LiveState, RejectedRules } from '../live/live-state.js';
-import { ModuleRulesCheck, StartCheck } from './startup/start-check.js';
+import { StartCheck } from './startup/start-check.js';
 import { Admission } from './request/admission.js';
 import { Responder } from './request/responder.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
@@ -107,11 +107,9 @@ const shared = [
   Guards,
   HandlerStages,
   Handshakes,
-  InvalidValues,
   LiveFollower,
   LiveRules,
   LiveState,
-  ModuleRulesCheck,
   ProgramRules,
   ProviderMethods,
   RateLimitFilter,

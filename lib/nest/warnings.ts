@@ -3,7 +3,6 @@ import { escaped } from '../contracts/shown.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';
-import type { OnStoreError } from '../rules/rule.js';
 
 /** Lists the warnings that were logged and still apply: setups in which a limit is probably not enforced as intended. */
 @Injectable()
@@ -12,13 +11,9 @@ export class Warnings {
   private readonly warned = new Map<WarningCode, string>();
   /** The logged warnings: their code and their object. */
   private readonly logged = new Set<string>();
-  private readonly option: unknown;
 
   /** @internal */
-  constructor(@Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions) {
-    // Invalid options stop the application later, with their own message.
-    this.option = (options as RateLimitModuleOptions | null | undefined)?.warnings;
-  }
+  constructor(@Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions) {}
 
   /** Messages of the warnings that were logged, by code. */
   get active(): ReadonlyMap<WarningCode, string> {
@@ -61,35 +56,19 @@ export class Warnings {
     return wasLogged;
   }
 
-  private isOff(code: WarningCode): boolean {
-    if (typeof this.option !== 'object' || this.option === null) return this.option === false;
-    return (this.option as Partial<Record<WarningCode, boolean>>)[code] === false;
-  }
-}
-
-/** Reports invalid values that functions in rules return. */
-@Injectable()
-export class InvalidValues {
-  constructor(
-    @Inject(Warnings) private readonly warnings: Warnings,
-    @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
-  ) {}
-
-  /** `onStoreError` of the module, for rules without their own. */
-  get onStoreError(): OnStoreError {
-    return this.options.onStoreError ?? 'local';
-  }
-
   /**
-   * Reports an invalid value, once per rule and field.
+   * Logs an invalid value that a function of a rule returned, once per rule and field.
    *
+   * @internal
    * @param outcome a sentence on what happens to such a request
    */
-  report(rule: string, field: string, reason: string, outcome: string): void {
-    this.warnings.warn(
-      'RL_INVALID_VALUE',
-      `${reason}. ${outcome}; correct the function.`,
-      `${rule} ${field}`,
-    );
+  warnOfInvalid(rule: string, field: string, reason: string, outcome: string): void {
+    this.warn('RL_INVALID_VALUE', `${reason}. ${outcome}; correct the function.`, `${rule} ${field}`);
+  }
+
+  private isOff(code: WarningCode): boolean {
+    // Invalid options stop the application later, with their own message.
+    const { warnings } = (this.options as Partial<RateLimitModuleOptions> | null) ?? {};
+    return typeof warnings === 'object' ? warnings?.[code] === false : warnings === false;
   }
 }

@@ -49,31 +49,22 @@ export function warnOfLargeLog(
 const API_KEY = 'x-api-key';
 
 /** Warns of routes on which a client can have any number of counters, since it chooses the subject itself. */
-export class UnboundedRoutes {
-  private readonly rules = new Map<string, { first: string; routes: number }>();
-
-  /** Adds the rules of a route. */
-  add(limits: readonly RouteLimit[]): void {
-    if (limits.some(isBound)) return;
-    for (const { parts, path, isEnforced } of limits) {
-      const [header] = parts.headers;
-      if (header === undefined || !isEnforced) continue;
-      const { first = path, routes = 0 } = this.rules.get(header) ?? {};
-      this.rules.set(header, { first, routes: routes + 1 });
-    }
+export function warnOfUnboundedRoutes(routes: Iterable<readonly RouteLimit[]>, warnings: Warnings): void {
+  const pathsByHeader = new Map<string, string[]>();
+  for (const { parts, path, isEnforced } of [...routes].filter((limits) => !limits.some(isBound)).flat()) {
+    const [header] = parts.headers;
+    if (header === undefined || !isEnforced) continue;
+    pathsByHeader.set(header, [...(pathsByHeader.get(header) ?? []), path]);
   }
-
-  warn(warnings: Warnings): void {
-    for (const [header, { first, routes }] of this.rules) {
-      const others = routes > 1 ? ` (and ${routes - 1} more)` : '';
-      warnings.warn(
-        header === API_KEY ? 'RL_API_KEY_ALONE' : 'RL_HEADER_ALONE',
-        `${first}${others} counts by the header "${header}", and no other rule of the route limits a client that ` +
-          "sends another value with each request. Add a rule with by: 'ip', or verify the value before the rate " +
-          "limit guard runs and count by: 'user'.",
-        header,
-      );
-    }
+  for (const [header, [first, ...more]] of pathsByHeader) {
+    const others = more.length > 0 ? ` (and ${more.length} more)` : '';
+    warnings.warn(
+      header === API_KEY ? 'RL_API_KEY_ALONE' : 'RL_HEADER_ALONE',
+      `${first}${others} counts by the header "${header}", and no other rule of the route limits a client that ` +
+        "sends another value with each request. Add a rule with by: 'ip', or verify the value before the rate " +
+        "limit guard runs and count by: 'user'.",
+      header,
+    );
   }
 }
 

@@ -6,7 +6,7 @@ import type { ResponseEnd } from '../../http/response-end.js';
 import { DecidedHit } from '../../limiter/decision.js';
 import { Engine } from '../../limiter/engine.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
-import { InvalidValues, Warnings } from '../warnings.js';
+import { Warnings } from '../warnings.js';
 import { hungUp, type Exchange } from './exchange.js';
 import type { Applied, Check, Refusal, RouteLimit } from './route-limit.js';
 import { Responder, withoutStack } from './responder.js';
@@ -28,7 +28,6 @@ export class Admission {
   constructor(
     @Inject(Engine) private readonly engine: Engine,
     @Inject(Responder) private readonly responder: Responder,
-    @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
   ) {}
 
@@ -157,7 +156,7 @@ export class Admission {
       const isCharged: unknown = await counts(count, end, exchange);
       if (typeof isCharged === 'boolean') return isCharged;
       const reason = problem(`rule "${name}".count`, isCharged, 'a function that returns true or false');
-      this.invalid.report(name, 'count', reason, 'The request stays charged');
+      this.warnings.warnOfInvalid(name, 'count', reason, 'The request stays charged');
       return true;
     } catch (error) {
       this.logger.error('The `count` function of a rule failed, so its charge stays.', error);

@@ -27,52 +27,6 @@ export function withoutStack<Result>(create: () => Result): Result {
   }
 }
 
-/** Returns the body of a denied request by the option `body`; `undefined` for problem details. */
-class DenialBody {
-  private readonly logger = new Logger('RateLimit');
-  /** The contexts of responses, for exceptions that the application throws after the guard. */
-  private readonly contexts = new WeakMap<object, ExecutionContext>();
-
-  /** Whether the contexts of responses are needed. */
-  readonly needsContext: boolean;
-
-  constructor(private readonly option: RateLimitModuleOptions['body']) {
-    this.needsContext = typeof option === 'function';
-  }
-
-  /** Remembers the context of a response. */
-  remember(response: object, context: ExecutionContext): void {
-    this.contexts.set(response, context);
-  }
-
-  /** Returns the context in which the guard decided the request of a response. */
-  contextOf(response: object): ExecutionContext | undefined {
-    return this.contexts.get(response);
-  }
-
-  /**
-   * @param isUnavailable whether it is the body of a 503
-   * @param detail replaces the sentence in the problem details
-   */
-  async of(
-    decision: Decision,
-    context: ExecutionContext,
-    isUnavailable: boolean,
-    detail?: string,
-  ): Promise<string | object | undefined> {
-    if (this.option === 'nest') {
-      return nestBody(isUnavailable ? unavailableDetails(decision) : problemDetails(decision, detail));
-    }
-    if (!this.option || isUnavailable) return undefined;
-    try {
-      return checkedBody(await this.option(decision, context));
-    } catch (error) {
-      this.logger.error('`body` failed; the response has problem details instead.', error);
-      return undefined;
-    }
-  }
-}
-
 /** @throws TypeError if the value is neither a string nor an object, or cannot be sent as JSON */
 function checkedBody(body: unknown): string | object {
   if (typeof body === 'string') return body;
@@ -92,15 +46,18 @@ interface Response {
 /** Reports a decision to the client: in the headers of the response and, for a denial, as an exception. */
 @Injectable()
 export class Responder {
+  private readonly logger = new Logger('RateLimit');
   private readonly styles: readonly HeaderStyle[];
-  private readonly body: DenialBody;
+  private readonly body: RateLimitModuleOptions['body'];
+  /** The contexts in which the guard decided, by response: for exceptions that the application throws after it. */
+  private readonly contexts = new WeakMap<object, ExecutionContext>();
 
   constructor(
-    @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
+    @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
   ) {
     const { headers = 'draft-10', body } = options ?? {};
-    this.body = new DenialBody(body);
+    this.body = body;
     this.styles = headers === false ? [] : typeof headers === 'string' ? [headers] : headers;
   }
 
@@ -112,7 +69,7 @@ export class Responder {
       exchange.sendHeaders?.(decision, (all) => rateLimitHeaders(all, styles));
       return;
     }
-    if (this.body.needsContext) this.body.remember(response, context);
+    if (typeof this.body === 'function') this.contexts.set(response, context);
     this.setHeaders(response, decision, styles);
   }
 
@@ -128,7 +85,7 @@ export class Responder {
     const isUnavailable = decision.fallback === 'deny';
     // An error of GraphQL has extensions instead of a body, and Apollo replaces those of a body with a status code.
     const hasBody = context.getType<string>() !== 'graphql';
-    const body = hasBody ? await this.body.of(decision, context, isUnavailable, detail) : undefined;
+    const body = hasBody ? await this.bodyOf(decision, context, isUnavailable, detail) : undefined;
     throw exceptionOf(decision, isUnavailable, body, detail);
   }
 
@@ -142,13 +99,37 @@ export class Responder {
     if (HEADERS_SET in thrown) return thrown;
     for (const name of HEADER_FIELDS) response.removeHeader?.(name);
     this.setHeaders(response, thrown.decision, this.styles);
-    if (!this.options.body || !thrown.contentType) return thrown;
-    const context = this.body.contextOf(response) ?? (host as ExecutionContext);
+    if (!this.body || !thrown.contentType) return thrown;
+    const context = this.contexts.get(response) ?? (host as ExecutionContext);
     const { detail } = thrown.getResponse() as ProblemDetails;
     const isUnavailable = thrown instanceof RateLimitUnavailableException;
-    return this.body
-      .of(thrown.decision, context, isUnavailable, detail)
-      .then((body) => exceptionOf(thrown.decision, isUnavailable, body, detail));
+    return this.bodyOf(thrown.decision, context, isUnavailable, detail).then((body) =>
+      exceptionOf(thrown.decision, isUnavailable, body, detail),
+    );
+  }
+
+  /**
+   * Returns the body of a denied request by the option `body`; `undefined` for problem details.
+   *
+   * @param isUnavailable whether it is the body of a 503
+   * @param detail replaces the sentence in the problem details
+   */
+  private async bodyOf(
+    decision: Decision,
+    context: ExecutionContext,
+    isUnavailable: boolean,
+    detail?: string,
+  ): Promise<string | object | undefined> {
+    if (this.body === 'nest') {
+      return nestBody(isUnavailable ? unavailableDetails(decision) : problemDetails(decision, detail));
+    }
+    if (!this.body || isUnavailable) return undefined;
+    try {
+      return checkedBody(await this.body(decision, context));
+    } catch (error) {
+      this.logger.error('`body` failed; the response has problem details instead.', error);
+      return undefined;
+    }
   }
 
   private setHeaders(response: unknown, decision: Decision, styles: readonly HeaderStyle[]): void {

@@ -4,13 +4,14 @@ import { allowListOf } from '../../http/client-ip.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
+import type { OnStoreError } from '../../rules/rule.js';
 import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { subjectParts, type SubjectParts } from '../rules/by.js';
 import type { EffectiveRule } from '../rules/effective-rule.js';
 import type { CountWhen, OnMissingSubject } from '../rules/route-rule.js';
 import { namedOn } from '../rules/rule-layers.js';
 import type { TableRule } from '../rules/rule-table.js';
-import type { InvalidValues } from '../warnings.js';
+import type { Warnings } from '../warnings.js';
 import type { Exchange } from './exchange.js';
 import {
   fallbackSubject,
@@ -110,7 +111,9 @@ export class RouteLimit {
 
   constructor(
     readonly rule: TableRule,
-    private readonly invalid: InvalidValues,
+    private readonly warnings: Warnings,
+    /** `onStoreError` of the module. */
+    private readonly onStoreError: OnStoreError = 'local',
   ) {
     const { fields, isHeld } = rule.declared;
     const { by = 'ip', ipv6Prefix = 64, count = 'all', allowList, onMissingSubject = 'ip' } = fields;
@@ -185,7 +188,7 @@ export class RouteLimit {
     const plans = Object.keys(fields.plans ?? {});
     if (plans.includes(plan as string)) return plan as string;
     const reason = problem(`${this.path}.plan`, plan, plans.map((name) => `"${name}"`).join(', '));
-    this.invalid.report(this.name, 'plan', reason, WITHOUT_PLAN);
+    this.warnings.warnOfInvalid(this.name, 'plan', reason, WITHOUT_PLAN);
     return undefined;
   }
 
@@ -194,13 +197,18 @@ export class RouteLimit {
     exchange: Exchange,
     rule: EffectiveRule,
   ): Promise<KeyedRule | 'skip' | 'unavailable'> {
-    const { limit, window, mode, onStoreError = this.invalid.onStoreError } = rule.fields;
+    const { limit, window, mode, onStoreError = this.onStoreError } = rule.fields;
     const values = { limit: await exchange.valueOf(limit), window: await exchange.valueOf(window) };
     const problems = problemsOf(() => (this.lastValid = { rule, keyed: rule.for({ values }) }));
     if (problems.length === 0) return this.lastValid!.keyed;
     // Often read from the application's data: a missing value must not be an advantage for a client.
     const isAllowed = onStoreError === 'allow';
-    this.invalid.report(this.name, 'limit', problems.join('; '), isAllowed ? WITHOUT_RULE : BY_LAST_VALID);
+    this.warnings.warnOfInvalid(
+      this.name,
+      'limit',
+      problems.join('; '),
+      isAllowed ? WITHOUT_RULE : BY_LAST_VALID,
+    );
     if (isAllowed) return 'skip';
     if (this.lastValid?.rule === rule) return this.lastValid.keyed;
     return mode === 'shadow' ? 'skip' : 'unavailable';
@@ -213,7 +221,7 @@ export class RouteLimit {
     const permits = typeof cost === 'number' && cost > 1 ? Math.min(Math.ceil(cost), LARGEST_COST) : 1;
     const reason = problem(`${this.path}.cost`, given, RULE_FIELDS.cost.allowed);
     const outcome = `Such a request takes ${permits} ${permits === 1 ? 'permit' : 'permits'}`;
-    this.invalid.report(this.name, 'cost', reason, outcome);
+    this.warnings.warnOfInvalid(this.name, 'cost', reason, outcome);
     return permits;
   }
 
@@ -228,7 +236,7 @@ export class RouteLimit {
     const isSkipped: unknown = skipIf && (await exchange.valueOf(skipIf));
     if (isSkipped !== undefined && isSkipped !== null && typeof isSkipped !== 'boolean') {
       const reason = problem(`${this.path}.skipIf`, isSkipped, 'a function that returns true or false');
-      this.invalid.report(this.name, 'skipIf', reason, 'The rule applies to such a request');
+      this.warnings.warnOfInvalid(this.name, 'skipIf', reason, 'The rule applies to such a request');
     }
     return isSkipped === true;
   }
@@ -237,7 +245,7 @@ export class RouteLimit {
     const allowed = 'a function that gives a string or a number, or nothing';
     const outcome = this.fields.onMissingSubject === 'deny' ? OUTCOMES.deny : OUTCOMES.ip;
     const reason = problem(`${this.path}.${field}`, value, allowed);
-    this.invalid.report(this.name, field, reason, `Such a request ${outcome}`);
+    this.warnings.warnOfInvalid(this.name, field, reason, `Such a request ${outcome}`);
   };
 
   private hits(

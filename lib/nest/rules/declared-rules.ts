@@ -2,7 +2,7 @@ import { isFields } from '../../contracts/fields.js';
 import { shown } from '../../contracts/shown.js';
 import { algorithmOf, requiredFields } from '../../rules/rule-fields.js';
 import { problem, RateLimitConfigError, unknownName } from '../../contracts/rate-limit-config.error.js';
-import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME } from '../../rules/rule.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type OnStoreError } from '../../rules/rule.js';
 import { optionProblems, readableOptions } from './check-options.js';
 import { overridePath, readLists, rulesNamed, type RuleOverrides } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
@@ -99,6 +99,11 @@ export class DeclaredRules {
   /** The transports whose handlers all have the module's rules. */
   get ruledTransports(): readonly TransportName[] {
     return this.options.transports ?? RULED;
+  }
+
+  /** Fallback of rules that set none. */
+  get onStoreError(): OnStoreError | undefined {
+    return this.options.onStoreError;
   }
 
   get overrides(): RuleOverrides | undefined {

@@ -3,8 +3,13 @@ import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { keysOfRule, tooManyKeys } from '../../rules/keys.js';
 import { problemsOf, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { escaped } from '../../contracts/shown.js';
-import { InvalidValues, Warnings } from '../warnings.js';
-import { addressProblem, waitProblems, UnboundedRoutes, UnreadThrottles } from '../checks/route-checks.js';
+import { Warnings } from '../warnings.js';
+import {
+  addressProblem,
+  waitProblems,
+  warnOfUnboundedRoutes,
+  UnreadThrottles,
+} from '../checks/route-checks.js';
 import {
   handlerKind,
   type HandlerKind,
@@ -43,7 +48,6 @@ export class RouteRules implements OnApplicationShutdown {
     @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(RuleTable) private readonly table: RuleTable,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
-    @Inject(InvalidValues) private readonly invalid: InvalidValues,
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(Routes) private readonly routes: Routes,
@@ -83,7 +87,7 @@ export class RouteRules implements OnApplicationShutdown {
     for (const each of others) this.declared.problems.add(each);
     this.declared.throwIfWrong();
     this.mistakes.check();
-    this.warnOfUnboundedRoutes();
+    warnOfUnboundedRoutes(this.routes.all(), this.warnings);
     this.warnOfUnreadVariables();
     if (!this.declared.hasUnusedDefaults) return;
     this.warnings.warn(
@@ -105,12 +109,6 @@ export class RouteRules implements OnApplicationShutdown {
       `${names.join(', ')}: set in the environment and not read, so no rule has the value. Add ` +
         '`overrides: overridesFromEnv(config)` to the options of the module, or remove the variable.',
     );
-  }
-
-  private warnOfUnboundedRoutes(): void {
-    const unbounded = new UnboundedRoutes();
-    for (const limits of this.routes.all()) unbounded.add(limits);
-    unbounded.warn(this.warnings);
   }
 
   /** Compiles the rules of a handler that is found after start, such as one of a class that is created later. */
@@ -194,7 +192,7 @@ export class RouteRules implements OnApplicationShutdown {
         id === undefined
           ? this.table.ofName(fields['name'] as string)!
           : new TableRule(fields, this.table.keys, owner, fields['scope'] === 'shared' ? undefined : id);
-      limit = new RouteLimit(rule, this.invalid);
+      limit = new RouteLimit(rule, this.warnings, this.declared.onStoreError);
       this.checks.add(limit);
       this.shared.add(fields, owner);
     });

@@ -16,18 +16,38 @@ import { Warnings } from '../warnings.js';
 import { Routes, type Handler } from '../request/routes.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
 
-/** Warns if no guard enforces the rules of the module. */
+/** Finds rules of the module and decorated methods that no guard reaches: their limits would never be enforced. */
 @Injectable()
-export class ModuleRulesCheck implements OnApplicationBootstrap {
+export class StartCheck implements OnApplicationBootstrap {
+  private readonly problems: string[] = [];
+  private readonly unclear: string[] = [];
+
   constructor(
     @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(Guards) private readonly guards: Guards,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(Warnings) private readonly warnings: Warnings,
+    @Inject(Routes) private readonly routes: Routes,
   ) {}
 
-  /** Runs at bootstrap, since applications add global guards until then. */
+  /**
+   * Libraries create their handlers up to this hook, and applications add global guards. It is called again when modules
+   * were loaded lazily.
+   */
   onApplicationBootstrap(): void {
+    this.checkModuleRules();
+    const unclear = this.unclear.splice(0).join(', ');
+    if (unclear === '') return;
+    this.warnings.warn(
+      'RL_UNREACHED_METHOD',
+      `@RateLimit on ${unclear}: no guard is known to run there, so the limit may not be enforced. ` +
+        `Move it to a route, or ${IN_THE_METHOD}.`,
+      unclear,
+    );
+  }
+
+  /** Warns if no guard enforces the rules of the module. */
+  private checkModuleRules(): void {
     const names = this.declared.everyRoute.map((name) => `"${name}"`);
     if (names.length === 0 || this.guards.hasOurs || !this.hasHandlers()) return;
     const rules = names.length > 1 ? `The rules ${names.join(', ')} limit` : `The rule ${names[0]} limits`;
@@ -43,32 +63,6 @@ export class ModuleRulesCheck implements OnApplicationBootstrap {
       if (handlersOf(type, isController).some(({ kind }) => !isCall(kind))) return true;
     }
     return false;
-  }
-}
-
-/** Finds decorated methods that no guard reaches: their limits would never be enforced. */
-@Injectable()
-export class StartCheck implements OnApplicationBootstrap {
-  private readonly problems: string[] = [];
-  private readonly unclear: string[] = [];
-
-  constructor(
-    @Inject(Guards) private readonly guards: Guards,
-    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
-    @Inject(Warnings) private readonly warnings: Warnings,
-    @Inject(Routes) private readonly routes: Routes,
-  ) {}
-
-  /** Libraries create their handlers up to this hook. It is called again when modules were loaded lazily. */
-  onApplicationBootstrap(): void {
-    const unclear = this.unclear.splice(0).join(', ');
-    if (unclear === '') return;
-    this.warnings.warn(
-      'RL_UNREACHED_METHOD',
-      `@RateLimit on ${unclear}: no guard is known to run there, so the limit may not be enforced. ` +
-        `Move it to a route, or ${IN_THE_METHOD}.`,
-      unclear,
-    );
   }
 
   /** Returns the problems of the methods of a class that are never limited. */
