@@ -1,4 +1,4 @@
-import type { Algorithm, Next, MaxWait, Receipt, Step } from '../contracts/algorithm.js';
+import type { Algorithm } from '../contracts/algorithm.js';
 import type { Duration } from '../contracts/duration.js';
 import type { OptionCheck } from '../contracts/options.js';
 import type { CalendarWindow } from './calendar-length.js';
@@ -76,29 +76,10 @@ type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
 
 /** An algorithm with its own options: each algorithm folder exports one, and the registry lists all. */
 export interface AlgorithmDefinition<Options extends object, State, Parameter extends string>
-  extends Algorithm<State>, Terms<Options, Parameter> {
+  extends Algorithm<State, Numbers<Parameter>>, Terms<Options, Parameter> {
   readonly parameters: readonly Parameter[];
   /** Returns the variant for a rule with these options; `undefined` if this algorithm evaluates the rule itself. */
   resolve?(rule: Quota & Options): Variant<Options> | undefined;
-  step(
-    state: State | undefined,
-    now: number,
-    cost: number,
-    parameters: Numbers<Parameter>,
-    maxWait?: MaxWait,
-    lease?: string,
-  ): Step<State>;
-  refund(
-    state: State,
-    now: number,
-    cost: number,
-    parameters: Numbers<Parameter>,
-    receipt: Receipt,
-    onlyLast: boolean,
-  ): Next<State> | undefined;
-  renew?(state: State, now: number, parameters: Numbers<Parameter>, lease: string): Next<State> | undefined;
-  clear?(state: State, now: number, parameters: Numbers<Parameter>): Next<State> | undefined;
-  isAhead?(state: State, now: number, parameters: Numbers<Parameter>): boolean;
   /** Every variant that `resolve` returns. */
   readonly variants?: readonly Algorithm[];
   /**

@@ -76,7 +76,7 @@ export type MaxWait = number;
 export type Receipt = string | number;
 
 /** An algorithm: its reference implementation as pure functions. The Lua file of its name returns equal results. */
-export interface Algorithm<State = unknown> {
+export interface Algorithm<State = unknown, Given = Parameters> {
   /** Name, such as `gcra`. */
   readonly name: string;
   /** Version of the format of its states, in their keys: raised with every change of the format. */
@@ -98,7 +98,7 @@ export interface Algorithm<State = unknown> {
     state: State | undefined,
     now: number,
     cost: number,
-    parameters: Parameters,
+    parameters: Given,
     maxWait?: MaxWait,
     lease?: string,
   ): Step<State>;
@@ -112,7 +112,7 @@ export interface Algorithm<State = unknown> {
     state: State,
     now: number,
     cost: number,
-    parameters: Parameters,
+    parameters: Given,
     receipt: Receipt,
     onlyLast: boolean,
   ): Next<State> | undefined;
@@ -120,14 +120,14 @@ export interface Algorithm<State = unknown> {
    * Returns the state in which one subject has taken nothing, for an algorithm that keeps all subjects of a rule in one
    * state; `undefined` if the state does not have the subject. Absent: a reset deletes the state.
    */
-  clear?(state: State, now: number, parameters: Parameters): Next<State> | undefined;
+  clear?(state: State, now: number, parameters: Given): Next<State> | undefined;
   /**
    * Whether the clock was set back since a state was written. The step of a request that takes nothing then returns the
    * state moved by the difference, which a store keeps even if the request is denied. Absent if no state can be ahead.
    */
-  isAhead?(state: State, now: number, parameters: Parameters): boolean;
+  isAhead?(state: State, now: number, parameters: Given): boolean;
   /** Renews a lease. Returns `undefined` if it has ended. */
-  renew?(state: State, now: number, parameters: Parameters, lease: string): Next<State> | undefined;
+  renew?(state: State, now: number, parameters: Given, lease: string): Next<State> | undefined;
   /**
    * Returns the size of a state in the memory of this process: an integer from 1, one unit per 250 to 750 bytes of
    * heap, including the key.
