@@ -3,11 +3,11 @@ import { ReplayedCounter } from '../replay/counter.js';
 /** A client: all requests of one subject. */
 export interface Client {
   readonly subject: string;
-  /** Number of the client in the order of first requests, from 0. */
-  readonly id: number;
   /** One for each rule. */
   readonly counters: readonly ReplayedCounter[];
   requests: number;
+  /** The times of its requests, if limits are searched for. */
+  times?: number[];
 }
 
 /** Options of `Clients`. */
@@ -35,7 +35,6 @@ export class Clients {
   private recent = new Map<string, Client>();
   private older = new Map<string, Client>();
   private requestsLeft: number;
-  private created = 0;
   private lastSubject: string | undefined;
   private lastClient: Client | undefined;
 
@@ -78,7 +77,7 @@ export class Clients {
     // A part of a line keeps the whole chunk of the file in memory: copy it.
     const copy = Buffer.from(subject, 'utf16le').toString('utf16le');
     const counters = Array.from({ length: this.options.rules }, () => new ReplayedCounter());
-    const client = { subject: copy, id: this.created++, counters, requests: 0 };
+    const client: Client = { subject: copy, counters, requests: 0 };
     this.recent.set(copy, client);
     return client;
   }

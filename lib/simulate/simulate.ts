@@ -3,7 +3,7 @@ import { type Client, Clients } from './clients.js';
 import { LogFile, visitInOrder, type MalformedLine } from './input/log-file.js';
 import type { SimulateOptions } from './options.js';
 import { readRule } from './rule-text.js';
-import { suggest, templatesOf, type Suggestion } from './suggest.js';
+import { suggest, templatesOf, type ClientTimes, type Suggestion } from './suggest.js';
 import { Tally, type RuleTally } from './tally.js';
 
 /** The stream that shows the progress. */
@@ -70,54 +70,6 @@ function bar(share: number, work: string): string {
   return `[${'#'.repeat(full)}${'.'.repeat(WIDTH - full)}] ${Math.floor(Math.min(1, share) * 100)} % ${work}`;
 }
 
-const PART = 1 << 20;
-
-/** Requests in memory, for several replays: 20 bytes each. */
-class Trace {
-  private readonly times: Float64Array[] = [];
-  private readonly ids: Uint32Array[] = [];
-  private mostId = -1;
-  private used = PART;
-
-  /** Number of requests. */
-  get length(): number {
-    return (this.times.length - 1) * PART + this.used;
-  }
-
-  add(time: number, id: number): void {
-    if (this.used === PART) {
-      this.times.push(new Float64Array(PART));
-      this.ids.push(new Uint32Array(PART));
-      this.used = 0;
-    }
-    this.times[this.times.length - 1]![this.used] = time;
-    this.ids[this.ids.length - 1]![this.used] = id;
-    this.used += 1;
-    if (id > this.mostId) this.mostId = id;
-  }
-
-  /** Returns the times of each client's requests, the clients with the most requests first. */
-  byClient(): readonly Float64Array[] {
-    const { length } = this;
-    const ends = new Float64Array(this.mostId + 2);
-    this.each((_time, id) => (ends[id + 1]! += 1));
-    for (let id = 0; id <= this.mostId; id += 1) ends[id + 1]! += ends[id]!;
-    const sorted = new Float64Array(length);
-    const next = ends.slice(0, -1);
-    this.each((time, id) => (sorted[next[id]!++] = time));
-    const clients = Array.from(next, (_end, id) => sorted.subarray(ends[id], ends[id + 1]));
-    return clients.sort((one, other) => other.length - one.length);
-  }
-
-  private each(visit: (time: number, id: number) => void): void {
-    const { length } = this;
-    for (let index = 0; index < length; index += 1) {
-      const part = Math.floor(index / PART);
-      visit(this.times[part]![index % PART]!, this.ids[part]![index % PART]!);
-    }
-  }
-}
-
 /** The result of one rule, with the rule as it was given. */
 export interface RuleResult extends RuleTally {
   readonly rule: string;
@@ -155,7 +107,7 @@ export interface Simulation {
 export async function simulate(options: SimulateOptions, progress: Progress): Promise<Simulation> {
   const rules = options.rules.map(readRule);
   const tallies = rules.map(() => new Tally());
-  const trace = options.suggest && new Trace();
+  const times: number[][] = [];
   let [now, requests, withoutSubject, late, latestBy, from, dropped] = [0, 0, 0, 0, 0, -1, 0];
   const clients = new Clients({
     rules: rules.length,
@@ -164,6 +116,7 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
     onDropped: (client: Client) => {
       dropped += 1;
       tallies.forEach((tally, index) => tally.addClient(client, client.counters[index]!.denied));
+      if (client.times) times.push(client.times);
     },
   });
   const files = options.files.map(
@@ -185,7 +138,8 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
     for (let index = 0; index < rules.length; index += 1) {
       tallies[index]!.add(second, client.counters[index]!.decide(rules[index]!, now));
     }
-    trace?.add(now, client.id);
+    if (client.times) client.times.push(now);
+    else if (options.suggest) client.times = [now];
   });
   const droppedEarly = dropped;
   clients.dropAll();
@@ -207,13 +161,13 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
       algorithm: algorithm.name,
       ...tallies[index]!.result(),
     })),
-    suggestions: trace ? suggestAll(options, trace, progress) : [],
+    suggestions: options.suggest ? suggestAll(options, times, progress) : [],
   };
 }
 
-function suggestAll(options: SimulateOptions, trace: Trace, progress: Progress): readonly Suggestion[] {
-  if (trace.length === 0) return [];
-  const clients = trace.byClient();
+function suggestAll(options: SimulateOptions, times: ClientTimes, progress: Progress): readonly Suggestion[] {
+  if (times.length === 0) return [];
+  const clients = times.toSorted((one, other) => other.length - one.length);
   const templates = templatesOf(options.rules);
   return templates.map((template, index) => {
     progress.search(index, templates.length);

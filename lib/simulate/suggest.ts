@@ -38,7 +38,7 @@ export interface Template {
 }
 
 /** The times of each client's requests, the clients with the most requests first. */
-export type ClientTimes = readonly Float64Array[];
+export type ClientTimes = readonly (readonly number[])[];
 
 /** Returns what to search a limit for: each algorithm with each window of the rules, and the rules with options. */
 export function templatesOf(rules: readonly string[]): readonly Template[] {
