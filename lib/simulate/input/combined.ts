@@ -1,6 +1,6 @@
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { LineOptions, LineReader } from './lines.js';
-import { subjectFrom, type Lookup, timeReader } from './log-fields.js';
+import { lineReader, type Lookup } from './log-fields.js';
 
 /** A line of the combined or common format, and where its parts are. */
 interface CombinedLine {
@@ -45,23 +45,24 @@ function closingQuote(text: string, from: number): number {
  * @throws RateLimitConfigError if the format has no such field
  */
 export function combinedReader({ by, map }: LineOptions): LineReader {
-  const subjectOf = subjectFrom<CombinedLine>(by, (field) => {
-    const name = (map[field] ?? field).toLowerCase();
-    if (field === 'everyone') return () => undefined;
-    const find = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
-    if (find) return find;
-    const allowed = [...Object.keys(FIELDS), 'everyone'].join(', ');
-    throw new RateLimitConfigError([
-      problem('--by', field, `${allowed}; other fields need a log with --format json or csv`),
-    ]);
+  return lineReader<CombinedLine>(by, {
+    parse,
+    time: ({ text, open, close }) => text.slice(open + 1, close),
+    lookup(field) {
+      const name = (map[field] ?? field).toLowerCase();
+      const find = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
+      if (find) return find;
+      const allowed = [...Object.keys(FIELDS), 'everyone'].join(', ');
+      throw new RateLimitConfigError([
+        problem('--by', field, `${allowed}; other fields need a log with --format json or csv`),
+      ]);
+    },
   });
-  const timeOf = timeReader();
-  return (text) => {
-    const open = text.indexOf(' [') + 1;
-    const close = text.indexOf(']', open);
-    if (open < 2 || close < 0) return undefined;
-    const time = timeOf(text.slice(open + 1, close));
-    if (time === undefined || text.charCodeAt(close + 2) !== 34) return undefined;
-    return { time, subject: subjectOf({ text, open, close }) };
-  };
+}
+
+function parse(text: string): CombinedLine | undefined {
+  const open = text.indexOf(' [') + 1;
+  const close = text.indexOf(']', open);
+  const isRequest = open >= 2 && close >= 0 && text.charCodeAt(close + 2) === 34;
+  return isRequest ? { text, open, close } : undefined;
 }

@@ -1,5 +1,5 @@
 import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import { namesOf, subjectFrom, timeReader } from './log-fields.js';
+import { lineReader, namesOf } from './log-fields.js';
 import type { LineOptions, LineReader } from './lines.js';
 
 const SEPARATORS = [',', '\t', ';'];
@@ -19,19 +19,15 @@ export function csvReader(header: string, { by, map }: LineOptions): LineReader 
       problem(`the column of ${field}`, names[0], `the columns of the header: ${columns.join(', ')}`, fix),
     ]);
   };
-  const timeAt = columnOf('time');
-  const timeOf = timeReader();
-  const subjectOf = subjectFrom<readonly string[]>(by, (field) => {
-    if (field === 'everyone') return () => undefined;
-    const at = columnOf(field);
-    return (cells) => cells[at];
+  const cell = (at: number) => (cells: readonly string[]) => cells[at];
+  return lineReader(by, {
+    parse(text) {
+      const cells = splitCsv(text, separator);
+      return cells?.length === columns.length ? cells : undefined;
+    },
+    time: cell(columnOf('time')),
+    lookup: (field) => cell(columnOf(field)),
   });
-  return (text) => {
-    const cells = splitCsv(text, separator);
-    if (cells?.length !== columns.length) return undefined;
-    const time = timeOf(cells[timeAt]);
-    return time === undefined ? undefined : { time, subject: subjectOf(cells) };
-  };
 }
 
 /** Returns the separator that a header has most often. */

@@ -6,39 +6,32 @@ import { csvReader, separatorOf } from './csv.js';
 import { jsonReader } from './json-lines.js';
 import type { LineOptions, LineReader } from './lines.js';
 
-export type Format = 'combined' | 'json' | 'csv';
+const READERS = {
+  combined: (_header: string, options: LineOptions) => combinedReader(options),
+  json: (_header: string, options: LineOptions) => jsonReader(options),
+  csv: csvReader,
+};
+
+export type Format = keyof typeof READERS;
 
 /** Allowed values of `--format`. */
-export const FORMAT = oneOf('combined', 'json', 'csv');
-
-/** A reader for the lines of a log. */
-export interface ReaderOfLines {
-  readonly read: LineReader;
-  /** Whether the first line is a header. */
-  readonly hasHeader: boolean;
-}
+export const FORMAT = oneOf(...Object.keys(READERS));
 
 /**
- * Returns the reader for a log.
+ * Returns the reader for a log, and whether its first line is a header.
  *
  * @param lines the first lines, at least one
- * @param format the format; detected from the lines if absent
+ * @param given the format; detected from the lines if absent
  * @throws RateLimitConfigError if the format is not detected, or has no such field
  */
 export function readerFor(
   path: string,
   lines: readonly string[],
   options: LineOptions,
-  format: Format | undefined,
-): ReaderOfLines {
-  switch (format ?? detect(path, lines)) {
-    case 'combined':
-      return { read: combinedReader(options), hasHeader: false };
-    case 'json':
-      return { read: jsonReader(options), hasHeader: false };
-    case 'csv':
-      return { read: csvReader(lines[0]!, options), hasHeader: true };
-  }
+  given: Format | undefined,
+): { readonly read: LineReader; readonly hasHeader: boolean } {
+  const format = given ?? detect(path, lines);
+  return { read: READERS[format](lines[0]!, options), hasHeader: format === 'csv' };
 }
 
 function detect(path: string, lines: readonly string[]): Format {

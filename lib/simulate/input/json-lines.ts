@@ -1,5 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
-import { namesOf, subjectFrom, type Lookup, timeReader } from './log-fields.js';
+import { lineReader, namesOf, type Lookup } from './log-fields.js';
 import type { LineOptions, LineReader } from './lines.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -36,18 +36,15 @@ function capitalized(name: string): string {
 
 /** Returns a reader for lines that are JSON objects. */
 export function jsonReader({ by, map }: LineOptions): LineReader {
-  const findTime = finder(namesOf('time', map));
-  const timeOf = timeReader();
-  const subjectOf = subjectFrom<Fields>(by, (field) => finder(namesOf(field, map)));
-  return (text) => {
-    let line: unknown;
-    try {
-      line = JSON.parse(text);
-    } catch {
-      return undefined;
-    }
-    if (!isFields(line)) return undefined;
-    const time = timeOf(findTime(line));
-    return time === undefined ? undefined : { time, subject: subjectOf(line) };
-  };
+  const lookup = (field: string) => finder(namesOf(field, map));
+  return lineReader(by, { parse, time: lookup('time'), lookup });
+}
+
+function parse(text: string): Fields | undefined {
+  try {
+    const line: unknown = JSON.parse(text);
+    return isFields(line) ? line : undefined;
+  } catch {
+    return undefined;
+  }
 }

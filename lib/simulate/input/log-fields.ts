@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalIp } from '../../http/client-ip.js';
+import type { LineReader } from './lines.js';
 
 /** Names that logs use for the fields of a request. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -44,6 +45,30 @@ const LONGEST = 512;
 /** Returns the value of a field of a log line; `undefined` if there is none. */
 export type Lookup<Line> = (line: Line) => unknown;
 
+/** What a reader of one format knows. */
+interface LineFormat<Line> {
+  /** Splits a line. Returns `undefined` if it is malformed. */
+  readonly parse: (text: string) => Line | undefined;
+  readonly time: Lookup<Line>;
+  /** Returns how a field in `--by` is found. */
+  readonly lookup: (field: string) => Lookup<Line>;
+}
+
+/** Returns a reader for the lines of a format. */
+export function lineReader<Line>(
+  by: readonly string[],
+  { parse, time: timeIn, lookup }: LineFormat<Line>,
+): LineReader {
+  const timeOf = timeReader();
+  const subjectOf = subjectFrom(by, lookup);
+  return (text) => {
+    const line = parse(text);
+    if (line === undefined) return undefined;
+    const time = timeOf(timeIn(line));
+    return time === undefined ? undefined : { time, subject: subjectOf(line) };
+  };
+}
+
 /** Returns the subject of a line; `undefined` if it has none. */
 type SubjectOf<Line> = (line: Line) => string | undefined;
 
@@ -51,11 +76,8 @@ type SubjectOf<Line> = (line: Line) => string | undefined;
  * Returns a function that builds the subject of a line from the fields in `--by`, as the guard does: IPv6 addresses are
  * masked to their network, and several fields are one subject.
  */
-export function subjectFrom<Line>(
-  by: readonly string[],
-  lookup: (field: string) => Lookup<Line>,
-): SubjectOf<Line> {
-  const parts = by.map((field) => partFrom(field, lookup(field)));
+function subjectFrom<Line>(by: readonly string[], lookup: LineFormat<Line>['lookup']): SubjectOf<Line> {
+  const parts = by.map((field) => partFrom(field, lookup));
   const [first] = parts;
   if (parts.length === 1) return first!;
   return (line) => {
@@ -69,8 +91,9 @@ export function subjectFrom<Line>(
   };
 }
 
-function partFrom<Line>(field: string, find: Lookup<Line>): SubjectOf<Line> {
+function partFrom<Line>(field: string, lookup: LineFormat<Line>['lookup']): SubjectOf<Line> {
   if (field === 'everyone') return () => 'everyone';
+  const find = lookup(field);
   const convert = field === 'ip' ? clientOf : field === 'path' ? pathOf : (text: string) => text;
   return (line) => {
     const text = textOf(find(line));
@@ -103,9 +126,7 @@ function shortened(text: string): string {
   return `${text.slice(0, LONGEST / 2)}#${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
 }
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-const CLF = /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)$/;
+const CLF = /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):([01]\d|2[0-3])(:[0-5]\d):([0-5]\d|60) ([+-]\d{4})$/;
 
 const ISO = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+-]\d\d:?\d\d))?$/;
 
@@ -139,12 +160,10 @@ function fromNumber(value: number): number | undefined {
 function fromClf(text: string): number | undefined {
   const match = CLF.exec(text);
   if (!match) return undefined;
-  const [, day, name, year, hour, minute, second, sign, zoneHours, zoneMinutes] = match;
-  const month = MONTHS.indexOf(name!);
-  const [days, hours, minutes, seconds] = [Number(day), Number(hour), Number(minute), Number(second)];
-  if (month < 0 || days < 1 || days > 31 || hours > 23 || minutes > 59 || seconds > 60) return undefined;
-  const zone = (Number(zoneHours) * 60 + Number(zoneMinutes)) * (sign === '-' ? -60e6 : 60e6);
-  return Date.UTC(Number(year), month, days, hours, minutes, seconds) * 1000 - zone;
+  const [, day, month, year, hour, minute, second, zone] = match;
+  // The second is added, since it may be a leap second.
+  const time = Date.parse(`${day} ${month} ${year} ${hour}${minute} ${zone}`);
+  return Number.isNaN(time) ? undefined : (time + Number(second) * 1000) * 1000;
 }
 
 function fromIso(text: string): number | undefined {
@@ -157,7 +176,7 @@ function fromIso(text: string): number | undefined {
 }
 
 /** Returns `readTime` for the times of a log, which are often equal to the previous one. */
-export function timeReader(): (value: unknown) => number | undefined {
+function timeReader(): (value: unknown) => number | undefined {
   let last: unknown;
   let time: number | undefined;
   return (value) => {
