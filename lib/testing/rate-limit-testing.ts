@@ -1,6 +1,4 @@
-import type { Clock } from '../contracts/clock.js';
-import type { Adjustment, Counter, DecideOptions, Hit } from '../contracts/store.js';
-import type { BaseStore } from '../contracts/base-store.js';
+import type { DecideOptions, Hit } from '../contracts/store.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { UnlimitedStore } from '../stores/unlimited/unlimited.store.js';
 import { DURATION_ALLOWED, parseDuration, type Duration } from '../contracts/duration.js';
@@ -9,46 +7,13 @@ import type { RouteReference } from '../nest/request/routes.js';
 import { RATE_LIMIT_STORE } from '../nest/tokens.js';
 import type { SubjectValue } from '../rules/subject.js';
 
-/** A memory store that a test clears, and replaces by one that allows every request. */
-class TestStore implements BaseStore {
-  readonly source = 'memory';
-  readonly shared = null;
-  readonly stopwatch: Clock;
+/** A memory store that allows every request while it is off. */
+class TestStore extends MemoryStore {
+  isOff = false;
   private readonly unlimited = new UnlimitedStore();
-  private counters: MemoryStore;
-  private isOff = false;
 
-  constructor(readonly clock: Clock) {
-    this.stopwatch = clock;
-    this.counters = new MemoryStore({ clock });
-  }
-
-  clear(): void {
-    this.counters = new MemoryStore({ clock: this.clock });
-  }
-
-  switchOff(isOff: boolean): void {
-    this.isOff = isOff;
-  }
-
-  decide(hits: readonly Hit[], options: DecideOptions) {
-    return this.isOff ? this.unlimited.decide(hits) : this.counters.decide(hits, options);
-  }
-
-  adjust(adjustments: readonly Adjustment[]) {
-    return this.counters.adjust(adjustments);
-  }
-
-  block(counter: Counter, duration: number) {
-    return this.counters.block(counter, duration);
-  }
-
-  reset(counters: readonly Counter[]) {
-    return this.counters.reset(counters);
-  }
-
-  close() {
-    return this.counters.close();
+  override decide(hits: readonly Hit[], options: DecideOptions) {
+    return this.isOff ? this.unlimited.decide(hits) : super.decide(hits, options);
   }
 }
 
@@ -80,7 +45,7 @@ const START = Date.UTC(2030, 0, 1, 12);
  */
 export class RateLimitTesting {
   private now = START;
-  private readonly store = new TestStore(() => this.now);
+  private readonly store = new TestStore({ clock: () => this.now });
   private compiled: CompiledModule | undefined;
 
   private constructor(builder: ModuleBuilder) {
@@ -114,17 +79,17 @@ export class RateLimitTesting {
 
   /** Deletes every counter and every block. */
   clear(): void {
-    this.store.clear();
+    void this.store.close();
   }
 
   /** Switches all limits off: every request is allowed and none is counted, until `on()`. */
   off(): void {
-    this.store.switchOff(true);
+    this.store.isOff = true;
   }
 
   /** Switches the limits on again, with the counters from before `off()`. */
   on(): void {
-    this.store.switchOff(false);
+    this.store.isOff = false;
   }
 
   /**
