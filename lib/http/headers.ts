@@ -5,9 +5,11 @@ import { compareStrictness, hasFigures, type Decision, type RuleDecision } from 
  * `@nestjs/throttler`: `X-RateLimit-*` for each rule, with its name as a suffix and times in seconds to go
  * (`'throttler'`).
  */
-export type HeaderStyle = (typeof HEADER_STYLES)[number];
+export type HeaderStyle = keyof typeof STYLES;
 
-export const HEADER_STYLES = ['draft-10', 'draft-7', 'draft-6', 'legacy', 'throttler'] as const;
+const STYLES = { 'draft-10': draft10, 'draft-7': draft7, 'draft-6': draft6, legacy, throttler };
+
+export const HEADER_STYLES = Object.keys(STYLES) as readonly HeaderStyle[];
 
 /** The header fields of all styles. */
 export const HEADER_FIELDS: readonly string[] = [
@@ -32,11 +34,7 @@ export function rateLimitHeaders(
   if (decision.decisions.every(({ shadow }) => shadow)) return headers;
   const isCounted = decision.fallback === undefined || hasFigures(decision);
   for (const style of isCounted ? styles : []) {
-    if (style === 'draft-10') draft10(decision, headers);
-    else if (style === 'draft-7') draft7(decision, headers);
-    else if (style === 'draft-6') draft6(decision, headers);
-    else if (style === 'legacy') legacy(decision, now(), headers);
-    else throttler(decision, headers);
+    STYLES[style](decision, headers, now);
   }
   if (!decision.allowed && decision.retryAfterMs !== null) {
     headers.push(['Retry-After', `${seconds(decision.retryAfterMs)}`]);
@@ -81,34 +79,30 @@ function draft7(decision: Decision, headers: Header[]): void {
 }
 
 function draft6(decision: Decision, headers: Header[]): void {
-  headers.push(
-    ...policies(decision),
-    ['RateLimit-Limit', `${decision.limit}`],
-    ['RateLimit-Remaining', `${left(decision)}`],
-    ['RateLimit-Reset', `${seconds(resetMs(decision))}`],
-  );
+  headers.push(...policies(decision), ...figures('RateLimit', decision, resetMs(decision)));
 }
 
-function legacy(decision: Decision, now: number, headers: Header[]): void {
-  headers.push(
-    ['X-RateLimit-Limit', `${decision.limit}`],
-    ['X-RateLimit-Remaining', `${left(decision)}`],
-    ['X-RateLimit-Reset', `${seconds(now + resetMs(decision))}`],
-  );
+function legacy(decision: Decision, headers: Header[], now: () => number): void {
+  headers.push(...figures('X-RateLimit', decision, now() + resetMs(decision)));
 }
 
 /** The name of the rule is a suffix of the header, except for `default`. */
 function throttler(decision: Decision, headers: Header[]): void {
   for (const rule of counted(decision)) {
     const suffix = rule.rule === 'default' ? '' : `-${rule.rule.replace(/[^\w.~!#$%&'*+^`|-]/g, '-')}`;
-    headers.push(
-      [`X-RateLimit-Limit${suffix}`, `${rule.limit}`],
-      [`X-RateLimit-Remaining${suffix}`, `${left(rule)}`],
-      [`X-RateLimit-Reset${suffix}`, `${seconds(rule.resetAfterMs)}`],
-    );
+    headers.push(...figures('X-RateLimit', rule, rule.resetAfterMs, suffix));
     const isDenied = !rule.allowed && rule.retryAfterMs !== null;
     if (isDenied && suffix) headers.push([`Retry-After${suffix}`, `${seconds(rule.retryAfterMs)}`]);
   }
+}
+
+/** Returns one header for each of the limit, the remaining permits and the reset. */
+function figures(name: string, rule: RuleDecision, reset: number, suffix = ''): Header[] {
+  return [
+    [`${name}-Limit${suffix}`, `${rule.limit}`],
+    [`${name}-Remaining${suffix}`, `${left(rule)}`],
+    [`${name}-Reset${suffix}`, `${seconds(reset)}`],
+  ];
 }
 
 /** Omits `w` for a window under a second, which the draft cannot express. */
