@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { onAbort } from '../contracts/timer.js';
 
 /** How a response ended: with a status, or cut off before it was sent completely. */
 export type ResponseEnd = { readonly statusCode: number } | 'cut-off';
@@ -11,9 +11,10 @@ export function afterResponse(response: unknown, listener: (end: ResponseEnd) =>
   const raw = rawResponse(response);
   // A pipelined response that waits for earlier ones has no socket, and gets no event if the client disconnects.
   const connection = raw.socket ? undefined : raw.req?.socket;
+  let stop: (() => void) | undefined;
   const finish = (): void => {
     raw.off('close', finish);
-    if (connection) waitingOn(connection).delete(finish);
+    stop?.();
     listener(raw.writableFinished ? { statusCode: raw.statusCode } : 'cut-off');
   };
   if (raw.closed || connection?.destroyed) {
@@ -21,20 +22,11 @@ export function afterResponse(response: unknown, listener: (end: ResponseEnd) =>
     return;
   }
   raw.once('close', finish);
-  if (connection) waitingOn(connection).add(finish);
-}
-
-/** By the connection: many pipelined responses wait for one. */
-const waiting = new WeakMap<Socket, Set<() => void>>();
-
-/** Returns the listeners that are called when a connection closes. */
-function waitingOn(connection: Socket): Set<() => void> {
-  const known = waiting.get(connection);
-  if (known) return known;
-  const listeners = new Set<() => void>();
-  waiting.set(connection, listeners);
-  connection.once('close', () => listeners.forEach((listener) => listener()));
-  return listeners;
+  if (connection)
+    stop = onAbort(
+      connectionSignal(connection, 'close', false, () => undefined),
+      finish,
+    );
 }
 
 /** By the response or connection: many requests may wait for one. */
