@@ -45,9 +45,16 @@ function isBetween(value: unknown, least: number, most: number): boolean {
   return typeof value === 'number' && value >= least && value <= most;
 }
 
-/** Algorithm of a throttler: one that counts permits in a window. */
-export type ThrottlerAlgorithm =
-  'sliding-window-log' | 'sliding-window-counter' | 'sliding-window-cells' | 'fixed-window' | 'gcra';
+/** The algorithms of throttlers: those that count permits in a window. */
+export const THROTTLER_ALGORITHMS = [
+  'sliding-window-log',
+  'sliding-window-counter',
+  'sliding-window-cells',
+  'fixed-window',
+  'gcra',
+] as const;
+
+export type ThrottlerAlgorithm = (typeof THROTTLER_ALGORITHMS)[number];
 
 /** The rules of one throttler, with the limit and the times of one request. */
 interface ThrottlerRules {

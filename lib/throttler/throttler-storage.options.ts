@@ -1,9 +1,10 @@
 import { FROM_ONE, MILLISECONDS, type OptionCheck } from '../contracts/options.js';
 import type { BaseStore } from '../contracts/base-store.js';
 import { LIMITER_OPTIONS } from '../limiter/rate-limiter.options.js';
+import { oneOf } from '../rules/rule-fields.js';
 import type { OnStoreError } from '../rules/rule.js';
 import { REDIS, type RedisConnection } from '../stores/redis/redis-option.js';
-import type { ThrottlerAlgorithm } from './throttler-rules.js';
+import { THROTTLER_ALGORITHMS, type ThrottlerAlgorithm } from './throttler-rules.js';
 
 /** The options of a `RateLimitThrottlerStorage`. */
 export interface RateLimitThrottlerStorageOptions {
@@ -48,22 +49,11 @@ export interface RateLimitThrottlerStorageOptions {
   readonly timeout?: number | undefined;
 }
 
-const ALGORITHMS: readonly ThrottlerAlgorithm[] = [
-  'sliding-window-log',
-  'sliding-window-counter',
-  'sliding-window-cells',
-  'fixed-window',
-  'gcra',
-];
-
 /** What a `RateLimitThrottlerStorage` may be given. */
 export const THROTTLER_STORAGE_OPTIONS = {
   redis: REDIS,
   store: LIMITER_OPTIONS.fallback,
-  algorithm: {
-    allowed: ALGORITHMS.map((name) => `"${name}"`).join(', '),
-    accepts: (value) => ALGORITHMS.includes(value as ThrottlerAlgorithm),
-  },
+  algorithm: oneOf(...THROTTLER_ALGORITHMS),
   prefix: LIMITER_OPTIONS.prefix,
   application: LIMITER_OPTIONS.application,
   onStoreError: LIMITER_OPTIONS.onStoreError,

@@ -6,7 +6,7 @@ import { RateLimiter } from '../limiter/rate-limiter.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { openRedisStore } from '../stores/redis/open-redis-store.js';
 import { UnlimitedStore } from '../stores/unlimited/unlimited.store.js';
-import { warnOfHeartbeats, logForms, logStore, warnOfRefusals } from '../nest/checks/store-log.js';
+import { logServers, logStore, warnOfHeartbeats } from '../nest/checks/store-log.js';
 import { RateLimitUnavailableException } from '../nest/rate-limit.exception.js';
 import { MEANWHILE } from '../nest/rules/rule-fallbacks.js';
 import { applicationName } from '../nest/startup/create-store.js';
@@ -123,8 +123,7 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
     if (store) return store;
     if (!redis) return new MemoryStore();
     const opened = await openRedisStore({ redis, timeout });
-    logForms(opened);
-    warnOfRefusals(opened, (message) => this.warnings.warn('RL_CHANGES_UNREPORTED', message));
+    logServers(opened, this.warnings);
     return opened;
   }
 }

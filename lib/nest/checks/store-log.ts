@@ -87,8 +87,11 @@ export function logStore(
   });
 }
 
-/** Logs the form in which the servers run the Lua (functions or scripts), and each change of it. */
-export function logForms(store: Pick<RedisStore, 'watchForms'>): void {
+/**
+ * Logs the form in which the servers run the Lua (functions or scripts), and each change of it. Warns when a server does
+ * not permit the limiter to publish or to subscribe: limits are enforced, but changes by other processes are noticed late.
+ */
+export function logServers(store: RedisStore, warnings: Warnings): void {
   const reported = new Set<string>();
   store.watchForms(({ server, library, reason }) => {
     const place = server === '' || reason === FUNCTIONS_OFF ? '' : ` on ${server}`;
@@ -99,18 +102,9 @@ export function logForms(store: Pick<RedisStore, 'watchForms'>): void {
     reported.add(line);
     logger.log(line);
   });
-}
-
-/**
- * Warns when a server does not permit the limiter to publish or to subscribe: limits are enforced, but changes by other
- * processes are noticed late.
- */
-export function warnOfRefusals(
-  store: Pick<RedisStore, 'watchRefusals'>,
-  warn: (message: string) => void,
-): void {
   store.watchRefusals(({ message }) =>
-    warn(
+    warnings.warn(
+      'RL_CHANGES_UNREPORTED',
       `${message}. Until it does, every request of a denied subject reaches Redis, a reset applies to prefetched permits only after their ttl, and requests that wait for permits ask once a second`,
     ),
   );
@@ -179,9 +173,8 @@ export function warnOfHeartbeats(
 }
 
 function lostDataOf(server: string): string {
-  const redis = server === '' ? 'Redis' : `Redis at ${server}`;
   return (
-    `${redis} has lost data that it had confirmed: it was flushed or swapped, has evicted keys, or ` +
+    `${nameOf(server)} has lost data that it had confirmed: it was flushed or swapped, has evicted keys, or ` +
     'was restarted or replaced without its last writes. Counters, blocks and held permits start again, so that a subject ' +
     'may get up to twice its limit.'
   );

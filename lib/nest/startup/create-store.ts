@@ -92,9 +92,8 @@ export async function createStore(
   const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = readModuleOptions(options);
   if (redis) {
     const store = await openRedisStore({ redis, timeout, functions });
-    const { logForms, warnOfRefusals } = await import('../checks/store-log.js');
-    logForms(store);
-    warnOfRefusals(store, (message) => warnings.warn('RL_CHANGES_UNREPORTED', message));
+    const { logServers } = await import('../checks/store-log.js');
+    logServers(store, warnings);
     return store;
   }
   if (process.env['NODE_ENV'] === 'production' && 'redis' in options) {
