@@ -28,13 +28,7 @@ import { type EffectiveRule, effective } from './effective-rule.js';
 import { checkSubject, stated, withChange, isSame } from './written-change.js';
 
 /** Milliseconds in which a source has to return what it holds, and to confirm a change. */
-const READ_MS = 1000;
-
-const WRITE_MS = 5000;
-
-const UNREAD = `no answer within ${READ_MS} ms`;
-
-const UNCONFIRMED = `no answer within ${WRITE_MS} ms`;
+const WITHIN_MS = { read: 1000, change: 5000 };
 
 /**
  * Changes the module's rules while the application runs, in every process within a second. Inject `RateLimitService` and
@@ -113,9 +107,7 @@ export class LiveRules {
   /** Returns the live change of a rule, as the source holds it now; `undefined` if there is none. */
   async get(rule: string, subject?: SubjectValue): Promise<SourcedRule | undefined> {
     const { source } = this;
-    const { entries } = await bySource('read', async () =>
-      checkedRules(await inTime(() => source.load(), READ_MS, UNREAD)),
-    );
+    const { entries } = await bySource('read', async () => checkedRules(await source.load()));
     return entries.find((entry) => isSame(entry, { rule, subject }));
   }
 
@@ -135,7 +127,7 @@ export class LiveRules {
     if (!source.history)
       throw new RateLimitConfigError(['rules.history: the source in `liveRules` has no history']);
     const wanted = Math.min(most, MOST_RECORDS);
-    const records = await bySource('read', () => inTime(() => source.history!(wanted), READ_MS, UNREAD));
+    const records = await bySource('read', () => source.history!(wanted));
     return records.slice(0, wanted);
   }
 
@@ -170,9 +162,7 @@ export class LiveRules {
     if (!source[how]) {
       throw new RateLimitConfigError([`rules.${how}: the source in liveRules reports no losses`]);
     }
-    const version = await bySource('change', () => inTime(() => source[how]!(author), WRITE_MS, UNCONFIRMED));
-    await this.follower.read();
-    return version;
+    return this.change(() => source[how]!(author));
   }
 
   private async write(change: RuleChange): Promise<number> {
@@ -185,9 +175,12 @@ export class LiveRules {
     const wrong = changeProblem(change);
     if (wrong !== undefined) throw new RateLimitConfigError([wrong]);
     if (change.fields !== undefined) this.check(change);
-    const version = await bySource('change', () =>
-      inTime(() => source.write!(change), WRITE_MS, UNCONFIRMED),
-    );
+    return this.change(() => source.write!(change));
+  }
+
+  /** Returns the version after a change, when it is in force in this process. */
+  private async change(run: () => Promise<number>): Promise<number> {
+    const version = await bySource('change', run);
     await this.follower.read();
     return version;
   }
@@ -210,9 +203,12 @@ export class LiveRules {
 }
 
 /** @throws RateLimitStoreError if the source fails, unless it rejects a change */
-async function bySource<Result>(operation: 'change' | 'read', run: () => Promise<Result>): Promise<Result> {
+async function bySource<Result>(
+  operation: keyof typeof WITHIN_MS,
+  run: () => Promise<Result>,
+): Promise<Result> {
   try {
-    return await run();
+    return await inTime(run, WITHIN_MS[operation]);
   } catch (error) {
     if (error instanceof RateLimitConfigError || error instanceof RateLimitConflictError) throw error;
     throw new RateLimitStoreError(operation, error);
