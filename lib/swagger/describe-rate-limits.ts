@@ -1,11 +1,12 @@
 import type { INestApplication, Type } from '@nestjs/common';
-import { MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { ModulesContainer } from '@nestjs/core';
 import { SwaggerModule } from '@nestjs/swagger';
 import { type Handler, Routes } from '../nest/request/routes.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
 import { Guards, guardsOn } from '../nest/startup/guards.js';
+import { declaredClasses, methodsOf } from '../nest/startup/handlers.js';
 import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
 import { OpenApiParts } from './openapi-parts.js';
 import { extensionOf } from '../nest/request/rate-limit-extension.js';
@@ -61,13 +62,11 @@ function operationsIn(item: object): [method: string, operation: Record<string, 
 }
 
 function handlersOf(app: INestApplication): OperationHandler[] {
-  const scanner = new MetadataScanner();
   const modules = app.get(ModulesContainer, { strict: false });
-  const controllers = [...modules.values()].flatMap((module) => [...module.controllers.values()]);
-  return controllers.flatMap(({ metatype }) => {
-    const type = metatype as Type;
-    const prototype = type.prototype as Record<string, Handler>;
-    return scanner.getAllMethodNames(prototype).map((name) => ({ type, handler: prototype[name]! }));
+  const controllers = [...declaredClasses(modules)].filter(({ isController }) => isController);
+  return controllers.flatMap(({ type }) => {
+    const { prototype } = type as { prototype: Record<string, Handler> };
+    return methodsOf(type).map((name) => ({ type, handler: prototype[name]! }));
   });
 }
 
