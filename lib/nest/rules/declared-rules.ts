@@ -161,6 +161,11 @@ export class DeclaredRules {
     }
   }
 
+  /** Records problems: those that a check has found. */
+  report(...found: readonly (string | undefined)[]): void {
+    for (const each of found) if (each !== undefined) this.problems.add(each);
+  }
+
   /** @throws RateLimitConfigError listing all problems */
   throwIfWrong(): void {
     if (this.problems.size > 0) throw new RateLimitConfigError([...this.problems]);

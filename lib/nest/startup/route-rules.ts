@@ -70,8 +70,8 @@ export class RouteRules implements OnApplicationShutdown {
       const route = this.routeOf(type, handler, name, kind);
       this.checkAddresses(route, kind);
       const isLimited = kind !== 'none' && route.limits.length > 0;
-      const wrong = isLimited && this.throttles.problemOf(handler, lineage(type), `${type.name}.${name}`);
-      if (wrong) this.declared.problems.add(wrong);
+      if (isLimited)
+        this.declared.report(this.throttles.problemOf(handler, lineage(type), `${type.name}.${name}`));
     }
   }
 
@@ -84,7 +84,7 @@ export class RouteRules implements OnApplicationShutdown {
   finish(others: readonly string[]): void {
     this.declared.checkNames();
     this.checkAlone();
-    for (const each of others) this.declared.problems.add(each);
+    this.declared.report(...others);
     this.declared.throwIfWrong();
     this.mistakes.check();
     warnOfUnboundedRoutes(this.routes.all(), this.warnings);
@@ -131,10 +131,7 @@ export class RouteRules implements OnApplicationShutdown {
     if (kind !== 'pattern' && kind !== 'none') return;
     const what = kind === 'pattern' ? 'a message or an event' : 'a call of a method';
     const { limits } = kind === 'pattern' && this.ruled.has('rpc') ? route : route.named;
-    for (const limit of limits) {
-      const wrong = addressProblem(limit, what);
-      if (wrong !== undefined) this.declared.problems.add(wrong);
-    }
+    this.declared.report(...limits.map((limit) => addressProblem(limit, what)));
   }
 
   private checkAlone(): void {
@@ -156,11 +153,8 @@ export class RouteRules implements OnApplicationShutdown {
     const rules = this.declared
       .rulesFor(targets)
       .filter((rule) => !ALONE.has(kind) || namedOn(rule) === 'handler');
-    const wrong = tooManyKeys(
-      owner,
-      rules.reduce((keys, rule) => keys + keysOfRule(rule), 0),
-    );
-    if (wrong !== undefined) this.declared.problems.add(wrong);
+    const keys = rules.reduce((sum, rule) => sum + keysOfRule(rule), 0);
+    this.declared.report(tooManyKeys(owner, keys));
     const identified = { type, handler, method, kind, owner };
     const applied = rules.filter((rule) => isApplied(rule, identified, this.ruled));
     const id = this.ids.of(identified, applied);
@@ -174,9 +168,7 @@ export class RouteRules implements OnApplicationShutdown {
       }
       return limit ?? [];
     });
-    for (const wrong of waitProblems(kind === 'none', counted)) {
-      this.declared.problems.add(wrong);
-    }
+    this.declared.report(...waitProblems(kind === 'none', counted));
     this.mistakes.addMethod(type, method, kind !== 'none');
     return this.routes.set(type, handler, new Route(limits, isIntercepted(handler)));
   }
@@ -184,8 +176,7 @@ export class RouteRules implements OnApplicationShutdown {
   /** @param id the route; `undefined` for a rule of the module */
   private limitOf(fields: RuleFields, owner: string, id: string | undefined): RouteLimit | undefined {
     if (this.declared.reportMissing(fields, owner) || this.declared.problems.size > 0) return undefined;
-    const conflict = this.shared.conflict(fields, owner);
-    if (conflict !== undefined) this.declared.problems.add(conflict);
+    this.declared.report(this.shared.conflict(fields, owner));
     let limit: RouteLimit | undefined;
     const problems = problemsOf(() => {
       const rule =
@@ -196,7 +187,7 @@ export class RouteRules implements OnApplicationShutdown {
       this.checks.add(limit);
       this.shared.add(fields, owner);
     });
-    for (const problem of problems) this.declared.problems.add(problem);
+    this.declared.report(...problems);
     return limit;
   }
 }

@@ -124,17 +124,13 @@ export class StartCheck implements OnApplicationBootstrap {
   /** Nest runs no guard and no interceptor for a field resolver unless the options of GraphQLModule say so. */
   private checkField(path: string, method: object): void {
     const present = fieldEnhancers(this.modules);
-    const needed = this.endsLate(method) ? ['guards', 'interceptors'] : ['guards'];
+    const endsLate = this.routes.ofHandler(method)?.settles === true;
+    const needed = endsLate ? ['guards', 'interceptors'] : ['guards'];
     if (needed.every((each) => present.includes(each))) return;
     const list = needed.map((each) => `'${each}'`).join(', ');
     this.problems.push(
       `${path}: no guard runs for a field resolver; set fieldResolverEnhancers: [${list}] in GraphQLModule, or ${IN_THE_METHOD}`,
     );
-  }
-
-  /** Whether a rule of a handler needs its end. */
-  private endsLate(method: object): boolean {
-    return this.routes.ofHandler(method)?.settles === true;
   }
 }
 
