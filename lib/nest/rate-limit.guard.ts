@@ -18,7 +18,8 @@ import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
 import { HandlerStages } from '../transports/handler-stages.js';
 import { answerable } from '../transports/grpc-stream-call.js';
-import { Transports } from '../transports/transports.js';
+import { Handshakes } from '../transports/handshakes.js';
+import { exchangeOf } from '../transports/transports.js';
 
 /** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */
 const COUNTED = Symbol.for('nestjs-redis-rate-limit:counted');
@@ -56,7 +57,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     @Inject(Admission) private readonly admission: Admission,
     @Inject(Responder) private readonly responder: Responder,
     @Inject(Warnings) private readonly warnings: Warnings,
-    @Inject(Transports) private readonly transports: Transports,
+    @Inject(Handshakes) private readonly handshakes: Handshakes,
     @Inject(HandlerStages) private readonly stages: HandlerStages,
   ) {
     checkInjected(this, 'guard', (routes as Partial<Routes> | undefined)?.of);
@@ -169,7 +170,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
 
   private apply(context: ExecutionContext, hooks: Hooks): boolean | Promise<boolean> {
     const hasResponse = isHttp(context);
-    const exchange = hasResponse ? new HttpExchange(context) : this.transports.exchangeOf(context);
+    const exchange = hasResponse ? new HttpExchange(context) : exchangeOf(context, this.handshakes);
     if (hooks.subjectOf) exchange.subjectOf = hooks.subjectOf;
     const [type, handler] = [context.getClass(), context.getHandler() as Handler];
     const compiled = this.routes.byType.get(type)?.get(handler);

@@ -4,6 +4,7 @@ import {
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
+  type Provider,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { BaseStore } from '../contracts/base-store.js';
@@ -51,7 +52,6 @@ import { DeniedEvents } from '../transports/rpc.js';
 import { HandlerStages } from '../transports/handler-stages.js';
 import { GraphqlResponse } from '../transports/graphql-operation.js';
 import { Handshakes } from '../transports/handshakes.js';
-import { Transports } from '../transports/transports.js';
 import { METHOD_LIMITER } from './limited-method.js';
 import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
 import { Walk } from './startup/walk.js';
@@ -99,7 +99,36 @@ async function createDeclared(
   return new DeclaredRules(options);
 }
 
-const shared = [
+const providers: Provider[] = [
+  {
+    provide: RATE_LIMIT_STORE,
+    useFactory: createStore,
+    inject: [DeclaredRules, RATE_LIMIT_OPTIONS, Warnings],
+  },
+  {
+    provide: CLIENT_HOLDER,
+    useFactory: createClient,
+    inject: [RATE_LIMIT_STORE, DeclaredRules, RATE_LIMIT_OPTIONS],
+  },
+  { provide: RATE_LIMIT_REDIS, useFactory: ({ client }: ClientHolder) => client, inject: [CLIENT_HOLDER] },
+  {
+    provide: DeclaredRules,
+    useFactory: createDeclared,
+    inject: [RATE_LIMIT_OPTIONS, ARGUMENT_PROBLEMS, HttpAdapterHost],
+  },
+  // forRoot and forRootAsync override these.
+  { provide: RATE_LIMIT_OPTIONS, useValue: {} },
+  { provide: ARGUMENT_PROBLEMS, useValue: [WITHOUT_OPTIONS] },
+  { provide: REGISTERS_FILTER, useValue: true },
+  {
+    provide: RateLimitService,
+    useFactory: createService,
+    inject: [RATE_LIMIT_STORE, DeclaredRules, RATE_LIMIT_OPTIONS, ProgramRules, LiveRules, Warnings],
+  },
+  { provide: RateLimiter, useExisting: RateLimitService },
+  { provide: Engine, useFactory: ({ engine }: RateLimiter) => engine, inject: [RateLimiter] },
+  { provide: METHOD_LIMITER, useClass: InjectedLimiter },
+  { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
   Admission,
   Connections,
   DeniedEvents,
@@ -122,7 +151,6 @@ const shared = [
   RuleTable,
   StartCheck,
   SubjectChecks,
-  Transports,
   Walk,
   Warnings,
   Wiring,
@@ -141,52 +169,7 @@ const shared = [
  *   useFactory: (config: ConfigService) => ({ redis: config.get('REDIS_URL') }),
  * });
  */
-@Module({
-  providers: [
-    {
-      provide: RATE_LIMIT_STORE,
-      useFactory: createStore,
-      inject: [DeclaredRules, RATE_LIMIT_OPTIONS, Warnings],
-    },
-    {
-      provide: CLIENT_HOLDER,
-      useFactory: createClient,
-      inject: [RATE_LIMIT_STORE, DeclaredRules, RATE_LIMIT_OPTIONS],
-    },
-    { provide: RATE_LIMIT_REDIS, useFactory: ({ client }: ClientHolder) => client, inject: [CLIENT_HOLDER] },
-    {
-      provide: DeclaredRules,
-      useFactory: createDeclared,
-      inject: [RATE_LIMIT_OPTIONS, ARGUMENT_PROBLEMS, HttpAdapterHost],
-    },
-    // forRoot and forRootAsync override these.
-    { provide: RATE_LIMIT_OPTIONS, useValue: {} },
-    { provide: ARGUMENT_PROBLEMS, useValue: [WITHOUT_OPTIONS] },
-    { provide: REGISTERS_FILTER, useValue: true },
-    {
-      provide: RateLimitService,
-      useFactory: createService,
-      inject: [RATE_LIMIT_STORE, DeclaredRules, RATE_LIMIT_OPTIONS, ProgramRules, LiveRules, Warnings],
-    },
-    { provide: RateLimiter, useExisting: RateLimitService },
-    { provide: Engine, useFactory: ({ engine }: RateLimiter) => engine, inject: [RateLimiter] },
-    { provide: METHOD_LIMITER, useClass: InjectedLimiter },
-    { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
-    ...shared,
-  ],
-  exports: [
-    RATE_LIMIT_OPTIONS,
-    RATE_LIMIT_REDIS,
-    RATE_LIMIT_STORE,
-    METHOD_LIMITER,
-    Engine,
-    RateLimitService,
-    RateLimiter,
-    RateLimitEvents,
-    DeclaredRules,
-    ...shared,
-  ],
-})
+@Module({ providers, exports: providers })
 export class RateLimitModule
   extends CheckedModuleClass
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown

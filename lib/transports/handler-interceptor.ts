@@ -31,9 +31,7 @@ export function answerDenial(exception: Denial, host: ArgumentsHost): Observable
  */
 @Catch(RateLimitExceededException, RateLimitUnavailableException)
 class HandlerFilter implements ExceptionFilter {
-  catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {
-    return answerDenial(exception, host);
-  }
+  readonly catch = answerDenial;
 }
 
 const HANDLER_FILTER = new HandlerFilter();

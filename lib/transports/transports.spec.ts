@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import { Handshakes } from './handshakes.js';
-import { Transports } from './transports.js';
+import { exchangeOf } from './transports.js';
 
-const transports = new Transports(new Handshakes({} as unknown as HttpAdapterHost));
+const handshakes = new Handshakes({} as unknown as HttpAdapterHost);
 
 /** A context with the methods that a transport needs: its type, and the arguments of its handlers. */
 function context(type: string, ...args: unknown[]): ExecutionContext {
@@ -20,13 +20,13 @@ function context(type: string, ...args: unknown[]): ExecutionContext {
 
 /** Returns the request and response of an exchange. */
 function partsOf(of: ExecutionContext) {
-  const { request, response } = transports.exchangeOf(of);
+  const { request, response } = exchangeOf(of, handshakes);
   return { request, response };
 }
 
 /** What finds subjects in the request of a socket. */
 function clientOf(client: object) {
-  const { ip, socket, headers, user } = transports.exchangeOf(context('ws', client)).request;
+  const { ip, socket, headers, user } = exchangeOf(context('ws', client), handshakes).request;
   return { ip, socket, headers, user };
 }
 

@@ -52,12 +52,12 @@ export class ProgramRules implements Resolver {
     cost: Cost | undefined,
     plain: RuleCache,
   ): readonly RuleHit[] {
-    if (!Array.isArray(rules))
-      return this.hitsOfOne(operation, rules as OrRoute<AnyRule>, subject, cost, plain);
-    const hits = (rules as readonly OrRoute<AnyRule>[]).flatMap((rule) =>
-      this.hitsOfOne(operation, rule, subject, cost, plain),
+    const hits = ([rules].flat() as readonly OrRoute<AnyRule>[]).flatMap((rule) =>
+      typeof rule === 'string' || isReference(rule)
+        ? this.rulesOf(rule).flatMap((each) => each.hits(operation, subject, cost))
+        : plain.hits(rule, subject, cost),
     );
-    checkTogether(hits);
+    if (Array.isArray(rules)) checkTogether(hits);
     return hits;
   }
 
@@ -67,17 +67,6 @@ export class ProgramRules implements Resolver {
 
   compiled(rule: AnyRule, compiled: CompiledRule): void {
     warnOfLargeLog(this.warnings, { ...rule }, compiled, 'a program');
-  }
-
-  private hitsOfOne(
-    operation: Operation,
-    rule: OrRoute<AnyRule>,
-    subject: SubjectValue,
-    cost: Cost | undefined,
-    plain: RuleCache,
-  ): readonly RuleHit[] {
-    if (typeof rule !== 'string' && !isReference(rule)) return plain.hits(rule, subject, cost);
-    return this.rulesOf(rule).flatMap((each) => each.hits(operation, subject, cost));
   }
 
   /** @throws RateLimitConfigError if the name or the route is unknown */

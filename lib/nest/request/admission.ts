@@ -76,7 +76,8 @@ export class Admission {
         this.warnings.warn('RL_NO_CLIENT_ADDRESS', noAddressMessage(rule, exchange));
       throw withoutStack(() => new InternalServerErrorException());
     }
-    const decision = reason === 'no-subject' ? withoutSubject(rule) : withoutLimit(rule);
+    const decision =
+      reason === 'no-subject' ? uncounted(rule, null) : uncounted(rule, UNCOUNTED_RETRY_MS, 'deny');
     this.engine.events.decided([], { decision, durationMs: 0, context: exchange.context });
     await Promise.resolve();
     this.responder.respond(exchange, decision, []);
@@ -217,15 +218,10 @@ function counts(
   return end.statusCode >= 400 === (count === 'failures');
 }
 
-/** Returns the denial of a request without a subject, with `onMissingSubject: 'deny'`. */
-function withoutSubject(rule: string): Decision {
-  return new DecidedHit([{ ...DENIED, rule, retryAfterMs: null }], 'memory');
-}
-
-/** Returns the denial of a request under a rule without a valid limit. */
-function withoutLimit(rule: string): Decision {
-  const denied = { ...DENIED, rule, retryAfterMs: UNCOUNTED_RETRY_MS, fallback: 'deny' } as const;
-  return new DecidedHit([denied], 'fallback');
+/** Returns the denial of a request that has no subject, or a rule without a valid limit: its `fallback` is `'deny'`. */
+function uncounted(rule: string, retryAfterMs: number | null, fallback?: 'deny'): Decision {
+  const denied = { ...DENIED, rule, retryAfterMs, ...(fallback && { fallback }) };
+  return new DecidedHit([denied], fallback ? 'fallback' : 'memory');
 }
 
 function noAddressMessage(rule: string, { transport, request }: Exchange): string {
