@@ -35,7 +35,16 @@ function setClock(): void {
     );
   };
   const spy = jest.spyOn(Redis.prototype, 'eval').mockImplementation(run as never);
-  closers.push(() => spy.mockRestore());
+  // The server may have the script from another suite, which reads the clock of the machine.
+  const cached = jest
+    .spyOn(Redis.prototype, 'evalsha')
+    .mockImplementation(() =>
+      Promise.reject(new Error('NOSCRIPT the script of this test has its own clock')),
+    );
+  closers.push(
+    () => spy.mockRestore(),
+    () => cached.mockRestore(),
+  );
 }
 
 function open(key: string): RuleSource {
