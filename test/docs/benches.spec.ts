@@ -98,7 +98,7 @@ describe('the benches, quickly', () => {
 
   it('run lists the available benchmarks when it does not know one', async () => {
     await expect(runScript('bench/run.mjs', 'speed')).rejects.toThrow(
-      'got speed; allowed: decisions, latency',
+      'got speed; allowed: targets, decisions, latency',
     );
   });
 });
