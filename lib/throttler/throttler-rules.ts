@@ -54,6 +54,7 @@ export const THROTTLER_ALGORITHMS = [
   'gcra',
 ] as const;
 
+/** The algorithms of a throttler. */
 export type ThrottlerAlgorithm = (typeof THROTTLER_ALGORITHMS)[number];
 
 /** The rules of one throttler, with the limit and the times of one request. */
