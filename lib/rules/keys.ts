@@ -48,6 +48,11 @@ export function keyTail(rule: CompiledRule, owner?: string, instance?: string, c
   return tailOf(rule, owner, state, instance);
 }
 
+/** Returns the same part of the key of a block: a rule with another window or algorithm has the same blocks. */
+function blockTail(rule: CompiledRule, owner?: string, instance?: string): string {
+  return tailOf(rule, owner, 'block', instance);
+}
+
 function tailOf(rule: CompiledRule, owner: string | undefined, end: string, instance?: string): string {
   const { trialOf } = rule;
   const name = trialOf === undefined ? escape(rule.name) : `${escape(trialOf)}?`;
@@ -150,8 +155,7 @@ export class Keys {
       return {
         rule: each,
         tail: keyTail(each, owner, instance, counter),
-        // Without the state: a rule with another window or algorithm has the same blocks.
-        ofBlock: each.block === undefined ? undefined : tailOf(each, owner, 'block', instance),
+        ofBlock: each.block === undefined ? undefined : blockTail(each, owner, instance),
       };
     });
     const isLasting = rules.every(({ algorithm, parametersAt }) => !algorithm.leases && !parametersAt);

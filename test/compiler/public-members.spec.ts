@@ -52,7 +52,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   RateLimitConfigError: ['name', 'problems'],
   RateLimitConflictError: ['rule', 'version', 'name'],
   RateLimitEvents: ['on', 'openCircuits', 'faults', 'isFlapping'],
-  RateLimitExceededException: ['decision', 'contentType', 'extensions'],
+  RateLimitExceededException: ['extensions', 'decision', 'contentType'],
   RateLimitFilter: ['catch'],
   RateLimitGuard: ['canActivate', 'protected subjectOf', 'protected shouldSkip', 'protected deny'],
   RateLimitHealth: ['isHealthy'],
@@ -61,7 +61,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   RateLimitStoreError: ['operation', 'name'],
   RateLimitTesting: ['static install', 'advance', 'clear', 'off', 'on', 'consumed'],
   RateLimitThrottlerStorage: ['increment'],
-  RateLimitUnavailableException: ['decision', 'contentType', 'extensions'],
+  RateLimitUnavailableException: ['extensions', 'decision', 'contentType'],
   RateLimiter: ['events', ...OPERATIONS.filter((name) => name !== 'events')],
   RedisRuleSource: ['load', 'watch', 'write', 'restore', 'accept', 'history', 'close'],
   RedisStore: [
