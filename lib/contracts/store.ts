@@ -15,7 +15,7 @@ export interface Counter {
   readonly parameters: Parameters;
   /** The block of the subject, for a rule that can block. It is read before the algorithm decides. */
   readonly block?: Block | undefined;
-  /** Where a store in the process has found the state: only that store reads it, and checks that it is still there. */
+  /** The entry in which a store in the process last found the state. Only that store reads it, and checks that it holds it. */
   entry?: object | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface Block {
   readonly key: string;
   /** How long a denial blocks the subject, in microseconds; 0 if only `block()` does. */
   readonly duration: number;
-  /** As that of the counter. */
+  /** The entry of the block's state, as that of the counter. */
   entry?: object | undefined;
 }
 

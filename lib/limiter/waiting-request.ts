@@ -36,7 +36,7 @@ export abstract class WaitingRequest implements Decided {
   /** The keys of the counters in whose lines it waits. */
   abstract get keys(): readonly string[];
 
-  /** The names of its leases: empty if it waits for permits that nobody holds. */
+  /** The names of its leases: empty if it waits for permits of a window. */
   abstract get leases(): readonly string[];
 
   /** Decides it. Returns after how many milliseconds it is decided again; `undefined` if the results are final. */

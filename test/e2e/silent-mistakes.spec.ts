@@ -321,7 +321,7 @@ describe('a rule that limits nothing is one warning', () => {
     ]);
   });
 
-  it("on a provider's method that a subclass overrides, whoever makes the instance", async () => {
+  it("on a provider's method that a subclass overrides, also if a factory makes the instance", async () => {
     class Base {
       @RateLimit({ ...ONE, by: 'everyone' })
       async send() {}

@@ -87,7 +87,7 @@ it('a limit that a condition leaves out is not printed as known', async () => {
   expect(isSame).toBe(false);
 });
 
-it('options of which only a condition decides are not printed as the first of them', async () => {
+it('options that depend on a condition are printed as unknown, not as the first option', async () => {
   const factory = `{ useFactory: () => {
     if (process.env.LIVE) return [{ ttl: 1000, limit: 1 }];
     return [{ ttl: 1000, limit: 1000 }];

@@ -21,16 +21,16 @@ describe('the states of a memory store', () => {
     const property = fc.property(fc.array(fc.oneof(write, write, other), { maxLength: 60 }), (steps) => {
       const entries = new Entries(7, () => false); // So small that each key is moved to the front at each access.
       let used: [key: string, size: number][] = [];
-      const kept = Array.from('abcde', (each) => ({ key: each })); // The places of the other keys are new each time.
-      const placeOf = (name: string) => kept.find((each) => each.key === name) ?? { key: name };
+      const kept = Array.from('abcde', (each) => ({ key: each })); // The other state keys are new each time.
+      const stateKeyOf = (name: string) => kept.find((each) => each.key === name) ?? { key: name };
       for (const [what, name, size] of steps) {
         const known = used.find(([each]) => each === name);
         used = used.filter((each) => each !== known);
         if (what === 'set') {
-          entries.set(placeOf(name), name, Infinity, size);
+          entries.set(stateKeyOf(name), name, Infinity, size);
           used.push([name, size]);
         } else if (what === 'get') {
-          expect(entries.get(placeOf(name))).toBe(known && name);
+          expect(entries.get(stateKeyOf(name))).toBe(known && name);
           if (known) used.push(known);
         } else {
           entries.delete(name);
@@ -38,7 +38,7 @@ describe('the states of a memory store', () => {
         while (used.length > 1 && used.reduce((sum, each) => sum + each[1], 0) > 7) used.shift();
         expect(entries.count).toBe(used.length);
       }
-      expect([...used].map(([each]) => entries.get(placeOf(each)))).toEqual(used.map(([each]) => each));
+      expect([...used].map(([each]) => entries.get(stateKeyOf(each)))).toEqual(used.map(([each]) => each));
       entries.clear();
     });
     fc.assert(property, { numRuns: 2000 });

@@ -18,7 +18,7 @@ export type ProgramSubject = (given: SubjectValue) => Subject;
 interface PartReader {
   readonly allowed: string;
   readonly read: (given: string | number) => string | undefined;
-  /** Whether the guard counts by values that may be long, of which events have the digest. */
+  /** Whether the guard counts by values that may be long. Events have the digests of such values. */
   readonly isAnyText?: boolean;
 }
 

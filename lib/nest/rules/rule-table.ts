@@ -81,7 +81,7 @@ export class TableRule {
     this.current = next;
   }
 
-  /** The fields that depend on a request, for which programs have none. */
+  /** The fields that depend on a request. Programs have no request. */
   get dynamic(): readonly string[] {
     const { dynamic, fields } = this.current;
     return fields.plan === undefined ? dynamic : [...dynamic, 'plan'];

@@ -3,8 +3,9 @@ import { every, type Timer } from '../../contracts/timer.js';
 
 /** A state in the map. */
 interface Entry {
-  /** The map that holds it; absent after it was deleted. */
-  holder: object | undefined;
+  readonly key: string;
+  /** The generation of the map that holds it; absent after it was deleted. */
+  generation: object | undefined;
   state: unknown;
   expiresAt: number;
   size: number;
@@ -12,10 +13,9 @@ interface Entry {
   movedAt: number;
 }
 
-/** The key of a state. A key that is used again can keep the entry that it was found in, which spares a look-up. */
-export interface Place {
+/** The key of a state, and the entry in which the state was last found: then the map does not look the key up again. */
+export interface StateKey {
   readonly key: string;
-  /** Only the map reads it, and checks it. */
   entry?: object | undefined;
 }
 
@@ -37,8 +37,8 @@ export class Entries {
   private held = 0;
   /** Total size ever added. */
   private added = 0;
-  /** The holder of its entries. */
-  private self = {};
+  /** Differs after each `clear`, so that entries from before are not held. */
+  private generation = {};
   private sweeper: Timer | undefined;
   private sweepable: Iterator<string, unknown> | undefined;
 
@@ -60,19 +60,26 @@ export class Entries {
     return this.cache?.size ?? 0;
   }
 
-  get(place: Place): unknown {
-    return this.find(place)?.state;
+  get(stateKey: StateKey): unknown {
+    return this.find(stateKey)?.state;
   }
 
   /** @param size an integer from 1 */
-  set(place: Place, state: unknown, expiresAt: number, size: number): void {
-    const entry = this.find(place);
+  set(stateKey: StateKey, state: unknown, expiresAt: number, size: number): void {
+    const entry = this.find(stateKey);
     if (entry) {
       entry.state = state;
       entry.expiresAt = expiresAt;
-      if (size !== entry.size) this.resize(place.key, entry, size);
+      if (size !== entry.size) this.resize(entry, size);
     } else {
-      this.add(place, { holder: this.self, state, expiresAt, size, movedAt: 0 });
+      this.add(stateKey, {
+        key: stateKey.key,
+        generation: this.generation,
+        state,
+        expiresAt,
+        size,
+        movedAt: 0,
+      });
     }
   }
 
@@ -87,38 +94,38 @@ export class Entries {
   clear(): void {
     this.sweeper?.stop();
     this.sweeper = undefined;
-    this.self = {};
+    this.generation = {};
     this.sweepable = undefined;
     this.cache = undefined;
     this.held = 0;
   }
 
-  private add(place: Place, entry: Entry): void {
-    place.entry = entry;
+  private add(stateKey: StateKey, entry: Entry): void {
+    stateKey.entry = entry;
     this.held += entry.size;
     this.added += entry.size;
     entry.movedAt = this.added;
     // With `max`, it would allocate memory for all keys at once, and block the process meanwhile.
     this.cache ??= new LRUCache({ maxSize: Number.MAX_SAFE_INTEGER, sizeCalculation: () => 1 });
-    this.cache.set(place.key, entry);
+    this.cache.set(stateKey.key, entry);
     this.evict(this.cache);
     this.sweeper ??= this.startSweeper();
   }
 
-  private resize(key: string, entry: Entry, size: number): void {
+  private resize(entry: Entry, size: number): void {
     const growth = size - entry.size;
     entry.size = size;
     this.held += growth;
     if (growth < 0) return;
     this.added += growth;
     if (this.held > this.maxSize) {
-      this.moveToFront(this.cache!, key, entry);
+      this.moveToFront(this.cache!, entry);
       this.evict(this.cache!);
     }
   }
 
-  private moveToFront(cache: LRUCache<string, Entry>, key: string, entry: Entry): void {
-    cache.get(key);
+  private moveToFront(cache: LRUCache<string, Entry>, entry: Entry): void {
+    cache.get(entry.key);
     entry.movedAt = this.added;
   }
 
@@ -128,20 +135,21 @@ export class Entries {
     }
   }
 
-  /** Empties an entry that is no longer in the map, since a place may keep it. Returns its expiry. */
+  /** Empties an entry that is no longer in the map, since a state key may refer to it. Returns its expiry. */
   private drop(entry: Entry): number {
     this.held -= entry.size;
-    entry.holder = undefined;
+    entry.generation = undefined;
     entry.state = undefined;
     return entry.expiresAt;
   }
 
-  private find(place: Place): Entry | undefined {
-    const known = place.entry as Entry | undefined;
-    const entry = known?.holder === this.self ? known : this.cache?.peek(place.key);
+  private find(stateKey: StateKey): Entry | undefined {
+    const known = stateKey.entry as Entry | undefined;
+    const isHeld = known !== undefined && known.generation === this.generation && known.key === stateKey.key;
+    const entry = isHeld ? known : this.cache?.peek(stateKey.key);
     if (!entry) return undefined;
-    if (entry !== known) place.entry = entry;
-    if (this.added - entry.movedAt >= this.stayMoved) this.moveToFront(this.cache!, place.key, entry);
+    if (entry !== known) stateKey.entry = entry;
+    if (this.added - entry.movedAt >= this.stayMoved) this.moveToFront(this.cache!, entry);
     return entry;
   }
 
@@ -208,6 +216,6 @@ export class Resets {
   }
 }
 
-function resetOf(key: string): Place {
+function resetOf(key: string): StateKey {
   return { key: `${key}:reset` };
 }

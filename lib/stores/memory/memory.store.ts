@@ -4,7 +4,7 @@ import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import type { BaseStore, TurnFollower } from '../../contracts/base-store.js';
 import { endsWithReset } from '../../contracts/undo.js';
-import { Entries, Resets, type Place } from './entries.js';
+import { Entries, Resets, type StateKey } from './entries.js';
 import {
   blockedFor,
   nextOf,
@@ -259,7 +259,7 @@ export class MemoryStore implements BaseStore {
     this.blockFor(block, block.duration, now);
   }
 
-  private blockFor(block: Place, duration: number, now: number): void {
+  private blockFor(block: StateKey, duration: number, now: number): void {
     this.entries.set(block, { until: now + duration, written: now } satisfies BlockState, now + duration, 1);
   }
 }

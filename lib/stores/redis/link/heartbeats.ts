@@ -13,8 +13,8 @@ interface Beat {
 }
 
 /**
- * Microseconds for which an expired heartbeat is kept: a process that finds its own lost after an outage knows that the
- * server has lost data.
+ * How long the server keeps an expired heartbeat, in microseconds. If the heartbeat of a process is missing sooner, the server
+ * has lost data.
  */
 const KEPT_FOR = 3600e6;
 
