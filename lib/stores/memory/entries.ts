@@ -145,7 +145,7 @@ export class Entries {
 
   private find(stateKey: StateKey): Entry | undefined {
     const known = stateKey.entry as Entry | undefined;
-    const isHeld = known !== undefined && known.generation === this.generation && known.key === stateKey.key;
+    const isHeld = known?.generation === this.generation && known.key === stateKey.key;
     const entry = isHeld ? known : this.cache?.peek(stateKey.key);
     if (!entry) return undefined;
     if (entry !== known) stateKey.entry = entry;
