@@ -37,21 +37,28 @@ export class Operation {
 }
 
 interface OperationContext {
-  readonly req?: object;
   readonly reply?: { readonly request?: object };
 }
 
 const operations = new WeakMap<object, Operation>();
 
-/** Returns the decisions on the operation with this context. The operations of a batch share one, but no context. */
-export function operationOf(context: OperationContext): Operation {
-  const request: { readonly method?: unknown } | undefined = context.req ?? context.reply?.request;
-  const shared = request?.method === 'POST' ? request : context; // A subscription has the GET of its connection.
-  const known = operations.get(shared);
-  if (known) return known;
-  const operation = new Operation();
+/**
+ * Returns the decisions on the operation with this context.
+ *
+ * @param shared what the operations of a batch share, which have a context each: the response of Apollo, the request of
+ *   Mercurius
+ */
+export function operationOf(context: OperationContext, shared: object = requestOf(context)): Operation {
+  const operation = operations.get(context) ?? operations.get(shared) ?? new Operation();
+  operations.set(context, operation);
   operations.set(shared, operation);
   return operation;
+}
+
+/** A subscription has the GET of its connection, which others share. */
+function requestOf(context: OperationContext): object {
+  const request: { readonly method?: unknown } | undefined = context.reply?.request;
+  return request?.method === 'POST' ? request : context;
 }
 
 /** Whether a root field has data. */
@@ -112,10 +119,10 @@ export class GraphqlResponse implements OnApplicationBootstrap {
   }
 
   /** Called by Apollo for each operation. */
-  async requestDidStart(): Promise<object> {
+  async requestDidStart({ contextValue, response: { http } }: ApolloRequest): Promise<object> {
+    const operation = operationOf(contextValue, http);
     return {
-      willSendResponse: async ({ contextValue, response }: ApolloRequest) => {
-        const operation = operationOf(contextValue);
+      willSendResponse: async ({ response }: ApolloRequest) => {
         for (const [name, value] of operation.headers) response.http.headers.set(name.toLowerCase(), value);
         await Promise.resolve(); // the driver of Nest sets 200 in this turn
         const { kind, singleResult } = response.body;

@@ -80,7 +80,7 @@ class Queue {
 type Handler = (...args: unknown[]) => unknown;
 
 /** Starts an application whose consumers are called as a library calls them: with the guards and interceptors of Nest. */
-async function startQueue(limits: RateLimitModuleOptions = {}, type: 'queue' | undefined = 'queue') {
+async function startQueue(limits: RateLimitModuleOptions = {}, type: 'queue' | 'http' = 'queue') {
   const metadata = { imports: [RateLimitModule.forRoot(limits)], providers: [Queue, Gatekeeper] };
   const { app } = await startApp(metadata, { framework: 'express' });
   const queue = app.get(Queue);
@@ -165,9 +165,16 @@ describe('a handler that a library calls through ExternalContextCreator', () => 
   });
 
   it('is no HTTP request if the library states no type of its context, which is that of HTTP then', async () => {
-    const { deliver } = await startQueue({ rules: { default: { window: '1h', limit: 1 } } }, undefined);
+    const { deliver } = await startQueue({ rules: { default: { window: '1h', limit: 1 } } }, 'http');
     for (let nth = 1; nth <= 3; nth++) expect(await deliver('free')).toBe('free');
     expect([await deliver('store', 'a'), await deliver('store', 'b')]).toEqual(['stored a', 'stored b']);
     expect(await deliver('store', 'c')).toEqual(denied('parcels'));
+  });
+
+  it('is no HTTP request if the second argument of such a library is an object', async () => {
+    const { deliver } = await startQueue({ rules: { default: { window: '1h', limit: 1 } } }, 'http');
+    for (let nth = 1; nth <= 3; nth++) expect(await deliver('free', 'a', { ack: true })).toBe('free');
+    for (let nth = 1; nth <= 2; nth++) expect(await deliver('store', 'a', { ack: true })).toBe('stored a');
+    expect(await deliver('store', 'c', { ack: true })).toEqual(denied('parcels'));
   });
 });

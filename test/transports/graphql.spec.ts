@@ -19,6 +19,11 @@ afterEach(async () => {
 
 const OTHER = '203.0.113.2';
 
+/** The context of an application that keeps only parts of the request. */
+const OF_PARTS = {
+  context: ({ req }: { req?: { ip: string } }) => ({ req: { ip: req?.ip ?? '203.0.113.1' } }),
+};
+
 describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
   it('a query is allowed up to its limit, and denied with a code, the rules and a wait', async () => {
     const { query } = await start(setup);
@@ -54,13 +59,16 @@ describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
     expect([data!['one'], data!['two']].sort()).toEqual(['quota 1', 'quota 2']);
   });
 
-  it.each<[string[], number]>([
-    [['{ orders }', '{ quota }'], 200],
-    [['{ orders }', '{ orders }'], 429],
+  it.each<[string[], number, object]>([
+    [['{ orders }', '{ quota }'], 200, {}],
+    [['{ orders }', '{ orders }'], 429, {}],
+    [['{ orders }', '{ quota }'], 200, OF_PARTS],
+    [['{ orders }', '{ orders }'], 429, OF_PARTS],
   ])(
-    'a batch %j has the headers of all its operations, and gets 429 if none has data',
-    async (texts, status) => {
-      const options = { ...setup.options, allowBatchedHttpRequests: true, allowBatchedQueries: true };
+    'a batch %j has the headers of all its operations, and gets %i: 429 if none has data',
+    async (texts, status, context) => {
+      const batched = { allowBatchedHttpRequests: true, allowBatchedQueries: true };
+      const options = { ...setup.options, ...batched, ...context };
       const app = await start({ ...setup, options });
       for (let nth = 1; nth <= 2; nth++) await app.query('{ orders }');
       const answers = [texts, [...texts].reverse()].map((queries) =>

@@ -184,7 +184,9 @@ export abstract class Exchange {
 export function isHttp(host: ArgumentsHost): boolean {
   if (host.getType() !== 'http') return false;
   const response = host.getArgByIndex<unknown>(1);
-  return typeof response === 'object' && response !== null;
+  return (
+    typeof response === 'object' && response !== null && ('setHeader' in response || 'header' in response)
+  );
 }
 
 /** A request and its response, on Express or Fastify. The response has the headers, and its end settles charges. */
