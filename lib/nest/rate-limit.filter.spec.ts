@@ -49,7 +49,7 @@ function filterOver(answers: unknown[], type = 'fastify'): RateLimitFilter {
 function host(type: string, client: unknown = {}): ArgumentsHost {
   const fake = {
     getType: () => type,
-    getArgByIndex: () => ({}),
+    getArgByIndex: () => ({ setHeader: () => undefined }),
     getArgs: () => [client, {}],
     switchToWs: () => ({ getClient: () => client }),
   };

@@ -37,6 +37,12 @@ class Queue {
     return name;
   }
 
+  @RateLimit({ ...MINUTE, name: 'scans', limit: 1, by: { ip: 'x-real-ip' } })
+  @Consumes
+  scan() {
+    return 'scanned';
+  }
+
   @RateLimit({ ...MINUTE, name: 'login', limit: 1, count: 'failures' })
   @Consumes
   login(password: string) {
@@ -82,7 +88,7 @@ type Handler = (...args: unknown[]) => unknown;
 /** Starts an application whose consumers are called as a library calls them: with the guards and interceptors of Nest. */
 async function startQueue(limits: RateLimitModuleOptions = {}, type: 'queue' | 'http' = 'queue') {
   const metadata = { imports: [RateLimitModule.forRoot(limits)], providers: [Queue, Gatekeeper] };
-  const { app } = await startApp(metadata, { framework: 'express' });
+  const { app, logs } = await startApp(metadata, { framework: 'express' });
   const queue = app.get(Queue);
   const creator = app.get(ExternalContextCreator, { strict: false });
   const deliver = async (name: Exclude<keyof Queue, 'gate'>, ...args: unknown[]): Promise<unknown> => {
@@ -94,7 +100,7 @@ async function startQueue(limits: RateLimitModuleOptions = {}, type: 'queue' | '
       return error;
     }
   };
-  return { app, queue, deliver };
+  return { app, logs, queue, deliver };
 }
 
 const denied = (rule: string) =>
@@ -114,6 +120,14 @@ describe('a handler that a library calls through ExternalContextCreator', () => 
     const { deliver } = await startQueue();
     expect([await deliver('tenant', 'ada'), await deliver('tenant', 'grace')]).toEqual(['ada', 'grace']);
     expect(await deliver('tenant', 'ada')).toEqual(denied('tenant'));
+  });
+
+  it('is counted with all callers together if its rule reads an address in a header, which is logged once', async () => {
+    const { logs, deliver } = await startQueue();
+    expect(await deliver('scan')).toBe('scanned');
+    for (let nth = 1; nth <= 2; nth++) expect(await deliver('scan')).toEqual(denied('scans'));
+    const lines = logs.ours().filter(({ message }) => message.includes('RL_CALLERS_TOGETHER'));
+    expect(lines.map(({ message }) => message)).toEqual([expect.stringContaining('Queue.scan')]);
   });
 
   it("counts for count: 'failures' if it throws, and does not count if it succeeds", async () => {

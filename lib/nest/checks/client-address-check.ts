@@ -135,8 +135,9 @@ export class ClientAddressCheck implements Check {
     this.isDecidedForSockets = !warnings.isPending('RL_FORWARDED_UNTRUSTED', SOCKETS);
   }
 
-  see({ request }: Exchange, { path }: RouteLimit): boolean {
+  see({ request }: Exchange, { path, parts }: RouteLimit): boolean {
     if (request === WITHOUT_CLIENT) return this.seeMessage(path);
+    if (parts.addressHeaders.length > 0) return true; // HeaderCheck sees these.
     // The handshake of a WebSocket or a subscription: the framework does not determine the client's address there.
     if (!('ip' in request) && request.socket !== undefined) return this.seeHandshake(request);
     if (this.isDecided) return true;

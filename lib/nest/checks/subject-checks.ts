@@ -158,7 +158,7 @@ export class SubjectChecks {
     // A proxy that reports the address in a header of its own need not be trusted.
     const isRead = needsAddress && parts.addressHeaders.length === 0;
     this.countsByAddress ||= isRead;
-    if (isRead) checks.add(this.address);
+    if (needsAddress || parts.addressHeaders.length > 0) checks.add(this.address);
     if (parts.user) {
       limit.checkMissing = (request) => this.user.seeMissing(request, path, outcomeOfMissing);
       if (warnings.isPending('RL_USER_AFTER_GUARD')) checks.add(this.user);
