@@ -159,7 +159,11 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
 
   private async applyUnlessSkipped(context: ExecutionContext, hooks: Hooks): Promise<boolean> {
     const isSkipped: unknown = await answerable(context, async () => this.shouldSkip(context));
-    if (isSkipped === true) return true;
+    if (isSkipped === true) {
+      const route = this.routes.of(context.getClass(), context.getHandler() as Handler);
+      if (route) route.isGuarded = true; // The method itself does not apply its limits either.
+      return true;
+    }
     if (isSkipped !== false && isSkipped !== undefined && isSkipped !== null) {
       const { name } = this.constructor;
       const reason = problem(`${name}.shouldSkip`, isSkipped, 'true or false');

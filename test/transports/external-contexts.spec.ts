@@ -1,7 +1,7 @@
-import { Injectable, SetMetadata, UseGuards, type CanActivate } from '@nestjs/common';
-import { ExternalContextCreator } from '@nestjs/core';
+import { Injectable, SetMetadata, UseGuards, type CanActivate, type Provider } from '@nestjs/common';
+import { APP_GUARD, ExternalContextCreator } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
+import { RateLimit, RateLimitGuard, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { Gate } from '../support/gate.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';
@@ -86,8 +86,13 @@ class Queue {
 type Handler = (...args: unknown[]) => unknown;
 
 /** Starts an application whose consumers are called as a library calls them: with the guards and interceptors of Nest. */
-async function startQueue(limits: RateLimitModuleOptions = {}, type: 'queue' | 'http' = 'queue') {
-  const metadata = { imports: [RateLimitModule.forRoot(limits)], providers: [Queue, Gatekeeper] };
+async function startQueue(
+  limits: RateLimitModuleOptions = {},
+  type: 'queue' | 'http' = 'queue',
+  guards: readonly Provider[] = [],
+) {
+  const imports = [RateLimitModule.forRoot({ ...limits, registerGuard: guards.length === 0 })];
+  const metadata = { imports, providers: [Queue, Gatekeeper, ...guards] };
   const { app, logs } = await startApp(metadata, { framework: 'express' });
   const queue = app.get(Queue);
   const creator = app.get(ExternalContextCreator, { strict: false });
@@ -176,6 +181,17 @@ describe('a handler that a library calls through ExternalContextCreator', () => 
     const limited = await startQueue({ rules, transports: ['other'] });
     expect(await limited.deliver('free')).toBe('free');
     expect(await limited.deliver('free')).toEqual(denied('default'));
+  });
+
+  it('is not limited by its decorator if a hook of the guard skips the call', async () => {
+    class SkipsAll extends RateLimitGuard {
+      protected override shouldSkip() {
+        return true;
+      }
+    }
+    const guard = { provide: APP_GUARD, useClass: SkipsAll };
+    const { deliver } = await startQueue({}, 'queue', [guard]);
+    for (let nth = 1; nth <= 4; nth++) expect(await deliver('store', 'a')).toBe('stored a');
   });
 
   it('is no HTTP request if the library states no type of its context, which is that of HTTP then', async () => {
