@@ -18,6 +18,7 @@ import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
 import { HandlerStages } from '../transports/handler-stages.js';
 import { answerable } from '../transports/grpc-stream-call.js';
+import { passGuard } from '../transports/handler-interceptor.js';
 import { Handshakes } from '../transports/handshakes.js';
 import { exchangeOf } from '../transports/transports.js';
 
@@ -161,7 +162,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     const isSkipped: unknown = await answerable(context, async () => this.shouldSkip(context));
     if (isSkipped === true) {
       const route = this.routes.of(context.getClass(), context.getHandler() as Handler);
-      if (route) route.isGuarded = true; // The method itself does not apply its limits either.
+      if (route) passGuard(context, route); // The method itself does not apply its limits either.
       return true;
     }
     if (isSkipped !== false && isSkipped !== undefined && isSkipped !== null) {
@@ -181,7 +182,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     const loading = compiled ? undefined : loadNamed(); // A class that was loaded after start may name other algorithms.
     if (loading) return loading.then(() => this.apply(context, hooks));
     const known = compiled ?? this.rules.compileLater(type, handler);
-    known.isGuarded = true;
+    if (exchange.transport === 'other') passGuard(context, known);
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
     return hasResponse
       ? this.admission.enter(route, exchange, this.denied)

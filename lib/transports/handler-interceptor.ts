@@ -7,8 +7,10 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import type { Observable } from 'rxjs';
+import { runApplied } from '../nest/limited-method.js';
 import { RateLimitUnavailableException, RateLimitExceededException } from '../nest/rate-limit.exception.js';
 import type { Denial } from '../nest/request/responder.js';
+import type { Route } from '../nest/request/routes.js';
 import { rpcReply } from './rpc.js';
 import { refuseSocket } from './ws.js';
 
@@ -67,6 +69,22 @@ export function leave(context: ExecutionContext, stage: HandlerStage): void {
   waiting.set(context.getArgs(), stage);
 }
 
+const guarded = new WeakMap<object, Route>();
+
+/** Records that the guard has applied the limits of a provider's method, so that the method itself does not. */
+export function passGuard(context: ExecutionContext, route: Route): void {
+  route.guardedBy ??= 'guard';
+  guarded.set(context.getArgs(), route);
+}
+
+/** Returns the handler of a call. If the guard has applied its limits, its method does not apply them again. */
+function handlerOf(context: ExecutionContext, next: CallHandler): CallHandler {
+  const route = guarded.get(context.getArgs());
+  if (!route) return next;
+  route.guardedBy = 'interceptor';
+  return { handle: () => runApplied(context.getHandler(), true, () => next.handle()) };
+}
+
 /**
  * Observes the handlers of all transports but HTTP: takes permits after all guards, and settles the request when its
  * handler ends. It has no state of an application, so that a handler's class can be part of several.
@@ -76,7 +94,8 @@ export const HANDLER_INTERCEPTOR: NestInterceptor = {
     const args: object = context.getArgs();
     const stage = waiting.get(args);
     waiting.delete(args);
-    return stage ? stage.run(context, next) : next.handle();
+    const handler = handlerOf(context, next);
+    return stage ? stage.run(context, handler) : handler.handle();
   },
 };
 

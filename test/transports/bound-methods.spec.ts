@@ -157,6 +157,30 @@ describe('@RateLimit on a method of a provider', () => {
     expect(await allowed([app.get(Base).locate(), app.get(Base).locate()])).toBe(1);
   });
 
+  it('limits the calls of `super.method()` in another method by the rules of the method that overrides it', async () => {
+    @Injectable()
+    class Base {
+      @RateLimit({ ...TWO, limit: 1, name: 'base' })
+      async locate() {}
+    }
+
+    @Injectable()
+    class Derived extends Base {
+      @RateLimit({ ...TWO, name: 'derived' })
+      override async locate() {
+        await super.locate();
+      }
+
+      async refresh() {
+        await super.locate();
+      }
+    }
+
+    const { app } = await start([], [Derived]);
+    const derived = app.get(Derived);
+    expect(await allowed([derived.refresh(), derived.locate(), derived.refresh(), derived.locate()])).toBe(2);
+  });
+
   it('limits inherited methods, and the calls of `super` of an override without a decorator', async () => {
     @Injectable()
     class Base {

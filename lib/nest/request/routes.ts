@@ -27,8 +27,11 @@ interface Stages {
 export class Route {
   /** Whether any limit has to be settled after the response. */
   readonly settles: boolean;
-  /** Whether the guard has seen a request of the handler. */
-  isGuarded = false;
+  /**
+   * What shows that the guard has applied the limits of a call of a provider's method: the interceptor of each call, or, where
+   * a library runs no interceptors, that the guard has seen one.
+   */
+  guardedBy: 'interceptor' | 'guard' | undefined;
   private ofNamed: Route | undefined;
   private split: Stages | undefined;
 

@@ -1,11 +1,14 @@
 import { Inject, Injectable, type OnApplicationShutdown, type Type } from '@nestjs/common';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import type { Exchange } from '../request/exchange.js';
 import { Responder } from '../request/responder.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
 import {
   assignLimiter,
+  isApplied,
   limitedMethod,
   METHOD_LIMITER,
+  runApplied,
   startLimiter,
   type LimitedMethod,
   type Method,
@@ -20,6 +23,16 @@ import { Warnings } from '../warnings.js';
 
 /** The types of results that may be promises, as TypeScript writes them: a union is `Object`. */
 const MAY_BE_PROMISE: readonly unknown[] = [undefined, Object, Promise];
+
+/** What is limited when a method is called. */
+interface Entry {
+  /** The handler whose rules apply: that of the nearest decorator. */
+  readonly handler: Handler;
+  /** Whether the method is called as `super.method()`. */
+  readonly isOverridden: boolean;
+  /** Whether the handler overrides another limited method. */
+  readonly overrides: boolean;
+}
 
 /** What Nest injects into instances. It depends on nothing, so that an instance can be part of the module's options. */
 @Injectable()
@@ -50,7 +63,7 @@ export class InjectedLimiter implements MethodLimiter {
 export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   private stop = (): void => undefined;
   /** What limits the calls of a method on the instances of a class; `undefined` if something else does. */
-  private readonly known = new WeakMap<object, Map<Method, Handler | undefined>>();
+  private readonly known = new WeakMap<object, Map<Method, Entry | undefined>>();
 
   constructor(
     @Inject(Routes) private readonly routes: Routes,
@@ -74,7 +87,7 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
 
   passed(method: LimitedMethod): void {
     const { target, name } = method;
-    if (!limitedHandler(target.constructor as Type, method)) return;
+    if (!entryOf(target.constructor as Type, method)) return;
     const path = `${target.constructor.name}.${name}`;
     this.warnings.warn(
       'RL_UNREACHED_METHOD',
@@ -86,43 +99,42 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   }
 
   /**
-   * Limits a call, unless it is one of a handler, which the guard limits, or `super.method()` of a limited call.
+   * Limits a call, unless a guard has, or the call of the method that overrides it.
    *
    * @throws RateLimitExceededException if a rule denies
    */
   call(method: LimitedMethod, instance: object, args: unknown[]): unknown {
     const type = typeOf(instance, method);
-    const handler = this.handlerOf(type, method);
-    if (!handler) return method.method.apply(instance, args);
+    const entry = this.entryOf(type, method);
+    if (!entry || isApplied(entry.handler, entry.isOverridden)) return method.method.apply(instance, args);
+    const { handler, overrides } = entry;
     const compiled = this.routes.of(type, handler);
     const loading = compiled ? undefined : loadNamed();
     if (loading) return loading.then(() => this.call(method, instance, args));
     const route = compiled ?? this.rules.compileLater(type, handler);
-    if (route.isGuarded) return method.method.apply(instance, args);
-    return this.run(route.named, type, method, handler, instance, args);
-  }
-
-  private async run(
-    route: Route,
-    type: Type,
-    { method, name }: LimitedMethod,
-    handler: Handler,
-    instance: object,
-    args: unknown[],
-  ): Promise<unknown> {
-    return this.stages.call(
-      route,
+    if (route.guardedBy === 'guard') return method.method.apply(instance, args);
+    const run = (): unknown => checked(method.method.apply(instance, args), type, method.name);
+    return this.run(
+      route.named,
       callExchange(type, handler, args),
-      ({ context }, decision, detail) => this.responder.deny(context, decision, detail),
-      () => checked(method.apply(instance, args), type, name),
+      overrides ? () => runApplied(handler, false, run) : run,
     );
   }
 
-  private handlerOf(type: Type, method: LimitedMethod): Handler | undefined {
-    const methods = this.known.get(type) ?? new Map<Method, Handler | undefined>();
+  private async run(route: Route, exchange: Exchange, method: () => unknown): Promise<unknown> {
+    return this.stages.call(
+      route,
+      exchange,
+      ({ context }, decision, detail) => this.responder.deny(context, decision, detail),
+      method,
+    );
+  }
+
+  private entryOf(type: Type, method: LimitedMethod): Entry | undefined {
+    const methods = this.known.get(type) ?? new Map<Method, Entry | undefined>();
     if (methods.size === 0) this.known.set(type, methods);
     const { limited } = method;
-    if (!methods.has(limited)) methods.set(limited, limitedHandler(type, method));
+    if (!methods.has(limited)) methods.set(limited, entryOf(type, method));
     return methods.get(limited);
   }
 
@@ -135,13 +147,17 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   }
 }
 
-/** Returns what is limited when a method is called on an instance; `undefined` if a guard or another method is. */
-function limitedHandler(type: Type, { target, name, limited }: LimitedMethod): Handler | undefined {
+/** Returns what is limited when a method is called on an instance; `undefined` if a guard limits it. */
+function entryOf(type: Type, method: LimitedMethod): Entry | undefined {
+  const { name } = method;
   if (isController(type) || !isCall(handlerKind(type, name, false))) return undefined;
-  const nearest = limitedMethod(type.prototype as object, name) ?? { target };
-  if (nearest.target !== target) return undefined;
+  const nearest = limitedMethod(type.prototype as object, name) ?? method;
   const owner = ownerOf(type.prototype as object, name);
-  return owner === target ? (owner as Record<string, Handler>)[name] : limited;
+  return {
+    handler: owner === nearest.target ? (owner as Record<string, Handler>)[name]! : nearest.limited,
+    isOverridden: nearest.target !== method.target,
+    overrides: limitedMethod(Object.getPrototypeOf(nearest.target) as object, name) !== undefined,
+  };
 }
 
 /** Returns the class whose limits a call has: that of the method if it is called on another object. */
