@@ -14,6 +14,7 @@ export function typescript() {
     module: 'ESNext',
     moduleResolution: 'Bundler',
     importHelpers: true,
+    emitDecoratorMetadata: false, // Every parameter has @Inject.
     removeComments: true,
     sourceMap: true,
   };

@@ -14,7 +14,7 @@ import { Engine } from '../limiter/engine.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { ProgramRules } from './programs/program-rules.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
-import { readModuleOptions } from './rules/check-options.js';
+import { optionProblems, readModuleOptions } from './rules/check-options.js';
 import { loadForModule } from './rules/named-algorithms.js';
 import { Guards } from './startup/guards.js';
 import { Warnings } from './warnings.js';
@@ -96,7 +96,7 @@ async function createDeclared(
   if (problems.length > 0) throw new RateLimitConfigError(problems);
   if (listening) throw new RateLimitConfigError([LOADED_LAZILY]);
   await loadForModule(options);
-  return new DeclaredRules(options);
+  return new DeclaredRules(options, await optionProblems(options));
 }
 
 const providers: Provider[] = [

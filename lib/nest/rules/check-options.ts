@@ -17,7 +17,6 @@ import { APPLICATION } from '../../limiter/rate-limiter.options.js';
 import { oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { PREFIX } from '../../rules/keys.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../../http/headers.js';
-import { REDIS } from '../../stores/redis/redis-option.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { TRANSPORT_NAMES, type TransportName } from './route-rule.js';
 import { isWarningsOption, WARNINGS_ALLOWED } from '../warning-codes.js';
@@ -100,8 +99,11 @@ const isHealth = (value: unknown): boolean =>
     ([name, is]) => name === 'fallbackIsDown' && (is === undefined || typeof is === 'boolean'),
   );
 
+/** The check of `redis` is loaded if the option is set. */
+const UNCHECKED: OptionCheck = { allowed: 'any value', accepts: () => true };
+
 const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
-  redis: REDIS,
+  redis: UNCHECKED,
   rules: rulesOf('rules'),
   onDemand: rulesOf('onDemand'),
   overrides: rulesOf('overrides'),
@@ -147,17 +149,20 @@ export function isModuleOption(name: string): boolean {
 }
 
 /** Returns the problems of the module's options, except for the rules, which are checked with the routes. */
-export function optionProblems(options: unknown): string[] {
+export async function optionProblems(options: unknown): Promise<string[]> {
   if (!isFields(options)) return [problem('the options of RateLimitModule', options, 'an object')];
   const spread = spreadProblem(options);
   if (spread !== undefined) return [spread];
+  const redis =
+    options['redis'] === undefined ? UNCHECKED : (await import('../../stores/redis/redis-option.js')).REDIS;
+  const checks: OptionChecks = { ...CHECKS, redis };
   const problems = Object.entries(options).flatMap(([name, value]) => {
-    const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof RateLimitModuleOptions] : undefined;
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (Object.hasOwn(EXTRAS, name))
       return [`${name}: got in the result of a factory; write it beside \`useFactory\``];
     if (check) return valueProblems(name, check.read ? check.read(value) : value, check);
     const fix = foreignOptionFix(name, value);
-    return [fix === undefined ? unknownOption(name, name, Object.keys(CHECKS)) : `${name}: ${fix}`];
+    return [fix === undefined ? unknownOption(name, name, Object.keys(checks)) : `${name}: ${fix}`];
   });
   const { headers } = options as RateLimitModuleOptions;
   const conflict = isHeaders(headers) && headerStyleConflict([headers || []].flat());

@@ -3,7 +3,7 @@ import { shown } from '../../contracts/shown.js';
 import { algorithmOf, requiredFields } from '../../rules/rule-fields.js';
 import { problem, RateLimitConfigError, unknownName } from '../../contracts/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type OnStoreError } from '../../rules/rule.js';
-import { optionProblems, readableOptions } from './check-options.js';
+import { readableOptions } from './check-options.js';
 import { overridePath, readLists, rulesNamed, type RuleOverrides } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';
@@ -41,8 +41,9 @@ export class DeclaredRules {
   private skips = new Map<string, string>();
   private readonly options: RateLimitModuleOptions;
 
-  constructor(options: RateLimitModuleOptions) {
-    this.problems = new Set(optionProblems(options));
+  /** @param problems the problems of the options */
+  constructor(options: RateLimitModuleOptions, problems: readonly string[]) {
+    this.problems = new Set(problems);
     this.options = this.problems.size > 0 ? readableOptions(options) : options;
     this.names = new Set([...this.everyRoute, ...this.onDemandNames]);
   }

@@ -11,7 +11,6 @@ import type { DeclaredRules } from '../rules/declared-rules.js';
 import { Logger } from '@nestjs/common';
 import { shown } from '../../contracts/shown.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
-import { UnlimitedStore } from '../../stores/unlimited/unlimited.store.js';
 import { warnOfFullMemory } from '../checks/full-memory.js';
 import type { Warnings } from '../warnings.js';
 
@@ -79,6 +78,7 @@ export async function createStore(
   if (declared.problems.size > 0) return new MemoryStore();
   if (process.env.RATE_LIMIT === 'off') {
     warnings.warn('RL_OFF', 'RATE_LIMIT=off is set: every request is allowed and none is counted');
+    const { UnlimitedStore } = await import('../../stores/unlimited/unlimited.store.js');
     return new UnlimitedStore();
   }
   if (process.env.RATE_LIMIT !== undefined) {
