@@ -34,7 +34,7 @@ export { Reservation } from './limiter/reservation.js';
 
 // Live rules
 export { LiveRules } from './live/live-rules.js';
-export type { EffectiveRule } from './live/effective-rule.js';
+export type { EffectiveRule } from './live/listed-rule.js';
 export type { LiveRuleFields } from './live/change-options.js';
 export type {
   RuleSource,

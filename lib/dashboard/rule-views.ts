@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DEFAULT_ALGORITHM } from '../rules/rule.js';
-import type { EffectiveField, EffectiveRule } from '../live/effective-rule.js';
+import type { EffectiveField, EffectiveRule } from '../live/listed-rule.js';
 import { LiveState } from '../live/live-state.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import { isLiveField } from '../nest/rules/live-layer.js';

@@ -24,7 +24,7 @@ import {
 } from './change-options.js';
 import { checkedRules, inTime, LiveFollower } from './live-follower.js';
 import { LiveState } from './live-state.js';
-import { type EffectiveRule, effective } from './effective-rule.js';
+import { type EffectiveRule, effective } from './listed-rule.js';
 import { checkSubject, stated, withChange, isSame } from './written-change.js';
 
 /** Milliseconds in which a source has to return what it holds, and to confirm a change. */

@@ -55,7 +55,7 @@ import { Handshakes } from '../transports/handshakes.js';
 import { METHOD_LIMITER } from './limited-method.js';
 import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
 import { Walk } from './startup/walk.js';
-import { Wiring } from './startup/wiring.js';
+import { HandlerEnhancers } from './startup/handler-enhancers.js';
 
 async function createService(
   store: BaseStore,
@@ -153,7 +153,7 @@ const providers: Provider[] = [
   SubjectChecks,
   Walk,
   Warnings,
-  Wiring,
+  HandlerEnhancers,
 ];
 
 /**

@@ -20,7 +20,7 @@ import { declaredClasses, handlersOf, isLimitedClass } from './handlers.js';
  * enhancers of gateways before any hook, and adds those of the application after all instances.
  */
 @Injectable()
-export class Wiring {
+export class HandlerEnhancers {
   private isObserving = false;
 
   constructor(
