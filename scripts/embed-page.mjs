@@ -39,7 +39,7 @@ if (isOutdated()) {
 function isOutdated() {
   const built = statSync(module, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   // The folder's time changes when a file is added or removed.
-  const others = [script, folder, join(folder, '../snapshot.ts')];
+  const others = [script, folder, join(folder, '../snapshot.ts'), join(folder, '../snapshot-patch.ts')];
   return [...others, ...files.map((name) => join(folder, name))].some(
     (path) => statSync(path).mtimeMs > built,
   );

@@ -59,24 +59,6 @@ export interface SnapshotLive {
   readonly fields: unknown;
 }
 
-/** What has changed since the snapshot before: what is absent has not. */
-export interface SnapshotUpdate extends Partial<Omit<Snapshot, 'rules'>> {
-  readonly at: number;
-  /** The seconds with other figures, in no order. */
-  readonly seconds: readonly SnapshotSecond[];
-  /** The rules with changes, and all of a new one. */
-  readonly rules: readonly RuleUpdate[];
-  /** The names of rules that are not there any more. */
-  readonly removed: readonly string[];
-}
-
-/** What has changed of a rule. */
-export interface RuleUpdate extends Partial<SnapshotRule> {
-  readonly rule: string;
-  /** The seconds with other figures, in no order. */
-  readonly seconds: readonly SnapshotSecond[];
-}
-
 /** A process that applies the rules. */
 export interface SnapshotProcess {
   readonly id: string;

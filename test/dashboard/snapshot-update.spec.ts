@@ -8,8 +8,7 @@ import {
   type SnapshotRule,
   type SnapshotSecond,
 } from '../../lib/dashboard/snapshot.js';
-import { updateOf } from '../../lib/dashboard/http/event-streams.js';
-import { merged } from '../../lib/dashboard/page/merged.js';
+import { patched, patchOf } from '../../lib/dashboard/snapshot-patch.js';
 
 const START = 1_700_000_000_000;
 
@@ -96,8 +95,8 @@ describe('the stream of snapshots', () => {
       fc.property(snapshots, (all) => {
         all.reduce(
           (before, after) => {
-            const update = JSON.parse(JSON.stringify(updateOf(before, after))) as ReturnType<typeof updateOf>;
-            const found = merged(before, update);
+            const update = JSON.parse(JSON.stringify(patchOf(before, after))) as object;
+            const found = patched(before, update);
             expect(found).toEqual(after);
             return found;
           },
@@ -121,7 +120,7 @@ describe('the stream of snapshots', () => {
           made.map((rule) => (rule.allowed > 0 ? { ...rule, allowed: ms / 7 } : rule)),
         );
       }) as [Snapshot, Snapshot];
-      return JSON.stringify(updateOf(before, after)).length;
+      return JSON.stringify(patchOf(before, after)).length;
     };
     const idle = sizeOf(0);
     expect(idle).toBeLessThan(500);

@@ -1,5 +1,5 @@
-import type { Snapshot, SnapshotUpdate } from '../snapshot.js';
-import { merged } from './merged.js';
+import type { Snapshot } from '../snapshot.js';
+import { patched } from '../snapshot-patch.js';
 import { read, RefusedError } from './request.js';
 
 /** Milliseconds without a snapshot after which the figures count as old; the server sends changes each second. */
@@ -39,7 +39,7 @@ export class SnapshotStream {
       this.receive(JSON.parse(data) as Snapshot);
     });
     source.addEventListener('update', ({ data }: MessageEvent<string>) => {
-      if (this.last) this.receive(merged(this.last, JSON.parse(data) as SnapshotUpdate));
+      if (this.last) this.receive(patched(this.last, JSON.parse(data) as object));
     });
     source.addEventListener('error', () => void this.reopen());
   }
