@@ -272,11 +272,15 @@ module.exports = {
     {
       name: 'the-page-runs-in-a-browser',
       comment:
-        'The operations page is bundled into a text and runs in a browser: it has only its own folder, its view library, the constants and the types of what the server sends.',
+        'The operations page is bundled into a text and runs in a browser: it has only its own folder, its view library, the constants and the types of what the server sends, and how changes of it are applied.',
       severity: 'error',
       from: { path: '^lib/dashboard/page/' },
       to: {
-        pathNot: ['^lib/dashboard/page/', '^lib/dashboard/snapshot.ts$', '(^|/)node_modules/preact/'],
+        pathNot: [
+          '^lib/dashboard/page/',
+          '^lib/dashboard/snapshot(-patch)?.ts$',
+          '(^|/)node_modules/preact/',
+        ],
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -1,6 +1,6 @@
-import { Get, Inject, Logger, Post, Req, Res } from '@nestjs/common';
+import { Get, Inject, Logger, NotFoundException, Post, Req, Res } from '@nestjs/common';
 import { DASHBOARD_GUARDED } from './dashboard.options.js';
-import { Changes } from './http/changes.js';
+import { Changes, CHANGES } from './http/changes.js';
 import { EventStreams } from './http/event-streams.js';
 import { failureOf, rawResponse, jsonReply, send, type Reply } from './http/raw-response.js';
 import {
@@ -8,12 +8,19 @@ import {
   checkHost,
   checkOrigin,
   checkPeer,
+  pathEnd,
   type DashboardRequest,
 } from './http/request-checks.js';
+import type { ServerResponse } from 'node:http';
 import { page } from './page.embedded.js';
 import { Snapshots } from './snapshots.js';
 
-type Answer = () => unknown;
+/** The files of the page by the ends of their paths. */
+const FILES: Readonly<Record<string, Reply>> = {
+  page: text('text/html', page.html),
+  'page.js': text('text/javascript', page.js),
+  'page.css': text('text/css', page.css),
+};
 
 /** The requests of the operations page. `RateLimitDashboardModule` adds the path and the guards. */
 export class DashboardController {
@@ -31,120 +38,60 @@ export class DashboardController {
     return this.answer(request, response, () => redirect(request));
   }
 
-  @Get('page')
-  html(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.answer(request, response, () => text('text/html', page.html));
-  }
-
-  @Get('page.js')
-  script(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.answer(request, response, () => text('text/javascript', page.js));
-  }
-
-  @Get('page.css')
-  style(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.answer(request, response, () => text('text/css', page.css));
+  @Get(Object.keys(FILES))
+  file(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+    return this.answer(request, response, () => {
+      const found = FILES[pathEnd(request)[1]];
+      if (found) return found;
+      throw new NotFoundException();
+    });
   }
 
   @Get('snapshot')
   snapshot(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.read(request, response, () => this.snapshots.make());
+    return this.answer(request, response, async () => {
+      checkOrigin(request);
+      return jsonReply(await this.snapshots.make());
+    });
   }
 
   @Get('history')
   history(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.read(request, response, () => this.changes.history(request.query?.['rule']));
+    return this.answer(request, response, async () => {
+      checkOrigin(request);
+      return jsonReply(await this.changes.history(request.query?.['rule']));
+    });
   }
 
   @Get('events')
-  async events(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    let isAllowed = false;
-    const raw = rawResponse(response);
-    try {
-      this.checkRead(request);
-      this.streams.checkRoom();
-      isAllowed = true;
-    } catch (error) {
-      send(raw, failureOf(error, this.logger));
-    }
-    if (isAllowed) this.streams.open(raw);
-  }
-
-  @Post('preview')
-  preview(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.change(request, response, () => this.changes.preview(request));
-  }
-
-  @Post('rules/set')
-  set(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.change(request, response, () => this.changes.set(request));
-  }
-
-  @Post('rules/unset')
-  unset(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.change(request, response, () => this.changes.unset(request));
-  }
-
-  @Post('rules/restore')
-  restore(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.change(request, response, () => this.changes.confirm(request, 'restore'));
-  }
-
-  @Post('rules/accept')
-  accept(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.change(request, response, () => this.changes.confirm(request, 'accept'));
-  }
-
-  @Post('subjects/reset')
-  reset(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.change(request, response, () => this.changes.reset(request));
-  }
-
-  @Post('subjects/block')
-  block(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.change(request, response, () => this.changes.block(request));
-  }
-
-  @Post('actions/:id')
-  action(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.change(request, response, () => this.changes.run(request));
-  }
-
-  private read(request: DashboardRequest, response: unknown, answer: Answer): Promise<void> {
-    return this.answer(request, response, async () => {
+  events(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+    return this.answer(request, response, (raw) => {
       checkOrigin(request);
-      return jsonReply(await answer());
+      this.streams.open(raw);
     });
   }
 
-  private change(request: DashboardRequest, response: unknown, answer: Answer): Promise<void> {
+  @Post([...Object.keys(CHANGES), 'actions/:id'])
+  change(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
     return this.answer(request, response, async () => {
       checkChange(request);
-      return jsonReply((await answer()) ?? {});
+      return jsonReply((await this.changes.run(request)) ?? {});
     });
-  }
-
-  private checkRead(request: DashboardRequest): void {
-    this.checkOpen(request);
-    checkOrigin(request);
-  }
-
-  /** Without guards, the page is for this machine only. */
-  private checkOpen(request: DashboardRequest): void {
-    if (this.isGuarded) return;
-    checkPeer(request);
-    checkHost(request);
   }
 
   private async answer(
     request: DashboardRequest,
     response: unknown,
-    reply: () => Reply | Promise<Reply>,
+    reply: (raw: ServerResponse) => Reply | undefined | void | Promise<Reply>,
   ): Promise<void> {
     const raw = rawResponse(response);
     try {
-      this.checkOpen(request);
-      send(raw, await reply());
+      if (!this.isGuarded) {
+        checkPeer(request);
+        checkHost(request);
+      }
+      const made = await reply(raw);
+      if (made) send(raw, made);
     } catch (error) {
       send(raw, failureOf(this.changes.shownError(error), this.logger));
     }

@@ -32,11 +32,12 @@ export function patched<Whole extends object>(before: Whole, patch: object): Who
 
 function listPatch(before: Item[] | undefined, after: readonly Item[], key: string): ListPatch | undefined {
   const known = new Map((before ?? []).map((item) => [item[key], item]));
-  const changed = after.flatMap((item) => {
+  const patches = after.map((item): Item => {
     const patch = patchOf(known.get(item[key]) ?? {}, item);
     known.delete(item[key]);
-    return Object.keys(patch).length === 0 ? [] : { [key]: item[key], ...patch };
+    return { ...patch, [key]: item[key] };
   });
+  const changed = patches.filter((patch) => Object.keys(patch).length > 1);
   return before && changed.length + known.size === 0 ? undefined : [changed, [...known.keys()]];
 }
 

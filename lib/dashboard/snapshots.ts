@@ -11,7 +11,7 @@ import { totalsOf, type RuleTotals } from './collect/totals.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from './dashboard.options.js';
 import { RuleViews, type RuleView } from './rule-views.js';
 import type { Snapshot, SnapshotLive, SnapshotLoss, SnapshotRule } from './snapshot.js';
-import { masked, shownSubject, subjectId, subjectOfText } from './subjects/masked.js';
+import { subjectFor, subjectId, subjectOfText } from './subjects/masked.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
 
 /** Makes what the page shows. */
@@ -56,11 +56,10 @@ export class Snapshots {
   private lossOf(): SnapshotLoss | null {
     const { loss } = this.live;
     if (!loss) return null;
-    const show = this.options.subjects === 'shown' ? shownSubject : masked;
     const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive => ({
       rule,
       fields,
-      ...(subject !== undefined && { subject: show(subjectFromSource(subject)) }),
+      ...(subject !== undefined && { subject: subjectFor(this.options, subjectFromSource(subject)) }),
     });
     const { at, reason, stored } = loss;
     return { at, reason, inForce: this.state.entries.map(shown), stored: stored.map(shown) };
@@ -97,11 +96,9 @@ export class Snapshots {
     { element, count, error }: CountedElement,
     remaining: number | null,
   ): SnapshotRule['top'][number] {
-    const subject = subjectForPrograms(subjectOfText(element));
-    const isShown = this.options.subjects === 'shown';
     return {
       id: subjectId(secret, rule, element),
-      subject: isShown ? shownSubject(subject) : masked(subject),
+      subject: subjectFor(this.options, subjectForPrograms(subjectOfText(element))),
       denied: count,
       error,
       remaining,

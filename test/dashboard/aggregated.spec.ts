@@ -86,7 +86,7 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
         await other.login(ip);
       }
     }
-    const { body } = await one.change('preview', { rule: 'login', fields: { limit: 5 } });
+    const { body } = await one.change('rules/preview', { rule: 'login', fields: { limit: 5 } });
     expect(JSON.parse(body)).toEqual({
       requests: 12,
       subjects: 2,
@@ -104,7 +104,7 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
     await one.login('203.0.113.7');
     await other.login('203.0.113.7');
     const preview = async ({ change }: DashboardApp): Promise<unknown> => {
-      const { status, body } = await change('preview', { rule: 'login', fields: { limit: 5 } });
+      const { status, body } = await change('rules/preview', { rule: 'login', fields: { limit: 5 } });
       return status === 200 ? (JSON.parse(body) as Preview).requests : status;
     };
     const found = async () => Promise.all([one, other, one, other].map(preview));

@@ -77,7 +77,7 @@ describe('the operations page', () => {
     const other = await startDashboard({ limits });
     await until(async () => (await one.snapshot()).processes.length === 2, 'both processes to be seen');
     await one.login('203.0.113.7');
-    expect((await one.change('preview', { rule: 'login', fields: { limit: 1 } })).status).toBe(200);
+    expect((await one.change('rules/preview', { rule: 'login', fields: { limit: 1 } })).status).toBe(200);
     const [{ id } = { id: '' }] = (await one.rule('login')).top;
     expect(id).toBe('');
     await other.close();

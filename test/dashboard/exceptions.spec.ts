@@ -25,7 +25,10 @@ it.each(FRAMEWORKS)(
         const exception = { burst: 50, limit: 1000 };
         await app.get(RateLimitService).rules.setException('login', subject, exception, { by: 'ops' });
         const body = { rule: 'login', fields: { algorithm: 'fixed-window' } };
-        const answers = [await change('preview', body), await change('rules/set', { ...body, version: 0 })];
+        const answers = [
+          await change('rules/preview', body),
+          await change('rules/set', { ...body, version: 0 }),
+        ];
         for (const { status, body: text } of answers) {
           const { message } = JSON.parse(text) as { message: string };
           expect([status, message.includes('burst')]).toEqual([422, true]);

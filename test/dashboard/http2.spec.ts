@@ -31,7 +31,7 @@ async function startOverHttp2(extras: RateLimitDashboardExtras = {}) {
       stream.end(headers[':method'] === 'POST' ? '{}' : undefined);
     });
   const preview = (origin: string, headers = {}) =>
-    statusOf('preview', { ...FROM_PAGE, ':method': 'POST', origin, ...headers });
+    statusOf('rules/preview', { ...FROM_PAGE, ':method': 'POST', origin, ...headers });
   return { here: `http://127.0.0.1:${port}`, statusOf, preview };
 }
 

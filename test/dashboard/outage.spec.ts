@@ -26,7 +26,7 @@ describe('the operations page without Redis', () => {
     const { problem, processes, rules, from } = await snapshot();
     expect(problem).toMatch(/^Redis cannot be read \(.+\): these are the figures of one process\.$/);
     expect([from, processes.length, rules.length]).toEqual(['redis', 1, 2]);
-    expect((await change('preview', { rule: 'login', fields: { limit: 1 } })).status).toBe(200);
+    expect((await change('rules/preview', { rule: 'login', fields: { limit: 1 } })).status).toBe(200);
   });
 
   it('shows a breaker as half open while a probe waits for a reply', async () => {

@@ -187,7 +187,7 @@ describe('the preview of a change', () => {
     });
     for (let nth = 0; nth < 12; nth += 1) expect((await login('203.0.113.7')).status).toBe(200);
     const effectOf = async (fields: object): Promise<unknown> =>
-      JSON.parse((await change('preview', { rule: 'login', fields })).body);
+      JSON.parse((await change('rules/preview', { rule: 'login', fields })).body);
     expect(await effectOf({ limit: 1 })).toMatchObject({
       requests: 12,
       deniedNow: 0,
@@ -217,7 +217,7 @@ describe('the preview of a change', () => {
     });
     for (let nth = 0; nth < 3; nth += 1) await get('/page', { 'x-limit': '3', 'x-plan': 'pro' });
     const deniedOf = async (rule: string, fields: object): Promise<unknown> => {
-      const { body } = await change('preview', { rule, fields });
+      const { body } = await change('rules/preview', { rule, fields });
       const { deniedNow, deniedThen } = JSON.parse(body) as Preview;
       return [deniedNow, deniedThen];
     };
@@ -251,7 +251,7 @@ describe('the preview of a change', () => {
     expect((await rule('held')).noPreview).toBeNull();
     const effectOf = async (limit: number): Promise<unknown> => {
       const { deniedNow, deniedThen, assumed } = JSON.parse(
-        (await change('preview', { rule: 'held', fields: { limit } })).body,
+        (await change('rules/preview', { rule: 'held', fields: { limit } })).body,
       ) as Preview;
       return [deniedNow, deniedThen, assumed];
     };
@@ -269,7 +269,7 @@ describe('the preview of a change', () => {
       },
     });
     const messageOf = async (rule: string, fields: object): Promise<unknown> => {
-      const { status, body } = await change('preview', { rule, fields });
+      const { status, body } = await change('rules/preview', { rule, fields });
       return [status, (JSON.parse(body) as { message: string }).message];
     };
     for (const [name, reason] of [['tenants', 'its subjects share one limit']] as const) {

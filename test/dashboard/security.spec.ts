@@ -23,7 +23,7 @@ const peerIs =
 
 const PATHS = ['', 'page', 'page.js', 'page.css', 'snapshot', 'history', 'events'];
 const CHANGES = [
-  'preview',
+  'rules/preview',
   'rules/set',
   'rules/unset',
   'subjects/reset',
@@ -115,7 +115,7 @@ describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
     const headers = { ...FROM_PAGE, host: 'localhost:3000', 'x-forwarded-for': '127.0.0.1' };
     const statuses = async (): Promise<readonly (number | undefined)[]> => [
       (await get('/rate-limits/snapshot', headers)).status,
-      (await send({ method: 'POST', path: '/rate-limits/preview', headers, body: '{}' })).status,
+      (await send({ method: 'POST', path: '/rate-limits/rules/preview', headers, body: '{}' })).status,
     ];
     for (peer of ['192.0.2.2', '::ffff:192.0.2.2', '2001:db8::1', '::2']) {
       expect([peer, await statuses()]).toEqual([peer, [403, 403]]);
@@ -128,7 +128,7 @@ describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
 
   it('refuses long bodies and bodies of another form, with a message', async () => {
     const { change, send } = await startDashboard({ framework });
-    expect((await change('preview', { rule: 'x'.repeat(20_000), fields: {} })).status).toBe(413);
+    expect((await change('rules/preview', { rule: 'x'.repeat(20_000), fields: {} })).status).toBe(413);
     for (const body of [
       [],
       'text',
@@ -137,11 +137,11 @@ describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
       { rule: 'login', fields: [] },
       { other: 1 },
     ]) {
-      const { status, body: text } = await change('preview', body);
+      const { status, body: text } = await change('rules/preview', body);
       expect([body, status >= 400 && status < 500]).toEqual([body, true]);
       expect((JSON.parse(text) as { message: unknown }).message).toBeTruthy();
     }
-    const malformed = { method: 'POST', path: '/rate-limits/preview', headers: FROM_PAGE, body: '{' };
+    const malformed = { method: 'POST', path: '/rate-limits/rules/preview', headers: FROM_PAGE, body: '{' };
     expect((await send(malformed)).status).toBe(400);
   });
 

@@ -49,14 +49,11 @@ export class EventStreams implements OnModuleDestroy {
   constructor(@Inject(Snapshots) private readonly snapshots: Snapshots) {}
 
   /** @throws ServiceUnavailableException if this process has the maximum number of streams */
-  checkRoom(): void {
-    if (this.streams.size < MOST_STREAMS) return;
-    throw new ServiceUnavailableException(
-      `This process already sends to ${MOST_STREAMS} pages; close one of them.`,
-    );
-  }
-
   open(response: ServerResponse): void {
+    if (this.streams.size >= MOST_STREAMS) {
+      const message = `This process already sends to ${MOST_STREAMS} pages; close one of them.`;
+      throw new ServiceUnavailableException(message);
+    }
     // The page may have been closed while the guards checked the request.
     if (response.closed || response.req.socket.destroyed) return;
     writeHead(response, 200, 'text/event-stream; charset=utf-8', {

@@ -64,7 +64,8 @@ export function checkHost(request: DashboardRequest): void {
  */
 export function checkPeer({ raw, socket = raw?.socket }: DashboardRequest): void {
   const address = socket?.remoteAddress;
-  const isLocal = address === undefined ? !socket?.destroyed : LOOPBACK.check(address, familyOf(address));
+  const isLocal =
+    address === undefined ? !socket?.destroyed : LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
   if (isLocal) return;
   throw new ForbiddenException(
     `The operations page has no guards, so it is only for this machine, not for ${address ?? 'a closed connection'}. Set \`guards\` to use it from other machines.`,
@@ -103,10 +104,6 @@ export function checkChange(request: DashboardRequest): void {
   if (isLong) throw new PayloadTooLargeException(`At most ${LONGEST_BODY} bytes are allowed.`);
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIPv6(address) ? 'ipv6' : 'ipv4';
-}
-
 /** The host that the client sent: HTTP/2 has it in a field of its own. */
 function sentHost({ headers }: DashboardRequest): string | string[] | undefined {
   return headers['host'] ?? headers[':authority'];
@@ -118,10 +115,10 @@ function isOwn(origin: string | string[], request: DashboardRequest): boolean {
   return !!host && [sentHost(request), request.host].includes(host);
 }
 
-/** Returns the last part of the path of a request. */
-export function pathParameter({ originalUrl, url }: DashboardRequest): string {
+/** Returns the last two parts of the path of a request. */
+export function pathEnd({ originalUrl, url }: DashboardRequest): readonly [string, string] {
   const [path] = (originalUrl ?? url).split('?') as [string];
-  return path.slice(path.lastIndexOf('/') + 1);
+  return ['', '', ...path.split('/').filter(Boolean)].slice(-2) as [string, string];
 }
 
 /** The author of changes by users without an id. */

@@ -64,7 +64,7 @@ function Editor({ rule, close }: { rule: SnapshotRule; close: () => void }) {
       state.setProblem(problem);
     };
     setEffect('Calculating the effect…');
-    await post<Preview>('preview', { rule: rule.rule, fields: changedFields(rule, texts) }).then(
+    await post<Preview>('rules/preview', { rule: rule.rule, fields: changedFields(rule, texts) }).then(
       (found) => show(effectText(found), ''),
       (error: unknown) => show('', (error as Error).message),
     );

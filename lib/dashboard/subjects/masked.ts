@@ -9,6 +9,7 @@ import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import { EVERYONE } from '../../http/subject.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { ExceptedSubject } from '../../contracts/rule-source.js';
+import type { RateLimitDashboardOptions } from '../dashboard.options.js';
 
 /** Begins the text of a list, and of a subject that begins with this character. */
 const MARKER = '\0';
@@ -90,8 +91,9 @@ export function masked(subject: SubjectValue): string {
   return length < 8 ? first + HIDDEN : first + HIDDEN + characters[length - 1]!;
 }
 
-/** Returns a subject as text. */
-export function shownSubject(subject: SubjectValue): string {
+/** Returns a subject as the page shows it. */
+export function subjectFor({ subjects }: RateLimitDashboardOptions, subject: SubjectValue): string {
+  if (subjects !== 'shown') return masked(subject);
   return Array.isArray(subject) ? subject.map(String).join(' | ') : String(subject);
 }
 
