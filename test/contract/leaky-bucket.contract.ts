@@ -20,21 +20,6 @@ export function leakyBucketContract(bench: () => Bench): void {
       expect(await delaysOf(6, rule, bench())).toEqual([0, 1000, 2000, 3000, 'no', 'no']);
     });
 
-    it('empties the queue at the rate', async () => {
-      await bench().expectTimeline(
-        rule,
-        `
-              at  cost | allowed  remaining  retry  reset
-               0     4 | yes              0      0   4000
-             999     1 | no               0      1   3001
-            1000     1 | yes              0      0   4000
-            1000     5 | no               0  never   4000
-            3000     2 | yes              0      0   4000
-            7000     0 | yes              4      0      0
-        `,
-      );
-    });
-
     it('does not delay the first delayAfter permits, like delay in nginx', async () => {
       expect(await delaysOf(5, { ...rule, delayAfter: 2 }, bench())).toEqual([0, 0, 0, 1000, 'no']);
     });

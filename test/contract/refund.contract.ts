@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Decision, Rule } from '../../lib/index.js';
 import { EVERY_OPTION, EVERY_RULE } from './every-rule.js';
 import type { Bench } from './limiter-bench.js';
 
@@ -78,5 +79,47 @@ export function refundContract(bench: () => Bench): void {
     expect(await remaining()).toEqual(EVERY_RULE.map(({ name }) => (named.includes(name!) ? 5 : 3)));
     await limiter.refund(decision);
     expect(await remaining()).toEqual(EVERY_RULE.map(() => 5));
+  });
+
+  describe('a refund by sliding-window-log', () => {
+    const rule = { algorithm: 'sliding-window-log', limit: 3, window: '10s' } as const satisfies Rule;
+
+    it('returns false and frees nothing for an entry older than the newest 1,000, and refunds a newer one', async () => {
+      const { limiter, goTo } = bench();
+      const large = { ...rule, limit: 5000 };
+      const decisions: Decision[] = [];
+      for (let nth = 0; nth < 1100; nth++) {
+        goTo(nth);
+        decisions.push(await limiter.consume(large, 'ann'));
+      }
+      const remaining = async () => (await limiter.peek(large, 'ann', { cost: 0 })).remaining;
+      expect(await limiter.refund(decisions[0]!)).toBe(false);
+      expect(await limiter.refund(decisions[99]!)).toBe(false);
+      expect(await remaining()).toBe(3900);
+      expect(await limiter.refund(decisions[100]!)).toBe(true);
+      expect(await limiter.refund(decisions[1099]!)).toBe(true);
+      expect(await remaining()).toBe(3902);
+    });
+
+    it('leaves the reset of the last request that still holds permits', async () => {
+      const { limiter, goTo } = bench();
+      const reset = async () => (await limiter.peek(rule, 'ann', { cost: 0 })).resetAfterMs;
+      const decisions: Decision[] = [];
+      for (const at of [0, 4000, 8000]) {
+        goTo(at);
+        decisions.push(await limiter.consume(rule, 'ann'));
+      }
+      expect(await reset()).toBe(10_000);
+      await limiter.refund(decisions[1]!);
+      expect(await reset()).toBe(10_000);
+      await limiter.refund(decisions[2]!);
+      expect(await reset()).toBe(2000);
+      expect(await limiter.peek(rule, 'ann', { cost: 3 })).toMatchObject({
+        allowed: false,
+        retryAfterMs: 2000,
+      });
+      await limiter.refund(decisions[0]!);
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({ remaining: 3, resetAfterMs: 0 });
+    });
   });
 }

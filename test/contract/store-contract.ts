@@ -12,28 +12,18 @@ import { peekAndResetContract } from './peek-and-reset.contract.js';
 import { refundContract } from './refund.contract.js';
 import { reservationContract } from './reservation.contract.js';
 import { shortBlockContract } from './short-block.contract.js';
-import { slidingWindowCellsContract } from './sliding-window-cells.contract.js';
 import { allOrNothingContract } from './all-or-nothing.contract.js';
 import { everyAlgorithmContract } from './every-algorithm.contract.js';
-import { fixedWindowContract } from './fixed-window.contract.js';
-import { gcraContract } from './gcra.contract.js';
 import { benches, type CreateStore } from './limiter-bench.js';
-import { slidingWindowCounterContract } from './sliding-window-counter.contract.js';
-import { slidingWindowLogContract } from './sliding-window-log.contract.js';
 import { steadyPaceContract } from './steady-pace.contract.js';
+import { timelinesContract } from './timelines.contract.js';
 import { subjectsContract } from './subjects.contract.js';
-import { tokenBucketContract } from './token-bucket.contract.js';
 
 /** The behaviour of every store, with the same figures. Every new store has to pass it. */
 export function storeContract(name: string, createStore: CreateStore): void {
   describe(`the ${name} store`, () => {
     const bench = benches(createStore);
-    fixedWindowContract(bench);
-    slidingWindowLogContract(bench);
-    slidingWindowCounterContract(bench);
-    tokenBucketContract(bench);
-    gcraContract(bench);
-    slidingWindowCellsContract(bench);
+    timelinesContract(bench);
     leakyBucketContract(bench);
     concurrencyContract(bench);
     queueContract(bench);
