@@ -72,8 +72,8 @@ const FAULTS_BY_PART = {
     {
       words: 'shouldSkip of a subclass has no effect',
       file: GUARD,
-      text: '    if (isSkipped === true) return true;\n',
-      by: '',
+      text: '    if (isSkipped === true) {\n',
+      by: '    if (false) {\n',
       specs: ['test/e2e/guard-hooks.spec.ts'],
     },
     {
