@@ -2,7 +2,7 @@
 --
 -- KEYS  a sorted set: each process ("<instance> <application>"), scored with the instant until which its heartbeat is valid
 -- ARGV  see protocol.lua, without rules; the arguments are process (as in the set), duration (microseconds; 0: deletes it),
---       how long an expired heartbeat is kept (microseconds), for a process that could not send another one
+--       how long the set is kept after the last heartbeat (microseconds)
 -- Returns  a list of the number of live processes, now, the score that this process had (0: none), and a list of the
 --          applications of the processes; if they cannot be counted, a list with the error
 --
@@ -16,6 +16,10 @@ local MOST_GONE = 1000
 
 -- Names are read of so many processes from each end: the next call finds others, since each heartbeat moves to the last end.
 local MOST_NAMED = 50
+
+-- For how long expired heartbeats stay in the set (microseconds). A process whose clock has stepped ahead for some hours must
+-- not remove those of others, which would look like lost data.
+local GONE_AFTER = 24 * 3600 * 1000000
 
 -- No heartbeat is valid for longer (microseconds).
 local LONGEST_BEAT = 60000000
@@ -53,7 +57,7 @@ local function heartbeat(...)
   local first, last = '(' .. string.format(INTEGER, now), string.format(INTEGER, now + LONGEST_BEAT)
   local alive = run('ZCOUNT', key, first, last)
   local ahead = run('ZCOUNT', key, '(' .. last, '+inf')
-  local gone = run('ZCOUNT', key, '-inf', string.format(INTEGER, now - kept))
+  local gone = run('ZCOUNT', key, '-inf', string.format(INTEGER, now - GONE_AFTER))
   if failure then return { failure } end
   if ahead > 0 then run('ZREMRANGEBYRANK', key, -math.min(ahead, MOST_GONE), -1) end
   if gone > 0 then run('ZREMRANGEBYRANK', key, 0, math.min(gone, MOST_GONE) - 1) end
