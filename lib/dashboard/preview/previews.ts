@@ -6,16 +6,15 @@ import {
 } from '@nestjs/common';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { sleep } from '../../contracts/timer.js';
-import type { ProcessRecords, Question } from '../../stores/redis/link/process-records.js';
+import type { ProcessRecords } from '../../stores/redis/link/process-records.js';
 import { LiveState } from '../../live/live-state.js';
 import { changedFields, type RuleChanges } from '../../nest/rules/rule-changes.js';
 import { RuleTable, type TableRule } from '../../nest/rules/rule-table.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
 import { whyNoPreview, ReplayedRule } from './replayed-rule.js';
-import type { RecordedTraffic } from './recorded-traffic.js';
 import { replayTraffic } from './replay-traffic.js';
-import { hashOf, mergeTraffic, readTraffic, trafficText } from './traffic-record.js';
+import { hashOf, mergeTraffic, readTraffic, type RecordedTraffic } from './traffic-record.js';
 
 /** Processes look for questions once a second. */
 const LONGEST_WAIT_MS = 2500;
@@ -38,7 +37,7 @@ export class Previews {
     @Inject(LiveState) private readonly state: LiveState,
     @Inject(RuleTable) private readonly table: RuleTable,
   ) {
-    processes.answer = (rule) => trafficText(this.recorded(rule));
+    processes.answer = (rule) => JSON.stringify(this.recorded(rule));
   }
 
   /**
@@ -101,34 +100,33 @@ export class Previews {
     rule: string,
     ids: readonly string[],
   ): Promise<readonly (string | null)[]> {
-    const question = await this.ask(records, rule);
-    const until = performance.now() + LONGEST_WAIT_MS;
+    const question = await until(LONGEST_QUEUE_MS, () => records.ask(rule));
+    if (!question) throw new ServiceUnavailableException(BUSY);
     try {
-      for (;;) {
-        const answers = await records.answers(question, ids);
-        if (!answers.includes(null) || performance.now() > until) return answers;
-        await sleep(LOOK_EVERY_MS);
-      }
+      const answers = () => records.answers(question, ids);
+      const isComplete = (found: readonly (string | null)[]) => !found.includes(null);
+      return await until(LONGEST_WAIT_MS, answers, isComplete);
     } finally {
       await records.close(question);
     }
   }
+}
 
-  /** @throws ServiceUnavailableException if other processes ask for too long */
-  private async ask(records: ProcessRecords, rule: string): Promise<Question> {
-    const until = performance.now() + LONGEST_QUEUE_MS;
-    for (;;) {
-      const question = await records.ask(rule);
-      if (question) return question;
-      if (performance.now() > until) {
-        throw new ServiceUnavailableException(BUSY);
-      }
-      await sleep(LOOK_EVERY_MS);
-    }
+/** Looks again and again until what is found is wanted, and returns it; after a time, whatever is found. */
+async function until<Found>(
+  longestMs: number,
+  look: () => Promise<Found>,
+  isWanted: (found: Found) => boolean = Boolean,
+): Promise<Found> {
+  const end = performance.now() + longestMs;
+  for (;;) {
+    const found = await look();
+    if (isWanted(found) || performance.now() > end) return found;
+    await sleep(LOOK_EVERY_MS);
   }
 }
 
-const NOTHING: RecordedTraffic = { depth: 0, since: 0, requests: [] };
+const NOTHING: RecordedTraffic = { depth: 0, since: 0, values: [], rows: [] };
 
 /** @throws UnprocessableEntityException if the result depends on more than what is recorded */
 function replayed({ declared, current }: TableRule, change: RuleChanges): ReplayedRule {

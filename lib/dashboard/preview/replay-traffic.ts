@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ReplayedCounter } from '../../replay/counter.js';
 import type { Preview } from '../snapshot.js';
-import type { RecordedRequest, RecordedTraffic } from './recorded-traffic.js';
+import type { MergedTraffic, RecordedRequest } from './traffic-record.js';
 import type { ReplayedRule } from './replayed-rule.js';
 
 /** After so many requests, the event loop gets a turn, so that a preview delays no request for long. */
@@ -15,7 +15,7 @@ const REPLAYED_AT_ONCE = 250;
  * @param until end of the record, in milliseconds since the epoch
  */
 export async function replayTraffic(
-  { requests, depth }: RecordedTraffic,
+  { requests, depth }: MergedTraffic,
   ruleOf: (route: number) => ReplayedRule | undefined,
   until: number,
 ): Promise<Preview> {

@@ -1,14 +1,49 @@
-import type { Resolved } from '../../rules/compiled-rule.js';
-import {
-  type AddedRequest,
-  type RecordedRequest,
-  type RecordedTraffic,
-  RequestColumns,
-  ResolvedValues,
-} from './recorded-traffic.js';
 import { isFields } from '../../contracts/fields.js';
+import type { Resolved } from '../../rules/compiled-rule.js';
 
-/** Seconds of which requests are recorded. */
+/** A request to record. */
+export interface AddedRequest {
+  /** Hash of the subject. */
+  readonly subject: number;
+  /** Hash of the route of the counter. */
+  readonly route: number;
+  readonly cost: number;
+  /** Whether the rule denied it: its response is unknown. */
+  readonly isDenied: boolean;
+  /** What the request determined for its rule; requests share equal values. */
+  readonly resolved?: Resolved | undefined;
+}
+
+/** A request of the record. */
+export interface RecordedRequest extends AddedRequest {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** When its permits were refunded or released, in milliseconds since the epoch; absent if they were not. */
+  readonly refundedAt?: number | undefined;
+}
+
+/** Requests of one rule: all requests of some subjects. */
+interface Sample {
+  /** The subjects whose hash ends with this number of zero bits: a share of 1/2^depth. */
+  readonly depth: number;
+  /** Since when all requests of these subjects are recorded, in milliseconds since the epoch; 0: none is missing. */
+  readonly since: number;
+}
+
+/** The requests of one process in the form in which it keeps them, and sends them to others. */
+export interface RecordedTraffic extends Sample {
+  /** Each different value that requests determined for their rule. */
+  readonly values: readonly Resolved[];
+  /** The numbers of each request: see `TrafficRecord`. */
+  readonly rows: readonly (readonly number[])[];
+}
+
+/** The requests of all processes. */
+export interface MergedTraffic extends Sample {
+  readonly requests: readonly RecordedRequest[];
+}
+
+/** For so many milliseconds, requests are recorded. */
 export const RECORDED_MS = 600_000;
 
 const SMALLEST = 512;
@@ -20,6 +55,14 @@ const FEWEST_SUBJECTS = 64;
 
 const DEEPEST = 20;
 
+/** Maximum number of different values. */
+const MOST_VALUES = 1024;
+
+/** The numbers of a request: of its value from 1 on, 0 without one; its end is the time of the refund, or one of the next two. */
+const [AT, SUBJECT, ROUTE, COST, VALUE, END, WIDTH] = [0, 1, 2, 3, 4, 5, 6] as const;
+
+const [CHARGED, DENIED] = [0, -1];
+
 /** A request whose permits were refunded. */
 interface Refunded {
   readonly subject: number;
@@ -29,40 +72,36 @@ interface Refunded {
 }
 
 /**
- * The requests of one rule in the last ten minutes, in bounded memory. When the record is full, it keeps every second
- * subject, by their hash, so that it has all requests of each subject that it has, in every process the same subjects.
- * With few subjects it keeps the last requests instead, and is shorter.
+ * The requests of one rule in the last ten minutes, in bounded memory: 48 bytes each. When the record is full, it keeps
+ * every second subject, by their hash, so that it has all requests of each subject that it has, in every process the same
+ * subjects. With few subjects it drops the oldest requests instead, and is shorter.
  */
 export class TrafficRecord {
-  private columns = new RequestColumns(SMALLEST);
-  private readonly values = new ResolvedValues();
-  private first = 0;
+  private rows = new Float64Array(SMALLEST * WIDTH);
   private length = 0;
+  private readonly numbers = new Map<string, number>();
+  private values: Resolved[] = [];
   private depth = 0;
   private depthBefore = 0;
   private deepenedAt = 0;
   private since = 0;
-  private overwrites = 0;
 
-  add(now: number, request: AddedRequest): void {
-    const { subject } = request;
+  add(now: number, { subject, route, cost, isDenied, resolved }: AddedRequest): void {
     if (!isSampled(subject, this.depth)) return;
-    if (this.length === this.columns.size) this.makeRoom(now);
+    if (this.length * WIDTH === this.rows.length) this.makeRoom(now);
     if (!isSampled(subject, this.depth)) return;
-    const resolved = this.numberOf(request.resolved, now);
-    this.columns.set(this.indexOf(this.length), now, request, resolved);
+    const value = resolved === undefined ? 0 : this.numberOf(resolved, now);
+    this.rows.set([now, subject, route, cost, value, isDenied ? DENIED : CHARGED], this.length * WIDTH);
     this.length += 1;
   }
 
   /** Records that the permits of a request were refunded. */
   refund(now: number, { subject, route, at = now }: Refunded): void {
-    if (!isSampled(subject, this.depth)) return;
-    const { columns } = this;
-    for (let nth = this.lastUntil(at); nth >= 0; nth -= 1) {
-      const index = this.indexOf(nth);
-      if (columns.subjects[index] !== subject || columns.routes[index] !== route) continue;
-      if (!columns.isCharged(index)) continue;
-      columns.refund(index, now);
+    const { rows } = this;
+    for (let row = (this.length - 1) * WIDTH; row >= 0; row -= WIDTH) {
+      if (rows[row + SUBJECT] !== subject || rows[row + ROUTE] !== route) continue;
+      if (rows[row + AT]! > at || rows[row + END] !== CHARGED) continue;
+      rows[row + END] = Math.max(now, rows[row + AT]!);
       return;
     }
   }
@@ -71,60 +110,49 @@ export class TrafficRecord {
     this.expire(now);
     this.thin(now);
     const depth = Math.max(this.depth, this.depthBefore);
-    const requests: RecordedRequest[] = [];
-    for (let nth = 0; nth < this.length; nth += 1) {
-      const index = this.indexOf(nth);
-      if (!isSampled(this.columns.subjects[index]!, depth)) continue;
-      const { resolved, ...request } = this.columns.at(index);
-      const value = this.values.at(resolved);
-      requests.push(value ? { ...request, resolved: value } : request);
-    }
-    return { depth, since: this.since, requests };
+    const all = Array.from({ length: this.length }, (_, nth) =>
+      Array.from(this.rows.subarray(nth * WIDTH, (nth + 1) * WIDTH)),
+    );
+    const rows = all.filter((row) => isSampled(row[SUBJECT]!, depth));
+    return { depth, since: this.since, values: this.values, rows };
   }
 
   /** With too many different values, the record starts anew. */
-  private numberOf(resolved: Resolved | undefined, now: number): number {
-    const number = this.values.numberOf(resolved);
-    if (number !== undefined) return number;
-    this.values.clear();
-    this.first = this.length = 0;
-    this.since = now;
-    return this.values.numberOf(resolved)!;
-  }
-
-  private indexOf(nth: number): number {
-    return (this.first + nth) % this.columns.size;
-  }
-
-  /** The last request until a time, by its place in the order of requests; -1 without one. */
-  private lastUntil(at: number): number {
-    let [low, high] = [0, this.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.columns.times[this.indexOf(middle)]! <= at) low = middle + 1;
-      else high = middle;
+  private numberOf(resolved: Resolved, now: number): number {
+    const text = JSON.stringify(resolved);
+    const known = this.numbers.get(text);
+    if (known !== undefined) return known;
+    if (this.values.length === MOST_VALUES) {
+      this.numbers.clear();
+      this.values = [];
+      this.length = 0;
+      this.since = now;
     }
-    return low - 1;
+    this.numbers.set(text, this.values.push(resolved));
+    return this.values.length;
   }
 
+  /** Makes room for a quarter of the requests, so that this is seldom done. */
   private makeRoom(now: number): void {
     this.expire(now);
     this.thin(now);
-    if (this.length < this.columns.size) return;
-    if (this.length < LARGEST) {
-      this.replace(this.kept(), this.length * 2);
+    const size = this.rows.length / WIDTH;
+    if (this.length <= 0.75 * size) return;
+    if (size < LARGEST) {
+      const { rows } = this;
+      this.rows = new Float64Array(2 * rows.length);
+      this.rows.set(rows);
       return;
     }
-    if (this.overwrites === 0 && this.depth < DEEPEST && this.hasManySubjects()) {
+    if (this.depth < DEEPEST && this.hasManySubjects()) {
       this.depth += 1;
       this.deepenedAt = now;
-      this.replace(this.kept(), LARGEST);
-      if (this.length < LARGEST) return;
+      this.keep((row) => isSampled(this.rows[row + SUBJECT]!, this.depth));
     }
-    if (this.overwrites === 0) this.overwrites = LARGEST / 4;
-    this.overwrites -= 1;
-    this.since = this.columns.times[this.first]! + 1;
-    this.drop();
+    if (this.length <= 0.75 * size) return;
+    const first = this.length - 0.75 * size;
+    this.since = this.rows[(first - 1) * WIDTH + AT]! + 1;
+    this.keep((row) => row >= first * WIDTH);
   }
 
   /** Samples more subjects again when the record has been short for ten minutes. */
@@ -138,32 +166,23 @@ export class TrafficRecord {
 
   private hasManySubjects(): boolean {
     const subjects = new Set<number>();
-    for (const subject of this.columns.subjects) {
-      subjects.add(subject);
-      if (subjects.size >= FEWEST_SUBJECTS) return true;
-    }
-    return false;
+    for (let nth = 0; nth < this.length && subjects.size < FEWEST_SUBJECTS; nth += 1)
+      subjects.add(this.rows[nth * WIDTH + SUBJECT]!);
+    return subjects.size === FEWEST_SUBJECTS;
   }
 
   private expire(now: number): void {
-    while (this.length > 0 && this.columns.times[this.first]! <= now - RECORDED_MS) this.drop();
+    this.keep((row) => this.rows[row + AT]! > now - RECORDED_MS);
   }
 
-  private drop(): void {
-    this.first = (this.first + 1) % this.columns.size;
-    this.length -= 1;
-  }
-
-  /** The indexes of the requests of sampled subjects, the oldest first. */
-  private kept(): number[] {
-    const indexes = Array.from({ length: this.length }, (_, nth) => this.indexOf(nth));
-    return indexes.filter((index) => isSampled(this.columns.subjects[index]!, this.depth));
-  }
-
-  private replace(indexes: readonly number[], size: number): void {
-    this.columns = this.columns.copy(indexes, size);
-    this.first = 0;
-    this.length = indexes.length;
+  private keep(isKept: (row: number) => boolean): void {
+    let end = 0;
+    for (let row = 0; row < this.length * WIDTH; row += WIDTH) {
+      if (!isKept(row)) continue;
+      if (row > end) this.rows.copyWithin(end, row, row + WIDTH);
+      end += WIDTH;
+    }
+    this.length = end / WIDTH;
   }
 }
 
@@ -183,42 +202,37 @@ export function hashOf(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** A request in a text. The end is the time of the refund, -1 for a denied request, and 0 for a charged one. */
-type Row = readonly [at: number, subject: number, route: number, cost: number, resolved: number, end: number];
-
-/** Encodes the requests of one process for another one. */
-export function trafficText({ depth, since, requests }: RecordedTraffic): string {
-  const values = new ResolvedValues();
-  const rows = requests.map(({ at, subject, route, cost, isDenied, refundedAt = 0, resolved }): Row => {
-    return [at, subject, route, cost, values.numberOf(resolved)!, isDenied ? -1 : refundedAt];
-  });
-  return JSON.stringify({ depth, since, values: values.all.slice(1), rows });
-}
-
-/** Returns the requests in a text; `undefined` if it has another form. */
+/** Returns the requests in a text of another process; `undefined` if it has another form. */
 export function readTraffic(text: string): RecordedTraffic | undefined {
   try {
     const read: unknown = JSON.parse(text);
-    if (!isFields(read) || !Array.isArray(read['rows']) || !Array.isArray(read['values'])) return undefined;
-    const [rows, values] = [read['rows'] as Row[], read['values'] as RecordedRequest['resolved'][]];
-    const requests = rows.map(([at, subject, route, cost, resolved, end]): RecordedRequest => {
-      const request = { at, subject, route, cost, isDenied: end === -1 };
-      const value = values[resolved - 1];
-      return { ...request, ...(end > 0 && { refundedAt: end }), ...(value && { resolved: value }) };
-    });
-    return { depth: Number(read['depth']), since: Number(read['since']), requests };
+    const isTraffic = isFields(read) && Array.isArray(read['rows']) && Array.isArray(read['values']);
+    return isTraffic ? (read as unknown as RecordedTraffic) : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** Merges the requests of several processes: those of the subjects and the time that all of them have. */
-export function mergeTraffic(records: readonly RecordedTraffic[]): RecordedTraffic {
+export function mergeTraffic(records: readonly RecordedTraffic[]): MergedTraffic {
   const depth = Math.max(0, ...records.map((record) => record.depth));
   const since = Math.max(0, ...records.map((record) => record.since));
   const requests = records
-    .flatMap((record) => record.requests)
+    .flatMap(({ rows, values }) => rows.map((row) => requestOf(row, values)))
     .filter(({ at, subject }) => at >= since && isSampled(subject, depth))
     .sort((one, other) => one.at - other.at);
   return { depth, since, requests };
+}
+
+function requestOf(row: readonly number[], values: readonly Resolved[]): RecordedRequest {
+  const [end, value] = [row[END]!, values[row[VALUE]! - 1]];
+  return {
+    at: row[AT]!,
+    subject: row[SUBJECT]!,
+    route: row[ROUTE]!,
+    cost: row[COST]!,
+    isDenied: end === DENIED,
+    ...(end > 0 && { refundedAt: end }),
+    ...(value && { resolved: value }),
+  };
 }
