@@ -72,7 +72,11 @@ export class Snapshots {
     const views = new Map(this.views.all().map((view) => [view.rule, view]));
     const names = [...new Set([...views.keys(), ...totals.keys()])].sort();
     const asked = names.flatMap((rule) =>
-      (totals.get(rule)?.top ?? []).map(({ element, note }) => ({ rule, subject: element, route: note })),
+      (totals.get(rule)?.top ?? []).map(([subject, , , route]) => ({
+        rule,
+        subject,
+        route: route ?? undefined,
+      })),
     );
     const permits = await this.remaining.of(asked);
     let next = 0;
@@ -93,7 +97,7 @@ export class Snapshots {
   private subjectOf(
     secret: string,
     rule: string,
-    { element, count, error }: CountedElement,
+    [element, count, error]: CountedElement,
     remaining: number | null,
   ): SnapshotRule['top'][number] {
     return {

@@ -51,7 +51,7 @@ describe('the report of a process', () => {
     const { rules, uncounted } = report();
     expect([rules.map(({ rule }) => rule), uncounted]).toEqual([names, 0]);
     const totals = totalsOf([report()], SECOND + 1).rules;
-    expect(totals.get('quiet')!.top.map(({ element }) => element)).toEqual(['ann']);
+    expect(totals.get('quiet')!.top.map(([element]) => element)).toEqual(['ann']);
     const { top, rest } = rules[0]!;
     expect(top.slice(0, 3).map(([, count]) => count)).toEqual([24, 23, 22]);
     expect(rest).toBe(24 - top.length);

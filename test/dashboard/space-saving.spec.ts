@@ -18,10 +18,10 @@ function sketchOf(elements: readonly string[]): Frequent {
   return sketch.list();
 }
 
-function expectBounds({ elements, rest }: Frequent, stream: readonly string[]): void {
+function expectBounds({ top, rest }: Frequent, stream: readonly string[]): void {
   const exact = new Map<string, number>();
   for (const element of stream) exact.set(element, (exact.get(element) ?? 0) + 1);
-  for (const { element, count, error } of elements) {
+  for (const [element, count, error] of top) {
     const real = exact.get(element) ?? 0;
     expect([real <= count, real >= count - error]).toEqual([true, true]);
     exact.delete(element);
@@ -31,8 +31,8 @@ function expectBounds({ elements, rest }: Frequent, stream: readonly string[]): 
 
 describe('a Space-Saving sketch', () => {
   it('counts exactly while there is a counter for each element', () => {
-    const { elements, rest } = sketchOf(['a', 'b', 'a', 'c', 'a', 'b']);
-    const counts = elements.map(({ element, count, error }) => [element, count, error]);
+    const { top, rest } = sketchOf(['a', 'b', 'a', 'c', 'a', 'b']);
+    const counts = top.map((each) => each.slice(0, 3));
     expect([counts, rest]).toEqual([
       [
         ['a', 3, 0],
@@ -50,7 +50,7 @@ describe('a Space-Saving sketch', () => {
   it('lists every element that is more than 1/size of the stream', () => {
     fc.assert(
       fc.property(stream, (elements) => {
-        const listed = new Set(sketchOf(elements).elements.map(({ element }) => element));
+        const listed = new Set(sketchOf(elements).top.map(([element]) => element));
         for (const element of new Set(elements)) {
           const count = elements.filter((each) => each === element).length;
           if (count > elements.length / SIZE) expect(listed.has(element)).toBe(true);

@@ -21,9 +21,9 @@ export class Seconds {
 
   /** Returns the sum of the counts of a number of seconds before a second. */
   sum(second: number, length: number): number {
-    let sum = 0;
-    for (let each = second - length; each < second; each += 1) sum += this.at(each);
-    return sum;
+    let total = 0;
+    for (let each = second - length; each < second; each += 1) total += this.at(each);
+    return total;
   }
 
   private at(second: number): number {
@@ -88,4 +88,8 @@ export function percentile(counts: DurationCounts, share: number): number | unde
 function bucketOf(durationMs: number): number {
   if (!(durationMs > SMALLEST_MS)) return 0;
   return Math.min(BUCKETS - 1, Math.ceil(Math.log2(durationMs / SMALLEST_MS) * PER_DOUBLING));
+}
+
+export function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }

@@ -1,8 +1,9 @@
 import { isFields } from '../../contracts/fields.js';
 import { type BreakerState, CHART_S, RULE_CHART_S } from '../snapshot.js';
 import type { Collector } from './collector.js';
-import type { DurationCounts } from './durations.js';
-import { RATE_S, type RuleCounts } from './rule-counts.js';
+import { sum, type DurationCounts } from './durations.js';
+import { RATE_S, type RouteCounts, type RuleCounts } from './rule-counts.js';
+import type { CountedElement, Frequent } from './space-saving.js';
 
 /** Version of the form: a process ignores reports of another one, during a deploy. */
 const VERSION = 3;
@@ -44,16 +45,13 @@ export interface ProcessReport extends ProcessIdentity {
 }
 
 /** What a process publishes of one rule. The counts without seconds are those of the last 10 seconds. */
-export interface RuleReport {
+export interface RuleReport extends Frequent {
   readonly rule: string;
   readonly allowed: readonly number[];
   readonly denied: readonly number[];
   readonly wouldDeny: number;
   readonly trialDeny: number;
   readonly routes: readonly (readonly [route: string, allowed: number, denied: number])[];
-  readonly top: readonly (readonly [subject: string, count: number, error: number, route: string | null])[];
-  /** The largest count that a subject that is not in `top` can have. */
-  readonly rest: number;
 }
 
 /** Returns the report of this process. Rules that it has no room for are left out; those with the most requests come first. */
@@ -79,8 +77,7 @@ export function reportOf(
     version: VERSION,
     second,
     span: RATE_S - (second - now),
-    allowed: trimmed(collector.allowed.before(second, CHART_S)),
-    denied: trimmed(collector.denied.before(second, CHART_S)),
+    ...secondsOf(collector, second, CHART_S),
     durations: collector.durations.before(second),
     sources: collector.sources.map((counts) => counts.sum(second, RATE_S)),
     servers: servers.slice(0, 100),
@@ -105,16 +102,13 @@ export function readReport(text: string): ProcessReport | undefined {
 }
 
 function ruleReport([rule, counts]: [string, RuleCounts], second: number): RuleReport {
-  const { elements, rest } = counts.subjects.list(second, MOST_SUBJECTS);
   return {
     rule,
-    allowed: trimmed(counts.allowed.before(second, RULE_CHART_S)),
-    denied: trimmed(counts.denied.before(second, RULE_CHART_S)),
+    ...secondsOf(counts, second, RULE_CHART_S),
     wouldDeny: counts.wouldDeny.sum(second, RATE_S),
     trialDeny: counts.trialDeny.sum(second, RATE_S),
     routes: routesOf(counts, second),
-    top: elements.map(({ element, count, error, note }) => [element, count, error, note ?? null] as const),
-    rest,
+    ...counts.subjects.list(second, MOST_SUBJECTS),
   };
 }
 
@@ -123,7 +117,7 @@ function ruleReport([rule, counts]: [string, RuleCounts], second: number): RuleR
  * clients with long subjects hide neither a rule nor the subjects of another.
  */
 function withSubjects(rules: readonly RuleReport[], length: number): readonly RuleReport[] {
-  const listed = rules.map(({ rest }) => ({ top: [] as RuleReport['top'][number][], rest }));
+  const listed = rules.map(({ rest }) => ({ top: [] as CountedElement[], rest }));
   let room = length;
   for (let nth = 0; nth < MOST_SUBJECTS; nth += 1) {
     for (const [index, { top }] of rules.entries()) {
@@ -152,14 +146,12 @@ function routesOf({ routes }: RuleCounts, second: number): RuleReport['routes'] 
     .slice(0, MOST_ROUTES);
 }
 
-function trimmed(counts: readonly number[]): readonly number[] {
-  return counts.some((count) => count > 0) ? counts : [];
+/** The requests of each second; empty lists without requests. */
+function secondsOf({ allowed, denied }: RouteCounts, second: number, length: number) {
+  const trimmed = (counts: readonly number[]): readonly number[] => (sum(counts) > 0 ? counts : []);
+  return { allowed: trimmed(allowed.before(second, length)), denied: trimmed(denied.before(second, length)) };
 }
 
 function byRequests(one: RuleReport, other: RuleReport): number {
   return sum(other.allowed) + sum(other.denied) - sum(one.allowed) - sum(one.denied);
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
 }

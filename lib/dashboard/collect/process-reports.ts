@@ -43,7 +43,6 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   private readonly servers = new Set<string>();
   private readonly seen = new Map<string, { readonly mark: number; readonly at: number }>();
   private timer: Timer | undefined;
-  private isPublishing = false;
   private answered: string | undefined;
   private last: { readonly at: number; readonly all: Promise<AllReports> } | undefined;
 
@@ -135,17 +134,12 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
     return (known.length > 0 ? known : ['']).map((server) => [server, stateOf(server)]);
   }
 
-  /** Redis that hangs gets no further report. */
   private async publish(): Promise<void> {
-    if (this.isPublishing) return;
-    this.isPublishing = true;
     try {
       const question = await this.records!.publish(JSON.stringify(this.own()));
       if (question && question.id !== this.answered) await this.reply(question);
     } catch {
       // The breaker reports that Redis fails, and `read` what the page does not show.
-    } finally {
-      this.isPublishing = false;
     }
   }
 

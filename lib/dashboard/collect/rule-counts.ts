@@ -11,7 +11,7 @@ export const RATE_S = 10;
 
 const MOST_ROUTES = 50;
 
-/** Allowed and denied requests of one handler. */
+/** Allowed and denied requests. */
 export interface RouteCounts {
   readonly allowed: Seconds;
   readonly denied: Seconds;

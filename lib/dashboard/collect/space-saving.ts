@@ -1,17 +1,23 @@
-/** An element with its count: at most `count`, and at least `count - error`. */
-export interface CountedElement {
-  readonly element: string;
-  readonly count: number;
-  readonly error: number;
-  /** What was given with the element the last time. */
-  readonly note: string | undefined;
-}
+/** An element with its count: at most `count`, and at least `count - error`; the note is what came with it the last time. */
+export type CountedElement = readonly [
+  element: string,
+  count: number,
+  error: number,
+  note?: string | null | undefined,
+];
 
 /** The most frequent elements of a stream. */
 export interface Frequent {
-  readonly elements: readonly CountedElement[];
+  readonly top: readonly CountedElement[];
   /** The largest count that an element that is not listed can have. */
   readonly rest: number;
+}
+
+/** A counter of an element. */
+interface Counter {
+  count: number;
+  error: number;
+  note?: string | null | undefined;
 }
 
 /**
@@ -21,56 +27,35 @@ export interface Frequent {
  * Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k Elements in Data Streams (ICDT 2005).
  */
 export class SpaceSaving {
-  private readonly elements: string[] = [];
-  private readonly notes: (string | undefined)[] = [];
-  private readonly counts: Float64Array;
-  private readonly errors: Float64Array;
-  private readonly indexes = new Map<string, number>();
+  private readonly counters = new Map<string, Counter>();
 
   /** @param size number of counters: an element with more than 1/size of the stream is always among them */
-  constructor(private readonly size: number) {
-    this.counts = new Float64Array(size);
-    this.errors = new Float64Array(size);
-  }
+  constructor(private readonly size: number) {}
 
   add(element: string, note?: string): void {
-    const index = this.indexes.get(element) ?? this.place(element);
-    this.counts[index]! += 1;
-    this.notes[index] = note;
+    const counter = this.counters.get(element) ?? this.added(element);
+    counter.count += 1;
+    counter.note = note;
   }
 
   /** Returns the elements, the most frequent first. */
   list(): Frequent {
-    const elements = this.elements.map((element, index) => ({
-      element,
-      count: this.counts[index]!,
-      error: this.errors[index]!,
-      note: this.notes[index],
-    }));
-    const isFull = elements.length === this.size;
-    return { elements: elements.sort(byCount), rest: isFull ? this.counts[this.smallest()]! : 0 };
+    const top = listOf(this.counters);
+    return { top, rest: top.length === this.size ? top.at(-1)![1] : 0 };
   }
 
-  private place(element: string): number {
-    if (this.elements.length < this.size) {
-      this.indexes.set(element, this.elements.length);
-      return this.elements.push(element) - 1;
-    }
-    const index = this.smallest();
-    this.indexes.delete(this.elements[index]!);
-    this.indexes.set(element, index);
-    this.elements[index] = element;
-    this.errors[index] = this.counts[index]!;
-    return index;
+  private added(element: string): Counter {
+    const error = this.counters.size === this.size ? this.removeSmallest() : 0;
+    const counter = { count: error, error };
+    this.counters.set(element, counter);
+    return counter;
   }
 
-  private smallest(): number {
-    const { counts } = this;
-    let smallest = 0;
-    for (let index = 1; index < counts.length; index += 1) {
-      if (counts[index]! < counts[smallest]!) smallest = index;
-    }
-    return smallest;
+  private removeSmallest(): number {
+    let [smallest, least] = ['', Infinity];
+    for (const [element, { count }] of this.counters) if (count < least) [smallest, least] = [element, count];
+    this.counters.delete(smallest);
+    return least;
   }
 }
 
@@ -80,30 +65,26 @@ export class SpaceSaving {
  */
 export function mergeFrequent(sketches: readonly Frequent[], most: number): Frequent {
   const rest = sketches.reduce((sum, sketch) => sum + sketch.rest, 0);
-  const merged = new Map<string, { count: number; error: number; note: string | undefined }>();
+  const merged = new Map<string, Counter>();
   for (const sketch of sketches) {
-    for (const { element, count, error, note } of sketch.elements) {
+    for (const [element, count, error, note] of sketch.top) {
       const known = merged.get(element) ?? { count: rest, error: rest, note };
       known.count += count - sketch.rest;
       known.error += error - sketch.rest;
       merged.set(element, known);
     }
   }
-  return firstOf(
-    Array.from(merged, ([element, counted]) => ({ element, ...counted })),
-    rest,
-    most,
+  const top = listOf(merged);
+  return { top: top.slice(0, most), rest: Math.max(rest, top[most]?.[1] ?? 0) };
+}
+
+/** Returns the elements, the most frequent first. */
+function listOf(counters: ReadonlyMap<string, Counter>): CountedElement[] {
+  const elements = Array.from(
+    counters,
+    ([element, { count, error, note }]) => [element, count, error, note] as const,
   );
-}
-
-/** Returns the most frequent elements of a sketch. */
-function firstOf(elements: readonly CountedElement[], rest: number, most: number): Frequent {
-  const sorted = [...elements].sort(byCount);
-  return { elements: sorted.slice(0, most), rest: Math.max(rest, sorted[most]?.count ?? 0) };
-}
-
-function byCount(one: CountedElement, other: CountedElement): number {
-  return other.count - one.count || (one.element < other.element ? -1 : 1);
+  return elements.sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1));
 }
 
 const SIZE = 128;

@@ -7,7 +7,7 @@ import {
   type SnapshotSecond,
 } from '../snapshot.js';
 import { SOURCES } from './collector.js';
-import { percentile } from './durations.js';
+import { percentile, sum } from './durations.js';
 import type { ProcessReport, RuleReport } from './process-report.js';
 import { RATE_S } from './rule-counts.js';
 import { mergeFrequent, type CountedElement } from './space-saving.js';
@@ -45,10 +45,7 @@ export function totalsOf(reports: readonly ProcessReport[], second: number): Tot
   const byRule = new Map<string, Part[]>();
   for (const { second: end, span, rules } of reports) {
     for (const each of rules) {
-      const part = { ...each, second: end, span };
-      const known = byRule.get(each.rule);
-      if (known) known.push(part);
-      else byRule.set(each.rule, [part]);
+      byRule.set(each.rule, [...(byRule.get(each.rule) ?? []), { ...each, second: end, span }]);
     }
   }
   const durations = reports.flatMap((report) => report.durations);
@@ -65,15 +62,6 @@ export function totalsOf(reports: readonly ProcessReport[], second: number): Tot
 
 function ruleTotals(parts: readonly Part[], second: number): RuleTotals {
   const rate = (count: (part: Part) => number): number => sum(parts.map((part) => count(part) / part.span));
-  const sketches = parts.map(({ top, rest }) => ({
-    elements: top.map(([element, count, error, note]) => ({
-      element,
-      count,
-      error,
-      note: note ?? undefined,
-    })),
-    rest,
-  }));
   return {
     allowed: rate(({ allowed }) => sum(allowed.slice(-RATE_S))),
     denied: rate(({ denied }) => sum(denied.slice(-RATE_S))),
@@ -81,7 +69,7 @@ function ruleTotals(parts: readonly Part[], second: number): RuleTotals {
     trialDeny: rate((part) => part.trialDeny),
     seconds: secondsOf(parts, second, RULE_CHART_S),
     byRoute: byRouteOf(parts),
-    top: mergeFrequent(sketches, MOST_SUBJECTS).elements,
+    top: mergeFrequent(parts, MOST_SUBJECTS).top,
   };
 }
 
@@ -120,13 +108,8 @@ function byRouteOf(parts: readonly Part[]): SnapshotRule['byRoute'] {
 function sharesOf(reports: readonly ProcessReport[]): Snapshot['shares'] {
   const counts = SOURCES.map((_, index) => sum(reports.map(({ sources }) => sources[index] ?? 0)));
   const all = Math.max(1, sum(counts));
-  const [store, cache, prefetched, fallback] = counts.map((count) => count / all) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  return { store, cache, prefetched, fallback };
+  const share = (index: number): number => counts[index]! / all;
+  return { store: share(0), cache: share(1), prefetched: share(2), fallback: share(3) };
 }
 
 function serversOf(reports: readonly ProcessReport[]): Snapshot['servers'] {
@@ -136,8 +119,4 @@ function serversOf(reports: readonly ProcessReport[]): Snapshot['servers'] {
     worst.set(server, BAD_TO_WORSE.indexOf(state) > BAD_TO_WORSE.indexOf(known) ? state : known);
   }
   return Array.from(worst, ([server, state]) => ({ server, state }));
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
 }
