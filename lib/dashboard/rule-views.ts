@@ -5,7 +5,7 @@ import { LiveState } from '../live/live-state.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import { isLiveField } from '../nest/rules/live-layer.js';
 import { whyNoPreview } from './preview/replayed-rule.js';
-import type { SnapshotField, SnapshotRule } from './snapshot.js';
+import type { SnapshotChange, SnapshotField, SnapshotRule } from './snapshot.js';
 
 /** Routes may be found later: the rules are listed again after this time, and after each live change. */
 const LISTED_FOR_MS = 5000;
@@ -65,14 +65,7 @@ function viewOf(rules: readonly EffectiveRule[], exceptions: number): RuleView {
     noPreview: whyNoPreview(valuesOf(first)) ?? null,
     shadow: first.fields['mode']?.value === 'shadow',
     change: live
-      ? {
-          version: live.version ?? 0,
-          fields: live.fields as Readonly<Record<string, unknown>>,
-          ...(live.by !== undefined && { by: live.by }),
-          ...(live.reason !== undefined && { reason: live.reason }),
-          ...(live.at !== undefined && { at: live.at }),
-          ...(live.expiresInMs !== undefined && { expiresInMs: live.expiresInMs }),
-        }
+      ? { ...live, fields: live.fields as SnapshotChange['fields'], version: live.version ?? 0 }
       : null,
     exceptions,
   };

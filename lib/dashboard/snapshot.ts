@@ -133,16 +133,16 @@ export interface SnapshotField {
 }
 
 /** The live change of a rule. */
-interface SnapshotChange {
+export interface SnapshotChange {
   /** The version to state with the next change. */
   readonly version: number;
   readonly fields: Readonly<Record<string, unknown>>;
-  readonly by?: string;
-  readonly reason?: string;
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
   /** When it was made, in milliseconds since the epoch. */
-  readonly at?: number;
+  readonly at?: number | undefined;
   /** Milliseconds until it is lifted; absent if it stays. */
-  readonly expiresInMs?: number;
+  readonly expiresInMs?: number | undefined;
 }
 
 /** A subject with denied requests. */

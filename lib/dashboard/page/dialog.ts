@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks';
 import type { HistoryEntry } from '../snapshot.js';
 import { report } from './announcements.js';
 import { button, clientText, table } from './elements.js';
+import { visible } from './visible-text.js';
 import { date, duration } from './figures.js';
 import { read } from './request.js';
-import { visible } from './visible-text.js';
 
 /** Opens a modal dialog, which gives the focus back to the element that had it. Escape closes it. */
 export function openDialog(title: string, content: (close: () => void) => ComponentChildren): void {
@@ -126,8 +126,7 @@ function tableOf(records: readonly HistoryEntry[]) {
   const cell = (text: string) => h('td', null, clientText(text));
   const row = (record: HistoryEntry) =>
     h('tr', null, [date(record.at), record.by, changeOf(record), record.reason ?? ''].map(cell));
-  const options = { caption: 'Changes', heads: ['When', 'Who', 'Change', 'Why'] };
-  return table(options, h('tbody', null, records.map(row)));
+  return table({ caption: 'Changes', heads: ['When', 'Who', 'Change', 'Why'] }, records.map(row));
 }
 
 function changeOf({ fields, subject, expiresInMs, loss }: HistoryEntry): string {

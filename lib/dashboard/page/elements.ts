@@ -1,4 +1,4 @@
-import { h, type ComponentChild } from 'preact';
+import { h, type ComponentChild, type Ref } from 'preact';
 import { visible } from './visible-text.js';
 
 /** A text of a client, whose direction does not reach the text around it. */
@@ -22,12 +22,14 @@ interface Table {
   readonly heads: readonly (ComponentChild | null)[];
   /** The first column with figures, and the first one behind them. */
   readonly figures?: readonly [from: number, until: number];
+  /** Refers to the element of the rows. */
+  readonly list?: Ref<HTMLTableSectionElement>;
 }
 
 /** A table with its rows. */
 export function table(
-  { caption, heads, figures = [0, 0], ...attributes }: Table & Readonly<Record<string, unknown>>,
-  rows: ComponentChild,
+  { caption, heads, figures = [0, 0], list, ...attributes }: Table & Readonly<Record<string, unknown>>,
+  rows: readonly ComponentChild[],
 ) {
   const [from, until] = figures;
   const head = (text: ComponentChild, index: number) =>
@@ -37,6 +39,11 @@ export function table(
     attributes,
     h('caption', { class: 'hidden' }, caption),
     h('thead', null, h('tr', null, heads.map(head))),
-    rows,
+    h('tbody', { ref: list }, rows),
   );
+}
+
+/** A part of the details of a rule. */
+export function titled(title: string, ...content: readonly ComponentChild[]) {
+  return h('section', null, h('h3', null, title), content);
 }

@@ -3,9 +3,9 @@ import type { Snapshot, SnapshotLive } from '../snapshot.js';
 import { report } from './announcements.js';
 import { confirm } from './dialog.js';
 import { button, clientText } from './elements.js';
+import { visible } from './visible-text.js';
 import { date } from './figures.js';
 import { post } from './request.js';
-import { visible } from './visible-text.js';
 
 /** What an operator can decide about lost rules. */
 const DECISIONS = {

@@ -3,12 +3,12 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Snapshot } from '../snapshot.js';
 import { announce, DenialReport, report } from './announcements.js';
 import { button } from './elements.js';
+import { visible } from './visible-text.js';
 import { Loss } from './loss.js';
 import { Overview } from './overview.js';
 import { post } from './request.js';
 import { RulesTable } from './rules-table.js';
 import { SnapshotStream, type Connection } from './stream.js';
-import { visible } from './visible-text.js';
 
 const STATES = {
   connecting: 'Connecting…',

@@ -2,11 +2,11 @@ import { h } from 'preact';
 import type { Snapshot, SnapshotField, SnapshotRule } from '../snapshot.js';
 import { openHistory } from './dialog.js';
 import { openEditor } from './edit-dialog.js';
-import { button, clientText, figure, table } from './elements.js';
+import { button, clientText, figure, table, titled } from './elements.js';
+import { visible } from './visible-text.js';
 import { date, rate } from './figures.js';
 import { useSteadyList } from './steady-list.js';
 import { Subjects } from './subjects.js';
-import { visible } from './visible-text.js';
 
 /** What an expanded rule shows: denied subjects, fields with their origins, and routes. */
 export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: Snapshot }) {
@@ -26,22 +26,15 @@ export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: 
       texts.map((text) => h('p', { class: 'change' }, text)),
     ),
     h(Subjects, { ...rule, readOnly }),
-    h(
-      'section',
-      null,
-      h('h3', null, 'Fields'),
-      table(
-        { caption: `Fields of ${name}`, heads: ['Field', 'Value', 'From'] },
-        h('tbody', null, rule.fields.map(fieldRow)),
-      ),
+    titled(
+      'Fields',
+      table({ caption: `Fields of ${name}`, heads: ['Field', 'Value', 'From'] }, rule.fields.map(fieldRow)),
     ),
-    h(
-      'section',
-      null,
-      h('h3', null, 'Routes'),
+    titled(
+      'Routes',
       table(
-        { caption: `Routes of ${name}`, heads: ['Route', 'Allowed/s', 'Denied/s'], figures: [1, 3] },
-        h('tbody', { ref: list }, routes.map(routeRow)),
+        { caption: `Routes of ${name}`, heads: ['Route', 'Allowed/s', 'Denied/s'], figures: [1, 3], list },
+        routes.map(routeRow),
       ),
     ),
   );

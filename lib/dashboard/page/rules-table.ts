@@ -3,10 +3,10 @@ import { useId, useState } from 'preact/hooks';
 import type { Snapshot, SnapshotRule } from '../snapshot.js';
 import { Sparkline } from './charts.js';
 import { button, clientText, figure } from './elements.js';
+import { visible } from './visible-text.js';
 import { rate } from './figures.js';
 import { RuleDetails } from './rule-details.js';
 import { useSteadyList } from './steady-list.js';
-import { visible } from './visible-text.js';
 
 const COLUMNS = [
   ['rule', 'Rule', ''],

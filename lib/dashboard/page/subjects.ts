@@ -3,10 +3,10 @@ import type { SnapshotRule, SnapshotSubject } from '../snapshot.js';
 import { report } from './announcements.js';
 import { confirm } from './dialog.js';
 import { button, clientText, figure, table } from './elements.js';
+import { visible } from './visible-text.js';
 import { count } from './figures.js';
 import { post } from './request.js';
 import { useSteadyList } from './steady-list.js';
-import { visible } from './visible-text.js';
 
 const BLOCKS: Readonly<Record<string, string>> = { '10m': '10 minutes', '1h': '1 hour', '1d': '1 day' };
 
@@ -25,14 +25,11 @@ export function Subjects({ rule, top, readOnly }: SnapshotRule & { readOnly: boo
         caption: `Subjects that ${visible(rule)} denied most`,
         heads,
         figures: [1, 3],
+        list,
         class: 'subjects',
         hidden: top.length === 0,
       },
-      h(
-        'tbody',
-        { ref: list },
-        shown.map((subject) => row(rule, subject, readOnly)),
-      ),
+      shown.map((subject) => row(rule, subject, readOnly)),
     ),
   );
 }
