@@ -3,12 +3,13 @@
 //   node bench/http.mjs [--quick] [--json] [--platform fastify|express] [--only a,b]
 //   node bench/http.mjs --profile ours-redis-1 [--steady] [--platform fastify|express]
 import { createRequire } from 'node:module';
-import { percent } from './columns.mjs';
+import { percent, times } from './columns.mjs';
 import { CONNECTIONS, contestantsOn } from './http/contestants.mjs';
 import { STEADY_RATE } from './http/measure.mjs';
 import { readOptions } from './http/options.mjs';
 import { profileOf } from './http/profile.mjs';
 import { rowsOf } from './http/rounds.mjs';
+import { targetRows } from './http/targets.mjs';
 import { startMeasuredServer } from './measured-server.mjs';
 import { asked, machine, report } from './report.mjs';
 
@@ -42,6 +43,16 @@ async function compare({ platforms, names }) {
     'p99 µs': (row) => micros(row.p99),
     [`app µs at ${STEADY_RATE} req/s`]: (row) => micros(row.steadyMicros),
     'p50 µs there': (row) => micros(row.steadyP50),
+  });
+  if (!asked.json) reportTargets(targetRows(rows));
+}
+
+function reportTargets(rows) {
+  report({}, rows, {
+    'ratio, on Fastify': ({ ratio }) => ratio,
+    seen: ({ seen }) => times(seen),
+    target: ({ most }) => (most === undefined ? '' : `<= ${times(most)}`),
+    result: ({ result }) => result,
   });
 }
 

@@ -23,6 +23,13 @@ export const CONTESTANTS = [
   { name: 'nothing', title: 'nothing', limiter: 'none', ...memory },
   { name: 'async-guard', title: guard, limiter: 'guard', ...memory },
   { name: 'turn-guard', title: turnGuard, limiter: 'turnGuard', ...memory },
+  { name: 'bare-redis', title: 'a bare batched guard, Redis', limiter: 'bareRedis', ...redis },
+  {
+    name: 'bare-refused',
+    title: 'a guard that throws one prepared exception',
+    limiter: 'bareRefused',
+    ...refusedInMemory,
+  },
   { name: 'ours-memory', title: 'this package, memory', limiter: 'ours', ...memory },
   { name: 'ours-redis-1', title: 'this package, Redis, 1 rule', limiter: 'ours', ...redis },
   { name: 'ours-redis-3', title: 'this package, Redis, 3 rules', limiter: 'ours', ...redis, rules: 3 },

@@ -1,6 +1,7 @@
 // What each limiter adds to an application, configured as its README describes, with default headers and keys. A
 // package is loaded only by the application that uses it.
 import { setImmediate as turn } from 'node:timers/promises';
+import { HttpException } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 
 const MINUTE = 60_000;
@@ -27,6 +28,24 @@ async function guard() {
 /** Only waits: requests that wait continue together, which is cheaper than one by one. */
 async function turnGuard() {
   return { providers: [{ provide: APP_GUARD, useValue: { canActivate: () => turn(true) } }] };
+}
+
+/** The bare GCRA, with one call for all requests of a turn of the event loop. It sets no headers. */
+async function bareRedis(contestant, redis) {
+  const [{ Redis }, { askByTurns }] = await Promise.all([import('ioredis'), import('../bare.mjs')]);
+  const [{ limit, window }] = limitsOf(contestant);
+  const ask = await askByTurns(new Redis(redis), { limit, windowMs: window });
+  const canActivate = async (context) => (await ask(context.switchToHttp().getRequest().ip))[0] === 1;
+  return { providers: [{ provide: APP_GUARD, useValue: { canActivate } }] };
+}
+
+/** Denies every request, with one exception for all. */
+async function bareRefused() {
+  const denial = new HttpException('Too Many Requests', 429);
+  const canActivate = () => {
+    throw denial;
+  };
+  return { providers: [{ provide: APP_GUARD, useValue: { canActivate } }] };
 }
 
 /** Waits longer for Redis than by default, because the machine is kept busy, and logs a failure. */
@@ -73,4 +92,13 @@ async function expressRateLimit(contestant, redis) {
  * The limiters by name. Each function returns the parts of an application's module (`imports`, `providers`) or the
  * `middleware` of a contestant that counts at a Redis URL, or in memory without one.
  */
-export const LIMITERS = { none, guard, turnGuard, ours, throttler, expressRateLimit };
+export const LIMITERS = {
+  none,
+  guard,
+  turnGuard,
+  bareRedis,
+  bareRefused,
+  ours,
+  throttler,
+  expressRateLimit,
+};

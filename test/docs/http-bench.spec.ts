@@ -4,10 +4,10 @@ import { pathOf } from '../readme/code-blocks.js';
 import { runScript } from './run-script.js';
 
 const IN_PROCESS = [
-  ...['nothing', 'async-guard', 'turn-guard'],
+  ...['nothing', 'async-guard', 'turn-guard', 'bare-refused'],
   ...['ours-memory', 'throttler-memory', 'ours-refused-memory'],
 ];
-const ON_REDIS = ['ours-redis-1', 'ours-redis-3', 'throttler-redis-1', 'throttler-redis-3'];
+const ON_REDIS = ['bare-redis', 'ours-redis-1', 'ours-redis-3', 'throttler-redis-1', 'throttler-redis-3'];
 const REFUSED = ['ours-refused', 'throttler-refused'];
 
 // The compared packages are installed with `npm ci --prefix bench`, not with this package.
@@ -30,6 +30,17 @@ describe('the HTTP bench, quickly', () => {
       const named = ['ours-redis-1', 'ours-refused', 'express-rate-limit'];
       const measured = await rowsOn('express', '--only', named.join(','));
       expect(measured.toSorted()).toEqual(['nothing', ...named].toSorted());
+    },
+    120_000,
+  );
+
+  (canCompare ? it : it.skip)(
+    'the HTTP benchmark prints its targets with the ratio seen, and pass or miss',
+    async () => {
+      const named = 'ours-redis-1,bare-redis,ours-refused,bare-refused';
+      const printed = await runScript('bench/http.mjs', '--quick', '--platform', 'fastify', '--only', named);
+      const lines = printed.split('\n').filter((line) => /\| (pass|miss) +\|$/.test(line));
+      expect(lines).toHaveLength(3);
     },
     120_000,
   );
