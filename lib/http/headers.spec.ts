@@ -19,7 +19,7 @@ const answer = (strictest: RuleDecision, ...others: RuleDecision[]): Decision =>
   source: 'redis',
   decisions: [...others, strictest],
 });
-const at = () => 1_700_000_000_000;
+const at = { now: () => 1_700_000_000_000 };
 
 describe('rateLimitHeaders', () => {
   it.each([
@@ -90,6 +90,39 @@ describe('rateLimitHeaders', () => {
     ]);
   });
 
+  it('writes the newest published draft, which differs from draft 10 in words only, in the style draft', () => {
+    for (const rule of [ALLOWED, DENIED])
+      expect(rateLimitHeaders(answer(rule), ['draft'])).toEqual(rateLimitHeaders(answer(rule), ['draft-10']));
+  });
+
+  it('names the permits, the time, the cost and the partition in the style draft-12', () => {
+    const sources: Readonly<Record<string, unknown>> = {
+      default: 'ip',
+      mine: 'user',
+      both: ['user', 'api-key'],
+    };
+    const context = { costOf: () => 3, sourceOf: (rule: string) => sources[rule] };
+    const [mine, both] = ['mine', 'both'].map((rule) => ({ ...ALLOWED, rule }));
+    expect(rateLimitHeaders(answer(ALLOWED, mine!, both!), ['draft-12'], context)).toEqual([
+      ['RateLimit-Policy', '"mine";q=100;w=60, "both";q=100;w=60, "default";q=100;w=60'],
+      ['RateLimit', '"mine";a=42;w=17;c=3, "both";a=42;w=17;c=3, "default";a=42;w=17;c=3'],
+      ['RateLimit-Partition', '"mine";user_id, "both";user_id;client_id'],
+    ]);
+    expect(rateLimitHeaders(answer(DENIED), ['draft-12'], context)).toEqual([
+      ['RateLimit-Policy', '"default";q=100;w=60'],
+      ['RateLimit', '"default";a=0;w=12;c=0'],
+      ['Retry-After', '12'],
+    ]);
+  });
+
+  it('states that a concurrency rule counts requests at a time', () => {
+    const exports = { ...ALLOWED, rule: 'exports', limit: 2, windowMs: 0 };
+    expect(rateLimitHeaders(answer(exports), ['draft-10'])[0]).toEqual([
+      'RateLimit-Policy',
+      '"exports";q=2;qu="concurrent-requests"',
+    ]);
+  });
+
   it('contains no reset time after Retry-After in a denial', () => {
     const long = {
       ...ALLOWED,
@@ -142,7 +175,7 @@ describe('rateLimitHeaders', () => {
 
   it('rounds the instant of the legacy style up after adding the wait to the time', () => {
     const decision = answer({ ...ALLOWED, resetAfterMs: 500 });
-    expect(rateLimitHeaders(decision, ['legacy'], () => 1_700_000_000_400)[2]).toEqual([
+    expect(rateLimitHeaders(decision, ['legacy'], { now: () => 1_700_000_000_400 })[2]).toEqual([
       'X-RateLimit-Reset',
       '1700000001',
     ]);
@@ -192,8 +225,8 @@ describe('headerStyleConflict', () => {
     'returns a message for %j, which would set a header twice',
     (styles) => {
       expect(headerStyleConflict(styles)).toBe(
-        `got ${styles.map((style) => `"${style}"`).join(', ')}; allowed: one of "draft-10", "draft-7" and ` +
-          '"draft-6", which all write RateLimit-Policy, and one of "legacy" and "throttler"',
+        `got ${styles.map((style) => `"${style}"`).join(', ')}; allowed: one of "draft-10", "draft-7", ` +
+          '"draft-6", "draft", "draft-12", which all write RateLimit-Policy, and one of "legacy" and "throttler"',
       );
     },
   );

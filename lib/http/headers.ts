@@ -1,20 +1,61 @@
 import { compareStrictness, hasFigures, type Decision, type RuleDecision } from '../contracts/decision.js';
 
+/** Writes the header fields of a decision. */
+type Format = (decision: Decision, headers: Header[], context: HeaderContext) => void;
+
+/** A response header format. */
+interface Style {
+  readonly fields: readonly string[];
+  readonly format: Format;
+}
+
+/** What headers contain beside the decision. */
+export interface HeaderContext {
+  /** Returns milliseconds since the epoch, for `'legacy'`, which contains an instant. */
+  readonly now?: () => number;
+  /** Returns the permits that the request took under a rule. */
+  readonly costOf?: (decision: Decision, rule: string) => number;
+  /** Returns what a rule counts by, as `by` in its options. */
+  readonly sourceOf?: (rule: string) => unknown;
+}
+
+const X_FIELDS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+const NAMED = ['RateLimit-Policy', 'RateLimit'];
+const PUBLISHED: Style = { fields: NAMED, format: named({ left: 'r', time: 't' }) };
+
+/** A new draft is one row. */
+const STYLES = {
+  'draft-10': PUBLISHED,
+  'draft-7': { fields: NAMED, format: draft7 },
+  'draft-6': {
+    fields: ['RateLimit-Policy', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
+    format: draft6,
+  },
+  draft: PUBLISHED,
+  'draft-12': {
+    fields: [...NAMED, 'RateLimit-Partition'],
+    format: named({ left: 'a', time: 'w', more: cost }, partitions),
+  },
+  legacy: { fields: X_FIELDS, format: legacy },
+  throttler: { fields: X_FIELDS, format: throttler },
+} satisfies Record<string, Style>;
+
+/** What the style `'draft'` stands for, for the log. */
+export const NEWEST_DRAFT = 'draft-11, whose header fields have the form of "draft-10"';
+
 /**
  * Response header format: a draft of the IETF's RateLimit fields, `X-RateLimit-*` (`'legacy'`), or those of
  * `@nestjs/throttler`: `X-RateLimit-*` for each rule, with its name as a suffix and times in seconds to go
- * (`'throttler'`).
+ * (`'throttler'`). `'draft'` is the newest published draft that the package knows, so that it changes with an update.
+ * `'draft-12'` is experimental: it is not published, and changes with its text.
  */
 export type HeaderStyle = keyof typeof STYLES;
-
-const STYLES = { 'draft-10': draft10, 'draft-7': draft7, 'draft-6': draft6, legacy, throttler };
 
 export const HEADER_STYLES = Object.keys(STYLES) as readonly HeaderStyle[];
 
 /** The header fields of all styles. */
 export const HEADER_FIELDS: readonly string[] = [
-  ...['RateLimit-Policy', 'RateLimit', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
-  ...['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+  ...new Set(Object.values(STYLES).flatMap(({ fields }: Style) => fields)),
 ];
 
 export type Header = [name: string, value: string];
@@ -23,18 +64,17 @@ export type Header = [name: string, value: string];
  * Returns the response headers for a decision, in each of the styles, with `Retry-After` if it is denied.
  *
  * @param styles must not conflict, see `headerStyleConflict`; ignored for a decision that was not counted
- * @param now returns milliseconds since the epoch, for `'legacy'`, which contains an instant
  */
 export function rateLimitHeaders(
   decision: Decision,
   styles: readonly HeaderStyle[],
-  now: () => number = Date.now,
+  context: HeaderContext = {},
 ): Header[] {
   const headers: Header[] = [];
   if (decision.decisions.every(({ shadow }) => shadow)) return headers;
   const isCounted = decision.fallback === undefined || hasFigures(decision);
   for (const style of isCounted ? styles : []) {
-    STYLES[style](decision, headers, now);
+    STYLES[style].format(decision, headers, context);
   }
   if (!decision.allowed && decision.retryAfterMs !== null) {
     headers.push(['Retry-After', `${seconds(decision.retryAfterMs)}`]);
@@ -42,12 +82,15 @@ export function rateLimitHeaders(
   return headers;
 }
 
+const isDraft = (style: HeaderStyle): boolean => STYLES[style].fields.includes(NAMED[0]!);
+
 /** Returns why these styles conflict; `undefined` if they do not. */
 export function headerStyleConflict(styles: readonly HeaderStyle[]): string | undefined {
-  const drafts = styles.filter((style) => style.startsWith('draft')).length;
+  const drafts = styles.filter(isDraft).length;
   if (drafts <= 1 && styles.length - drafts <= 1) return undefined;
-  const given = styles.map((style) => `"${style}"`).join(', ');
-  return `got ${given}; allowed: one of "draft-10", "draft-7" and "draft-6", which all write RateLimit-Policy, and one of "legacy" and "throttler"`;
+  const names = (some: readonly HeaderStyle[]): string => some.map((style) => `"${style}"`).join(', ');
+  const known = names(HEADER_STYLES.filter(isDraft));
+  return `got ${names(styles)}; allowed: one of ${known}, which all write RateLimit-Policy, and one of "legacy" and "throttler"`;
 }
 
 /** Returns the results of a decision, strictest first, without those of shadow rules unless there is only one result. */
@@ -62,12 +105,43 @@ function counted(decision: Decision): readonly RuleDecision[] {
   return strictestFirst(decision).filter(hasFigures);
 }
 
-function draft10(decision: Decision, headers: Header[]): void {
-  const rules = counted(decision);
-  headers.push(
-    ['RateLimit-Policy', list(rules, namedPolicy)],
-    ['RateLimit', list(rules, decision.allowed ? quotaWhenAllowed : quotaWhenDenied)],
-  );
+/** The parameters of `RateLimit`: the names of the permits left and of the time, and further ones. */
+interface Parameters {
+  readonly left: string;
+  readonly time: string;
+  readonly more?: (rule: RuleDecision, decision: Decision, context: HeaderContext) => string;
+}
+
+/** Returns a format of the drafts from 8, in which each member has the name of its rule. */
+function named({ left: name, time, more }: Parameters, others?: Format): Format {
+  return (decision, headers, context) => {
+    const rules = counted(decision);
+    const timeOf = decision.allowed ? effectiveWindow : timeWhenDenied;
+    const quota = (rule: RuleDecision): string => {
+      const within = timeOf(rule);
+      const member = `${quoted(rule.rule)};${name}=${left(rule)}${within === null ? '' : `;${time}=${within}`}`;
+      return more ? member + more(rule, decision, context) : member;
+    };
+    headers.push(['RateLimit-Policy', list(rules, namedPolicy)], ['RateLimit', list(rules, quota)]);
+    others?.(decision, headers, context);
+  };
+}
+
+/** The permits that a request took: none if it is denied. */
+function cost({ rule }: RuleDecision, decision: Decision, { costOf }: HeaderContext): string {
+  if (!costOf) return '';
+  return `;c=${decision.allowed ? costOf(decision, rule) : 0}`;
+}
+
+/** The dimensions of partitions that a client knows, by what a rule counts by. */
+const DIMENSIONS: Readonly<Record<string, string>> = { user: 'user_id', 'api-key': 'client_id' };
+
+function partitions(decision: Decision, headers: Header[], { sourceOf }: HeaderContext): void {
+  const members = counted(decision).flatMap(({ rule }) => {
+    const found = [sourceOf?.(rule)].flat().map((each) => DIMENSIONS[String(each)]);
+    return found.includes(undefined) ? [] : `${quoted(rule)};${found.join(';')}`;
+  });
+  if (members.length > 0) headers.push(['RateLimit-Partition', members.join(', ')]);
 }
 
 function draft7(decision: Decision, headers: Header[]): void {
@@ -82,7 +156,7 @@ function draft6(decision: Decision, headers: Header[]): void {
   headers.push(...policies(decision), ...figures('RateLimit', decision, resetMs(decision)));
 }
 
-function legacy(decision: Decision, headers: Header[], now: () => number): void {
+function legacy(decision: Decision, headers: Header[], { now = Date.now }: HeaderContext): void {
   headers.push(...figures('X-RateLimit', decision, now() + resetMs(decision)));
 }
 
@@ -105,10 +179,11 @@ function figures(name: string, rule: RuleDecision, reset: number, suffix = ''): 
   ];
 }
 
-/** Omits `w` for a window under a second, which the draft cannot express. */
+/** Omits `w` for a window under a second, which the draft cannot express. Only `concurrency` rules have no window. */
 function namedPolicy(rule: RuleDecision): string {
-  const named = `${quoted(rule.rule)};q=${rule.limit}`;
-  return rule.windowMs < 1000 ? named : `${named};w=${seconds(rule.windowMs)}`;
+  const policy = `${quoted(rule.rule)};q=${rule.limit}`;
+  if (rule.windowMs === 0) return `${policy};qu="concurrent-requests"`;
+  return rule.windowMs < 1000 ? policy : `${policy};w=${seconds(rule.windowMs)}`;
 }
 
 /** Omits `concurrency` rules: the drafts up to 7 require `w`, and these rules have no window. */
@@ -116,10 +191,6 @@ function policies(decision: Decision): Header[] {
   const windowed = counted(decision).filter(({ windowMs }) => windowMs > 0);
   if (windowed.length === 0) return [];
   return [['RateLimit-Policy', list(windowed, ({ limit, windowMs }) => `${limit};w=${seconds(windowMs)}`)]];
-}
-
-function quotaWhenAllowed(rule: RuleDecision): string {
-  return `${quoted(rule.rule)};r=${left(rule)};t=${effectiveWindow(rule)}`;
 }
 
 /**
@@ -135,10 +206,9 @@ function effectiveWindow(rule: RuleDecision): number {
   return Math.max(1, Math.floor(Math.min(resetAfterMs, (windowMs * permits) / limit) / 1000));
 }
 
-/** Omits `t` for rules that allow, since `Retry-After` must not be earlier than any `t`. */
-function quotaWhenDenied(rule: RuleDecision): string {
-  const quota = `${quoted(rule.rule)};r=${left(rule)}`;
-  return rule.allowed || rule.retryAfterMs === null ? quota : `${quota};t=${seconds(rule.retryAfterMs)}`;
+/** Returns no time for rules that allow, since `Retry-After` must not be earlier than any time. */
+function timeWhenDenied({ allowed, retryAfterMs }: RuleDecision): number | null {
+  return allowed || retryAfterMs === null ? null : seconds(retryAfterMs);
 }
 
 /** The drafts up to 7 require the same time here and in `Retry-After`. */

@@ -95,6 +95,12 @@ export class DecidedHit implements Decision {
     return (decision.#charge ??= new Charge(decision.#hits, decision.#results));
   }
 
+  /** Returns the permits that a request takes under a rule. */
+  static costOf(decision: Decision, rule: string): number {
+    const hits = decision instanceof DecidedHit ? decision.#hits : [];
+    return hits.find((hit) => hit.rule.name === rule)?.cost ?? 0;
+  }
+
   /** Returns the hits of a decision that adjustments concern. */
   static hitsOf(decision: Decision, adjustments: readonly Adjustment[]): readonly RuleHit[] {
     if (adjustments.length === 0 || !(decision instanceof DecidedHit)) return [];

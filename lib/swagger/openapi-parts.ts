@@ -11,10 +11,20 @@ const integer = (description: string): Parts => ({ description, schema: INTEGER 
 
 const POLICY = text('The limits of the operation, each with its window in seconds.');
 
+const NAMED = {
+  'RateLimit-Policy': text('The limits of the operation: `q` permits per `w` seconds.'),
+  RateLimit: text('The permits that are left, `r`, until `t` seconds from now.'),
+};
+
 const HEADERS: Readonly<Record<HeaderStyle, Readonly<Record<string, Parts>>>> = {
-  'draft-10': {
-    'RateLimit-Policy': text('The limits of the operation: `q` permits per `w` seconds.'),
-    RateLimit: text('The permits that are left, `r`, until `t` seconds from now.'),
+  'draft-10': NAMED,
+  draft: NAMED,
+  'draft-12': {
+    ...NAMED,
+    RateLimit: text(
+      'The permits that are left, `a`, until `w` seconds from now, and the cost of the request, `c`.',
+    ),
+    'RateLimit-Partition': text('What each limit counts by, where a client knows it.'),
   },
   'draft-7': {
     'RateLimit-Policy': POLICY,

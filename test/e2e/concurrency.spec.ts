@@ -247,11 +247,11 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     const refused = await get('/held');
     gate.open();
     expect(limitHeaders(await answer)).toEqual({
-      'ratelimit-policy': '"exports";q=2',
+      'ratelimit-policy': '"exports";q=2;qu="concurrent-requests"',
       ratelimit: '"exports";r=0;t=30',
     });
     expect(limitHeaders(refused)).toEqual({
-      'ratelimit-policy': '"exports";q=2',
+      'ratelimit-policy': '"exports";q=2;qu="concurrent-requests"',
       ratelimit: '"exports";r=0;t=30',
       'retry-after': '30',
     });

@@ -22,6 +22,10 @@ class ReportsController {
   @Get('quick')
   quick() {}
 
+  @RateLimit({ name: 'mine', window: '1m', limit: 10, algorithm: 'fixed-window', by: 'user' })
+  @Get('mine')
+  mine() {}
+
   @Get('free')
   free() {}
 }
@@ -93,8 +97,8 @@ describe.each(SETUPS)('the headers on $framework with $kind', ({ framework, kind
     jest.spyOn(Date, 'now').mockImplementation(time.clock); // `legacy` contains an instant.
     const limits = RateLimitModule.forRoot({ headers, prefix: uniquePrefix() });
     const metadata = { imports: [limits], controllers: [ReportsController] };
-    const { get } = await startApp(metadata, { framework, store: virtualStore(kind, time) });
-    return { time, get: async (path: string) => limitHeaders(await get(path)) };
+    const { get, logs } = await startApp(metadata, { framework, store: virtualStore(kind, time) });
+    return { time, logs, get: async (path: string) => limitHeaders(await get(path)) };
   }
 
   it.each(STYLES)('the headers have the format $headers', async ({ headers, allowed, denied }) => {
@@ -130,6 +134,30 @@ describe.each(SETUPS)('the headers on $framework with $kind', ({ framework, kind
       ratelimit: '"minute";r=0;t=59, "second";r=0;t=1, "hour";r=2',
       'retry-after': '59',
     });
+  });
+
+  it('the experimental draft reports the cost of a request, and what a client knows of the subject', async () => {
+    const { get } = await start('draft-12');
+    expect(await get('/report')).toEqual({
+      'ratelimit-policy': '"default";q=100;w=60',
+      ratelimit: '"default";a=71;w=42;c=29',
+    });
+    expect(await get('/mine')).toEqual({
+      'ratelimit-policy': '"mine";q=10;w=60',
+      ratelimit: '"mine";a=9;w=54;c=1',
+      'ratelimit-partition': '"mine";user_id',
+    });
+  });
+
+  it('the log names the draft that the headers of the newest one follow', async () => {
+    const { get, logs } = await start('draft');
+    expect(await get('/report')).toEqual({
+      'ratelimit-policy': '"default";q=100;w=60',
+      ratelimit: '"default";r=71;t=42',
+    });
+    expect(logs.ours().map(({ message }) => message)).toContain(
+      'The headers "draft" are those of draft-11, whose header fields have the form of "draft-10".',
+    );
   });
 
   it('the headers report the strictest rule when the format has room for only one', async () => {

@@ -112,7 +112,7 @@ describe.each(FRAMEWORKS)('the configuration on %s', (framework) => {
     });
     const { get } = await startApp({ ...metadata, controllers: [Seats] }, { framework });
     const { 'ratelimit-policy': policy, ratelimit } = (await get('/')).headers;
-    expect([policy, ratelimit]).toEqual(['"seats";q=2', '"seats";r=1;t=90']);
+    expect([policy, ratelimit]).toEqual(['"seats";q=2;qu="concurrent-requests"', '"seats";r=1;t=90']);
   });
 
   it('overrides can turn a rule into a calendar limit', async () => {

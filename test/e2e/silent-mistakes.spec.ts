@@ -383,6 +383,15 @@ describe('names that differ in one character', () => {
   });
 });
 
+describe('names that differ only in case', () => {
+  it('are one warning, since clients of later drafts read them as one rule', async () => {
+    const onDemand = { API: ONE, api: ONE, app: ONE };
+    expect(await warnings({ onDemand })).toEqual([
+      expect.stringContaining('The rules "API" and "api" differ in the case of letters'),
+    ]);
+  });
+});
+
 describe('RATE_LIMIT', () => {
   afterEach(() => {
     delete process.env['RATE_LIMIT'];

@@ -12,9 +12,10 @@ describe('a wrong option of the module stops the app with one message that', () 
   const refusal = (options: unknown) =>
     refusalToStart({ imports: [RateLimitModule.forRoot(options as RateLimitModuleOptions)] });
   const REDIS = 'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
-  const STYLES = '"draft-10", "draft-7", "draft-6", "legacy", "throttler", a list of these, or false';
+  const STYLES =
+    '"draft-10", "draft-7", "draft-6", "draft", "draft-12", "legacy", "throttler", a list of these, or false';
   const TOGETHER =
-    'one of "draft-10", "draft-7" and "draft-6", which all write RateLimit-Policy, and one of "legacy" and "throttler"';
+    'one of "draft-10", "draft-7", "draft-6", "draft", "draft-12", which all write RateLimit-Policy, and one of "legacy" and "throttler"';
 
   it.each([
     ['a URL of another kind', { redis: 'http://x' }, `redis: got "http://x"; allowed: ${REDIS}`],

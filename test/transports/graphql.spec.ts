@@ -139,7 +139,7 @@ describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
     expect(await query('{ slow }')).toMatchObject({
       status: 429,
       errors: ['TOO_MANY_REQUESTS'],
-      headers: { 'ratelimit-policy': '"slow";q=1' },
+      headers: { 'ratelimit-policy': '"slow";q=1;qu="concurrent-requests"' },
     });
     desk.gate.open();
     expect(await first).toMatchObject({ data: { slow: 'done' } });

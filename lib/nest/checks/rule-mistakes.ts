@@ -86,18 +86,27 @@ export class RuleMistakes {
   }
 
   private warnOfSimilarNames(): void {
+    const seen = new Map<string, string>();
+    for (const name of this.declared.allNames) {
+      const other = seen.get(name.toLowerCase());
+      if (other !== undefined) this.warnOfPair(other, name, 'in the case of letters');
+      seen.set(name.toLowerCase(), name);
+    }
     const names = this.declared.allNames.filter(({ length }) => length >= SHORTEST_NAME);
     if (names.length > MOST_NAMES) return;
     for (const [index, name] of names.entries()) {
       const other = names.slice(index + 1).find((each) => isMisspelled(name, each));
-      if (other === undefined) continue;
-      this.warnings.warn(
-        'RL_SIMILAR_NAMES',
-        `The rules "${name}" and "${other}" differ in one character, and each has a limit of its own. If they are meant ` +
-          'to be one, correct the name.',
-        name,
-      );
+      if (other !== undefined) this.warnOfPair(name, other, 'in one character');
     }
+  }
+
+  private warnOfPair(one: string, other: string, difference: string): void {
+    this.warnings.warn(
+      'RL_SIMILAR_NAMES',
+      `The rules "${one}" and "${other}" differ ${difference}, and each has a limit of its own. If they are meant to be ` +
+        'one, correct the name.',
+      one,
+    );
   }
 
   private unnamed(): readonly string[] {
@@ -124,7 +133,7 @@ export class RuleMistakes {
 /** Whether one name is probably the other one misspelled. Names that differ in digits are versions. */
 function isMisspelled(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > 1 || withoutDigits(one) === withoutDigits(other)) return false;
-  return editsBetween(one.toLowerCase(), other.toLowerCase()) <= 1;
+  return editsBetween(one.toLowerCase(), other.toLowerCase()) === 1;
 }
 
 function withoutDigits(name: string): string {

@@ -3,7 +3,16 @@ import type { Decision } from '../../contracts/decision.js';
 import { nestBody, problemDetails, unavailableDetails, type ProblemDetails } from '../../http/problem.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { HttpAdapterHost } from '@nestjs/core';
-import { HEADER_FIELDS, rateLimitHeaders, type HeaderStyle } from '../../http/headers.js';
+import {
+  HEADER_FIELDS,
+  NEWEST_DRAFT,
+  rateLimitHeaders,
+  type Header,
+  type HeaderContext,
+  type HeaderStyle,
+} from '../../http/headers.js';
+import { DecidedHit } from '../../limiter/decision.js';
+import { RuleTable } from '../rules/rule-table.js';
 import {
   RateLimitUnavailableException,
   HEADERS_SET,
@@ -49,16 +58,23 @@ export class Responder {
   private readonly logger = new Logger('RateLimit');
   private readonly styles: readonly HeaderStyle[];
   private readonly body: RateLimitModuleOptions['body'];
+  private readonly context: HeaderContext;
   /** The contexts in which the guard decided, by response: for exceptions that the application throws after it. */
   private readonly contexts = new WeakMap<object, ExecutionContext>();
 
   constructor(
     @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(RuleTable) table: RuleTable,
   ) {
     const { headers = 'draft-10', body } = options ?? {};
     this.body = body;
-    this.styles = headers === false ? [] : typeof headers === 'string' ? [headers] : headers;
+    this.styles = headers === false ? [] : [headers].flat();
+    this.context = {
+      costOf: (decision, rule) => DecidedHit.costOf(decision, rule),
+      sourceOf: (rule) => table.sourceOf(rule),
+    };
+    if (this.styles.includes('draft')) this.logger.log(`The headers "draft" are those of ${NEWEST_DRAFT}.`);
   }
 
   /** Sets the headers of the response. */
@@ -66,7 +82,7 @@ export class Responder {
     const { response, context } = exchange;
     if (usage.isRead) recordUsage(context, decision);
     if (!response) {
-      exchange.sendHeaders?.(decision, (all) => rateLimitHeaders(all, styles));
+      exchange.sendHeaders?.(decision, (all) => this.headersOf(all, styles));
       return;
     }
     if (typeof this.body === 'function') this.contexts.set(response, context);
@@ -132,9 +148,13 @@ export class Responder {
     }
   }
 
+  private headersOf(decision: Decision, styles: readonly HeaderStyle[]): readonly Header[] {
+    return rateLimitHeaders(decision, styles, this.context);
+  }
+
   private setHeaders(response: unknown, decision: Decision, styles: readonly HeaderStyle[]): void {
     const { httpAdapter } = this.host;
-    for (const [name, value] of rateLimitHeaders(decision, styles)) {
+    for (const [name, value] of this.headersOf(decision, styles)) {
       httpAdapter.setHeader(response, name, value);
     }
   }

@@ -6,6 +6,7 @@ import type { Operation } from '../../limiter/operation.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
 import { subjectForPrograms, type Subject, type SubjectValue } from '../../rules/subject.js';
+import { countBySameSubject } from './by.js';
 import { EffectiveRule, type RulePlace } from './effective-rule.js';
 import { programSubject, type ProgramSubject } from './program-subject.js';
 import type { By, RouteRuleFields } from './route-rule.js';
@@ -157,6 +158,7 @@ export class RuleTable {
   private fieldsByName: ReadonlyMap<unknown, RuleFields> | undefined;
   private readonly ofModule = new Map<string, TableRule>();
   private readonly ofRoutes = new Map<string, Set<TableRule>>();
+  private readonly sources = new Map<string, TableRule['by']>();
   private changes: ReadonlyMap<string, RuleChanges> = new Map();
   /** Called with the problems of a rule that is found after a live change, and that the change does not fit. */
   reject: (rule: string, problems: readonly string[]) => void = () => undefined;
@@ -184,6 +186,16 @@ export class RuleTable {
     return [...(this.ofRoutes.get(name) ?? []), ...(ofModule ? [ofModule] : [])];
   }
 
+  /** What the rules of this name count by; `undefined` if it differs between routes. */
+  sourceOf(name: string): TableRule['by'] {
+    if (!this.sources.has(name)) {
+      const [first, ...others] = this.rulesNamed(name);
+      const isSame = others.every(({ by }) => countBySameSubject(by, first?.by));
+      this.sources.set(name, isSame ? first?.by : undefined);
+    }
+    return this.sources.get(name);
+  }
+
   /** The rule of this name in the module's options. */
   ofName(name: string): TableRule | undefined {
     const known = this.ofModule.get(name);
@@ -199,6 +211,7 @@ export class RuleTable {
 
   /** Adds a rule of a route. */
   add(rule: TableRule): void {
+    this.sources.delete(rule.name);
     const known = this.ofRoutes.get(rule.name) ?? new Set();
     this.ofRoutes.set(rule.name, known.add(rule));
     this.follow(rule);
