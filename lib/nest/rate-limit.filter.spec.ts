@@ -3,7 +3,9 @@ import type { ArgumentsHost } from '@nestjs/common';
 import { ApplicationConfig, type HttpAdapterHost } from '@nestjs/core';
 import { catchError, firstValueFrom, of, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
+import { answerDenial } from '../transports/handler-filter.js';
 import type { Responder } from './request/responder.js';
+import type { TransportLoader } from './request/transport-loader.js';
 import { RateLimitUnavailableException, RateLimitExceededException } from './rate-limit.exception.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 
@@ -43,6 +45,7 @@ function filterOver(answers: unknown[], type = 'fastify'): RateLimitFilter {
     { httpAdapter } as unknown as HttpAdapterHost,
     responder as Responder,
     new ApplicationConfig(),
+    { answerDenial } as TransportLoader,
   );
 }
 

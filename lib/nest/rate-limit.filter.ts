@@ -5,7 +5,7 @@ import type { Observable } from 'rxjs';
 import { checkInjected } from './checks/module-check.js';
 import { isHttp } from './request/exchange.js';
 import { Responder, type Denial } from './request/responder.js';
-import { answerDenial } from '../transports/handler-interceptor.js';
+import { TransportLoader } from './request/transport-loader.js';
 import { RateLimitUnavailableException, RateLimitExceededException } from './rate-limit.exception.js';
 
 const DENIALS: readonly Type[] = [RateLimitExceededException, RateLimitUnavailableException];
@@ -31,6 +31,7 @@ export class RateLimitFilter implements ExceptionFilter {
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Responder) private readonly responder: Responder,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
+    @Inject(TransportLoader) private readonly transports: TransportLoader,
   ) {
     checkInjected(this, 'filter', (responder as Partial<Responder> | undefined)?.complete);
   }
@@ -38,7 +39,7 @@ export class RateLimitFilter implements ExceptionFilter {
   catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {
     const own = this.exactFilter(exception);
     if (own) return own.catch(exception, host) as Observable<never> | void;
-    if (!isHttp(host)) return answerDenial(exception, host);
+    if (!isHttp(host)) return this.transports.answerDenial(exception, host);
     this.respond(exception, host.getArgByIndex<object>(1), host);
   }
 

@@ -13,14 +13,11 @@ import { HttpExchange, isHttp, type Exchange, type SubjectHook } from './request
 import { Warnings } from './warnings.js';
 import { Responder } from './request/responder.js';
 import { Routes, type Handler } from './request/routes.js';
+import { TransportLoader } from './request/transport-loader.js';
 import { loadNamed } from './rules/named-algorithms.js';
 import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
-import { HandlerStages } from '../transports/handler-stages.js';
-import { answerable } from '../transports/grpc-stream-call.js';
 import { passGuard } from '../transports/handler-interceptor.js';
-import { Handshakes } from '../transports/handshakes.js';
-import { exchangeOf } from '../transports/transports.js';
 
 /** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */
 const COUNTED = Symbol.for('nestjs-redis-rate-limit:counted');
@@ -58,8 +55,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     @Inject(Admission) private readonly admission: Admission,
     @Inject(Responder) private readonly responder: Responder,
     @Inject(Warnings) private readonly warnings: Warnings,
-    @Inject(Handshakes) private readonly handshakes: Handshakes,
-    @Inject(HandlerStages) private readonly stages: HandlerStages,
+    @Inject(TransportLoader) private readonly transports: TransportLoader,
   ) {
     checkInjected(this, 'guard', (routes as Partial<Routes> | undefined)?.of);
   }
@@ -159,7 +155,9 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
   }
 
   private async applyUnlessSkipped(context: ExecutionContext, hooks: Hooks): Promise<boolean> {
-    const isSkipped: unknown = await answerable(context, async () => this.shouldSkip(context));
+    const { current } = this.transports;
+    const skips = async (): Promise<unknown> => this.shouldSkip(context);
+    const isSkipped = await (current ? current.answerable(context, skips) : skips());
     if (isSkipped === true) {
       const route = this.routes.of(context.getClass(), context.getHandler() as Handler);
       if (route) passGuard(context, route); // The method itself does not apply its limits either.
@@ -175,7 +173,9 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
 
   private apply(context: ExecutionContext, hooks: Hooks): boolean | Promise<boolean> {
     const hasResponse = isHttp(context);
-    const exchange = hasResponse ? new HttpExchange(context) : exchangeOf(context, this.handshakes);
+    const { current: others } = this.transports;
+    if (!hasResponse && !others) return this.transports.open().then(() => this.apply(context, hooks));
+    const exchange = hasResponse ? new HttpExchange(context) : others!.exchangeOf(context);
     if (hooks.subjectOf) exchange.subjectOf = hooks.subjectOf;
     const [type, handler] = [context.getClass(), context.getHandler() as Handler];
     const compiled = this.routes.byType.get(type)?.get(handler);
@@ -186,7 +186,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
     return hasResponse
       ? this.admission.enter(route, exchange, this.denied)
-      : this.stages.enter(route, exchange, this.denied);
+      : others!.stages.enter(route, exchange, this.denied);
   }
 
   private readonly denied = (exchange: Exchange, decision: Decision, detail?: string): Promise<never> =>

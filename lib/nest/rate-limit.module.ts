@@ -6,7 +6,7 @@ import {
   type OnApplicationShutdown,
   type Provider,
 } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
 import type { BaseStore } from '../contracts/base-store.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { RateLimitEvents } from '../limiter/events.js';
@@ -33,6 +33,7 @@ import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RateLimitService } from './rate-limit.service.js';
 import { RouteRules } from './startup/route-rules.js';
 import { Routes } from './request/routes.js';
+import { TransportLoader } from './request/transport-loader.js';
 import { DeclaredRules } from './rules/declared-rules.js';
 import { describeFallbacks, warnOfFallbacks } from './rules/rule-fallbacks.js';
 import { RuleTable } from './rules/rule-table.js';
@@ -42,20 +43,17 @@ import { applicationName, createClient, type ClientHolder, createStore } from '.
 import {
   ARGUMENT_PROBLEMS,
   CLIENT_HOLDER,
+  GRAPHQL_RESPONSE,
   RATE_LIMIT_OPTIONS,
   RATE_LIMIT_REDIS,
   RATE_LIMIT_STORE,
   REGISTERS_FILTER,
 } from './tokens.js';
-import { Connections } from './startup/connections.js';
-import { DeniedEvents } from '../transports/rpc.js';
-import { HandlerStages } from '../transports/handler-stages.js';
-import { GraphqlResponse } from '../transports/graphql-operation.js';
-import { Handshakes } from '../transports/handshakes.js';
+import { declaredClasses, hasOtherHandlers } from './startup/handlers.js';
+import type { HandlerEnhancers } from './startup/handler-enhancers.js';
 import { METHOD_LIMITER } from './limited-method.js';
 import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
 import { Walk } from './startup/walk.js';
-import { HandlerEnhancers } from './startup/handler-enhancers.js';
 
 async function createService(
   store: BaseStore,
@@ -99,6 +97,19 @@ async function createDeclared(
   return new DeclaredRules(options, await optionProblems(options));
 }
 
+/**
+ * Loads the transports that the application has, before Nest reads the enhancers of their handlers. Apollo finds the result
+ * among the providers.
+ */
+async function openTransports(
+  loader: TransportLoader<HandlerEnhancers>,
+  modules: ModulesContainer,
+): Promise<HandlerEnhancers['graphql'] | undefined> {
+  const hasGraphql = [...modules.values()].some(({ providers }) => providers.has('GqlModuleOptions'));
+  const isNeeded = hasGraphql || [...declaredClasses(modules)].some(hasOtherHandlers);
+  return isNeeded ? (await loader.open()).graphql : undefined;
+}
+
 const providers: Provider[] = [
   {
     provide: RATE_LIMIT_STORE,
@@ -128,14 +139,18 @@ const providers: Provider[] = [
   { provide: RateLimiter, useExisting: RateLimitService },
   { provide: Engine, useFactory: ({ engine }: RateLimiter) => engine, inject: [RateLimiter] },
   { provide: METHOD_LIMITER, useClass: InjectedLimiter },
+  {
+    provide: TransportLoader,
+    useFactory: (module: ModuleRef) =>
+      new TransportLoader(async () =>
+        module.create((await import('./startup/handler-enhancers.js')).HandlerEnhancers),
+      ),
+    inject: [ModuleRef],
+  },
+  { provide: GRAPHQL_RESPONSE, useFactory: openTransports, inject: [TransportLoader, ModulesContainer] },
   { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
   Admission,
-  Connections,
-  DeniedEvents,
-  GraphqlResponse,
   Guards,
-  HandlerStages,
-  Handshakes,
   LiveFollower,
   LiveRules,
   LiveState,
@@ -153,7 +168,6 @@ const providers: Provider[] = [
   SubjectChecks,
   Walk,
   Warnings,
-  HandlerEnhancers,
 ];
 
 /**

@@ -19,6 +19,9 @@ export const RATE_LIMIT_REDIS = Symbol.for('nestjs-redis-rate-limit:redis');
 /** Injection token of the value of `RATE_LIMIT_REDIS` together with what closes it. */
 export const CLIENT_HOLDER = Symbol.for('nestjs-redis-rate-limit:client-holder');
 
+/** Injection token of what completes the responses to GraphQL operations; `undefined` without GraphQL. */
+export const GRAPHQL_RESPONSE = Symbol.for('nestjs-redis-rate-limit:graphql-response');
+
 /** Injection token of the problems of the module's import. */
 export const ARGUMENT_PROBLEMS = Symbol.for('nestjs-redis-rate-limit:argument-problems');
 

@@ -1,8 +1,8 @@
 import { compareStrictness, type Decision, type RuleDecision } from '../contracts/decision.js';
 import type { Header } from '../http/headers.js';
 import { DecidedHit } from '../limiter/decision.js';
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import type { OnApplicationBootstrap } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
 
 /** The decisions on the fields of one GraphQL operation or batch, reported as one. */
 export class Operation {
@@ -104,9 +104,8 @@ interface MercuriusContext extends OperationContext {
  * Completes the responses to GraphQL operations: the status 429 if a field was denied and no root field has data, and
  * the headers where the context of Apollo has no response. A plugin of Apollo and a hook of Mercurius.
  */
-@Injectable()
 export class GraphqlResponse implements OnApplicationBootstrap {
-  constructor(@Inject(HttpAdapterHost) private readonly host: HttpAdapterHost) {}
+  constructor(private readonly host: HttpAdapterHost) {}
 
   onApplicationBootstrap(): void {
     const { httpAdapter } = this.host;

@@ -1,21 +1,19 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { Admission, type Deny } from '../nest/request/admission.js';
+import type { Admission, Deny } from '../nest/request/admission.js';
 import type { Exchange } from '../nest/request/exchange.js';
 import type { Route } from '../nest/request/routes.js';
 import { answerable } from './grpc-stream-call.js';
 import { leave } from './handler-interceptor.js';
 import { failure, ObservedHandler, SUCCESS } from './observed-handler.js';
-import { DeniedEvents, RpcExchange } from './rpc.js';
+import { type DeniedEvents, RpcExchange } from './rpc.js';
 
 /**
  * Applies the limits of requests outside HTTP, in two stages. The guard decides the rules that do not depend on the
  * end of the request. The interceptor decides the others, after all guards have allowed the request.
  */
-@Injectable()
 export class HandlerStages {
   constructor(
-    @Inject(Admission) private readonly admission: Admission,
-    @Inject(DeniedEvents) private readonly events: DeniedEvents,
+    private readonly admission: Admission,
+    private readonly events: DeniedEvents,
   ) {}
 
   /** Returns `true` if the rules of the first stage allow a request. */

@@ -1,6 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import type { HttpAdapterHost } from '@nestjs/core';
 import type { HttpRequest } from '../http/subject.js';
 
 /** What a socket knows of the request with which it was opened. */
@@ -17,16 +16,15 @@ export interface Handshake {
  * The requests with which sockets were opened, as requests of the framework: `ip` is the address that Express or Fastify
  * determines with the proxies that it trusts.
  */
-@Injectable()
-export class Handshakes implements OnApplicationBootstrap {
+export class Handshakes {
   private readonly requests = new WeakMap<object, HttpRequest>();
   /** By the connection: a socket of `ws` does not have its request. */
   private readonly upgrades = new WeakMap<object, IncomingMessage>();
 
-  constructor(@Inject(HttpAdapterHost) private readonly host: HttpAdapterHost) {}
+  constructor(private readonly host: HttpAdapterHost) {}
 
   /** A server without a listener for upgrades would not answer them any more if it had one. */
-  onApplicationBootstrap(): void {
+  start(): void {
     const server = this.host.httpAdapter?.getHttpServer() as Server | undefined;
     if (!server?.listenerCount?.('upgrade')) return;
     server.prependListener('upgrade', (request, socket) => void this.upgrades.set(socket, request));

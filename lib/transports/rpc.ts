@@ -1,11 +1,10 @@
 import type { Deny } from '../nest/request/admission.js';
-import { type ArgumentsHost, Inject, Injectable } from '@nestjs/common';
+import type { ArgumentsHost } from '@nestjs/common';
 import type { Denial } from '../nest/request/responder.js';
 import { EMPTY, throwError, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
-import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
-import { Warnings } from '../nest/warnings.js';
+import type { Warnings } from '../nest/warnings.js';
 import { CallExchange } from './provider.js';
 
 /** The codes of gRPC for a status of HTTP. */
@@ -79,13 +78,12 @@ export function rpcReply(exception: Denial, host: ArgumentsHost): Observable<nev
 }
 
 /** Denies events of microservices, whose senders wait for no reply: drops them, or throws. */
-@Injectable()
 export class DeniedEvents {
   private readonly isDropped: boolean;
 
   constructor(
-    @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
-    @Inject(Warnings) private readonly warnings: Warnings,
+    options: RateLimitModuleOptions,
+    private readonly warnings: Warnings,
   ) {
     this.isDropped = options?.onDeniedEvent !== 'throw';
   }

@@ -1,20 +1,14 @@
 import {
   ForbiddenException,
   HttpException,
-  Inject,
-  Injectable,
   InternalServerErrorException,
   Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-  type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import type { ModulesContainer } from '@nestjs/core';
 import { Observable } from 'rxjs';
 import { onAbort } from '../../contracts/timer.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import { Guards } from './guards.js';
+import type { Guards } from './guards.js';
 import { classes } from './handlers.js';
 import { CallContext } from '../../transports/provider.js';
 import { HANDLER_INTERCEPTOR } from '../../transports/handler-interceptor.js';
@@ -34,19 +28,18 @@ const OWNERS = Symbol.for('nestjs-redis-rate-limit:connections');
  * Limits the connections to gateways whose `handleConnection` has rules, in the handshake: a denied client never becomes
  * a socket of the gateway. Nest passes the server of a gateway to its `afterInit` only.
  */
-@Injectable()
-export class Connections implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+export class Connections {
   private readonly logger = new Logger('RateLimit');
   private readonly problems: string[] = [];
   private readonly attached = new WeakSet();
   private readonly owned: Set<Connections>[] = [];
-  private start!: () => void;
-  /** A gateway with a port of its own listens before the rules are compiled. */
+  /** Decides the clients that wait: a gateway with a port of its own listens before the rules are compiled. */
+  start!: () => void;
   private readonly started = new Promise<void>((resolve) => (this.start = resolve));
 
   constructor(
-    @Inject(Guards) private readonly guards: Guards,
-    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    private readonly guards: Guards,
+    private readonly modules: ModulesContainer,
   ) {}
 
   /** Limits the connections to the instances of a class, before Nest creates their servers. */
@@ -57,8 +50,8 @@ export class Connections implements OnModuleInit, OnApplicationBootstrap, OnAppl
     this.owned.push(owners);
   }
 
-  /** @throws RateLimitConfigError if the connections to a gateway cannot be limited */
-  onModuleInit(): void {
+  /** Returns why the connections to gateways cannot be limited. */
+  problemsOfGateways(): readonly string[] {
     for (const { instance: gateway, isController } of classes(this.modules)) {
       if (isController || !Object.hasOwn(gateway, 'afterInit')) continue;
       if (!this.owned.some((each) => each === ownersOf(gateway))) continue;
@@ -66,14 +59,10 @@ export class Connections implements OnModuleInit, OnApplicationBootstrap, OnAppl
         `@RateLimit on ${gateway.constructor.name}.handleConnection: afterInit is a property, which hides its server; write afterInit as a method`,
       );
     }
-    if (this.problems.length > 0) throw new RateLimitConfigError(this.problems);
+    return this.problems;
   }
 
-  onApplicationBootstrap(): void {
-    this.start();
-  }
-
-  onApplicationShutdown(): void {
+  stop(): void {
     for (const owners of this.owned) owners.delete(this);
   }
 

@@ -1,15 +1,21 @@
-import { Inject, Injectable, type Type } from '@nestjs/common';
-import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import { Inject, Injectable, type ExecutionContext, type Type } from '@nestjs/common';
+import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { addStreamCallFilter, answerable, takesStreamCalls } from '../../transports/grpc-stream-call.js';
+import { GraphqlResponse } from '../../transports/graphql-operation.js';
+import { addFilter, answerDenial } from '../../transports/handler-filter.js';
+import { HANDLER_INTERCEPTOR, hasInterceptors, intercept } from '../../transports/handler-interceptor.js';
+import { HandlerStages } from '../../transports/handler-stages.js';
+import { Handshakes } from '../../transports/handshakes.js';
+import { DeniedEvents } from '../../transports/rpc.js';
+import { exchangeOf } from '../../transports/transports.js';
+import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+import { Admission } from '../request/admission.js';
+import type { Exchange } from '../request/exchange.js';
+import type { OtherTransports } from '../request/transport-loader.js';
 import { DeclaredRules } from '../rules/declared-rules.js';
-import { REGISTERS_FILTER } from '../tokens.js';
+import { RATE_LIMIT_OPTIONS, REGISTERS_FILTER } from '../tokens.js';
+import { Warnings } from '../warnings.js';
 import { Connections } from './connections.js';
-import { addStreamCallFilter, takesStreamCalls } from '../../transports/grpc-stream-call.js';
-import {
-  addFilter,
-  HANDLER_INTERCEPTOR,
-  hasInterceptors,
-  intercept,
-} from '../../transports/handler-interceptor.js';
 import { Guards, addGuard } from './guards.js';
 import { declaredClasses, handlersOf, isLimitedClass } from './handlers.js';
 
@@ -20,7 +26,13 @@ import { declaredClasses, handlersOf, isLimitedClass } from './handlers.js';
  * enhancers of gateways before any hook, and adds those of the application after all instances.
  */
 @Injectable()
-export class HandlerEnhancers {
+export class HandlerEnhancers implements OtherTransports {
+  readonly stages: HandlerStages;
+  readonly graphql: GraphqlResponse;
+  readonly answerable = answerable;
+  readonly answerDenial = answerDenial;
+  private readonly connections: Connections;
+  private readonly handshakes: Handshakes;
   private isObserving = false;
 
   constructor(
@@ -28,11 +40,36 @@ export class HandlerEnhancers {
     @Inject(ModulesContainer) modules: ModulesContainer,
     @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(REGISTERS_FILTER) private readonly registersFilter: boolean,
-    @Inject(Connections) private readonly connections: Connections,
     @Inject(ApplicationConfig) config: ApplicationConfig,
+    @Inject(HttpAdapterHost) host: HttpAdapterHost,
+    @Inject(Admission) admission: Admission,
+    @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
+    @Inject(Warnings) warnings: Warnings,
   ) {
+    this.stages = new HandlerStages(admission, new DeniedEvents(options, warnings));
+    this.graphql = new GraphqlResponse(host);
+    this.handshakes = new Handshakes(host);
+    this.connections = new Connections(guards, modules);
     for (const { type, isController } of declaredClasses(modules)) this.wire(type, isController);
     if (this.isObserving) config.addGlobalInterceptor(HANDLER_INTERCEPTOR);
+  }
+
+  exchangeOf(context: ExecutionContext): Exchange {
+    return exchangeOf(context, this.handshakes);
+  }
+
+  /** Returns why the connections to gateways cannot be limited. */
+  problems(): readonly string[] {
+    return this.connections.problemsOfGateways();
+  }
+
+  start(): void {
+    this.handshakes.start();
+    this.connections.start();
+  }
+
+  stop(): void {
+    this.connections.stop();
   }
 
   private wire(type: Type, isController: boolean): void {

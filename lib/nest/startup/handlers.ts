@@ -82,6 +82,13 @@ export function handlersOf(type: Type, isController: boolean): readonly HandlerM
   }));
 }
 
+/** Whether a class has a handler outside HTTP, or a method that is limited when it is called. */
+export function hasOtherHandlers({ type, isController }: HandlerClass): boolean {
+  return handlersOf(type, isController).some(
+    ({ kind, isLimited }) => kind !== 'http' && (isLimited || kind !== 'none'),
+  );
+}
+
 /** Returns the classes of controllers and providers before they have instances, except those that a factory makes. */
 export function* declaredClasses(modules: ModulesContainer): Iterable<HandlerClass> {
   for (const { controllers, providers } of modules.values()) {

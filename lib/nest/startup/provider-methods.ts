@@ -15,7 +15,7 @@ import {
   type MethodLimiter,
 } from '../limited-method.js';
 import { loadNamed } from '../rules/named-algorithms.js';
-import { HandlerStages } from '../../transports/handler-stages.js';
+import { TransportLoader } from '../request/transport-loader.js';
 import { callExchange } from '../../transports/provider.js';
 import { isCall, isController, classOf, handlerKind, type HandlerMethod } from './handlers.js';
 import { RouteRules } from './route-rules.js';
@@ -68,7 +68,7 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   constructor(
     @Inject(Routes) private readonly routes: Routes,
     @Inject(RouteRules) private readonly rules: RouteRules,
-    @Inject(HandlerStages) private readonly stages: HandlerStages,
+    @Inject(TransportLoader) private readonly transports: TransportLoader,
     @Inject(Responder) private readonly responder: Responder,
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(METHOD_LIMITER) private readonly injected: InjectedLimiter,
@@ -122,7 +122,8 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   }
 
   private async run(route: Route, exchange: Exchange, method: () => unknown): Promise<unknown> {
-    return this.stages.call(
+    const { stages } = await this.transports.open();
+    return stages.call(
       route,
       exchange,
       ({ context }, decision, detail) => this.responder.deny(context, decision, detail),

@@ -2,8 +2,9 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { ModuleCheck } from '../checks/module-check.js';
+import { TransportLoader } from '../request/transport-loader.js';
 import { limitedEnhancers } from './enhancers.js';
-import { classes, handlersOf, isDecorated } from './handlers.js';
+import { classes, handlersOf, hasOtherHandlers, isDecorated } from './handlers.js';
 import { ProviderMethods } from './provider-methods.js';
 import { RouteRules } from './route-rules.js';
 import { StartCheck } from './start-check.js';
@@ -19,12 +20,15 @@ export class Walk implements OnModuleInit {
     @Inject(RouteRules) private readonly rules: RouteRules,
     @Inject(ProviderMethods) private readonly calls: ProviderMethods,
     @Inject(StartCheck) private readonly check: StartCheck,
+    @Inject(TransportLoader) private readonly transports: TransportLoader,
   ) {}
 
   /** @throws RateLimitConfigError listing all problems of all rules and handlers */
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
+    if ([...classes(this.modules)].some(hasOtherHandlers)) await this.transports.open();
+
     this.rules.compileOptions();
-    this.rules.finish(this.visitNew(true));
+    this.rules.finish([...this.visitNew(true), ...(this.transports.current?.problems() ?? [])]);
     this.calls.start();
     ModuleCheck.checkLate(this.modules, () => {
       const problems = this.visitNew(false);
