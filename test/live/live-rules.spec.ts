@@ -50,6 +50,28 @@ describe.each(EVERY_SOURCE)('live rules in %s', (name, open) => {
     expect((await one.limits.peek('login', '203.0.113.9')).limit).toBe(10);
   });
 
+  it('a change applies although a program has read it before the process found it', async () => {
+    const [one, two] = await startTwo();
+    await one.rules.set('login', { limit: 3 }, BY);
+    expect(await two.rules.get('login')).toMatchObject({ fields: { limit: 3 } });
+    await until(async () => (await two.policyOf('/login'))!.includes('"login";q=3;'), 'the change');
+  });
+
+  it('a change applies in each of two applications of a process that have one source', async () => {
+    const { source, other } = open();
+    const apps = [await startLiveApp(source), await startLiveApp(source)];
+    for (const limit of [3, 4, 5]) {
+      await other.write!({ rule: 'login', fields: { limit }, ...BY });
+      for (const app of apps) {
+        await until(
+          async () => (await app.policyOf('/login'))!.includes(`"login";q=${limit};`),
+          'the change',
+        );
+      }
+    }
+    await other.close?.();
+  });
+
   it('a denial that was cached does not outlive the rule that denied', async () => {
     const [one] = await startTwo();
     await one.rules.set('login', { limit: 2 }, BY);

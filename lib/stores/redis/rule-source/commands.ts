@@ -18,10 +18,6 @@ export interface VersionParts {
 
 export const CONFIRM = 'confirm it with rules.restore() or rules.accept() before other changes';
 
-export function foundOf(version: string, reason: string): string {
-  return `${version} ${reason}`;
-}
-
 export function keptParts(text: string): VersionParts {
   const [version = '', json = '[]'] = text.split('\n');
   return { version, parts: JSON.parse(json) as string[] };

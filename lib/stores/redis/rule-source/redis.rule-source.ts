@@ -22,7 +22,7 @@ import confirmRules from './confirm-rules.lua.js';
 import loadRules from './load-rules.lua.js';
 import { changeText, fieldOf, readRecord, recordText } from './rule-text.js';
 import writeRule from './write-rule.lua.js';
-import { LOSSES, type VersionParts, CONFIRM, foundOf, keptParts, rulesOf } from './commands.js';
+import { LOSSES, type VersionParts, CONFIRM, keptParts, rulesOf } from './commands.js';
 
 /** The options of a `RedisRuleSource`. */
 export interface RedisRuleSourceOptions {
@@ -73,11 +73,7 @@ export class RedisRuleSource implements RuleSource {
   /** The rules of the last version that was not lost. */
   private inForce: VersionParts | undefined;
   private loss: RuleLoss | undefined;
-  /** What the last load has found: the version, and why rules are lost. */
-  private found: string | undefined;
   private keptAt = -Infinity;
-  /** The server's time at the last poll, in milliseconds since the epoch. */
-  private beatAt = -Infinity;
 
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options: RedisRuleSourceOptions) {
@@ -91,7 +87,6 @@ export class RedisRuleSource implements RuleSource {
       loadRules,
       MOST_LIVE_RULES,
     )) as string[] & [string, string, string, string, string];
-    this.found = foundOf(version, reason);
     const stored = rulesOf(parts, Number(now));
     if (reason === '') {
       this.loss = undefined;
@@ -111,7 +106,8 @@ export class RedisRuleSource implements RuleSource {
 
   watch(changed: () => void): () => void {
     this.followers += 1;
-    const poll = every(POLL_EVERY_MS, () => void this.poll(changed));
+    const last = { found: '', at: -Infinity };
+    const poll = every(POLL_EVERY_MS, () => void this.poll(last, changed));
     return () => {
       poll.stop();
       this.followers -= 1;
@@ -133,11 +129,6 @@ export class RedisRuleSource implements RuleSource {
 
   /** Stores the rules in force again. */
   async restore(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number> {
-    if (this.loss && !this.inForce) {
-      throw new RateLimitConfigError([
-        'rules.restore: no process has the lost rules; set them again after rules.accept()',
-      ]);
-    }
     return this.confirm(author, 'restored', JSON.stringify(this.inForce?.parts ?? []));
   }
 
@@ -156,6 +147,11 @@ export class RedisRuleSource implements RuleSource {
     const [outcome, version = '0', replicas = '0'] = reply as [string, string?, string?];
     if (outcome === 'whole')
       throw new RateLimitConflictError('', 0, 'no live rules are lost, or not any more');
+    if (outcome === 'gone') {
+      throw new RateLimitConfigError([
+        'rules.restore: no process has the lost rules; set them again after rules.accept()',
+      ]);
+    }
     if (outcome === 'unknown')
       throw new RateLimitConflictError('', 0, 'another process has later rules; repeat it');
     if (replicas !== '0') await this.replicated(loss, version, replicas);
@@ -205,18 +201,27 @@ export class RedisRuleSource implements RuleSource {
     );
   }
 
-  /** Calls back if something else would be loaded, or cannot be read: the next `load` finds out why. */
-  private async poll(changed: () => void): Promise<void> {
+  /**
+   * Calls back if something else would be loaded, or cannot be read: the next `load` finds out why.
+   *
+   * @param last what the last poll of this follower has found, and the server's time in milliseconds since the epoch. What
+   *   was loaded does not count: other followers and `rules.get` load too. The version in force does: between two polls,
+   *   rules may be restored and lost again.
+   */
+  private async poll(last: { found: string; at: number }, changed: () => void): Promise<void> {
+    const inForce = this.inForce?.version;
     const beat = (await this.run(beatRules, BEAT_KEPT_MS).catch(() => undefined)) as
       [string, string, string, string] | undefined;
-    const [version = '', reason = '', now, own] = beat ?? [];
+    const [version, reason, now, earlier] = beat ?? ['', '', '', ''];
+    const found = [version, reason, inForce].join();
     // A clock that was set back: a rule that has ended in this process may go on.
-    const isSetBack = Number(now) < this.beatAt - 1000;
+    const isSetBack = Number(now) < last.at - 1000;
     // While rules are lost, a process that keeps later ones may store them at any time.
-    const isWaiting = reason !== '' && own !== '';
-    if (!beat || foundOf(version, reason) !== this.found || isSetBack || isWaiting) changed();
-    if (beat) this.beatAt = Number(now);
-    if (this.loss && this.followers > 0) await this.keep().catch(() => undefined);
+    const isWaiting = reason !== '' && earlier !== '';
+    if (found !== last.found || !beat || isSetBack || isWaiting) changed();
+    last.found = found;
+    if (beat) last.at = Number(now);
+    if (this.loss && earlier === '' && this.followers > 0) await this.keep().catch(() => undefined);
   }
 
   /** Keeps the rules in force for processes that start after the loss. */
