@@ -60,7 +60,7 @@ async function beats(client: Redis): Promise<number> {
 }
 
 describe('counters that Redis has lost', () => {
-  it.each(['FLUSHALL', 'SWAPDB 0 1'])(
+  it.each(['FLUSHALL', 'FLUSHDB', 'SWAPDB 0 1'])(
     '%s is reported once, in the log, as an event and in health',
     async (command) => {
       const server = await startServer();
@@ -106,6 +106,22 @@ describe('counters that Redis has lost', () => {
     await server.kill();
     await until(() => Date.now() > validUntil + 6000, 'the end of every heartbeat', 30_000);
     await server.restart();
+    await until(() => lost.length > 0, 'the event', 20_000);
+  }, 60_000);
+
+  it('FLUSHDB of another database is not reported', async () => {
+    const server = await startServer();
+    const client = clientOf(server);
+    const { lost, codes } = await start(`${server.url}/3`);
+    await client.select(3);
+    await until(async () => (await beats(client)) > 0, 'a heartbeat');
+    const before = await beats(client);
+    await client.select(0);
+    await client.flushdb();
+    await client.select(3);
+    await until(async () => (await beats(client)) > before, 'the next heartbeat', 20_000);
+    expect([lost, await codes()]).toEqual([[], []]);
+    await client.flushdb();
     await until(() => lost.length > 0, 'the event', 20_000);
   }, 60_000);
 

@@ -41,7 +41,7 @@ async function healthOf({ app }: LiveApp) {
 }
 
 describe('live rules that Redis has lost', () => {
-  it.each(['FLUSHALL', 'SWAPDB 0 1', 'DEL {rl:rules}', 'DEL {rl:rules}:version'])(
+  it.each(['FLUSHALL', 'FLUSHDB', 'SWAPDB 0 1', 'DEL {rl:rules}', 'DEL {rl:rules}:version'])(
     'after %s, processes keep the last rules, report the loss and refuse changes until the rules are restored',
     async (command) => {
       const { redis, start } = await startServer();
@@ -81,6 +81,36 @@ describe('live rules that Redis has lost', () => {
     },
     60_000,
   );
+
+  it('FLUSHDB of another database loses no live rules', async () => {
+    const { server, redis } = await startServer();
+    const app = await startLiveApp(new RedisRuleSource({ redis: `${server.url}/3` }));
+    await app.rules.set('login', { limit: 3 }, BY);
+    await redis.flushdb();
+    await app.rules.set('login', { limit: 4 }, BY); // a loss would refuse it
+    expect(app.rules.loss).toBeUndefined();
+    await redis.select(3);
+    await redis.flushdb();
+    await untilLost(app);
+    await expectLimit(app, 4);
+  }, 60_000);
+
+  it('a process that has not read the lost rules yet does not state that no process has them', async () => {
+    const { redis, start } = await startServer();
+    const [app, other] = [await start(), await start()];
+    await app.rules.set('login', { limit: 3 }, BY);
+    await redis.flushall();
+    await untilLost(app);
+    const restore = () =>
+      other.rules.restore(BY).then(
+        () => true,
+        (error: Error) => error.message,
+      );
+    for (let result = await restore(); result !== true; result = await restore()) {
+      expect(result).toBe('live rules: another process has later rules; repeat it');
+    }
+    await expectLimit(other, 3);
+  }, 60_000);
 
   it('accept puts in force what Redis holds, in every process', async () => {
     const { redis, start } = await startServer();
