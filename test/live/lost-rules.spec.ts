@@ -104,7 +104,7 @@ describe('live rules that Redis has lost', () => {
     const restore = () =>
       other.rules.restore(BY).then(
         () => true,
-        (error: Error) => error.message,
+        (error: unknown) => (error as Error).message,
       );
     for (let result = await restore(); result !== true; result = await restore()) {
       expect(result).toBe('live rules: another process has later rules; repeat it');

@@ -35,8 +35,8 @@ class Peer {
       const state = await seen();
       return Object.entries(expected).every(([name, value]) => state[name as keyof State] === value);
     };
-    await until(isSo, what, 5000).catch(async (error: Error) => {
-      throw new Error(`${error.message}: ${JSON.stringify(await seen())}`);
+    await until(isSo, what, 5000).catch(async (error: unknown) => {
+      throw new Error(`${(error as Error).message}: ${JSON.stringify(await seen())}`);
     });
   }
 
