@@ -29,7 +29,6 @@ import {
 import { Changes } from './http/changes.js';
 import { EventStreams } from './http/event-streams.js';
 import { Previews } from './preview/previews.js';
-import { RuleViews } from './rule-views.js';
 import { Snapshots } from './snapshots.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
 import { SubjectActions } from './subjects/subject-actions.js';
@@ -42,7 +41,6 @@ const PARTS = [
   Previews,
   ProcessReports,
   RemainingPermits,
-  RuleViews,
   Snapshots,
   SubjectActions,
 ] as const;

@@ -1,14 +1,9 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DEFAULT_ALGORITHM } from '../rules/rule.js';
 import type { EffectiveField, EffectiveRule } from '../live/listed-rule.js';
-import { LiveState } from '../live/live-state.js';
-import { RateLimitService } from '../nest/rate-limit.service.js';
 import { isLiveField } from '../nest/rules/live-layer.js';
 import { whyNoPreview } from './preview/replayed-rule.js';
 import type { SnapshotChange, SnapshotField, SnapshotRule } from './snapshot.js';
 
-/** Routes may be found later: the rules are listed again after this time, and after each live change. */
-const LISTED_FOR_MS = 5000;
 const LONGEST_VALUE = 1000;
 
 /** What the page shows of a rule besides its figures. */
@@ -17,44 +12,20 @@ export type RuleView = Pick<
   'rule' | 'routes' | 'fields' | 'noPreview' | 'shadow' | 'change' | 'exceptions'
 >;
 
-/** The rules that this process applies, with the origin of each field. */
-@Injectable()
-export class RuleViews implements OnModuleInit {
-  private listed: { readonly at: number; readonly rules: readonly RuleView[] } | undefined;
-
-  constructor(
-    @Inject(RateLimitService) private readonly limits: RateLimitService,
-    @Inject(LiveState) private readonly state: LiveState,
-  ) {}
-
-  onModuleInit(): void {
-    this.state.watch(() => (this.listed = undefined));
+/** Returns the rules that this process applies by their names, with the origin of each field. */
+export function viewsOf(rules: readonly EffectiveRule[]): ReadonlyMap<string, RuleView> {
+  const byName = new Map<string, EffectiveRule[]>();
+  for (const each of rules) {
+    const known = byName.get(each.rule);
+    if (known) known.push(each);
+    else byName.set(each.rule, [each]);
   }
-
-  /** The rules by name. */
-  all(): readonly RuleView[] {
-    const now = performance.now();
-    if (!this.listed || now - this.listed.at > LISTED_FOR_MS) {
-      this.listed = { at: now, rules: this.list() };
-    }
-    const age = now - this.listed.at;
-    return this.listed.rules.map((view) => aged(view, age));
-  }
-
-  private list(): readonly RuleView[] {
-    const byName = new Map<string, EffectiveRule[]>();
-    for (const rule of this.limits.rules.list())
-      byName.set(rule.rule, [...(byName.get(rule.rule) ?? []), rule]);
-    const views = Array.from(byName, ([name, rules]) =>
-      viewOf(rules, this.state.changesOf(name)?.exceptions.length ?? 0),
-    );
-    return views.sort((one, other) => (one.rule < other.rule ? -1 : 1));
-  }
+  return new Map(Array.from(byName, ([name, each]) => [name, viewOf(each)]));
 }
 
-function viewOf(rules: readonly EffectiveRule[], exceptions: number): RuleView {
+function viewOf(rules: readonly EffectiveRule[]): RuleView {
   const [first] = rules as readonly [EffectiveRule];
-  const { live, rule } = first;
+  const { live, rule, exceptions } = first;
   const fields = Object.entries(first.fields).map(([name, field]) => shownField(name, field));
   const isKnown = Object.hasOwn(first.fields, 'algorithm');
   const algorithm = { value: DEFAULT_ALGORITHM, from: 'the default' };
@@ -67,7 +38,7 @@ function viewOf(rules: readonly EffectiveRule[], exceptions: number): RuleView {
     change: live
       ? { ...live, fields: live.fields as SnapshotChange['fields'], version: live.version ?? 0 }
       : null,
-    exceptions,
+    exceptions: exceptions.length,
   };
 }
 
@@ -88,13 +59,4 @@ function shownField(name: string, { value, from }: EffectiveField): SnapshotFiel
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'function' ? 'function' : (JSON.stringify(value) ?? '');
-}
-
-function aged(view: RuleView, ageMs: number): RuleView {
-  const { change } = view;
-  if (change?.expiresInMs === undefined) return view;
-  return {
-    ...view,
-    change: { ...change, expiresInMs: Math.max(0, Math.round(change.expiresInMs - ageMs)) },
-  };
 }

@@ -1,15 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { SourcedRule } from '../contracts/rule-source.js';
 import { subjectForPrograms, subjectFromSource } from '../rules/subject.js';
+import { RateLimitService } from '../nest/rate-limit.service.js';
 import { LiveFollower } from '../live/live-follower.js';
 import { LiveState } from '../live/live-state.js';
 import { MOST_RULES } from './collect/collector.js';
 import { LONGEST_FIGURES } from './collect/process-report.js';
 import { ProcessReports, type AllReports } from './collect/process-reports.js';
 import type { CountedElement } from './collect/space-saving.js';
-import { totalsOf, type RuleTotals } from './collect/totals.js';
+import { ruleTotals, totalsOf, type RuleTotals } from './collect/totals.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from './dashboard.options.js';
-import { RuleViews, type RuleView } from './rule-views.js';
+import { viewsOf, type RuleView } from './rule-views.js';
 import type { Snapshot, SnapshotLive, SnapshotLoss, SnapshotRule } from './snapshot.js';
 import { subjectFor, subjectId, subjectOfText } from './subjects/masked.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
@@ -19,7 +20,7 @@ import { RemainingPermits } from './subjects/remaining-permits.js';
 export class Snapshots {
   constructor(
     @Inject(ProcessReports) private readonly processes: ProcessReports,
-    @Inject(RuleViews) private readonly views: RuleViews,
+    @Inject(RateLimitService) private readonly limits: RateLimitService,
     @Inject(RemainingPermits) private readonly remaining: RemainingPermits,
     @Inject(LiveFollower) private readonly live: LiveFollower,
     @Inject(LiveState) private readonly state: LiveState,
@@ -69,7 +70,7 @@ export class Snapshots {
     totals: ReadonlyMap<string, RuleTotals>,
     { secret }: AllReports,
   ): Promise<readonly SnapshotRule[]> {
-    const views = new Map(this.views.all().map((view) => [view.rule, view]));
+    const views = viewsOf(this.limits.rules.list());
     const names = [...new Set([...views.keys(), ...totals.keys()])].sort();
     const asked = names.flatMap((rule) =>
       (totals.get(rule)?.top ?? []).map(([subject, , , route]) => ({
@@ -83,7 +84,7 @@ export class Snapshots {
     const editable = this.isLive && this.options.readOnly !== true;
     return names.map((rule) => {
       const view = views.get(rule);
-      const { top, ...figures } = totals.get(rule) ?? NO_TOTALS;
+      const { top, ...figures } = totals.get(rule) ?? ruleTotals([], 0);
       const subjects = top.map((each) => this.subjectOf(secret, rule, each, permits[next++] ?? null));
       return {
         ...(view ?? unknownRule(rule)),
@@ -109,16 +110,6 @@ export class Snapshots {
     };
   }
 }
-
-const NO_TOTALS: RuleTotals = {
-  allowed: 0,
-  denied: 0,
-  wouldDeny: 0,
-  trialDeny: 0,
-  seconds: [],
-  byRoute: [],
-  top: [],
-};
 
 function tooMany(uncounted: number): string {
   const rate = uncounted < 1 ? 'less than one' : Math.round(uncounted);

@@ -69,13 +69,6 @@ export function ruleOf(fields: RuleText): AnyRule {
   return Object.fromEntries(read) as unknown as AnyRule;
 }
 
-/** Returns the text of a rule, which `fieldsOf` reads. */
-export function textOf({ limit, window, algorithm, ...options }: RuleText): string {
-  const amount = window === undefined ? limit! : `${limit!}/${window}`;
-  const words = Object.entries(options).map(([name, value]) => `${name}=${value}`);
-  return [amount, ...(algorithm === undefined ? [] : [algorithm]), ...words].join(' ');
-}
-
 function hasLeases(algorithm: string | undefined): boolean {
   if (algorithm === undefined || !Object.hasOwn(algorithms, algorithm)) return false;
   return 'leases' in algorithms[algorithm as AlgorithmName];

@@ -31,8 +31,9 @@ export class CallContext {
   }
 }
 
-/** A call without a client address: a message, an event, or a call of a library. */
-export abstract class CallExchange extends Exchange {
+/** A call without a client address: a message, an event, or a call of a library, such as a queue consumer or a bot. */
+export class CallExchange extends Exchange {
+  readonly transport: Exchange['transport'] = 'other';
   readonly request = WITHOUT_CLIENT;
 
   constructor(readonly context: ExecutionContext) {
@@ -40,14 +41,9 @@ export abstract class CallExchange extends Exchange {
   }
 }
 
-/** A call of a library, such as a queue consumer or a bot. */
-export class OtherExchange extends CallExchange {
-  readonly transport = 'other';
-}
-
 /** Returns the exchange of a call. */
-export function callExchange(type: Type, method: unknown, args: unknown[]): OtherExchange {
-  return new OtherExchange(CallContext.of('provider', type, method, args));
+export function callExchange(type: Type, method: unknown, args: unknown[]): CallExchange {
+  return new CallExchange(CallContext.of('provider', type, method, args));
 }
 
 /**

@@ -58,7 +58,7 @@ const DROPPED = Symbol.for('nestjs-redis-rate-limit:dropped');
 
 /** A message or an event of a microservice: no client address, no response. */
 export class RpcExchange extends CallExchange {
-  readonly transport = 'rpc';
+  override readonly transport = 'rpc';
 
   /** Whether the sender expects no reply. */
   get isEvent(): boolean {

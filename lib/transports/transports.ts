@@ -2,7 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Exchange } from '../nest/request/exchange.js';
 import { graphqlExchange } from './graphql.js';
 import type { Handshakes } from './handshakes.js';
-import { OtherExchange } from './provider.js';
+import { CallExchange } from './provider.js';
 import { RpcExchange } from './rpc.js';
 import { wsExchange } from './ws.js';
 
@@ -16,6 +16,6 @@ export function exchangeOf(context: ExecutionContext, handshakes: Handshakes): E
     case 'rpc':
       return new RpcExchange(context);
     default:
-      return new OtherExchange(context);
+      return new CallExchange(context);
   }
 }

@@ -1,6 +1,6 @@
 import { parseDuration } from '../../lib/contracts/duration.js';
-import { textOf, type RuleText } from '../../lib/simulate/rule-text.js';
-import { fieldNames } from './rule.js';
+import type { RuleText } from '../../lib/simulate/rule-text.js';
+import { fieldNames, textOf } from './rule.js';
 
 /** Returns the decorator with a rule, in the shorter form if the rule has no options. */
 export function decoratorOf(rule: RuleText): string {

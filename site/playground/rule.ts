@@ -26,6 +26,13 @@ export function fieldNames(rule: RuleText): readonly string[] {
   );
 }
 
+/** Returns the text of a rule, which `fieldsOf` reads. */
+export function textOf({ limit, window, algorithm, ...options }: RuleText): string {
+  const amount = window === undefined ? limit! : `${limit!}/${window}`;
+  const words = Object.entries(options).map(([name, value]) => `${name}=${value}`);
+  return [amount, ...(algorithm === undefined ? [] : [algorithm]), ...words].join(' ');
+}
+
 /**
  * Compiles a rule as an application does.
  *

@@ -1,6 +1,6 @@
 import { RateLimitConfigError } from '../../lib/contracts/rate-limit-config.error.js';
-import { fieldsOf, textOf, type RuleText } from '../../lib/simulate/rule-text.js';
-import { compile, fieldNames } from './rule.js';
+import { fieldsOf, type RuleText } from '../../lib/simulate/rule-text.js';
+import { compile, fieldNames, textOf } from './rule.js';
 import {
   COLUMNS,
   initialValues,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { ruleOf } from '../../lib/algorithms/example.js';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
-import { readRule, textOf, type RuleText } from '../../lib/simulate/rule-text.js';
+import { readRule, type RuleText } from '../../lib/simulate/rule-text.js';
 import { controlsOf } from '../../site/playground/controls.js';
 import { commandOf, decoratorOf } from '../../site/playground/decorator.js';
-import { tryCompile } from '../../site/playground/rule.js';
+import { textOf, tryCompile } from '../../site/playground/rule.js';
 import { problemsOf } from '../readme/snippet-program.js';
 
 const rules = Object.values(algorithms).flatMap((algorithm) =>

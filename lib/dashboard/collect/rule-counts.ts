@@ -1,7 +1,7 @@
 import type { RuleDecision } from '../../contracts/decision.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { RULE_CHART_S } from '../snapshot.js';
-import { hashOf, TrafficRecord } from '../preview/traffic-record.js';
+import { hashOf, routeHash, TrafficRecord } from '../preview/traffic-record.js';
 import { subjectText } from '../subjects/masked.js';
 import { DeniedSubjects } from './space-saving.js';
 import { Seconds } from './durations.js';
@@ -30,7 +30,6 @@ export class RuleCounts {
   seen = 0;
   /** Whether permits of the rule have ever been refunded. */
   isRefunded = false;
-  private readonly routeHashes = new Map<string | undefined, number>([[undefined, 0]]);
 
   /**
    * Counts the result of the rule for a request.
@@ -52,7 +51,7 @@ export class RuleCounts {
     const { cost, route, rule } = hit;
     const { resolved } = rule;
     const subject = hashOf(text);
-    this.traffic.add(now, { subject, route: this.routeHash(route), cost, isDenied: !allowed, resolved });
+    this.traffic.add(now, { subject, route: routeHash(route), cost, isDenied: !allowed, resolved });
   }
 
   /**
@@ -63,7 +62,7 @@ export class RuleCounts {
   refunded(now: number, hit: RuleHit, at: number | undefined): void {
     this.isRefunded = true;
     const subject = hashOf(subjectText(hit.subject));
-    this.traffic.refund(now, { subject, route: this.routeHash(hit.route), at });
+    this.traffic.refund(now, { subject, route: routeHash(hit.route), at });
   }
 
   /** Counts a request that was denied without being counted by the limiter. */
@@ -81,13 +80,5 @@ export class RuleCounts {
     const counts = { allowed: new Seconds(RATE_S), denied: new Seconds(RATE_S) };
     this.routes.set(route, counts);
     return counts;
-  }
-
-  private routeHash(route: string | undefined): number {
-    const known = this.routeHashes.get(route);
-    if (known !== undefined) return known;
-    const hash = hashOf(route!);
-    if (this.routeHashes.size < MOST_ROUTES) this.routeHashes.set(route, hash);
-    return hash;
   }
 }

@@ -60,7 +60,8 @@ export function totalsOf(reports: readonly ProcessReport[], second: number): Tot
   };
 }
 
-function ruleTotals(parts: readonly Part[], second: number): RuleTotals {
+/** Returns the figures of a rule; those without requests if it has no parts. */
+export function ruleTotals(parts: readonly Part[], second: number): RuleTotals {
   const rate = (count: (part: Part) => number): number => sum(parts.map((part) => count(part) / part.span));
   return {
     allowed: rate(({ allowed }) => sum(allowed.slice(-RATE_S))),

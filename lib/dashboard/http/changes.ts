@@ -47,14 +47,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
       version: await limits.rules.unset(text('rule', rule), changeBy(by, options)),
     }),
   },
-  'rules/restore': {
-    fields: ['reason'],
-    run: async ({ limits }, given, by) => ({ version: await limits.rules.restore(lossBy(by, given)) }),
-  },
-  'rules/accept': {
-    fields: ['reason'],
-    run: async ({ limits }, given, by) => ({ version: await limits.rules.accept(lossBy(by, given)) }),
-  },
+  'rules/restore': endOfLoss('restore'),
+  'rules/accept': endOfLoss('accept'),
   'subjects/reset': {
     fields: ['rule', 'subject'],
     run: async ({ subjects }, { rule, subject }, by) => ({
@@ -122,8 +116,13 @@ function changeBy(by: () => string, options: Given): SetOptions {
   throw new UnprocessableEntityException('version: missing; it is that of `change`, or 0 without one');
 }
 
-function lossBy(by: () => string, { reason }: Given): { by: string; reason?: string } {
-  return { by: by(), ...(reason !== undefined && { reason: text('reason', reason) }) };
+/** Ends a loss of live rules. */
+function endOfLoss(how: 'restore' | 'accept'): Change {
+  const run: Change['run'] = async ({ limits }, { reason }, by) => {
+    const author = { by: by(), ...(reason !== undefined && { reason: text('reason', reason) }) };
+    return { version: await limits.rules[how](author) };
+  };
+  return { fields: ['reason'], run };
 }
 
 /** @throws UnprocessableEntityException if the body is no object, or has other fields */

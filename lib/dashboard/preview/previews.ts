@@ -14,7 +14,7 @@ import { ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
 import { whyNoPreview, ReplayedRule } from './replayed-rule.js';
 import { replayTraffic } from './replay-traffic.js';
-import { hashOf, mergeTraffic, readTraffic, type RecordedTraffic } from './traffic-record.js';
+import { mergeTraffic, readTraffic, routeHash, type RecordedTraffic } from './traffic-record.js';
 
 /** Processes look for questions once a second. */
 const LONGEST_WAIT_MS = 2500;
@@ -68,11 +68,8 @@ export class Previews {
 
   /** The rule on each route, by the hash of the route; 0 if routes share its counters. */
   private rulesOf(rule: string, change: RuleChanges): Map<number, ReplayedRule> {
-    const rules = this.table.rulesNamed(rule).map((each) => {
-      const { route } = each;
-      return [route === undefined ? 0 : hashOf(route), replayed(each, change)] as const;
-    });
-    return new Map(rules);
+    const rules = this.table.rulesNamed(rule);
+    return new Map(rules.map((each) => [routeHash(each.route), replayed(each, change)]));
   }
 
   private recorded(rule: string): RecordedTraffic {

@@ -202,6 +202,11 @@ export function hashOf(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
+/** Returns the hash of a route; 0 if routes share a counter. */
+export function routeHash(route: string | undefined): number {
+  return route === undefined ? 0 : hashOf(route);
+}
+
 /** Returns the requests in a text of another process; `undefined` if it has another form. */
 export function readTraffic(text: string): RecordedTraffic | undefined {
   try {
