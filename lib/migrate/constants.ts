@@ -1,4 +1,5 @@
 import type * as TsMorph from 'ts-morph';
+import { isChanged } from './changes.js';
 
 type Constant = string | number | boolean;
 
@@ -13,7 +14,7 @@ export const HELPERS: Readonly<Record<string, number>> = {
 
 /**
  * Returns the value of an expression of literals, constants, members of enums and of constant objects, also from other
- * files; `undefined` for anything else.
+ * files; `undefined` for anything else, and for what the program changes later.
  *
  * @param helperOf returns the name of throttler's helper that a node is
  */
@@ -51,14 +52,17 @@ export function valueOf(
     return typeof count === 'number' ? count * (HELPERS[helper!] ?? NaN) : undefined;
   }
   if (!Node.isIdentifier(node) && !Node.isPropertyAccessExpression(node)) return undefined;
+  if (isChanged(m, node)) return undefined;
   const type = node.getType();
   if (type.isStringLiteral() || type.isNumberLiteral()) return type.getLiteralValue() as Constant;
   if (type.isEnumLiteral()) return type.getLiteralValue() as Constant | undefined;
   return read(definitionOf(m, node));
 }
 
-/** Returns the expression that a constant, or a property of a constant object, is defined by. */
-export function definitionOf({ Node }: typeof TsMorph, node: TsMorph.Node): TsMorph.Node | undefined {
+/** Returns the expression that a constant, or a property of a constant object, is defined by and keeps. */
+export function definitionOf(m: typeof TsMorph, node: TsMorph.Node): TsMorph.Node | undefined {
+  const { Node } = m;
+  if (isChanged(m, node)) return undefined;
   const name = Node.isPropertyAccessExpression(node) ? node.getNameNode() : node;
   const symbol = name.getSymbol();
   for (const each of (symbol?.getAliasedSymbol() ?? symbol)?.getDeclarations() ?? []) {

@@ -1,9 +1,12 @@
 import type * as TsMorph from 'ts-morph';
 import { objectAt } from './constants.js';
-import { durationFor, type Source } from './source.js';
+import { durationFor, MARK, type Source } from './source.js';
 import { fieldsOf, valuesOf } from './rules.js';
+import { isMetadataKey } from './throttlers.js';
 
 const BY_HAND = 'write @RateLimit, one for each throttler';
+
+const METADATA = `a key of throttler's metadata; ${BY_HAND}`;
 
 /** Rewrites `@Throttle` and `@SkipThrottle`, also where a function composes decorators. */
 export function migrateDecorators(source: Source): void {
@@ -22,10 +25,12 @@ export function migrateDecorators(source: Source): void {
   }
   for (const each of file.getDescendantsOfKind(m.SyntaxKind.Identifier)) {
     if (each.wasForgotten() || each.getFirstAncestorByKind(m.SyntaxKind.ImportDeclaration)) continue;
-    if (each.getFirstAncestor((node) => node.getText().startsWith('MIGRATE_BY_HAND('))) continue;
+    if (each.getFirstAncestor((node) => node.getText().startsWith(`${MARK}(`))) continue;
     const isUsed = source.is(each, 'Throttle') || source.is(each, 'SkipThrottle');
     if (isUsed) source.mark(each, `a decorator of throttler that is not called here; ${BY_HAND}`);
   }
+  for (const each of file.getDescendants())
+    if (!each.wasForgotten() && isMetadataKey(m, each)) source.mark(each, METADATA);
 }
 
 function replace(decorator: TsMorph.Decorator, [first, ...others]: readonly string[]): void {

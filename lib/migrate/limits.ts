@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import type * as TsMorph from 'ts-morph';
-import { classesIn, isTest, millisecondsIn, textOf, type Source } from './source.js';
+import { classesIn, millisecondsIn, textOf, type Source } from './source.js';
+import { isTest } from './changes.js';
 import { valuesOf } from './rules.js';
 import {
   UNKNOWN,
@@ -169,7 +170,7 @@ function limitsOf(source: Source, places: readonly Decoration[][], all: Limits, 
   for (const decorations of places) {
     read({ limits, skipped }, source, decorations, all);
     const isUnsure = decorations.some(
-      ({ call, isSure }) => !isSure && /^(Skip)?(Throttle|RateLimit)$/.test(nameIn(call)),
+      ({ call, isSure, setsMetadata }) => setsMetadata || (!isSure && nameIn(call) !== ''),
     );
     if (isUnsure) overlay(limits, UNKNOWN, {});
   }

@@ -6,7 +6,8 @@ import { migrateDecorators } from './decorators.js';
 import { isGuardProvider, migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
 import { limitsAfter, limitsBefore, tableOf } from './limits.js';
-import { isTest, MARK, Source, THROTTLER, type Application } from './source.js';
+import { MARK, Source, THROTTLER, type Application } from './source.js';
+import { isTest } from './changes.js';
 import { UNKNOWN, objectsIn, rootsOf, throttlersOf } from './throttlers.js';
 
 /** How to migrate. */
@@ -44,8 +45,8 @@ export async function migrate(
   const all = project.getSourceFiles().filter((file) => isWithin(folder, file.getFilePath()));
   const application: Application = { names: undefined, hasGlobalGuard: false, roots: 0 };
   const sources = all.map((file) => new Source(m, file, application));
-  const found = sources.filter(({ file }) => namesThrottler(m, file));
-  const lines = unreached(m, project, folder);
+  const found = sources.filter(({ file }) => namesThrottler(file));
+  const lines = unreached(project, folder);
   if (found.length + lines.length === 0)
     return { lines: [`${path}: no file imports ${THROTTLER}.`], isSame: true };
   Object.assign(application, look(sources));
@@ -54,6 +55,10 @@ export async function migrate(
   for (const source of found) {
     const { file } = source;
     const before = file.getFullText();
+    const isCrlf = before.includes('\r\n');
+    project.manipulationSettings.set({
+      newLineKind: isCrlf ? m.NewLineKind.CarriageReturnLineFeed : m.NewLineKind.LineFeed,
+    });
     for (const step of [migrateModules, migrateDecorators, migrateGuards]) step(source);
     source.finish();
     const isChanged = file.getFullText() !== before;
@@ -71,13 +76,13 @@ export async function migrate(
 }
 
 /** Names the files that use throttler and are not migrated: JavaScript, and those that the folder only imports. */
-function unreached(m: typeof TsMorph, project: TsMorph.Project, folder: string): string[] {
+function unreached(project: TsMorph.Project, folder: string): string[] {
   const own = new Set(project.getSourceFiles().map((file) => file.getFilePath()));
   project.resolveSourceFileDependencies();
   const outside = project
     .getSourceFiles()
     .filter((file) => !file.isInNodeModules() && !isWithin(folder, file.getFilePath()))
-    .filter((file) => !own.has(file.getFilePath()) && namesThrottler(m, file))
+    .filter((file) => !own.has(file.getFilePath()) && namesThrottler(file))
     .map((file) => file.getFilePath() as string);
   const host = project.getFileSystem();
   const { outDir = join(folder, 'dist') } = project.getCompilerOptions();
@@ -162,12 +167,9 @@ function isWithin(folder: string, file: string): boolean {
   return !path.startsWith('..') && !isAbsolute(path);
 }
 
-/** Whether a file names throttler, in an import or otherwise. */
-function namesThrottler(m: typeof TsMorph, file: TsMorph.SourceFile): boolean {
-  return (
-    file.getFullText().includes(THROTTLER) &&
-    file.getDescendantsOfKind(m.SyntaxKind.StringLiteral).some((each) => each.getLiteralText() === THROTTLER)
-  );
+/** Whether a file names throttler, or sets its metadata. */
+function namesThrottler(file: TsMorph.SourceFile): boolean {
+  return /['"]@nestjs\/throttler['"/]|['"`]THROTTLER:/.test(file.getFullText());
 }
 
 /** Collects the facts about the application that one file cannot show. */

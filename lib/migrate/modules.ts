@@ -1,6 +1,7 @@
 import type * as TsMorph from 'ts-morph';
 import { byHand, fieldsOf, textOf, valuesOf } from './rules.js';
-import { isTest, type Source } from './source.js';
+import type { Source } from './source.js';
+import { isTest } from './changes.js';
 
 /** Both are `skipIf` of a rule, which replaces that of `defaults`. */
 const SKIPS = ['skipIf', 'ignoreUserAgents'];

@@ -35,7 +35,7 @@ export class Source {
   /** Returns the name that the file uses for an export of a package; `undefined` if it does not import it. */
   localName(exported: string, from = THROTTLER): string | undefined {
     for (const declaration of this.file.getImportDeclarations()) {
-      if (declaration.getModuleSpecifierValue() !== from) continue;
+      if (!isFrom(declaration.getModuleSpecifierValue(), from)) continue;
       const found = declaration.getNamedImports().find((each) => each.getName() === exported);
       if (found) return found.getAliasNode()?.getText() ?? found.getName();
     }
@@ -95,7 +95,7 @@ export class Source {
   /** Removes imports that the migration made unused, adds those that it needs, and reports those that it cannot follow. */
   finish(): void {
     for (const each of this.file.getDescendantsOfKind(this.m.SyntaxKind.StringLiteral)) {
-      if (each.getLiteralText() !== THROTTLER) continue;
+      if (!isFrom(each.getLiteralText(), THROTTLER)) continue;
       const parent = each.getParentOrThrow();
       if (this.m.Node.isExportDeclaration(parent)) this.leave(parent, `it exports names of ${THROTTLER}`);
       else if (!this.m.Node.isImportDeclaration(parent))
@@ -103,7 +103,7 @@ export class Source {
     }
     for (const declaration of this.file.getImportDeclarations()) {
       const whole = declaration.getNamespaceImport() ?? declaration.getDefaultImport();
-      if (whole && declaration.getModuleSpecifierValue() === THROTTLER) {
+      if (whole && isFrom(declaration.getModuleSpecifierValue(), THROTTLER)) {
         this.leave(
           declaration,
           'it is imported as a whole, so that its uses are not found; import the names',
@@ -114,7 +114,7 @@ export class Source {
         if (this.isMigrated(declaration, name) && !this.isUsed(name)) {
           if (declaration.getNamedImports().length > 1 || declaration.getDefaultImport()) each.remove();
           else declaration.remove();
-        } else if (declaration.getModuleSpecifierValue() === THROTTLER) {
+        } else if (isFrom(declaration.getModuleSpecifierValue(), THROTTLER)) {
           this.leave(each, `it is still imported from ${THROTTLER}; remove its uses`);
         }
       }
@@ -124,7 +124,7 @@ export class Source {
 
   private isMigrated(declaration: TsMorph.ImportDeclaration, name: string): boolean {
     const from = declaration.getModuleSpecifierValue();
-    return from === THROTTLER || from.includes('throttler-storage') || name === 'APP_GUARD';
+    return isFrom(from, THROTTLER) || from.includes('throttler-storage') || name === 'APP_GUARD';
   }
 
   private isUsed(name: string): boolean {
@@ -149,9 +149,9 @@ export class Source {
   }
 }
 
-/** Whether a file has tests, whose modules limit no route. */
-export function isTest(file: TsMorph.SourceFile): boolean {
-  return /[.-](spec|test)\.[cm]?ts$/.test(file.getFilePath());
+/** Whether a module is a package, or a file of it. */
+export function isFrom(specifier: string, from: string): boolean {
+  return specifier === from || specifier.startsWith(`${from}/`);
 }
 
 /** The classes of a file, also those within functions. */

@@ -1,9 +1,15 @@
 import type * as TsMorph from 'ts-morph';
 import { definitionOf, objectAt } from './constants.js';
-import { classesIn, isTest, PACKAGE, THROTTLER, type Source } from './source.js';
+import { classesIn, isFrom, PACKAGE, THROTTLER, type Source } from './source.js';
+import { isTest } from './changes.js';
 import { valuesOf } from './rules.js';
 
 export const UNKNOWN = 'unknown';
+
+/** Exports of a file of throttler: keys of its metadata. */
+const KEYS = ['LIMIT', 'TTL', 'SKIP', 'TRACKER', 'BLOCK_DURATION', 'KEY_GENERATOR'].map(
+  (key) => `THROTTLER_${key}`,
+);
 
 export type Place = TsMorph.ClassDeclaration | TsMorph.ClassExpression | TsMorph.MethodDeclaration;
 
@@ -11,6 +17,8 @@ export type Place = TsMorph.ClassDeclaration | TsMorph.ClassExpression | TsMorph
 export interface Decoration {
   readonly call: TsMorph.CallExpression;
   readonly isSure: boolean;
+  /** Whether its decorator sets the metadata of throttler without a decorator of throttler. */
+  readonly setsMetadata: boolean;
 }
 
 /** The calls of the decorators of a place, and those in what they are composed of, in the order in which they run. */
@@ -21,7 +29,9 @@ export function decorationsAt(source: Source, place: Place): Decoration[] {
     .flatMap((decorator) => {
       const nodes = nodesIn(source, decorator.getExpression());
       const isSure = !nodes.some((node) => isBranch(source, node));
-      return nodes.filter((node) => source.m.Node.isCallExpression(node)).map((call) => ({ call, isSure }));
+      const setsMetadata = nodes.some((node) => isMetadataKey(source.m, node));
+      const calls = nodes.filter((node) => source.m.Node.isCallExpression(node));
+      return calls.map((call) => ({ call, isSure, setsMetadata }));
     });
 }
 
@@ -99,7 +109,18 @@ export function factoriesOf(source: Source, call: TsMorph.CallExpression): TsMor
   return (used?.getSymbol()?.getAliasedSymbol() ?? used?.getSymbol())?.getDeclarations() ?? [];
 }
 
-/** Whether a node is the name of a decorator in the imports of its file, also through a file that exports it again. */
+/** Whether a node is a key of throttler's metadata, its beginning, or the name of one that its file imports. */
+export function isMetadataKey({ Node }: typeof TsMorph, node: TsMorph.Node): boolean {
+  if (Node.isIdentifier(node) && !Node.isImportSpecifier(node.getParent()))
+    return (
+      /throttler\.constants['"]/.test(node.getSourceFile().getFullText()) &&
+      KEYS.some((key) => isCalled(node, key))
+    );
+  const isText = Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node);
+  return (isText || Node.isTemplateExpression(node)) && /^.THROTTLER:/.test(node.getText());
+}
+
+/** Whether a node is the name of an export in the imports of its file, also through a file that exports it again. */
 export function isCalled(node: TsMorph.Node, name: string): boolean {
   const packages = [THROTTLER, PACKAGE];
   return node
@@ -108,9 +129,10 @@ export function isCalled(node: TsMorph.Node, name: string): boolean {
     .some((each) => {
       const found = each.getNamedImports().find((named) => named.getName() === name);
       if (!found || (found.getAliasNode()?.getText() ?? name) !== node.getText()) return false;
-      if (packages.includes(each.getModuleSpecifierValue())) return true;
       const others = each.getModuleSpecifierSourceFile()?.getExportDeclarations() ?? [];
-      return others.some((other) => packages.includes(other.getModuleSpecifierValue() ?? ''));
+      return [each, ...others].some((from) =>
+        packages.some((name) => isFrom(from.getModuleSpecifierValue() ?? '', name)),
+      );
     });
 }
 

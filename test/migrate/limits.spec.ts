@@ -202,3 +202,109 @@ it('the guard of all routes that a condition registers is not registered without
   expect(text('app.module.ts')).toContain('MIGRATE_BY_HAND({ provide: APP_GUARD');
   expect(isSame).toBe(false);
 });
+
+it.each([
+  ['an assignment', 'LIMITS.strict = 500;'],
+  ['an increment', 'LIMITS.strict++;'],
+  ['Object.assign', 'Object.assign(LIMITS, { strict: 500 });'],
+  ['a function', 'loadLimits(LIMITS);'],
+  ['another name of it', 'const same = LIMITS; same.strict = 500;'],
+  ['another file', '', "import { LIMITS as L } from './app.module';\nL['strict'] = 500;"],
+])('a constant object that %s changes is not read as it is written', async (_how, code, other = '') => {
+  const { rows, isSame } = await migrated({
+    'app.module.ts': app(`
+      declare function loadLimits(limits: object): void;
+      export const LIMITS = { strict: 3 };
+      ${code}
+      @Controller() export class Routes {
+        @Throttle({ default: { limit: LIMITS.strict, ttl: 1000 } }) @Get() get() {}
+      }`),
+    'other.ts': other,
+  });
+  expect(rows).toEqual([['Routes.get', 'default unknown per 1s', 'default unknown per 1s', '! not known']]);
+  expect(isSame).toBe(false);
+});
+
+it('a constant object that is only read, frozen and copied is read as it is written', async () => {
+  const { rows } = await migrated({
+    'app.module.ts': app(`
+      const LIMITS = Object.freeze({ strict: 3 });
+      const OPTIONS = { default: { limit: 4, ttl: 1000 } };
+      console.log(Object.keys(OPTIONS), { ...OPTIONS }, OPTIONS.default.limit === 4);
+      @Controller() export class Routes {
+        @Throttle({ default: { limit: LIMITS.strict, ttl: 1000 } }) @Get('a') a() {}
+        @Throttle(OPTIONS) @Get('b') b() {}
+      }`),
+  });
+  expect(rows.map(([, before]) => before)).toEqual(['default 3 per 1s', 'default 4 per 1s']);
+});
+
+it('a list of throttlers that is added to is not read as it is written', async () => {
+  const { rows } = await migrated({
+    'app.module.ts': app(
+      `const list = [{ ttl: 1000, limit: 9 }];
+       list.push({ ttl: 1000, limit: 1 });
+       @Controller() class Routes { @Get() get() {} }`,
+      'list',
+    ),
+  });
+  expect(rows).toEqual([['Routes.get', 'unknown', 'none', '! differs']]);
+});
+
+it.each([
+  ['', "'THROTTLER:LIMITdefault'"],
+  ['', '`THROTTLER:LIMIT${NAME}`'],
+  ["import { THROTTLER_LIMIT } from '@nestjs/throttler/dist/throttler.constants';", 'THROTTLER_LIMIT + NAME'],
+])("a limit in throttler's metadata, set by hand, is marked where it is: %s %s", async (line, key) => {
+  const { rows, isSame, text } = await migrated({
+    'app.module.ts': app(
+      "import { Strict } from './strict';\n@Controller() class Routes { @Strict() @Get() get() {} }",
+    ),
+    'strict.ts': `import { SetMetadata } from '@nestjs/common';\n${line}
+      const NAME = 'default';
+      export const Strict = () => SetMetadata(${key}, 1);`,
+  });
+  expect(text('strict.ts')).toContain('SetMetadata(MIGRATE_BY_HAND(');
+  expect(rows).toEqual([
+    ['Routes.get', expect.stringContaining('unknown'), expect.stringContaining('unknown'), '! not known'],
+  ]);
+  expect(isSame).toBe(false);
+});
+
+it('decorators that are imported from a folder of throttler are migrated', async () => {
+  const { rows, text } = await migrated({
+    'app.module.ts': app(`@Controller() class Routes { @${strict(2)} @Get() get() {} }`)
+      .replace('SkipThrottle, Throttle, ', '')
+      .replace('import', "import { Throttle } from '@nestjs/throttler/dist/throttler.decorator';\nimport"),
+  });
+  expect(rows).toEqual([['Routes.get', 'default 2 per 1m', 'default 2 per 1m']]);
+  expect(text('app.module.ts')).not.toContain('@nestjs/throttler');
+});
+
+it('a file with CRLF keeps its line ends, and every line that is not changed', async () => {
+  const before = app(
+    `
+    class Own extends ThrottlerGuard {
+      protected async getTracker(req: any) {
+        return   req.ip;
+      }
+    }
+    @SkipThrottle({ short: true, default: false })
+    @Controller() class Routes {
+      @Get()    odd( ) {}
+      @Throttle({
+        default: { limit: 1, ttl: 1000 },
+        short: { limit: 2, ttl: 1000 },
+      })
+      @Get() get() {}
+    }`,
+    `{ errorMessage: () => {
+      return 'slow';
+    }, throttlers: [{ ttl: 1, limit: 1 }, { name: 'short', ttl: 1, limit: 1 }] }`,
+  );
+  const { text } = await migrated({ 'app.module.ts': before.replaceAll('\n', '\r\n') });
+  const after = text('app.module.ts');
+  expect(after.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+  expect(after).toContain('\r\n      @Get()    odd( ) {}\r\n');
+  expect(after).toContain('\r\n        return   req.ip;\r\n');
+});
