@@ -9,16 +9,17 @@ import { Instances } from '../layers/fallback/instances.js';
 import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import { Keys } from '../rules/keys.js';
-import { AbandonedRequests, type Adjusts } from './abandoned-requests.js';
+import type { Adjusts } from './abandoned-requests.js';
 import { isPaid, DecidedHit, decisionOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
-import { Leases } from './leases.js';
+import type { Leases } from './leases.js';
 import type { EngineOptions, RefundOptions } from './rate-limiter.options.js';
 import { Permit } from './permit.js';
 import { parts } from './parts.js';
 import type { PipelineOptions } from './pipeline.js';
 import { refundsOf } from './refund.js';
-import { type Wait, waitOf, WaitingRoom } from './waiting-room.js';
+import { type Wait, waitOf } from './wait.js';
+import type { Waits } from './waits.js';
 import { sleep } from '../contracts/timer.js';
 
 /** Decides hits of compiled rules in the store inside its layers, and provides refunds, permits and delays for the decisions. */
@@ -28,10 +29,12 @@ export class Engine {
   readonly store: Store<RuleHit>;
   readonly keys: Keys;
   readonly instances: Instances;
-  private readonly leases: Leases<Adjustment>;
-  private readonly waitingRoom: WaitingRoom;
-  private readonly abandoned: AbandonedRequests;
   private readonly adjust: Adjusts;
+  /** Absent until a request waits for permits, or holds them. */
+  private waits: Waits | undefined;
+  private opening: Promise<Waits> | undefined;
+  private fallback: BaseStore | undefined;
+  private isEnding = false;
   /** One rule for each algorithm in use. */
   private readonly samples = new Map<Algorithm, KeyedRule>();
   private readonly onRulesChanged: (() => void)[] = [];
@@ -73,16 +76,15 @@ export class Engine {
       onStoreError,
       denyCache,
       openFallback: () => {
-        const fallback = openFallback();
-        this.waitingRoom.followFallback(fallback);
-        return fallback;
+        this.fallback = openFallback();
+        this.waits?.room.followFallback(this.fallback);
+        return this.fallback;
       },
       instances: count,
       failed,
       onRulesChanged: (listener) => this.onRulesChanged.push(listener),
     };
     this.store = store.shared ? parts.layers!(store, pipeline) : store;
-    this.waitingRoom = new WaitingRoom(this.store, store, prefix, keys.instance);
     this.adjust = async (adjustments) => {
       try {
         return await this.store.adjust(adjustments);
@@ -91,11 +93,10 @@ export class Engine {
         return [];
       }
     };
-    this.leases = new Leases<Adjustment>(this.adjust);
-    this.abandoned = new AbandonedRequests(this.adjust, store.clock);
+    if (parts.waits) this.open(parts.waits);
     const unwatched = store.shared?.watch((change) => {
       this.events.storeChanged(change);
-      this.waitingRoom.wakeAll();
+      this.waits?.room.wakeAll();
     });
     const unheard = store.shared?.watchHeartbeats?.({ lostData: (server) => events.dataLost(server) });
     this.unwatch = () => {
@@ -132,7 +133,8 @@ export class Engine {
    */
   async decideWaiting(hits: readonly RuleHit[], wait: Wait, context?: unknown): Promise<Decision> {
     const startedAt = performance.now();
-    const decided = await this.waitingRoom.decide(hits, wait);
+    const { room } = this.waits ?? (await this.openWaits());
+    const decided = await room.decide(hits, wait);
     const decision = decisionOf(decided.hits, decided.results, false);
     return this.events.followsDecisions ? this.emitted(decided.hits, decision, startedAt, context) : decision;
   }
@@ -163,9 +165,13 @@ export class Engine {
     const isHeld = (hit: Hit): boolean => hit.lease !== undefined && isPaid(hit);
     const held = DecidedHit.chargeOf(decision)?.take('renew', isHeld) ?? [];
     const lost = new AbortController();
-    this.leases.hold(held, lost);
+    if (held.length > 0)
+      this.withLeases(
+        (leases) => leases.hold(held, lost),
+        () => lost.abort(),
+      );
     return new Permit(decision, lost.signal, async () => {
-      this.leases.drop(held);
+      this.withLeases((leases) => leases.drop(held));
       this.events.refunded(() => DecidedHit.hitsOf(decision, held), decision);
       const released = await this.store.adjust(held.map((lease) => ({ ...lease, kind: 'refund' })));
       return held.length > 0 && !lost.signal.aborted && !released.includes(false);
@@ -193,7 +199,7 @@ export class Engine {
     const queues = new Set(hits.filter(({ rule }) => rule.queues).map(({ key }) => key));
     const others = refunds.filter(({ key }) => !queues.has(key));
     await Promise.all([
-      this.abandoned.refund(refunds.filter(({ key }) => queues.has(key))),
+      (this.waits ?? (await this.openWaits())).abandoned.refund(refunds.filter(({ key }) => queues.has(key))),
       others.length > 0 ? this.adjust(others) : undefined,
     ]);
   }
@@ -203,6 +209,7 @@ export class Engine {
    */
   keyed(rule: CompiledRule, owner?: string, counter?: string): KeyedRule {
     const keyed = this.keys.keyed(rule, owner, counter);
+    if (rule.maxWaitMs || rule.algorithm.leases) this.openWaits().catch(() => undefined); // ready() rejects.
     for (const { algorithm } of [rule, ...(rule.trial ? [rule.trial] : [])]) {
       if (!this.samples.has(algorithm)) this.samples.set(algorithm, keyed);
     }
@@ -213,6 +220,7 @@ export class Engine {
   async ready(): Promise<void> {
     const trial = (subject: string): readonly RuleHit[] =>
       [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject));
+    await this.opening;
     await this.base.shared?.ready(trial);
     void this.instances.beat();
   }
@@ -226,7 +234,8 @@ export class Engine {
    * Ends the waits for permits: each request is decided once more, and later ones do not wait.
    */
   async endWaits(): Promise<void> {
-    await this.waitingRoom.close();
+    this.isEnding = true;
+    await this.waits?.room.close();
   }
 
   /**
@@ -234,12 +243,35 @@ export class Engine {
    */
   rulesChanged(): void {
     for (const changed of this.onRulesChanged) changed();
-    this.waitingRoom.rulesChanged();
+    this.waits?.room.rulesChanged();
+  }
+
+  /** Loads what waits for permits and holds them. */
+  private openWaits(): Promise<Waits> {
+    return (this.opening ??= this.waits
+      ? Promise.resolve(this.waits)
+      : import('./waits.js').then(({ Waits: Loaded }) => this.open(Loaded)));
+  }
+
+  private open(Opened: typeof Waits): Waits {
+    const { store, base, adjust, keys } = this;
+    this.waits = new Opened(store, base, adjust, keys.prefix, keys.instance);
+    const { room, leases } = this.waits;
+    if (this.fallback) room.followFallback(this.fallback);
+    if (this.isEnding) void room.close();
+    if (this.closing) leases.close();
+    return this.waits;
+  }
+
+  /** Uses what renews leases: at once if it is loaded. */
+  private withLeases(use: (leases: Leases<Adjustment>) => void, failed = (): void => undefined): void {
+    if (this.waits) use(this.waits.leases);
+    else void this.openWaits().then(({ leases }) => use(leases), failed);
   }
 
   private async closeAll(): Promise<void> {
     await this.endWaits();
-    this.leases.close();
+    this.waits?.leases.close();
     if (this.store !== this.base) await this.store.close();
     await this.instances.stop();
     this.unwatch(); // The store may outlive its limiters.

@@ -2,5 +2,7 @@
 import '../algorithms/registry.js';
 import { parts } from './parts.js';
 import { pipelineOf } from './pipeline.js';
+import { Waits } from './waits.js';
 
 parts.layers = pipelineOf;
+parts.waits = Waits;

@@ -1,7 +1,7 @@
 import type { Decision } from '../contracts/decision.js';
 import { readOptions } from '../contracts/options.js';
 import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
-import { LONGEST_WAIT_MS, maxWaitOf } from './window-request.js';
+import { LONGEST_WAIT_MS, maxWaitOf } from './wait.js';
 import { Engine } from './engine.js';
 import type { RateLimitEvents } from './events.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';

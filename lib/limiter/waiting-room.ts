@@ -1,9 +1,9 @@
 import type { BaseStore, TurnFollower } from '../contracts/base-store.js';
 import type { Store } from '../contracts/store.js';
-import type { MaybePromise } from '../contracts/thenable.js';
 import { after, every, onAbort, type Timer } from '../contracts/timer.js';
-import type { HitWait, RuleHit } from '../rules/compiled-rule.js';
+import type { RuleHit } from '../rules/compiled-rule.js';
 import { ownerOf, QueuedRequest } from './queued-request.js';
+import type { CurrentHits, Wait } from './wait.js';
 import type { Decided, WaitingRequest } from './waiting-request.js';
 import { WindowRequest } from './window-request.js';
 
@@ -16,20 +16,6 @@ const CHECK_EVERY_MS = 1000;
 const MOST_CHECKED = 100;
 /** The report of a turn may come later than the reply that has its permits, but not later than this. */
 const REPORTED_WITHIN_MS = 250;
-
-/** Returns the hits that a waiting request would have if it arrived now: a live change may have replaced its rules. */
-type CurrentHits = () => MaybePromise<readonly RuleHit[]>;
-
-/** How long a request waits for its turn. */
-export interface Wait {
-  /** Milliseconds, from 0. */
-  readonly maxWaitMs: number;
-  readonly signal?: AbortSignal | undefined;
-  /** Absent if the rules cannot change. */
-  readonly current?: CurrentHits | undefined;
-  /** Whether permits are charged at once, with a delay, so that only the end of a block is waited for. */
-  readonly queues?: boolean;
-}
 
 /**
  * Decides requests that wait for permits: one line for each counter, in the order of arrival. A request is decided again
@@ -210,15 +196,6 @@ export class WaitingRoom implements TurnFollower {
     }
     this.checks += MOST_CHECKED;
   }
-}
-
-/** Returns the shortest wait of some hits: all of them are taken together. */
-export function waitOf(hits: readonly RuleHit[], { signal }: HitWait): Wait {
-  return {
-    maxWaitMs: Math.min(...hits.map(({ wait }) => wait?.maxWaitMs ?? Infinity)),
-    signal: signal(),
-    current: async () => (await Promise.all(hits.map(({ wait }) => wait?.current?.() ?? []))).flat(),
-  };
 }
 
 function firstOf(line: ReadonlySet<WaitingRequest>): WaitingRequest | undefined {

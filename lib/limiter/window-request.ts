@@ -1,12 +1,9 @@
-import { toMicroseconds } from '../contracts/clock.js';
 import type { DecideOptions, HitResult, Store } from '../contracts/store.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
+import { maxWaitOf } from './wait.js';
 import { type Turn, WaitingRequest } from './waiting-request.js';
 
 const MICROSECONDS_PER_MS = 1000;
-
-/** The longest wait in milliseconds: longer than any queue. */
-export const LONGEST_WAIT_MS = 366 * 86_400e3;
 
 /**
  * A request that waits for permits of a window, or for the end of a block. The first request of a counter is decided again
@@ -60,11 +57,6 @@ export class WindowRequest extends WaitingRequest {
   private optionsOf(until: number): DecideOptions {
     return this.queues ? { maxWait: maxWaitOf(until - performance.now()) } : {};
   }
-}
-
-/** Returns a wait in microseconds: from 1, since 0 would not wait. */
-export function maxWaitOf(milliseconds: number): number {
-  return Math.max(1, toMicroseconds(Math.min(milliseconds, LONGEST_WAIT_MS)));
 }
 
 /** Returns the hits whose denials start no block: a try is no request of the client. */

@@ -45,7 +45,7 @@ function filterOver(answers: unknown[], type = 'fastify'): RateLimitFilter {
     { httpAdapter } as unknown as HttpAdapterHost,
     responder as Responder,
     new ApplicationConfig(),
-    { answerDenial } as TransportLoader,
+    { answerDenial } as Pick<TransportLoader, 'answerDenial'> as TransportLoader,
   );
 }
 

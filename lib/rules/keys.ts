@@ -135,7 +135,7 @@ export class Keys {
    * @throws RateLimitConfigError if the prefix is invalid
    */
   constructor(
-    private readonly prefix: string,
+    readonly prefix: string,
     private readonly clock: Clock,
   ) {
     if (!PREFIX.accepts(prefix)) throw new RateLimitConfigError([problem('prefix', prefix, PREFIX.allowed)]);
