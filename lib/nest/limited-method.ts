@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { Inject, Optional } from '@nestjs/common';
+import { followGuard } from './applied-call.js';
 
 /** A method as its class has it. */
 export type Method = (this: object, ...args: unknown[]) => unknown;
@@ -27,13 +27,6 @@ export const METHOD_LIMITER = Symbol.for('nestjs-redis-rate-limit:method-limiter
 
 const LIMITED = Symbol.for('nestjs-redis-rate-limit:limited');
 
-/** A call of a handler whose limits were applied, while it runs. */
-interface AppliedCall {
-  readonly handler: unknown;
-  /** Whether the method is still to be called: a guard applied its limits. */
-  isAhead: boolean;
-}
-
 /** What the ES module build and the CommonJS build share in a process. */
 interface Limiters {
   /** Of the instances into which Nest has injected one. */
@@ -42,36 +35,15 @@ interface Limiters {
   readonly running: Set<MethodLimiter>;
   /** The methods of instances that were called before they had a limiter. */
   readonly passed: WeakMap<object, LimitedMethod>;
-  readonly applied: AsyncLocalStorage<AppliedCall>;
 }
 
 const LIMITERS = Symbol.for('nestjs-redis-rate-limit:method-limiters');
 
-const { ofInstances, running, passed, applied } = ((globalThis as { [LIMITERS]?: Limiters })[LIMITERS] ??= {
+const { ofInstances, running, passed } = ((globalThis as { [LIMITERS]?: Limiters })[LIMITERS] ??= {
   ofInstances: new WeakMap(),
   running: new Set(),
   passed: new WeakMap(),
-  applied: new AsyncLocalStorage(),
 });
-
-/**
- * Runs a handler whose limits were applied.
- *
- * @param isAhead whether a guard applied them, so that its method is still to be called
- */
-export function runApplied<Result>(handler: unknown, isAhead: boolean, run: () => Result): Result {
-  return applied.run({ handler, isAhead }, run);
-}
-
-/** Whether the limits of a call were applied by a guard, or by the method that overrides this one. */
-export function isApplied(handler: unknown, isOverridden: boolean): boolean {
-  const call = applied.getStore();
-  if (!call || call.handler !== handler) return false;
-  if (isOverridden) return true;
-  const { isAhead } = call;
-  call.isAhead = false;
-  return isAhead;
-}
 
 /** Assigns an instance to the limiter of its application. */
 export function assignLimiter(instance: object, limiter: MethodLimiter): void {
@@ -118,6 +90,7 @@ export function limitCalls(target: object, name: string, descriptor: TypedProper
     Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, method), limited);
   }
   Object.defineProperties(limited, Object.getOwnPropertyDescriptors(method));
+  followGuard(limited);
   descriptor.value = limited;
   Object.defineProperty(target, name, descriptor); // A decorator that is called as a function has no effect otherwise.
   Reflect.defineMetadata(LIMITED, self, target, name);

@@ -8,6 +8,7 @@ import {
 import type { Decision } from '../contracts/decision.js';
 import { problem } from '../contracts/rate-limit-config.error.js';
 import { checkForeignHooks, checkInjected } from './checks/module-check.js';
+import { handlerOf, passGuard } from './applied-call.js';
 import { Admission } from './request/admission.js';
 import { HttpExchange, isHttp, type Exchange, type SubjectHook } from './request/exchange.js';
 import { Warnings } from './warnings.js';
@@ -17,7 +18,6 @@ import { TransportLoader } from './request/transport-loader.js';
 import { loadNamed } from './rules/named-algorithms.js';
 import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
-import { passGuard } from '../transports/handler-interceptor.js';
 
 /** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */
 const COUNTED = Symbol.for('nestjs-redis-rate-limit:counted');
@@ -159,8 +159,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     const skips = async (): Promise<unknown> => this.shouldSkip(context);
     const isSkipped = await (current ? current.answerable(context, skips) : skips());
     if (isSkipped === true) {
-      const route = this.routes.of(context.getClass(), context.getHandler() as Handler);
-      if (route) passGuard(context, route); // The method itself does not apply its limits either.
+      passGuard(context); // The method itself does not apply its limits either.
       return true;
     }
     if (isSkipped !== false && isSkipped !== undefined && isSkipped !== null) {
@@ -177,12 +176,12 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     if (!hasResponse && !others) return this.transports.open().then(() => this.apply(context, hooks));
     const exchange = hasResponse ? new HttpExchange(context) : others!.exchangeOf(context);
     if (hooks.subjectOf) exchange.subjectOf = hooks.subjectOf;
-    const [type, handler] = [context.getClass(), context.getHandler() as Handler];
+    const [type, handler] = [context.getClass(), handlerOf(context) as Handler];
     const compiled = this.routes.byType.get(type)?.get(handler);
     const loading = compiled ? undefined : loadNamed(); // A class that was loaded after start may name other algorithms.
     if (loading) return loading.then(() => this.apply(context, hooks));
     const known = compiled ?? this.rules.compileLater(type, handler);
-    if (exchange.transport === 'other') passGuard(context, known);
+    if (exchange.transport === 'other') passGuard(context);
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
     return hasResponse
       ? this.admission.enter(route, exchange, this.denied)

@@ -1,7 +1,5 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import type { Observable } from 'rxjs';
-import { runApplied } from '../nest/limited-method.js';
-import type { Route } from '../nest/request/routes.js';
 
 /** What is left to do for a request when all its guards have allowed it. */
 export interface HandlerStage {
@@ -17,22 +15,6 @@ export function leave(context: ExecutionContext, stage: HandlerStage): void {
   waiting.set(context.getArgs(), stage);
 }
 
-const guarded = new WeakMap<object, Route>();
-
-/** Records that the guard has applied the limits of a provider's method, so that the method itself does not. */
-export function passGuard(context: ExecutionContext, route: Route): void {
-  route.guardedBy ??= 'guard';
-  guarded.set(context.getArgs(), route);
-}
-
-/** Returns the handler of a call. If the guard has applied its limits, its method does not apply them again. */
-function handlerOf(context: ExecutionContext, next: CallHandler): CallHandler {
-  const route = guarded.get(context.getArgs());
-  if (!route) return next;
-  route.guardedBy = 'interceptor';
-  return { handle: () => runApplied(context.getHandler(), true, () => next.handle()) };
-}
-
 /**
  * Observes the handlers of all transports but HTTP: takes permits after all guards, and settles the request when its
  * handler ends. It has no state of an application, so that a handler's class can be part of several.
@@ -42,8 +24,7 @@ export const HANDLER_INTERCEPTOR: NestInterceptor = {
     const args: object = context.getArgs();
     const stage = waiting.get(args);
     waiting.delete(args);
-    const handler = handlerOf(context, next);
-    return stage ? stage.run(context, handler) : handler.handle();
+    return stage ? stage.run(context, next) : next.handle();
   },
 };
 

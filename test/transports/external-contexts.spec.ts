@@ -194,54 +194,6 @@ describe('a handler that a library calls through ExternalContextCreator', () => 
     for (let nth = 1; nth <= 4; nth++) expect(await deliver('store', 'a')).toBe('stored a');
   });
 
-  it('is limited as well when the program calls it itself, and once for each call', async () => {
-    const { queue, deliver } = await startQueue();
-    expect(await deliver('store', 'a')).toBe('stored a');
-    await expect(queue.store('b')).resolves.toBe('stored b');
-    await expect(queue.store('c')).rejects.toEqual(denied('parcels'));
-    expect(await deliver('store', 'd')).toEqual(denied('parcels'));
-  });
-
-  it('is limited once for each call if the library runs no interceptors', async () => {
-    const { app, queue } = await startQueue();
-    const creator = app.get(ExternalContextCreator, { strict: false });
-    const options = { guards: true, interceptors: false, filters: true };
-    const none = undefined;
-    const run = creator.create(
-      queue,
-      queue.store as Handler,
-      'store',
-      none,
-      none,
-      none,
-      none,
-      options,
-      'queue',
-    );
-    expect([await run('a'), await run('b')]).toEqual(['stored a', 'stored b']);
-    await expect(run('c')).rejects.toEqual(denied('parcels'));
-  });
-
-  it('is limited by its method if the library runs interceptors and no guards', async () => {
-    const { app, queue } = await startQueue();
-    const creator = app.get(ExternalContextCreator, { strict: false });
-    const options = { guards: false, interceptors: true, filters: true };
-    const none = undefined;
-    const run = creator.create(
-      queue,
-      queue.store as Handler,
-      'store',
-      none,
-      none,
-      none,
-      none,
-      options,
-      'queue',
-    );
-    expect([await run('a'), await run('b')]).toEqual(['stored a', 'stored b']);
-    await expect(run('c')).rejects.toEqual(denied('parcels'));
-  });
-
   it('is no HTTP request if the library states no type of its context, which is that of HTTP then', async () => {
     const { deliver } = await startQueue({ rules: { default: { window: '1h', limit: 1 } } }, 'http');
     for (let nth = 1; nth <= 3; nth++) expect(await deliver('free')).toBe('free');

@@ -27,11 +27,6 @@ interface Stages {
 export class Route {
   /** Whether any limit has to be settled after the response. */
   readonly settles: boolean;
-  /**
-   * What shows that the guard has applied the limits of a call of a provider's method: the interceptor of each call, or, where
-   * a library runs no interceptors, that the guard has seen one.
-   */
-  guardedBy: 'interceptor' | 'guard' | undefined;
   private ofNamed: Route | undefined;
   private split: Stages | undefined;
 

@@ -8,6 +8,7 @@ import { HandlerStages } from '../../transports/handler-stages.js';
 import { Handshakes } from '../../transports/handshakes.js';
 import { DeniedEvents } from '../../transports/rpc.js';
 import { exchangeOf } from '../../transports/transports.js';
+import { followGuard } from '../applied-call.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { Admission } from '../request/admission.js';
 import type { Exchange } from '../request/exchange.js';
@@ -80,6 +81,7 @@ export class HandlerEnhancers implements OtherTransports {
       if (!isLimited && (kind === 'connection' || !this.hasRules(type))) continue;
       this.isObserving = true;
       intercept(handler);
+      if (kind === 'unknown') followGuard(handler); // A decorator may have replaced the limited method.
       if (hasInterceptors(type)) intercept(type);
       if (takesStreamCalls(handler)) addStreamCallFilter(handler);
       if (kind === 'connection') this.connections.limit(type);

@@ -1,14 +1,13 @@
 import { Inject, Injectable, type OnApplicationShutdown, type Type } from '@nestjs/common';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { isApplied, runApplied } from '../applied-call.js';
 import type { Exchange } from '../request/exchange.js';
 import { Responder } from '../request/responder.js';
 import { Routes, type Handler, type Route } from '../request/routes.js';
 import {
   assignLimiter,
-  isApplied,
   limitedMethod,
   METHOD_LIMITER,
-  runApplied,
   startLimiter,
   type LimitedMethod,
   type Method,
@@ -106,18 +105,19 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   call(method: LimitedMethod, instance: object, args: unknown[]): unknown {
     const type = typeOf(instance, method);
     const entry = this.entryOf(type, method);
-    if (!entry || isApplied(entry.handler, entry.isOverridden)) return method.method.apply(instance, args);
+    const apply = (): unknown => method.method.apply(instance, args);
+    if (!entry) return apply();
     const { handler, overrides } = entry;
+    if (isApplied(handler, entry.isOverridden)) return runApplied(handler, apply);
     const compiled = this.routes.of(type, handler);
     const loading = compiled ? undefined : loadNamed();
     if (loading) return loading.then(() => this.call(method, instance, args));
     const route = compiled ?? this.rules.compileLater(type, handler);
-    if (route.guardedBy === 'guard') return method.method.apply(instance, args);
-    const run = (): unknown => checked(method.method.apply(instance, args), type, method.name);
+    const run = (): unknown => checked(apply(), type, method.name);
     return this.run(
       route.named,
       callExchange(type, handler, args),
-      overrides ? () => runApplied(handler, false, run) : run,
+      overrides ? () => runApplied(handler, run) : run,
     );
   }
 

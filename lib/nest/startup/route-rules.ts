@@ -115,7 +115,8 @@ export class RouteRules implements OnApplicationShutdown {
   compileLater(type: Type, handler: Handler): Route {
     try {
       const method = methodNameOf(type, handler);
-      const kind = handlerKind(type, method, isController(type));
+      const isMethod = method in (type.prototype as object); // A library may call a function in its place.
+      const kind = isMethod ? handlerKind(type, method, isController(type)) : 'unknown';
       const isCalled = kind === 'none' && methodRules(type, method).rules.length === 0;
       return this.declared.later(() => this.routeOf(type, handler, method, isCalled ? 'unknown' : kind));
     } catch (error) {
