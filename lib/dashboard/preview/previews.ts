@@ -21,14 +21,13 @@ const LONGEST_WAIT_MS = 2500;
 /** Processes ask one after another. The page gives up after 15 seconds. */
 const LONGEST_QUEUE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
-/** Maximum number of rules that other processes are asked for, one after another. */
+/** Maximum number of rules for which a process asks the others: there is one question at a time. */
 const MOST_ASKED = 4;
 const BUSY = 'Other previews are being calculated; try again in 5 seconds.';
 
 /** Replays the requests of the last ten minutes, of all processes, with other fields of a rule. */
 @Injectable()
 export class Previews {
-  private asking: Promise<unknown> = Promise.resolve();
   /** The requests of the other processes by rule, while they are asked for: previews of a rule share them. */
   private readonly asked = new Map<string, Promise<readonly RecordedTraffic[]>>();
 
@@ -60,8 +59,7 @@ export class Previews {
   /** @throws ServiceUnavailableException if previews of too many rules wait */
   private askOthers(rule: string): Promise<readonly RecordedTraffic[]> {
     if (this.asked.size >= MOST_ASKED) throw new ServiceUnavailableException(BUSY);
-    const others = this.asking.then(() => this.ofOthers(rule)).finally(() => this.asked.delete(rule));
-    this.asking = others.catch(() => undefined); // There is one question at a time.
+    const others = this.ofOthers(rule).finally(() => this.asked.delete(rule));
     this.asked.set(rule, others);
     return others;
   }

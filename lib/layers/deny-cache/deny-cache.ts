@@ -1,4 +1,4 @@
-import type { Hit, HitResult, Adjustment, Counter, DecideOptions, Store } from '../../contracts/store.js';
+import type { Hit, HitResult, DecideOptions, Store } from '../../contracts/store.js';
 import type { CachingOptions, Follower } from '../../contracts/base-store.js';
 import { LRUCache } from 'lru-cache';
 import type { MaybePromise } from '../../contracts/thenable.js';
@@ -31,6 +31,9 @@ export class DenyCache implements Store, Follower {
     maxSize: MOST_BYTES,
     sizeCalculation: ({ bytes }) => bytes,
   });
+  readonly adjust: Store['adjust'] = (...args) => this.next.adjust(...args);
+  readonly block: Store['block'] = (...args) => this.next.block(...args);
+  readonly reset: Store['reset'] = (...args) => this.next.reset(...args);
   private timer: Timer | undefined;
   private isFollowing = false;
   private isClosed = false;
@@ -59,21 +62,6 @@ export class DenyCache implements Store, Follower {
     };
     const results = this.next.decide(hits, this.isTrusted ? { ...options, cachesDenials: true } : options);
     return results instanceof Promise ? results.then(cached) : cached(results);
-  }
-
-  adjust(
-    adjustments: readonly Adjustment[],
-    options?: Pick<DecideOptions, 'within'>,
-  ): Promise<readonly (boolean | undefined)[]> {
-    return this.next.adjust(adjustments, options);
-  }
-
-  block(counter: Counter, duration: number): Promise<void> {
-    return this.next.block(counter, duration);
-  }
-
-  reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
-    return this.next.reset(counters);
   }
 
   async close(): Promise<void> {

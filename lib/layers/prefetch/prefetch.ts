@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { toMicroseconds } from '../../contracts/clock.js';
-import type { Adjustment, Counter, DecideOptions, HitResult, Store } from '../../contracts/store.js';
+import type { Counter, DecideOptions, HitResult, Store } from '../../contracts/store.js';
 import type { CachingOptions, Follower } from '../../contracts/base-store.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
 import { every, type Timer } from '../../contracts/timer.js';
@@ -36,6 +36,8 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   private readonly entries: LRUCache<string, Entry>;
   /** Evicted entries whose permits are not refunded yet. */
   private evicted: Entry[] = [];
+  readonly adjust: Store['adjust'] = (...args) => this.next.adjust(...args);
+  readonly block: Store['block'] = (...args) => this.next.block(...args);
   private readonly taking = new Set<Promise<void>>();
   private closing: Promise<void> | undefined;
   private timer: Timer | undefined;
@@ -65,17 +67,6 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     const spent = this.spend(hit, peek);
     if (spent) return [spent];
     return peek ? this.next.decide(hits, options) : this.take(prefetch, hit, hits, options);
-  }
-
-  adjust(
-    adjustments: readonly Adjustment[],
-    options?: Pick<DecideOptions, 'within'>,
-  ): Promise<readonly (boolean | undefined)[]> {
-    return this.next.adjust(adjustments, options);
-  }
-
-  block(counter: Counter, duration: number): Promise<void> {
-    return this.next.block(counter, duration);
   }
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {

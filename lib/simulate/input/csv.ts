@@ -39,23 +39,13 @@ export function separatorOf(header: string): string {
 /** Returns the cells of a line; `undefined` if a quote is not closed. */
 function splitCsv(text: string, separator: string): readonly string[] | undefined {
   if (!text.includes('"')) return text.split(separator);
+  const cell = new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|((?!")[^${separator}]*))(${separator}|$)`, 'y');
   const cells: string[] = [];
-  let at = 0;
-  while (at <= text.length) {
-    if (text.charAt(at) !== '"') {
-      const end = text.indexOf(separator, at);
-      cells.push(text.slice(at, end < 0 ? text.length : end));
-      if (end < 0) return cells;
-      at = end + 1;
-      continue;
-    }
-    let end = text.indexOf('"', at + 1);
-    while (end >= 0 && text.charAt(end + 1) === '"') end = text.indexOf('"', end + 2);
-    if (end < 0) return undefined;
-    cells.push(text.slice(at + 1, end).replaceAll('""', '"'));
-    if (end + 1 >= text.length) return cells;
-    if (text.charAt(end + 1) !== separator) return undefined;
-    at = end + 2;
+  for (let isLast = false; !isLast;) {
+    const match = cell.exec(text);
+    if (!match) return undefined;
+    cells.push(match[1]?.replaceAll('""', '"') ?? match[2]!);
+    isLast = match[3] === '';
   }
   return cells;
 }
