@@ -125,7 +125,8 @@ function linesOf(map) {
 /** The algorithms with their examples, for the benchmarks and scripts of this repository. Not published. */
 async function bundleRegistry() {
   const folder = join(root, 'lib/algorithms');
-  const input = { registry: join(folder, 'registry.ts'), example: join(folder, 'example.ts') };
+  const example = join(folder, '../../test/support/example-rule.ts');
+  const input = { registry: join(folder, 'registry.ts'), example };
   const code = await bundle(input, typescript());
   await code.write({ dir: join(scratch, 'repository'), format: 'esm', entryFileNames: '[name].js' });
 }

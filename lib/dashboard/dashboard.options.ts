@@ -1,4 +1,4 @@
-import type { CanActivate, DynamicModule, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
+import type { CanActivate, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
 import { callable, FLAG, type OptionCheck } from '../contracts/options.js';
 import { isFields } from '../contracts/fields.js';
 import { oneOf } from '../rules/rule-fields.js';
@@ -66,9 +66,6 @@ export interface RateLimitDashboardAsyncOptions extends RateLimitDashboardExtras
     ...dependencies: never[]
   ) => RateLimitDashboardOptions | Promise<RateLimitDashboardOptions>;
 }
-
-/** The modules that a dashboard imports. */
-export type Imports = NonNullable<DynamicModule['imports']>;
 
 /** Injection token of the options. */
 export const DASHBOARD_OPTIONS = Symbol.for('nestjs-redis-rate-limit:dashboard-options');

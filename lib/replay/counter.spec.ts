@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ruleOf } from '../algorithms/example.js';
+import { ruleOf } from '../../test/support/example-rule.js';
 import { algorithms } from '../algorithms/registry.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { compileRule } from '../rules/compile-rule.js';

@@ -1,4 +1,4 @@
-import { ruleOf } from '../../lib/algorithms/example.js';
+import { ruleOf } from '../support/example-rule.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import { rulesOfOthers } from '../support/examples.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ruleOf } from '../../lib/algorithms/example.js';
+import { ruleOf } from '../support/example-rule.js';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
 import { readRule, type RuleText } from '../../lib/simulate/rule-text.js';
 import { controlsOf } from '../../site/playground/controls.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ruleOf } from '../../lib/algorithms/example.js';
+import { ruleOf } from '../support/example-rule.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { RuleText } from '../../lib/simulate/rule-text.js';
 import { fieldNames } from '../../site/playground/rule.js';

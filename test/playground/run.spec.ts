@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ruleOf } from '../../lib/algorithms/example.js';
+import { ruleOf } from '../support/example-rule.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { Permit } from '../../lib/limiter/permit.js';
 import { MemoryStore } from '../../lib/index.js';

@@ -1,9 +1,10 @@
 import type { AlgorithmDefinition } from '../../lib/algorithms/definition.js';
-import { ruleOf, type Example, type ExampleQuota } from '../../lib/algorithms/example.js';
+import type { Example, ExampleQuota } from '../../lib/algorithms/example.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { Rule } from '../../lib/index.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
+import { ruleOf } from './example-rule.js';
 
 type Definition = AlgorithmDefinition<object, unknown, string>;
 

@@ -99,10 +99,8 @@ export class MemoryStore implements BaseStore {
       else if (!dryRun && hit.cost > 0) {
         if (!step.allowed) this.keepDenied(hit, step, now);
         else {
-          const { algorithm } = hit;
-          this.entries.set(hit, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
-          if (step.granted) this.reportTurns(step.granted);
-          if (step.remaining === 0 && !algorithm.leases) nextAfter = this.step(hit, now, 1).retryAfter;
+          this.keep(hit, step, now);
+          if (step.remaining === 0 && !hit.algorithm.leases) nextAfter = this.step(hit, now, 1).retryAfter;
         }
       }
       if (!dryRun && (isDenied || !step.allowed || hit.cost === 0)) this.keepMoved(hit, now);
