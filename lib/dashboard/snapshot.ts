@@ -56,7 +56,8 @@ export interface SnapshotLive {
   readonly rule: string;
   /** The subject of an exception; masked unless the option `subjects` is `'shown'`. */
   readonly subject?: string;
-  readonly fields: unknown;
+  /** The fields that are or were set; absent of a change that was removed. */
+  readonly fields?: unknown;
 }
 
 /** A process that applies the rules. */
@@ -182,12 +183,7 @@ export interface Preview {
 }
 
 /** A change in the history of a rule. */
-export interface HistoryEntry {
-  readonly rule: string;
-  /** The subject of an exception; masked unless the option `subjects` is `'shown'`. */
-  readonly subject?: string;
-  /** The fields that were set; absent if the change was removed. */
-  readonly fields?: unknown;
+export interface HistoryEntry extends SnapshotLive {
   /** How a loss of all live rules was ended. */
   readonly loss?: 'restored' | 'accepted';
   readonly by: string;

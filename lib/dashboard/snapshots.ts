@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { SourcedRule } from '../contracts/rule-source.js';
-import { subjectForPrograms, subjectFromSource } from '../rules/subject.js';
+import { subjectForPrograms } from '../rules/subject.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import { LiveFollower } from '../live/live-follower.js';
 import { LiveState } from '../live/live-state.js';
@@ -12,7 +12,7 @@ import { ruleTotals, totalsOf, type RuleTotals } from './collect/totals.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from './dashboard.options.js';
 import { viewsOf, type RuleView } from './rule-views.js';
 import type { Snapshot, SnapshotLive, SnapshotLoss, SnapshotRule } from './snapshot.js';
-import { subjectFor, subjectId, subjectOfText } from './subjects/masked.js';
+import { shownLive, subjectFor, subjectId, subjectOfText } from './subjects/masked.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
 
 /** Makes what the page shows. */
@@ -57,11 +57,8 @@ export class Snapshots {
   private lossOf(): SnapshotLoss | null {
     const { loss } = this.live;
     if (!loss) return null;
-    const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive => ({
-      rule,
-      fields,
-      ...(subject !== undefined && { subject: subjectFor(this.options, subjectFromSource(subject)) }),
-    });
+    const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive =>
+      shownLive(this.options, { rule, subject, fields });
     const { at, reason, stored } = loss;
     return { at, reason, inForce: this.state.entries.map(shown), stored: stored.map(shown) };
   }

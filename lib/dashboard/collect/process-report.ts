@@ -1,5 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
-import { type BreakerState, CHART_S, RULE_CHART_S } from '../snapshot.js';
+import { type BreakerState, CHART_S, RULE_CHART_S, type SnapshotProcess } from '../snapshot.js';
 import type { Collector } from './collector.js';
 import { sum, type DurationCounts } from './durations.js';
 import { RATE_S, type RouteCounts, type RuleCounts } from './rule-counts.js';
@@ -16,13 +16,7 @@ const MOST_ROUTES = 20;
 const MOST_SUBJECTS = 20;
 
 /** A process, in its reports. */
-export interface ProcessIdentity {
-  readonly id: string;
-  readonly host: string;
-  readonly pid: number;
-  /** Milliseconds since the epoch. */
-  readonly since: number;
-}
+type ProcessIdentity = Omit<SnapshotProcess, 'seenMs'>;
 
 /** The states of the circuit breakers by server. */
 export type ServerStates = readonly (readonly [server: string, state: BreakerState])[];

@@ -74,13 +74,11 @@ export function ruleTotals(parts: readonly Part[], second: number): RuleTotals {
   };
 }
 
-interface SecondLists {
-  readonly second: number;
-  readonly allowed: readonly number[];
-  readonly denied: readonly number[];
-}
-
-function secondsOf(lists: readonly SecondLists[], second: number, length: number): SnapshotSecond[] {
+function secondsOf(
+  lists: readonly Pick<Part, 'second' | 'allowed' | 'denied'>[],
+  second: number,
+  length: number,
+): SnapshotSecond[] {
   const seconds: SnapshotSecond[] = [];
   for (let at = second - length; at < second; at += 1) {
     const allowed = sum(lists.map((list) => list.allowed[at - list.second + list.allowed.length] ?? 0));

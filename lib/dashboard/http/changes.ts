@@ -7,13 +7,12 @@ import {
 } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
 import type { RuleChangeRecord } from '../../contracts/rule-source.js';
-import { subjectFromSource } from '../../rules/subject.js';
 import type { SetOptions } from '../../live/change-options.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
 import { Previews } from '../preview/previews.js';
 import type { HistoryEntry } from '../snapshot.js';
-import { subjectFor, withMaskedSubjects } from '../subjects/masked.js';
+import { shownLive, withMaskedSubjects } from '../subjects/masked.js';
 import { SubjectActions } from '../subjects/subject-actions.js';
 import { authorOf, pathEnd, type DashboardRequest } from './request-checks.js';
 
@@ -77,10 +76,8 @@ export class Changes {
     const records = await this.limits.rules.history(MOST_READ);
     const isMeant = (record: RuleChangeRecord): boolean =>
       rule === undefined || record.rule === rule || record.loss !== undefined;
-    const shown = ({ subject, inherit: _inherit, ...record }: RuleChangeRecord): HistoryEntry => ({
-      ...(record as Omit<HistoryEntry, 'subject'>),
-      ...(subject !== undefined && { subject: subjectFor(this.options, subjectFromSource(subject)) }),
-    });
+    const shown = ({ inherit: _inherit, ...record }: RuleChangeRecord): HistoryEntry =>
+      shownLive(this.options, record) as HistoryEntry;
     return records.filter(isMeant).slice(0, MOST_SHOWN).map(shown);
   }
 

@@ -27,18 +27,11 @@ export function openDialog(title: string, content: (close: () => void) => Compon
 export type FormTexts = Readonly<Record<string, string>>;
 
 /** The state of a form in a dialog. */
-interface FormState {
+export function useForm(close: () => void) {
   /** Why the last attempt failed. */
-  readonly problem: string;
-  readonly setProblem: (problem: string) => void;
-  /** Runs what the reader wants. Closes the dialog then, or keeps it open with the reason of the failure. */
-  readonly attempt: (run: () => Promise<void>) => Promise<void>;
-  readonly isRunning: boolean;
-}
-
-export function useForm(close: () => void): FormState {
   const [problem, setProblem] = useState('');
   const [isRunning, setRunning] = useState(false);
+  /** Runs what the reader wants. Closes the dialog then, or keeps it open with the reason of the failure. */
   const attempt = async (run: () => Promise<void>) => {
     setRunning(true);
     try {
@@ -65,7 +58,7 @@ interface FormOptions {
 }
 
 /** The form of a dialog. Without other attributes, the focus starts at Cancel. */
-export function dialogForm(state: FormState, options: FormOptions) {
+export function dialogForm(state: ReturnType<typeof useForm>, options: FormOptions) {
   const { close, content, action, run, aside, attributes } = options;
   const onSubmit = (event: Event) => {
     event.preventDefault();
@@ -92,16 +85,14 @@ export function textsOf(form: HTMLFormElement): FormTexts {
   return Object.fromEntries(new FormData(form)) as FormTexts;
 }
 
-type Question = Pick<FormOptions, 'close' | 'content' | 'action' | 'run'>;
-
 /** Asks before something is done. The content may have fields. */
 export function confirm(
   title: string,
   content: ComponentChildren,
   action: string,
-  run: Question['run'],
+  run: FormOptions['run'],
 ): void {
-  const Confirmation = (question: Question) => dialogForm(useForm(question.close), question);
+  const Confirmation = (question: FormOptions) => dialogForm(useForm(question.close), question);
   openDialog(title, (close) => h(Confirmation, { close, content, action, run }));
 }
 

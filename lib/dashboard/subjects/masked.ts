@@ -97,6 +97,14 @@ export function subjectFor({ subjects }: RateLimitDashboardOptions, subject: Sub
   return Array.isArray(subject) ? subject.map(String).join(' | ') : String(subject);
 }
 
+/** Returns a live rule, or a change of one, with the subject of an exception as the page shows it. */
+export function shownLive<Live extends { readonly subject?: ExceptedSubject | undefined }>(
+  options: RateLimitDashboardOptions,
+  { subject, ...live }: Live,
+): Omit<Live, 'subject'> & { readonly subject?: string } {
+  return subject === undefined ? live : { ...live, subject: subjectFor(options, subjectFromSource(subject)) };
+}
+
 /** A subject in messages about exceptions: a JSON text, a number, a digest, or a list of these. */
 const SUBJECT =
   /(?<= for subject )(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^"\]])*\]|\{(?:"(?:[^"\\]|\\.)*"|[^"}])*\}|-?\d+)/g;

@@ -3,7 +3,7 @@ import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { durationOption } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
-import { subjectForPrograms } from '../../rules/subject.js';
+import { type Subject, subjectForPrograms } from '../../rules/subject.js';
 import { LiveFollower } from '../../live/live-follower.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
@@ -13,13 +13,6 @@ import { subjectOfId, subjectOfText } from './masked.js';
 /** Maximum number of counters in one call. */
 const MOST_RESET = 40;
 const REASON = 'blocked on the operations page';
-
-/** A subject of a rule. */
-interface Found {
-  readonly rule: string;
-  readonly subject: ReturnType<typeof subjectOfText>;
-  readonly rules: readonly TableRule[];
-}
 
 /** Resets and blocks the subjects that the page lists. */
 @Injectable()
@@ -75,18 +68,18 @@ export class SubjectActions {
     await this.limits.rules.setException(rule, subjectForPrograms(subject), 'deny', expiring);
   }
 
-  private async find(rule: string, id: string): Promise<Found> {
+  private async find(rule: string, id: string): Promise<{ subject: Subject; rules: readonly TableRule[] }> {
     const { secret } = await this.processes.all();
     const text = subjectOfId(secret, rule, id);
     const rules = this.limits.programs.table.rulesNamed(rule);
     if (text === undefined || rules.length === 0) {
       throw new UnprocessableEntityException(`There is no such subject of rule "${rule}"; reload the page.`);
     }
-    return { rule, subject: subjectOfText(text), rules };
+    return { subject: subjectOfText(text), rules };
   }
 
   /** Removes the exception that `block` has set. */
-  private async unexcept(rule: string, subject: Found['subject'], by: string): Promise<boolean> {
+  private async unexcept(rule: string, subject: Subject, by: string): Promise<boolean> {
     if (!this.live.source?.write) return false;
     const excepted = subjectForPrograms(subject);
     const held = await this.limits.rules.get(rule, excepted);
