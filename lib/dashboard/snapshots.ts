@@ -2,8 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { SourcedRule } from '../contracts/rule-source.js';
 import { subjectForPrograms } from '../rules/subject.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
-import { LiveFollower } from '../live/live-follower.js';
-import { LiveState } from '../live/live-state.js';
+import { RuleTable } from '../nest/rules/rule-table.js';
 import { MOST_RULES } from './collect/collector.js';
 import { LONGEST_FIGURES } from './collect/process-report.js';
 import { ProcessReports, type AllReports } from './collect/process-reports.js';
@@ -22,14 +21,13 @@ export class Snapshots {
     @Inject(ProcessReports) private readonly processes: ProcessReports,
     @Inject(RateLimitService) private readonly limits: RateLimitService,
     @Inject(RemainingPermits) private readonly remaining: RemainingPermits,
-    @Inject(LiveFollower) private readonly live: LiveFollower,
-    @Inject(LiveState) private readonly state: LiveState,
+    @Inject(RuleTable) private readonly table: RuleTable,
     @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
   ) {}
 
   /** Whether rules can be changed. */
   get isLive(): boolean {
-    return this.live.source?.write !== undefined;
+    return this.limits.rules.source?.write !== undefined;
   }
 
   async make(): Promise<Snapshot> {
@@ -54,13 +52,20 @@ export class Snapshots {
     };
   }
 
+  private inForce(): readonly SourcedRule[] {
+    return [...this.table.changes.values()].flatMap(({ layer, exceptions }) => [
+      ...(layer ? [layer] : []),
+      ...exceptions,
+    ]);
+  }
+
   private lossOf(): SnapshotLoss | null {
-    const { loss } = this.live;
+    const { loss } = this.limits.rules;
     if (!loss) return null;
     const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive =>
       shownLive(this.options, { rule, subject, fields });
     const { at, reason, stored } = loss;
-    return { at, reason, inForce: this.state.entries.map(shown), stored: stored.map(shown) };
+    return { at, reason, inForce: this.inForce().map(shown), stored: stored.map(shown) };
   }
 
   private async rulesOf(

@@ -8,12 +8,10 @@ import {
   type RuleSource,
 } from '../contracts/rule-source.js';
 import { shown } from '../contracts/shown.js';
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
-import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
-import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
-import { Warnings } from '../nest/warnings.js';
-import { LiveState } from './live-state.js';
+import type { Warnings } from '../nest/warnings.js';
+import type { LiveState } from './live-state.js';
 
 /**
  * Returns the result of a source, which may hang.
@@ -89,7 +87,6 @@ const LOAD_MS = 1000;
 const RETRY_MS = 500;
 
 /** Follows the source of live rules: loads its rules at start and after each change. */
-@Injectable()
 export class LiveFollower {
   private readonly logger = new Logger('RateLimit');
   private stop: (() => void) | undefined;
@@ -101,14 +98,10 @@ export class LiveFollower {
   private lost: RuleLoss | undefined;
 
   constructor(
-    @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
-    @Inject(LiveState) private readonly state: LiveState,
-    @Inject(Warnings) private readonly warnings: Warnings,
+    private readonly source: RuleSource,
+    private readonly state: LiveState,
+    private readonly warnings: Warnings,
   ) {}
-
-  get source(): RuleSource | undefined {
-    return this.options.liveRules;
-  }
 
   /** What the source has lost; `undefined` if it holds the rules in force. */
   get loss(): RuleLoss | undefined {
@@ -117,10 +110,8 @@ export class LiveFollower {
 
   /** Loads the rules, and follows their changes. Takes at most a second. */
   async start(): Promise<void> {
-    const { source } = this;
-    if (!source) return;
     await this.read();
-    this.stop = watched(source, () => void this.read());
+    this.stop = watched(this.source, () => void this.read());
     void this.read(); // A change before that was not reported.
   }
 
@@ -136,7 +127,7 @@ export class LiveFollower {
     this.retry?.stop();
     this.stop?.();
     this.state.close();
-    await this.source?.close?.();
+    await this.source.close?.();
   }
 
   private async readAll(): Promise<void> {
@@ -150,7 +141,7 @@ export class LiveFollower {
   private async readOnce(): Promise<void> {
     this.retry?.stop();
     try {
-      const loaded = checkedRules(await inTime(() => this.source!.load(), LOAD_MS));
+      const loaded = checkedRules(await inTime(() => this.source.load(), LOAD_MS));
       if (this.isClosed) return;
       if (loaded.version !== this.version) this.state.apply(loaded);
       this.version = loaded.version;

@@ -1,34 +1,9 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { FROM_ONE } from '../contracts/options.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
-import {
-  changeProblem,
-  MOST_RECORDS,
-  type RuleChange,
-  type RuleChangeRecord,
-  type RuleLoss,
-  type RuleSource,
-  type SourcedRule,
-} from '../contracts/rule-source.js';
-import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
-import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
+import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import type { RuleChangeRecord, RuleLoss, RuleSource, SourcedRule } from '../contracts/rule-source.js';
+import type { RuleTable } from '../nest/rules/rule-table.js';
 import type { SubjectValue } from '../rules/subject.js';
-import { RuleTable } from '../nest/rules/rule-table.js';
-import {
-  readAuthor,
-  readSetOptions,
-  readUnsetOptions,
-  type SetOptions,
-  type UnsetOptions,
-  type LiveRuleFields,
-} from './change-options.js';
-import { checkedRules, inTime, LiveFollower } from './live-follower.js';
-import { LiveState } from './live-state.js';
+import type { LiveRuleFields, SetOptions, UnsetOptions } from './change-options.js';
 import { type EffectiveRule, effective } from './listed-rule.js';
-import { checkSubject, stated, withChange, isSame } from './written-change.js';
-
-/** Milliseconds in which a source has to return what it holds, and to confirm a change. */
-const WITHIN_MS = { read: 1000, change: 5000 };
 
 /**
  * Changes the module's rules while the application runs, in every process within a second. Inject `RateLimitService` and
@@ -37,14 +12,15 @@ const WITHIN_MS = { read: 1000, change: 5000 };
  * @example
  * await limits.rules.set('login', { limit: 3 }, { by: 'ops@example.com', reason: 'attack', expires: '1h' });
  */
-@Injectable()
-export class LiveRules {
+export abstract class LiveRules {
   /** @internal */
   constructor(
-    @Inject(LiveFollower) private readonly follower: LiveFollower,
-    @Inject(LiveState) private readonly state: LiveState,
-    @Inject(RuleTable) private readonly table: RuleTable,
+    /** @internal */
+    protected readonly table: RuleTable,
   ) {}
+
+  /** @internal Absent if the module has none. */
+  abstract readonly source: RuleSource | undefined;
 
   /**
    * Sets fields of a rule wherever it applies. They replace the fields of an earlier live change.
@@ -54,10 +30,7 @@ export class LiveRules {
    * @throws RateLimitConfigError if the rule, a field or an option is invalid; nothing is changed then
    * @throws RateLimitConflictError if `version` is given and the rule has another one
    */
-  async set(rule: string, fields: LiveRuleFields, options: SetOptions): Promise<number> {
-    const read = readSetOptions('rules.set', options);
-    return this.write({ ...read, rule, fields: stated(rule, fields) });
-  }
+  abstract set(rule: string, fields: LiveRuleFields, options: SetOptions): Promise<number>;
 
   /**
    * Removes the live change of a rule. Its exceptions stay.
@@ -65,9 +38,7 @@ export class LiveRules {
    * @throws RateLimitConfigError if an option is invalid
    * @throws RateLimitConflictError if `version` is given and the rule has another one
    */
-  async unset(rule: string, options: UnsetOptions): Promise<number> {
-    return this.write({ ...readUnsetOptions('rules.unset', options), rule, fields: undefined });
-  }
+  abstract unset(rule: string, options: UnsetOptions): Promise<number>;
 
   /**
    * Gives one subject other fields of a rule, allows all its requests (`'allow'`) or denies them (`'deny'`).
@@ -77,16 +48,12 @@ export class LiveRules {
    * @throws RateLimitConfigError if the rule, the subject, a field or an option is invalid; nothing is changed then
    * @throws RateLimitConflictError if `version` is given and the exception has another one
    */
-  async setException(
+  abstract setException(
     rule: string,
     subject: SubjectValue,
     exception: LiveRuleFields | 'allow' | 'deny',
     options: SetOptions,
-  ): Promise<number> {
-    const read = readSetOptions('rules.setException', options);
-    checkSubject(rule, subject);
-    return this.write({ ...read, rule, subject, fields: stated(rule, exception) });
-  }
+  ): Promise<number>;
 
   /**
    * Removes the exception of a subject.
@@ -94,22 +61,10 @@ export class LiveRules {
    * @throws RateLimitConfigError if an option is invalid
    * @throws RateLimitConflictError if `version` is given and the exception has another one
    */
-  async unsetException(rule: string, subject: SubjectValue, options: UnsetOptions): Promise<number> {
-    checkSubject(rule, subject);
-    return this.write({
-      ...readUnsetOptions('rules.unsetException', options),
-      rule,
-      subject,
-      fields: undefined,
-    });
-  }
+  abstract unsetException(rule: string, subject: SubjectValue, options: UnsetOptions): Promise<number>;
 
   /** Returns the live change of a rule, as the source holds it now; `undefined` if there is none. */
-  async get(rule: string, subject?: SubjectValue): Promise<SourcedRule | undefined> {
-    const { source } = this;
-    const { entries } = await bySource('read', async () => checkedRules(await source.load()));
-    return entries.find((entry) => isSame(entry, { rule, subject }));
-  }
+  abstract get(rule: string, subject?: SubjectValue): Promise<SourcedRule | undefined>;
 
   /** Returns every rule as this process applies it, with the origin of each field. */
   list(): readonly EffectiveRule[] {
@@ -121,20 +76,10 @@ export class LiveRules {
    *
    * @param most maximum number of changes, an integer from 1; by default 100
    */
-  async history(most = 100): Promise<readonly RuleChangeRecord[]> {
-    if (!FROM_ONE.accepts(most)) throw new RateLimitConfigError([problem('most', most, FROM_ONE.allowed)]);
-    const { source } = this;
-    if (!source.history)
-      throw new RateLimitConfigError(['rules.history: the source in `liveRules` has no history']);
-    const wanted = Math.min(most, MOST_RECORDS);
-    const records = await bySource('read', () => source.history!(wanted));
-    return records.slice(0, wanted);
-  }
+  abstract history(most?: number): Promise<readonly RuleChangeRecord[]>;
 
   /** What the source has lost, such as after FLUSHALL; `undefined` if it holds the rules in force. */
-  get loss(): RuleLoss | undefined {
-    return this.follower.loss;
-  }
+  abstract get loss(): RuleLoss | undefined;
 
   /**
    * Ends a loss: stores the rules in force again, with their ends, and returns the version after that.
@@ -142,9 +87,7 @@ export class LiveRules {
    * @throws RateLimitConfigError if an option is invalid, or no process has the lost rules
    * @throws RateLimitConflictError if nothing is lost
    */
-  async restore(options: Omit<UnsetOptions, 'version'>): Promise<number> {
-    return this.confirm('restore', options);
-  }
+  abstract restore(options: Omit<UnsetOptions, 'version'>): Promise<number>;
 
   /**
    * Ends a loss: puts the rules that the source holds in force, and returns the version after that.
@@ -152,65 +95,39 @@ export class LiveRules {
    * @throws RateLimitConfigError if an option is invalid
    * @throws RateLimitConflictError if nothing is lost
    */
-  async accept(options: Omit<UnsetOptions, 'version'>): Promise<number> {
-    return this.confirm('accept', options);
+  abstract accept(options: Omit<UnsetOptions, 'version'>): Promise<number>;
+
+  /**
+   * Puts the rules of the source in force, and follows their changes. Takes at most a second.
+   *
+   * @internal
+   */
+  async start(): Promise<void> {
+    // without a source
   }
 
-  private async confirm(how: 'restore' | 'accept', options: Omit<UnsetOptions, 'version'>): Promise<number> {
-    const author = readAuthor(`rules.${how}`, options);
-    const { source } = this;
-    if (!source[how]) {
-      throw new RateLimitConfigError([`rules.${how}: the source in liveRules reports no losses`]);
-    }
-    return this.change(() => source[how]!(author));
-  }
-
-  private async write(change: RuleChange): Promise<number> {
-    const { source } = this;
-    if (!source.write) {
-      throw new RateLimitConfigError([
-        'live rules: the source in `liveRules` cannot be written; change it where it is',
-      ]);
-    }
-    const wrong = changeProblem(change);
-    if (wrong !== undefined) throw new RateLimitConfigError([wrong]);
-    if (change.fields !== undefined) this.check(change);
-    return this.change(() => source.write!(change));
-  }
-
-  /** Returns the version after a change, when it is in force in this process. */
-  private async change(run: () => Promise<number>): Promise<number> {
-    const version = await bySource('change', run);
-    await this.follower.read();
-    return version;
-  }
-
-  /** @throws RateLimitConfigError if the change does not fit its rule */
-  private check(change: RuleChange): void {
-    const { rule } = change;
-    const held = this.state.changesOf(rule);
-    const problems = this.state.problemsOf(rule, withChange(held, change));
-    if (problems.length > 0) throw new RateLimitConfigError(problems);
-  }
-
-  private get source(): RuleSource {
-    const { source } = this.follower;
-    if (source) return source;
-    throw new RateLimitConfigError([
-      "live rules: the module has no source; write liveRules: new RedisRuleSource({ redis: 'redis://…' })",
-    ]);
+  /** @internal */
+  async close(): Promise<void> {
+    // without a source
   }
 }
 
-/** @throws RateLimitStoreError if the source fails, unless it rejects a change */
-async function bySource<Result>(
-  operation: keyof typeof WITHIN_MS,
-  run: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await inTime(run, WITHIN_MS[operation]);
-  } catch (error) {
-    if (error instanceof RateLimitConfigError || error instanceof RateLimitConflictError) throw error;
-    throw new RateLimitStoreError(operation, error);
-  }
+/** The live rules of a module without a source. */
+export class NoLiveRules extends LiveRules {
+  readonly source = undefined;
+  readonly loss = undefined;
+  readonly set = withoutSource;
+  readonly unset = withoutSource;
+  readonly setException = withoutSource;
+  readonly unsetException = withoutSource;
+  readonly get = withoutSource;
+  readonly history = withoutSource;
+  readonly restore = withoutSource;
+  readonly accept = withoutSource;
+}
+
+async function withoutSource(): Promise<never> {
+  throw new RateLimitConfigError([
+    "live rules: the module has no source; write liveRules: new RedisRuleSource({ redis: 'redis://…' })",
+  ]);
 }

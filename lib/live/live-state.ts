@@ -1,18 +1,14 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { problemsOf, unknownName } from '../contracts/rate-limit-config.error.js';
 import type { SourcedRules } from '../contracts/rule-source.js';
 import { after, type Timer } from '../contracts/timer.js';
-import { DeclaredRules } from '../nest/rules/declared-rules.js';
 import type { HeldRule, RuleChanges } from '../nest/rules/rule-changes.js';
-import { RuleTable } from '../nest/rules/rule-table.js';
-import { Warnings } from '../nest/warnings.js';
+import type { RuleTable } from '../nest/rules/rule-table.js';
+import type { Warnings } from '../nest/warnings.js';
 
 /** Reports live rules of the source that do not fit: once, until the source holds other ones. */
-@Injectable()
-export class RejectedRules {
+class RejectedRules {
   private readonly reasons = new Map<string, string>();
 
-  constructor(@Inject(Warnings) private readonly warnings: Warnings) {}
+  constructor(private readonly warnings: Warnings) {}
 
   reject(rule: string, problems: readonly string[]): void {
     const reason = problems.join('; ');
@@ -39,37 +35,17 @@ export class RejectedRules {
  * The live changes that are in force in this process. A change that does not fit its rule is not taken over: the last one
  * that fitted stays. Rules are compiled when they change, so that a request looks nothing up.
  */
-@Injectable()
 export class LiveState {
   private held: readonly HeldRule[] = [];
-  private inForce: ReadonlyMap<string, RuleChanges> = new Map();
   private expiry: Timer | undefined;
-  private readonly listeners: (() => void)[] = [];
+  private readonly rejected: RejectedRules;
 
   constructor(
-    @Inject(RuleTable) private readonly table: RuleTable,
-    @Inject(DeclaredRules) private readonly declared: DeclaredRules,
-    @Inject(RejectedRules) private readonly rejected: RejectedRules,
+    private readonly table: RuleTable,
+    warnings: Warnings,
   ) {
-    table.reject = (rule, problems) => rejected.reject(rule, problems);
-  }
-
-  /** Calls a listener after each change. */
-  watch(listener: () => void): void {
-    this.listeners.push(listener);
-  }
-
-  /** The changes of a rule that are in force. */
-  changesOf(rule: string): RuleChanges | undefined {
-    return this.inForce.get(rule);
-  }
-
-  /** All changes that are in force. */
-  get entries(): readonly HeldRule[] {
-    return [...this.inForce.values()].flatMap(({ layer, exceptions }) => [
-      ...(layer ? [layer] : []),
-      ...exceptions,
-    ]);
+    this.rejected = new RejectedRules(warnings);
+    table.reject = (rule, problems) => this.rejected.reject(rule, problems);
   }
 
   /** Puts the rules of a source in force, except those that do not fit. */
@@ -81,18 +57,6 @@ export class LiveState {
 
   close(): void {
     this.expiry?.stop();
-  }
-
-  /** Returns the problems of changes of a rule, wherever the rule applies. */
-  problemsOf(rule: string, changes: RuleChanges): readonly string[] {
-    const rules = this.table.rulesNamed(rule);
-    if (rules.length === 0)
-      return [unknownName(`live rule "${rule}": no rule has this name`, rule, this.declared.allNames)];
-    const checked = new Set<string>();
-    const problems = rules.flatMap((each) =>
-      problemsOf(() => each.changedBy(changes).checkExceptions(checked)),
-    );
-    return [...new Set(problems)];
   }
 
   /** Lifts what has ended, and takes over the rest. */
@@ -107,9 +71,7 @@ export class LiveState {
       if (accepted) next.set(rule, accepted);
     }
     this.rejected.keep([...byRule.keys(), ...this.held.filter(isUnreadable).map(nameOf)]);
-    this.inForce = next;
     this.table.change(next);
-    for (const listener of this.listeners) listener();
     this.expiry?.stop();
     const until = Math.min(...[...this.held, ...held].map((entry) => entry.until));
     if (until < Infinity) this.expiry = after(until - now, () => this.refresh());
@@ -120,7 +82,10 @@ export class LiveState {
     return this.held.flatMap((entry) => {
       if (!isUnreadable(entry)) return [entry];
       this.rejected.reject(nameOf(entry), [entry.unreadable!]);
-      const { layer, exceptions } = this.inForce.get(entry.rule) ?? { layer: undefined, exceptions: [] };
+      const { layer, exceptions } = this.table.changes.get(entry.rule) ?? {
+        layer: undefined,
+        exceptions: [],
+      };
       const name = nameOf(entry);
       return [layer, ...exceptions].filter(
         (last): last is HeldRule => last !== undefined && last.until > now && nameOf(last) === name,
@@ -130,9 +95,9 @@ export class LiveState {
 
   /** Returns the changes of a rule that apply from now on: the last ones if these do not fit. */
   private accepted(rule: string, changes: RuleChanges): RuleChanges | undefined {
-    const known = this.inForce.get(rule);
+    const known = this.table.changes.get(rule);
     if (known && textOf(known) === textOf(changes)) return known;
-    const problems = this.problemsOf(rule, changes);
+    const problems = this.table.problemsOf(rule, changes);
     if (problems.length === 0) {
       this.rejected.accept(rule);
       return changes;

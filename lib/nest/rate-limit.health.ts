@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { BaseStore } from '../contracts/base-store.js';
 import type { OnStoreError, Rule } from '../rules/rule.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
-import { LiveFollower } from '../live/live-follower.js';
+import { LiveRules } from '../live/live-rules.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';
@@ -54,7 +54,7 @@ export class RateLimitHealth {
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(Warnings) private readonly warnings: Warnings,
-    @Inject(LiveFollower) private readonly live: LiveFollower,
+    @Inject(LiveRules) private readonly live: LiveRules,
   ) {}
 
   /**

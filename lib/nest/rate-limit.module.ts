@@ -19,9 +19,7 @@ import { loadForModule } from './rules/named-algorithms.js';
 import { Guards } from './startup/guards.js';
 import { Warnings } from './warnings.js';
 import { LOADED_LAZILY, WITHOUT_OPTIONS } from './rules/module-arguments.js';
-import { LiveFollower } from '../live/live-follower.js';
-import { LiveRules } from '../live/live-rules.js';
-import { LiveState, RejectedRules } from '../live/live-state.js';
+import { LiveRules, NoLiveRules } from '../live/live-rules.js';
 import { StartCheck } from './startup/start-check.js';
 import { Admission } from './request/admission.js';
 import { Responder } from './request/responder.js';
@@ -85,6 +83,17 @@ async function createService(
   return service;
 }
 
+async function createLiveRules(
+  options: RateLimitModuleOptions | undefined,
+  table: RuleTable,
+  warnings: Warnings,
+): Promise<LiveRules> {
+  const source = options?.liveRules;
+  if (!source) return new NoLiveRules(table);
+  const { SourceRules } = await import('../live/source-rules.js');
+  return new SourceRules(table, source, warnings);
+}
+
 /** @throws RateLimitConfigError if the arguments of the import are invalid, whatever the options are */
 async function createDeclared(
   options: RateLimitModuleOptions,
@@ -136,6 +145,7 @@ const providers: Provider[] = [
     useFactory: createService,
     inject: [RATE_LIMIT_STORE, DeclaredRules, RATE_LIMIT_OPTIONS, ProgramRules, LiveRules, Warnings],
   },
+  { provide: LiveRules, useFactory: createLiveRules, inject: [RATE_LIMIT_OPTIONS, RuleTable, Warnings] },
   { provide: RateLimiter, useExisting: RateLimitService },
   { provide: Engine, useFactory: ({ engine }: RateLimiter) => engine, inject: [RateLimiter] },
   { provide: METHOD_LIMITER, useClass: InjectedLimiter },
@@ -151,15 +161,11 @@ const providers: Provider[] = [
   { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
   Admission,
   Guards,
-  LiveFollower,
-  LiveRules,
-  LiveState,
   ProgramRules,
   ProviderMethods,
   RateLimitFilter,
   RateLimitGuard,
   RateLimitHealth,
-  RejectedRules,
   Responder,
   RouteRules,
   Routes,
@@ -197,7 +203,7 @@ export class RateLimitModule
     @Inject(RuleTable) private readonly table: RuleTable,
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(Warnings) private readonly warnings: Warnings,
-    @Inject(LiveFollower) private readonly live: LiveFollower,
+    @Inject(LiveRules) private readonly live: LiveRules,
   ) {
     super();
   }

@@ -7,7 +7,6 @@ import {
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { sleep } from '../../contracts/timer.js';
 import type { ProcessRecords } from '../../stores/redis/link/process-records.js';
-import { LiveState } from '../../live/live-state.js';
 import { changedFields, type RuleChanges } from '../../nest/rules/rule-changes.js';
 import { RuleTable, type TableRule } from '../../nest/rules/rule-table.js';
 import { ProcessReports } from '../collect/process-reports.js';
@@ -33,7 +32,6 @@ export class Previews {
 
   constructor(
     @Inject(ProcessReports) private readonly processes: ProcessReports,
-    @Inject(LiveState) private readonly state: LiveState,
     @Inject(RuleTable) private readonly table: RuleTable,
   ) {
     processes.answer = (rule) => JSON.stringify(this.recorded(rule));
@@ -47,8 +45,8 @@ export class Previews {
    */
   async of(rule: string, fields: Readonly<Record<string, unknown>>): Promise<Preview> {
     const change = { layer: { rule, fields, until: Infinity }, exceptions: [] };
-    const exceptions = this.state.changesOf(rule)?.exceptions ?? []; // They have to fit, as for the change itself.
-    const problems = this.state.problemsOf(rule, { ...change, exceptions });
+    const exceptions = this.table.changes.get(rule)?.exceptions ?? []; // They have to fit, as for the change itself.
+    const problems = this.table.problemsOf(rule, { ...change, exceptions });
     if (problems.length > 0) throw new RateLimitConfigError(problems);
     const rules = this.rulesOf(rule, change);
     const others = await (this.asked.get(rule) ?? this.askOthers(rule));

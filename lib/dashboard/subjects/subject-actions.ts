@@ -4,7 +4,6 @@ import { durationOption } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { type Subject, subjectForPrograms } from '../../rules/subject.js';
-import { LiveFollower } from '../../live/live-follower.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
@@ -20,7 +19,6 @@ export class SubjectActions {
   constructor(
     @Inject(RateLimitService) private readonly limits: RateLimitService,
     @Inject(ProcessReports) private readonly processes: ProcessReports,
-    @Inject(LiveFollower) private readonly live: LiveFollower,
   ) {}
 
   /**
@@ -59,7 +57,7 @@ export class SubjectActions {
     );
     for (const hit of hits) await this.limits.blockHit(hit, microseconds);
     if (hits.length > 0) return;
-    if (!this.live.source?.write || !rules.every((each) => each.isPlain(subject))) {
+    if (!this.limits.rules.source?.write || !rules.every((each) => each.isPlain(subject))) {
       throw new UnprocessableEntityException(
         `Rule "${rule}" has no block. Set its field \`block\`, to "manual" if only the page shall block.`,
       );
@@ -80,7 +78,7 @@ export class SubjectActions {
 
   /** Removes the exception that `block` has set. */
   private async unexcept(rule: string, subject: Subject, by: string): Promise<boolean> {
-    if (!this.live.source?.write) return false;
+    if (!this.limits.rules.source?.write) return false;
     const excepted = subjectForPrograms(subject);
     const held = await this.limits.rules.get(rule, excepted);
     if (held?.reason !== REASON) return false;

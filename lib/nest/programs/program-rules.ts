@@ -3,7 +3,6 @@ import { RateLimitConfigError, unknownName } from '../../contracts/rate-limit-co
 import type { Engine } from '../../limiter/engine.js';
 import type { Operation, Rules } from '../../limiter/operation.js';
 import type { Resolver } from '../../limiter/rate-limiter.js';
-import { LiveState } from '../../live/live-state.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import type { AnyRule } from '../../rules/rule.js';
 import { checkTogether, type RuleCache } from '../../rules/rule-cache.js';
@@ -29,7 +28,6 @@ export class ProgramRules implements Resolver {
     @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(RuleTable) readonly table: RuleTable,
     @Inject(Routes) private readonly routes: Routes,
-    @Inject(LiveState) private readonly live: LiveState,
     @Inject(Warnings) private readonly warnings: Warnings,
   ) {}
 
@@ -42,7 +40,7 @@ export class ProgramRules implements Resolver {
         return engine.keyed(compiled, route, counter);
       },
     };
-    this.live.watch(() => engine.rulesChanged());
+    this.table.changed = () => engine.rulesChanged();
   }
 
   hits(

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
 import type { Duration } from '../../contracts/duration.js';
-import { problemsOf, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problemsOf, RateLimitConfigError, unknownName } from '../../contracts/rate-limit-config.error.js';
 import type { Operation } from '../../limiter/operation.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
@@ -159,7 +159,10 @@ export class RuleTable {
   private readonly ofModule = new Map<string, TableRule>();
   private readonly ofRoutes = new Map<string, Set<TableRule>>();
   private readonly sources = new Map<string, TableRule['by']>();
-  private changes: ReadonlyMap<string, RuleChanges> = new Map();
+  /** The live changes that are in force. */
+  changes: ReadonlyMap<string, RuleChanges> = new Map();
+  /** Called after each live change. */
+  changed = (): void => undefined;
   /** Called with the problems of a rule that is found after a live change, and that the change does not fit. */
   reject: (rule: string, problems: readonly string[]) => void = () => undefined;
 
@@ -225,6 +228,19 @@ export class RuleTable {
   change(changes: ReadonlyMap<string, RuleChanges>): void {
     this.changes = changes;
     for (const rule of [...this.ofOptions, ...this.onRoutes]) this.follow(rule);
+    this.changed();
+  }
+
+  /** Returns the problems of changes of a rule, wherever the rule applies. */
+  problemsOf(rule: string, changes: RuleChanges): readonly string[] {
+    const rules = this.rulesNamed(rule);
+    if (rules.length === 0)
+      return [unknownName(`live rule "${rule}": no rule has this name`, rule, this.declared.allNames)];
+    const checked = new Set<string>();
+    const problems = rules.flatMap((each) =>
+      problemsOf(() => each.changedBy(changes).checkExceptions(checked)),
+    );
+    return [...new Set(problems)];
   }
 
   private follow(rule: TableRule): void {

@@ -1,0 +1,160 @@
+import { FROM_ONE } from '../contracts/options.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import {
+  changeProblem,
+  MOST_RECORDS,
+  type RuleChange,
+  type RuleChangeRecord,
+  type RuleLoss,
+  type RuleSource,
+  type SourcedRule,
+} from '../contracts/rule-source.js';
+import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
+import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
+import type { SubjectValue } from '../rules/subject.js';
+import type { RuleTable } from '../nest/rules/rule-table.js';
+import type { Warnings } from '../nest/warnings.js';
+import {
+  readAuthor,
+  readSetOptions,
+  readUnsetOptions,
+  type SetOptions,
+  type UnsetOptions,
+  type LiveRuleFields,
+} from './change-options.js';
+import { checkedRules, inTime, LiveFollower } from './live-follower.js';
+import { LiveRules } from './live-rules.js';
+import { LiveState } from './live-state.js';
+import { checkSubject, stated, withChange, isSame } from './written-change.js';
+
+/** Milliseconds in which a source has to return what it holds, and to confirm a change. */
+const WITHIN_MS = { read: 1000, change: 5000 };
+
+/** The live rules of a module with a source. */
+export class SourceRules extends LiveRules {
+  private readonly follower: LiveFollower;
+
+  constructor(
+    table: RuleTable,
+    readonly source: RuleSource,
+    warnings: Warnings,
+  ) {
+    super(table);
+    this.follower = new LiveFollower(source, new LiveState(table, warnings), warnings);
+  }
+
+  override start(): Promise<void> {
+    return this.follower.start();
+  }
+
+  override close(): Promise<void> {
+    return this.follower.close();
+  }
+
+  async set(rule: string, fields: LiveRuleFields, options: SetOptions): Promise<number> {
+    const read = readSetOptions('rules.set', options);
+    return this.write({ ...read, rule, fields: stated(rule, fields) });
+  }
+
+  async unset(rule: string, options: UnsetOptions): Promise<number> {
+    return this.write({ ...readUnsetOptions('rules.unset', options), rule, fields: undefined });
+  }
+
+  async setException(
+    rule: string,
+    subject: SubjectValue,
+    exception: LiveRuleFields | 'allow' | 'deny',
+    options: SetOptions,
+  ): Promise<number> {
+    const read = readSetOptions('rules.setException', options);
+    checkSubject(rule, subject);
+    return this.write({ ...read, rule, subject, fields: stated(rule, exception) });
+  }
+
+  async unsetException(rule: string, subject: SubjectValue, options: UnsetOptions): Promise<number> {
+    checkSubject(rule, subject);
+    return this.write({
+      ...readUnsetOptions('rules.unsetException', options),
+      rule,
+      subject,
+      fields: undefined,
+    });
+  }
+
+  async get(rule: string, subject?: SubjectValue): Promise<SourcedRule | undefined> {
+    const { source } = this;
+    const { entries } = await bySource('read', async () => checkedRules(await source.load()));
+    return entries.find((entry) => isSame(entry, { rule, subject }));
+  }
+
+  async history(most = 100): Promise<readonly RuleChangeRecord[]> {
+    if (!FROM_ONE.accepts(most)) throw new RateLimitConfigError([problem('most', most, FROM_ONE.allowed)]);
+    const { source } = this;
+    if (!source.history)
+      throw new RateLimitConfigError(['rules.history: the source in `liveRules` has no history']);
+    const wanted = Math.min(most, MOST_RECORDS);
+    const records = await bySource('read', () => source.history!(wanted));
+    return records.slice(0, wanted);
+  }
+
+  get loss(): RuleLoss | undefined {
+    return this.follower.loss;
+  }
+
+  async restore(options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    return this.confirm('restore', options);
+  }
+
+  async accept(options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    return this.confirm('accept', options);
+  }
+
+  private async confirm(how: 'restore' | 'accept', options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    const author = readAuthor(`rules.${how}`, options);
+    const { source } = this;
+    if (!source[how]) {
+      throw new RateLimitConfigError([`rules.${how}: the source in liveRules reports no losses`]);
+    }
+    return this.change(() => source[how]!(author));
+  }
+
+  private async write(change: RuleChange): Promise<number> {
+    const { source } = this;
+    if (!source.write) {
+      throw new RateLimitConfigError([
+        'live rules: the source in `liveRules` cannot be written; change it where it is',
+      ]);
+    }
+    const wrong = changeProblem(change);
+    if (wrong !== undefined) throw new RateLimitConfigError([wrong]);
+    if (change.fields !== undefined) this.check(change);
+    return this.change(() => source.write!(change));
+  }
+
+  /** Returns the version after a change, when it is in force in this process. */
+  private async change(run: () => Promise<number>): Promise<number> {
+    const version = await bySource('change', run);
+    await this.follower.read();
+    return version;
+  }
+
+  /** @throws RateLimitConfigError if the change does not fit its rule */
+  private check(change: RuleChange): void {
+    const { rule } = change;
+    const problems = this.table.problemsOf(rule, withChange(this.table.changes.get(rule), change));
+    if (problems.length > 0) throw new RateLimitConfigError(problems);
+  }
+}
+
+/** @throws RateLimitStoreError if the source fails, unless it rejects a change */
+async function bySource<Result>(
+  operation: keyof typeof WITHIN_MS,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await inTime(run, WITHIN_MS[operation]);
+  } catch (error) {
+    if (error instanceof RateLimitConfigError || error instanceof RateLimitConflictError) throw error;
+    throw new RateLimitStoreError(operation, error);
+  }
+}
