@@ -67,6 +67,42 @@ describe('@RateLimit on a method that no guard reaches stops the application', (
     );
   });
 
+  it('@RateLimit on a route stops the application if the controller has another function in its place', async () => {
+    class Base {
+      @RateLimit(ONE)
+      @Get()
+      get() {}
+    }
+    @Controller()
+    class Routes extends Base {
+      override get = () => undefined;
+    }
+    expect(await refusalToStart({ imports: [withRules()], controllers: [Routes] })).toBe(
+      configMessage(
+        '@RateLimit on Routes.get: an instance has another function in place of the method, which is not limited; ' +
+          'remove the property, or use RateLimitService.consume() in it',
+      ),
+    );
+  });
+
+  it('@RateLimit limits a route that the constructor of its controller has bound', async () => {
+    @Controller()
+    class Routes {
+      constructor() {
+        this.get = this.get.bind(this);
+      }
+
+      @RateLimit(ONE)
+      @Get()
+      get() {}
+    }
+    const { get } = await startApp(
+      { imports: [withRules()], controllers: [Routes] },
+      { framework: 'express' },
+    );
+    expect([(await get('/')).status, (await get('/')).status]).toEqual([200, 429]);
+  });
+
   it.each([
     ['a gateway', 'websockets:message_mapping'],
     ['a message pattern', 'microservices:pattern'],

@@ -141,10 +141,9 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
 
   /** Limits the calls on an instance, and returns what is wrong. Nest injects nothing into those of factories and values. */
   limit(instance: object, type: Type, methods: readonly HandlerMethod[]): readonly string[] {
-    const called = methods.filter(({ kind, isLimited }) => isLimited && isCall(kind));
-    if (called.length === 0) return [];
-    assignLimiter(instance, this.injected);
-    return called.flatMap((method) => problemOf(type, method, instance) ?? []);
+    const limited = methods.filter(({ isLimited }) => isLimited);
+    if (limited.some(({ kind }) => isCall(kind))) assignLimiter(instance, this.injected);
+    return limited.flatMap((method) => problemOf(type, method, instance) ?? []);
   }
 }
 
@@ -178,7 +177,7 @@ function problemOf(type: Type, { name, kind }: HandlerMethod, instance: object):
   if (Object.hasOwn(instance, name) && !isBound(instance, name)) {
     return `${path}: an instance has another function in place of the method, which is not limited; remove the property, or use RateLimitService.consume() in it`;
   }
-  if (kind === 'unknown') return undefined;
+  if (kind !== 'none' || isController(type)) return undefined;
   const form = limitedMethod(type.prototype as object, name)?.method.constructor.name;
   if (form === 'AsyncGeneratorFunction' || form === 'GeneratorFunction') {
     return `${path}: the method is a generator, whose calls cannot be limited; limit an async method that returns the iterable, or use RateLimitService.consume() in it`;

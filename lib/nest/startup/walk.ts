@@ -49,7 +49,7 @@ export class Walk implements OnModuleInit {
         if (compiles) this.rules.compile(type, methods);
         problems.push(...this.check.problemsOf(each, methods));
       }
-      if (!isController && this.isNew(instance)) problems.push(...this.calls.limit(instance, type, methods));
+      if (instance && this.isNew(instance)) problems.push(...this.calls.limit(instance, type, methods));
     }
     return problems;
   }
