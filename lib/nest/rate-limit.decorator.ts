@@ -1,7 +1,7 @@
 import { applyDecorators, UseFilters } from '@nestjs/common';
 import type { AlgorithmName } from '../algorithms/registry.js';
 import { isFields } from '../contracts/fields.js';
-import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { shown } from '../contracts/shown.js';
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { limitCalls } from './limited-method.js';
@@ -84,13 +84,15 @@ function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
   if (parseDuration(rule) === undefined) {
     const fix = durationFix(rule);
     const allowed = 'the name of a rule and an object of fields';
-    const wrong = misused(others, 1, fix ? `${allowed}; for a window ${fix}` : allowed);
+    const wrong =
+      misused(others, 1, fix ? `${allowed}; for a window ${fix}` : allowed) ??
+      givenTwice(['name'], others[0]);
     return wrong ?? { ...(others[0] as object | undefined), name: rule, [BY_NAME]: true };
   }
   const [limit, algorithm, fields] = others;
   const wrong =
     misused(others, 3, 'a window, a limit, an algorithm and an object of fields') ??
-    givenTwice(algorithm, fields);
+    givenTwice(['window', 'limit', ...(algorithm === undefined ? [] : ['algorithm'])], fields);
   return (
     wrong ?? {
       ...(fields as object | undefined),
@@ -103,8 +105,7 @@ function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
 }
 
 /** Returns a rule with the problem of a field that is a positional argument as well; `undefined` if there is none. */
-function givenTwice(algorithm: unknown, fields: unknown): object | undefined {
-  const positional = ['window', 'limit', ...(algorithm === undefined ? [] : ['algorithm'])];
+function givenTwice(positional: readonly string[], fields: unknown): object | undefined {
   const twice = positional.find((field) => isFields(fields) && Object.hasOwn(fields, field));
   if (twice === undefined) return undefined;
   const value = shown((fields as Readonly<Record<string, unknown>>)[twice]);
@@ -231,6 +232,8 @@ export const ID_OPTION = {
  */
 export function RateLimitId(id: string): ClassDecorator & MethodDecorator {
   refuseBare('@RateLimitId', "@RateLimitId('orders')", [id]);
+  if ((id as unknown) === undefined)
+    throw new RateLimitConfigError([problem('@RateLimitId', id, ID_OPTION.allowed)]);
   return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor): void => {
     Reflect.defineMetadata(ID, id, (descriptor?.value as object | undefined) ?? target);
     // A decorator above this one may replace the method, which would lose its metadata.

@@ -170,6 +170,12 @@ describe('@RateLimitId', () => {
     if (shown.length < 20) expect(message).toContain(`got ${shown};`);
     expect(message).toContain('allowed: 1 to 128 printable ASCII characters');
   });
+
+  it('without an id, such as one of a variable that is not set, is an error', () => {
+    expect(() => RateLimitId(process.env['NO_SUCH_VARIABLE'] as string)).toThrow(
+      '@RateLimitId: got undefined; allowed: 1 to 128 printable ASCII characters',
+    );
+  });
 });
 
 describe('two handlers with one id', () => {

@@ -261,6 +261,22 @@ describe('@RateLimit that limits nothing stops the application', () => {
       ),
     );
   });
+
+  it('with a name that is given twice', async () => {
+    const fields = { limit: 5, name: 'list' } as object;
+    @Controller()
+    class Routes {
+      @RateLimit('login', fields)
+      @Get()
+      get() {}
+    }
+    const imports = [RateLimitModule.forRoot({ onDemand: { login: { window: '1m', limit: 9 } } })];
+    expect(await refusalToStart({ imports, controllers: [Routes] })).toBe(
+      configMessage(
+        '@RateLimit on Routes.get: got name "list" in the fields as well; allowed: name as an argument only',
+      ),
+    );
+  });
 });
 
 describe('a rule that limits nothing is one warning', () => {
